@@ -1,0 +1,31 @@
+# Each target creates .venv itself; nothing else has to be installed by hand.
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO ?= demo
+
+.PHONY: demo test check clean
+demo: .venv/.installed
+	$(BIN)/visterm demo $(DEMO)
+
+test: .venv/.installed-dev check
+	$(BIN)/pytest --cov --cov-report=term -n auto
+
+check: .venv/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.installed: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+.venv/.installed-dev: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@ .venv/.installed
+
+clean:
+	rm -rf .venv demo htmlcov .coverage

@@ -1,0 +1,1 @@
+"""The three faces of Visterm over one core: workspace, command line, page."""

@@ -1,0 +1,1 @@
+"""The honest floor: methods that never look at the picture."""

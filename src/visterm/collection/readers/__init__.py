@@ -1,0 +1,1 @@
+"""Readers of labels: one format a file, each a stream of records."""

@@ -1,0 +1,98 @@
+"""What label sources say of pictures, and what was understood of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+#: Where a label comes from; a model is named ``model NAME@VERSION``.
+PERSON, IMPORT = "person", "import"
+
+
+def model_source(name: str, version: int) -> str:
+    """The source of labels written by version ``version`` of model ``name``.
+
+    >>> model_source("knn-tags", 2)
+    'model knn-tags@2'
+    """
+    return f"model {name}@{version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A named box in a picture, in pixels: left and top inclusive, right and bottom exclusive."""
+
+    name: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one entry of a label source says of one picture.
+
+    ``path`` is the picture's path in POSIX form, relative to the folder the source describes.
+    """
+
+    path: str
+    class_name: str | None = None
+    tags: tuple[str, ...] = ()
+    caption: str | None = None
+    split: str | None = None
+    regions: tuple[Region, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something left out of an import: where it stood and why it could not be used."""
+
+    where: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.reason}"
+
+
+@dataclass(slots=True)
+class Reading:
+    """The account of reading one label source: what it said, and what was skipped with the reason."""
+
+    source: str
+    format: str
+    n_pictures: int = 0
+    classes: Counter[str] = field(default_factory=Counter)
+    tags: Counter[str] = field(default_factory=Counter)
+    n_captions: int = 0
+    n_regions: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+
+    def skip(self, where: str, reason: str) -> None:
+        """Note that something at ``where`` was left out."""
+        self.skipped.append(Skipped(where, reason))
+
+    def count(self, records: Iterator[Record]) -> Iterator[Record]:
+        """Pass ``records`` through, counting what they say."""
+        for record in records:
+            self.n_pictures += 1
+            if record.class_name is not None:
+                self.classes[record.class_name] += 1
+            self.tags.update(record.tags)
+            self.n_captions += record.caption is not None
+            self.n_regions += len(record.regions)
+            yield record
+
+    def summary(self) -> str:
+        """One line for a person.
+
+        >>> Reading("labels.csv", "table", n_pictures=3).summary()
+        'labels.csv (table): 3 pictures, 0 classes, 0 tags'
+        """
+        parts = [f"{self.n_pictures} pictures", f"{len(self.classes)} classes", f"{len(self.tags)} tags"]
+        if self.n_captions:
+            parts.append(f"{self.n_captions} captions")
+        if self.skipped:
+            parts.append(f"{len(self.skipped)} skipped")
+        return f"{self.source} ({self.format}): {', '.join(parts)}"

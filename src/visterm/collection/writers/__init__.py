@@ -1,0 +1,1 @@
+"""Writers of labels: XMP sidecars, tables, COCO-style JSON."""

@@ -1,0 +1,1 @@
+"""Spreading work over shards, progress, devices: what every layer above computes with."""

@@ -1,0 +1,62 @@
+"""Where dense algebra runs: NumPy, or torch when it is installed and asked for."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from visterm.errors import InputError, MissingExtraError
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """An array library and the place its arrays live: ``numpy``, ``cpu`` (torch) or ``cuda[:N]`` (torch)."""
+
+    name: str
+
+    @property
+    def uses_torch(self) -> bool:
+        """Whether arrays are torch tensors."""
+        return self.name != "numpy"
+
+    def asarray(self, array: Any, dtype: str = "float32") -> Any:
+        """``array`` on this device, copied only when it must be."""
+        if not self.uses_torch:
+            import numpy as np
+
+            return np.asarray(array, dtype=dtype)
+        import torch
+
+        return torch.as_tensor(array, dtype=getattr(torch, dtype), device=self.name)
+
+    def to_numpy(self, array: Any) -> Any:
+        """``array`` of this device as a NumPy array."""
+        return array.detach().cpu().numpy() if self.uses_torch else array
+
+
+def choose(name: str | None = None) -> Device:
+    """The device called ``name``, or by ``VISTERM_DEVICE``, or ``auto``: a GPU if torch finds one, else NumPy.
+
+    >>> choose("numpy")
+    Device(name='numpy')
+    """
+    name = name or os.environ.get("VISTERM_DEVICE", "auto")
+    if name == "numpy":
+        return Device("numpy")
+    if name == "auto":
+        return Device("cuda") if find_spec("torch") and _cuda_available() else Device("numpy")
+    if name != "cpu" and name.partition(":")[0] != "cuda":
+        raise InputError(f"unknown device {name!r}: choose auto, numpy, cpu, cuda or cuda:N")
+    if not find_spec("torch"):
+        raise MissingExtraError("torch", "gpu", f"the device {name!r}")
+    if name.startswith("cuda") and not _cuda_available():
+        raise InputError(f"the device {name!r} was asked for, but torch finds no GPU: use numpy or cpu")
+    return Device(name)
+
+
+def _cuda_available() -> bool:
+    import torch
+
+    return bool(torch.cuda.is_available())

@@ -1,0 +1,157 @@
+"""One way to spread work: tasks receive shard descriptors, results are merged by ``+``.
+
+A shard names rows of something every worker can open by itself (a memory map, a list of paths); the data never travel,
+only the statistics computed from them. Threads are the default, since numba kernels, BLAS and Pillow release the GIL;
+processes, Ray and Dask are chosen by configuration and run the same tasks.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, TypeVar
+
+from visterm.compute import progress
+from visterm.errors import InputError, MissingExtraError
+
+S = TypeVar("S")
+R = TypeVar("R")
+
+BACKENDS = ("threads", "processes", "ray", "dask")
+_JOBLIB_NAMES = {"threads": "threading", "processes": "loky", "ray": "ray", "dask": "dask"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Rows ``start`` to ``stop`` (exclusive) of ``source``, a path that every worker can open."""
+
+    start: int
+    stop: int
+    source: str = ""
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def rows(self) -> slice:
+        """The rows as a slice."""
+        return slice(self.start, self.stop)
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Where tasks run: ``backend`` with ``n_jobs`` workers (-1: one per core), at ``address`` for a cluster.
+
+    >>> Engine.parse("processes:4")
+    Engine(backend='processes', n_jobs=4, address='')
+    >>> Engine.parse("dask@tcp://scheduler:8786").address
+    'tcp://scheduler:8786'
+    """
+
+    backend: str = "threads"
+    n_jobs: int = -1
+    address: str = ""
+
+    def __post_init__(self) -> None:
+        if self.backend not in BACKENDS:
+            raise InputError(f"unknown engine {self.backend!r}: choose one of {', '.join(BACKENDS)}")
+        if self.n_jobs == 0 or self.n_jobs < -1:
+            raise InputError(f"an engine needs a positive number of workers, or -1 for one per core, not {self.n_jobs}")
+
+    @classmethod
+    def parse(cls, text: str) -> Engine:
+        """Read ``BACKEND[:N_JOBS][@ADDRESS]``."""
+        match = re.fullmatch(r"(?P<backend>[a-z]+)(:(?P<n_jobs>-?\d+))?(@(?P<address>\S+))?", text.strip())
+        if match is None:
+            raise InputError(f"cannot read the engine {text!r}: write BACKEND[:N_JOBS][@ADDRESS], such as processes:4")
+        return cls(match["backend"], int(match["n_jobs"] or -1), match["address"] or "")
+
+    @classmethod
+    def from_environment(cls) -> Engine:
+        """The engine named by ``VISTERM_ENGINE``, or threads on every core."""
+        return cls.parse(os.environ.get("VISTERM_ENGINE", "threads"))
+
+    def open(self) -> AbstractContextManager[Any]:
+        """Connect to the engine for the duration of a ``with`` block."""
+        if self.backend == "ray":
+            _connect_ray(self.address)
+        elif self.backend == "dask":
+            return _dask_client(self.address, self.n_jobs)
+        return nullcontext()
+
+
+def split(n_rows: int, *, size: int, source: str = "") -> list[Shard]:
+    """Cut ``n_rows`` rows into shards of ``size`` rows, the last one shorter.
+
+    >>> [len(shard) for shard in split(10, size=4)]
+    [4, 4, 2]
+    """
+    if size < 1:
+        raise InputError(f"a shard holds at least one row, not {size}")
+    return [Shard(start, min(start + size, n_rows), source) for start in range(0, n_rows, size)]
+
+
+def map_shards(
+    task: Callable[[S], R], shards: Sequence[S], *, engine: Engine | None = None, description: str = "Working"
+) -> Iterator[R]:
+    """Yield ``task(shard)`` for every shard, in order, computed on ``engine``; progress is shown as ``description``.
+
+    >>> list(map_shards(len, split(10, size=4), engine=Engine(n_jobs=2)))
+    [4, 4, 2]
+    """
+    import joblib
+
+    engine = engine or Engine.from_environment()
+    with (
+        progress.task(description, total=sum(_weight(shard) for shard in shards)) as bar,
+        engine.open(),
+        joblib.parallel_config(backend=_JOBLIB_NAMES[engine.backend], n_jobs=engine.n_jobs),
+    ):
+        results = joblib.Parallel(return_as="generator")(joblib.delayed(task)(shard) for shard in shards)
+        for shard, result in zip(shards, results, strict=True):
+            bar.advance(_weight(shard))
+            yield result
+
+
+def sum_shards(
+    task: Callable[[S], R], shards: Sequence[S], *, engine: Engine | None = None, description: str = "Working"
+) -> R:
+    """Merge ``task(shard)`` over all shards by ``+``, always in shard order, so that the answer is reproducible.
+
+    >>> sum_shards(len, split(10, size=4))
+    10
+    """
+    if not shards:
+        raise InputError("there are no shards to sum over")
+    merge: Callable[[Any, Any], Any] = add
+    return reduce(merge, map_shards(task, shards, engine=engine, description=description))
+
+
+def _weight(shard: object) -> int:
+    return len(shard) if isinstance(shard, Shard) else 1
+
+
+def _connect_ray(address: str) -> None:
+    try:
+        import ray
+        from ray.util.joblib import register_ray
+    except ImportError as error:
+        raise MissingExtraError("ray", "ray", "the engine 'ray'") from error
+    if not ray.is_initialized():
+        ray.init(address=address or None, log_to_driver=False)
+    register_ray()
+
+
+def _dask_client(address: str, n_jobs: int) -> AbstractContextManager[Any]:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingExtraError("distributed", "dask", "the engine 'dask'") from error
+    if address:
+        return Client(address)  # type: ignore[no-any-return]
+    return Client(n_workers=None if n_jobs == -1 else n_jobs, dashboard_address=None)  # type: ignore[no-any-return]

@@ -1,0 +1,175 @@
+"""One progress protocol: bars for people, JSON lines for machines, silence otherwise.
+
+Code that works for a while opens a task on whatever display is in use::
+
+    with progress.task("Computing features", total=len(pictures)) as bar:
+        for picture in pictures:
+            ...
+            bar.advance()
+
+and iterative methods report their objective with ``bar.report(objective=...)``. The command line chooses the display
+with :func:`use`; a library user who wants the events implements :class:`Display`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from typing import IO, Any, Protocol
+
+
+class Task(Protocol):
+    """A piece of work in progress."""
+
+    def advance(self, steps: int = 1) -> None:
+        """Say that ``steps`` more of the total are done."""
+
+    def report(self, **values: float) -> None:
+        """Say the current value of named quantities, such as the objective."""
+
+
+class Display(Protocol):
+    """Something that shows tasks."""
+
+    def task(self, description: str, total: int | None) -> AbstractContextManager[Task]:
+        """Open a task of ``total`` steps (None: unknown)."""
+
+
+class Silent:
+    """Shows nothing."""
+
+    @contextmanager
+    def task(self, description: str, total: int | None) -> Iterator[Task]:  # noqa: ARG002 - the protocol's words
+        """Open a task nobody sees."""
+        yield self
+
+    def advance(self, steps: int = 1) -> None:
+        """Ignore the step."""
+
+    def report(self, **values: float) -> None:
+        """Ignore the values."""
+
+
+class JsonLines:
+    """Writes one JSON object per event: task, done, total, seconds and what was reported.
+
+    At most ten ``advance`` events a second are written per task; start, reports and end always are.
+    """
+
+    def __init__(self, stream: IO[str] | None = None) -> None:
+        self._stream = stream or sys.stderr
+
+    @contextmanager
+    def task(self, description: str, total: int | None) -> Iterator[Task]:
+        """Open a task whose events are written to the stream."""
+        task = _JsonTask(self._stream, description, total)
+        task.write("start")
+        try:
+            yield task
+        except BaseException:
+            task.write("failed")
+            raise
+        task.write("end")
+
+
+class _JsonTask:
+    def __init__(self, stream: IO[str], description: str, total: int | None) -> None:
+        self._stream, self._description, self._total = stream, description, total
+        self._done = 0
+        self._started = time.monotonic()
+        self._written = 0.0
+
+    def write(self, event: str, **values: float) -> None:
+        self._written = time.monotonic()
+        fields: dict[str, Any] = {"event": event, "task": self._description, "done": self._done, "total": self._total}
+        fields |= {"seconds": round(self._written - self._started, 3)} | values
+        self._stream.write(json.dumps(fields) + "\n")
+        self._stream.flush()
+
+    def advance(self, steps: int = 1) -> None:
+        self._done += steps
+        if time.monotonic() - self._written >= 0.1:
+            self.write("advance")
+
+    def report(self, **values: float) -> None:
+        self.write("report", **values)
+
+
+class Bars:
+    """Rich progress bars on a terminal; they vanish when the work is done. Tasks inside tasks stack."""
+
+    def __init__(self) -> None:
+        self._live: Any = None
+
+    @contextmanager
+    def task(self, description: str, total: int | None) -> Iterator[Task]:
+        """Open a bar; the outermost task owns the live display."""
+        owner = self._live is None
+        if owner:
+            self._live = _rich_progress()
+            self._live.start()
+        live = self._live
+        bar = live.add_task(description, total=total, values="")
+        try:
+            yield _Bar(live, bar)
+        finally:
+            live.remove_task(bar)
+            if owner:
+                live.stop()
+                self._live = None
+
+
+class _Bar:
+    def __init__(self, live: Any, bar: Any) -> None:
+        self._live, self._bar = live, bar
+
+    def advance(self, steps: int = 1) -> None:
+        self._live.advance(self._bar, steps)
+
+    def report(self, **values: float) -> None:
+        self._live.update(self._bar, values="  ".join(f"{name} {value:.5g}" for name, value in values.items()))
+
+
+def _rich_progress() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[values]}"),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+_current: ContextVar[Display] = ContextVar("visterm_progress", default=Silent())  # noqa: B039 - Silent has no state
+
+
+def task(description: str, total: int | None = None) -> AbstractContextManager[Task]:
+    """Open a task on the display in use."""
+    return _current.get().task(description, total)
+
+
+@contextmanager
+def use(display: Display) -> Iterator[None]:
+    """Show tasks on ``display`` inside the ``with`` block."""
+    token = _current.set(display)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def for_stream(*, as_json: bool, stream: IO[str] | None = None) -> Display:
+    """The display that fits: JSON lines when asked, bars on a terminal, silence when piped."""
+    stream = stream or sys.stderr
+    if as_json:
+        return JsonLines(stream)
+    return Bars() if stream.isatty() else Silent()

@@ -1,0 +1,1 @@
+"""What every method promises: the shapes, the words and the checks shared by all estimators."""

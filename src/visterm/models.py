@@ -1,0 +1,1 @@
+"""Model folders: fitted estimators on disk, without pickle."""

@@ -1,0 +1,1 @@
+"""From the words a person types to ranked pictures."""

@@ -1,0 +1,1 @@
+"""Pictures to numbers: decoding, descriptors, encodings, recipes."""
