@@ -1,1 +1,127 @@
-"""The registry of methods."""
+"""The registry of methods: short names to classes, tasks and default feature recipes.
+
+Command line, workspace, experiments and tests read only this. A class is imported when it is first used, so that
+listing methods costs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from visterm.contracts.tasks import Task
+from visterm.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method users can name: where its class lives, what it does, which recipe feeds it."""
+
+    name: str
+    target: str  # "package.module:Class"
+    tasks: frozenset[Task]
+    recipe: str
+    summary: str
+    reference: str = ""
+    defaults: dict[str, Any] = field(default_factory=dict)
+    #: A method that never looks at the picture: what every other method is compared with.
+    is_floor: bool = False
+
+    def load(self) -> type[Any]:
+        """Import the class."""
+        module, _, name = self.target.partition(":")
+        return getattr(import_module(module), name)
+
+    def create(self, **parameters: Any) -> Any:
+        """An unfitted estimator with the method's defaults overridden by ``parameters``."""
+        cls = self.load()
+        known = cls().get_params() if not self.defaults else cls(**self.defaults).get_params()
+        for name in parameters:
+            if name not in known:
+                raise InputError(
+                    f"{self.name} has no parameter {name!r}: its parameters are {', '.join(sorted(known)) or 'none'}"
+                )
+        return cls(**(self.defaults | parameters))
+
+    def does(self, task: Task) -> bool:
+        """Whether the method can do ``task``; every annotator can search, through a TagRanker."""
+        return task in self.tasks or (task is Task.RANK and Task.ANNOTATE in self.tasks)
+
+
+_METHODS: dict[str, Method] = {}
+
+
+def register(method: Method) -> Method:
+    """Make a method known under its name."""
+    if method.name in _METHODS and _METHODS[method.name] != method:
+        raise InputError(f"two methods are called {method.name!r}")
+    _METHODS[method.name] = method
+    return method
+
+
+def get(name: str) -> Method:
+    """The method called ``name``.
+
+    >>> sorted(get("knn").tasks)
+    [<Task.CLASSIFY: 'classify'>]
+    """
+    if name not in _METHODS:
+        raise InputError(f"unknown method {name!r}: choose one of {', '.join(sorted(_METHODS))}")
+    return _METHODS[name]
+
+
+def methods(task: Task | None = None) -> list[Method]:
+    """All methods, or those that can do ``task``, the floor first."""
+    chosen = [method for method in _METHODS.values() if task is None or method.does(task)]
+    return sorted(chosen, key=lambda method: (not method.is_floor, method.name))
+
+
+def floor(task: Task) -> Method:
+    """The method that never looks at the picture."""
+    return next(method for method in methods(task) if method.is_floor)
+
+
+CLASSIFY, ANNOTATE = frozenset({Task.CLASSIFY}), frozenset({Task.ANNOTATE})
+
+register(
+    Method(
+        "majority-class",
+        "visterm.baselines.floor:MajorityClass",
+        CLASSIFY,
+        "colour",
+        "every picture belongs to the most frequent class",
+        is_floor=True,
+    )
+)
+register(
+    Method(
+        "tag-frequency",
+        "visterm.baselines.floor:TagFrequency",
+        ANNOTATE,
+        "colour",
+        "every picture gets the most frequent tags",
+        is_floor=True,
+    )
+)
+register(
+    Method(
+        "knn",
+        "visterm.neighbours.knn:KnnClassifier",
+        CLASSIFY,
+        "colour",
+        "the class of the most similar pictures",
+        defaults={"metric": "hellinger"},
+    )
+)
+register(
+    Method(
+        "knn-tags",
+        "visterm.neighbours.knn:KnnAnnotator",
+        ANNOTATE,
+        "colour",
+        "the tags of the most similar pictures",
+        reference="Nakayama et al., BMVC 2010",
+        defaults={"metric": "hellinger"},
+    )
+)

@@ -153,5 +153,5 @@ def _dask_client(address: str, n_jobs: int) -> AbstractContextManager[Any]:
     except ImportError as error:
         raise MissingExtraError("distributed", "dask", "the engine 'dask'") from error
     if address:
-        return Client(address)  # type: ignore[no-any-return]
-    return Client(n_workers=None if n_jobs == -1 else n_jobs, dashboard_address=None)  # type: ignore[no-any-return]
+        return Client(address)
+    return Client(n_workers=None if n_jobs == -1 else n_jobs, dashboard_address=None)

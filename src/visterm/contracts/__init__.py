@@ -1,1 +1,32 @@
 """What every method promises: the shapes, the words and the checks shared by all estimators."""
+
+from visterm.contracts.inputs import (
+    check_classes,
+    check_features,
+    check_fitted,
+    check_queries,
+    check_tags,
+    n_pictures,
+    take,
+)
+from visterm.contracts.selection import best_tags
+from visterm.contracts.tasks import UNKNOWN_CLASS, Annotator, Classifier, Features, Matrix, Ranker, Scores, Task
+
+__all__ = [
+    "UNKNOWN_CLASS",
+    "Annotator",
+    "Classifier",
+    "Features",
+    "Matrix",
+    "Ranker",
+    "Scores",
+    "Task",
+    "best_tags",
+    "check_classes",
+    "check_features",
+    "check_fitted",
+    "check_queries",
+    "check_tags",
+    "n_pictures",
+    "take",
+]

@@ -1,0 +1,112 @@
+"""Checks of what methods are given; every message says what was wrong, where, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from visterm.contracts.tasks import Features, Matrix
+from visterm.errors import InputError, NotFittedError
+
+
+def n_pictures(X: Features) -> int:
+    """The number of rows of a feature matrix, or of every matrix of a mapping."""
+    if isinstance(X, Mapping):
+        sizes = {name: int(matrix.shape[0]) for name, matrix in X.items()}
+        if len(set(sizes.values())) != 1:
+            raise InputError(f"every feature must describe the same pictures, but their rows differ: {sizes}")
+        return next(iter(sizes.values()))
+    return int(np.shape(X)[0])
+
+
+def take(X: Features, rows: NDArray[np.integer[Any]] | slice) -> Features:
+    """The given rows of a feature matrix or of every matrix of a mapping."""
+    if isinstance(X, Mapping):
+        return {name: matrix[rows] for name, matrix in X.items()}
+    return X[rows]
+
+
+def check_features(estimator: Any, X: Any, *, fitting: bool) -> Matrix:
+    """``X`` as a finite float array or CSR matrix of the width the estimator was fitted with.
+
+    float32 and float64 are kept, anything else becomes float32. Fitting sets ``n_features_in_``.
+    """
+    if isinstance(X, Mapping):
+        raise InputError(
+            f"{type(estimator).__name__} takes one feature matrix, not several: choose one of {', '.join(map(str, X))}"
+        )
+    if not fitting:
+        check_fitted(estimator)
+    from sklearn.utils.validation import validate_data
+
+    try:
+        checked = validate_data(
+            estimator, X, reset=fitting, accept_sparse="csr", dtype=[np.float32, np.float64], ensure_min_samples=fitting
+        )
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return sparse.csr_array(checked) if sparse.issparse(checked) else checked
+
+
+def check_classes(y: ArrayLike, n_rows: int) -> NDArray[Any]:
+    """``y`` as one class a row."""
+    classes = np.asarray(y)
+    if classes.ndim == 2 and classes.shape[1] == 1:
+        classes = classes.ravel()
+    if classes.shape != (n_rows,):
+        raise InputError(f"y must hold one class for each of the {n_rows} pictures, but has shape {classes.shape}")
+    if classes.dtype.kind == "f":
+        if not np.isfinite(classes).all():
+            raise InputError("y contains NaN or infinity; mark unknown classes with -1")
+        if not np.equal(np.mod(classes, 1), 0).all():
+            raise InputError(f"Unknown label type: continuous values such as {classes[0]} are not classes")
+    return classes
+
+
+def check_tags(tags: Any, n_rows: int, *, n_tags: int | None = None) -> sparse.csr_array:
+    """``tags`` as a CSR 0/1 matrix (n_pictures, n_tags) without explicit zeros; an all-zero row means "not tagged".
+
+    >>> check_tags([[1, 0], [0, 1]], 2).shape
+    (2, 2)
+    >>> check_tags([[1, 0]], 2)
+    Traceback (most recent call last):
+      ...
+    visterm.errors.InputError: tags must be (n_pictures, n_tags) for the 2 pictures of X, but have shape (1, 2)
+    """
+    shape = np.shape(tags)
+    if len(shape) != 2 or shape[0] != n_rows:
+        raise InputError(
+            f"tags must be (n_pictures, n_tags) for the {n_rows} pictures of X, but have shape {tuple(shape)}"
+        )
+    matrix = sparse.csr_array(tags, dtype=np.float32)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    if not (matrix.data == 1).all():
+        found = matrix.data[matrix.data != 1][0]
+        raise InputError(f"tags must be 0 or 1, but {found:g} was found; pass (n_pictures, n_tags) indicators")
+    if n_tags is not None and matrix.shape[1] != n_tags:
+        raise InputError(f"tags have {matrix.shape[1]} columns, but the method was fitted with {n_tags} tags")
+    return matrix
+
+
+def check_queries(Q: Any, n_tags: int) -> sparse.csr_array:
+    """``Q`` as finite CSR weights (n_queries, n_tags)."""
+    shape = np.shape(Q)
+    if len(shape) != 2 or shape[1] != n_tags:
+        raise InputError(f"queries must be (n_queries, {n_tags}), one column a tag, but have shape {tuple(shape)}")
+    matrix = sparse.csr_array(Q, dtype=np.float32)
+    if not np.isfinite(matrix.data).all():
+        raise InputError("queries contain NaN or infinity")
+    return matrix
+
+
+def check_fitted(estimator: Any) -> None:
+    """Refuse an estimator that was not fitted."""
+    if not any(name.endswith("_") and not name.startswith("_") for name in vars(estimator)):
+        raise NotFittedError(f"this {type(estimator).__name__} is not fitted yet: call fit first")

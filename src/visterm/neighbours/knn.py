@@ -1,0 +1,104 @@
+"""Class and tags from the most similar training pictures."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_features, check_tags
+from visterm.errors import InputError
+from visterm.neighbours.distances import metric_named, nearest
+
+
+class KnnClassifier(ClassifierMixin, BaseEstimator):
+    """The class most frequent among the ``n_neighbors`` nearest training pictures.
+
+    Ties go to the rarer class, as Nakayama et al. do for tags. Metrics: ``euclidean``, ``cosine``, ``hellinger``
+    (histograms and bags). Pictures of unknown class (-1) are not neighbours.
+
+    >>> KnnClassifier(n_neighbors=1).fit([[0.0], [1.0]], [3, 8]).predict([[0.2]])
+    array([3])
+    """
+
+    def __init__(self, n_neighbors: int = 16, *, metric: str = "euclidean") -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+
+    def fit(self, X: Features, y: ArrayLike) -> Self:
+        """Keep the pictures whose class is known."""
+        _check_parameters(self.n_neighbors, self.metric)
+        X = check_features(self, X, fitting=True)
+        y = check_classes(y, X.shape[0])
+        known = np.flatnonzero(y != UNKNOWN_CLASS) if y.dtype.kind in "if" else np.arange(len(y))
+        if not len(known):
+            raise InputError("no picture has a class: at least one is needed to learn from")
+        self.classes_, self.train_classes_, self.class_counts_ = np.unique(
+            y[known], return_inverse=True, return_counts=True
+        )
+        self.train_features_ = X[known]
+        return self
+
+    def predict_proba(self, X: Features) -> Scores:
+        """The share of each class among the neighbours."""
+        X = check_features(self, X, fitting=False)
+        neighbours, _ = nearest(X, self.train_features_, self.n_neighbors, metric=self.metric)
+        votes = np.zeros((len(neighbours), len(self.classes_)))
+        np.add.at(votes, (np.arange(len(neighbours))[:, None], self.train_classes_[neighbours]), 1)
+        return votes / max(1, neighbours.shape[1])
+
+    def predict(self, X: Features) -> NDArray[Any]:
+        """The class of most neighbours."""
+        shares = self.predict_proba(X)
+        rarest_first = np.argsort(self.class_counts_, kind="stable")
+        return self.classes_[rarest_first[np.argmax(shares[:, rarest_first], axis=1)]]
+
+
+class KnnAnnotator(BaseEstimator):
+    """The tags most frequent among the ``n_neighbors`` nearest tagged training pictures.
+
+    Scores are the share of neighbours that carry the tag; :func:`visterm.contracts.best_tags` breaks ties in favour of
+    the rarer tag (Nakayama et al. 2010). Rows without tags are not neighbours.
+
+    >>> KnnAnnotator(n_neighbors=2).fit([[0.0], [1.0], [9.0]], [[1, 0], [1, 1], [0, 1]]).score_tags([[0.2]])
+    array([[1. , 0.5]])
+    """
+
+    scores_are_probabilities = True
+
+    def __init__(self, n_neighbors: int = 16, *, metric: str = "euclidean") -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+
+    def fit(self, X: Features, tags: Any) -> Self:
+        """Keep the tagged pictures."""
+        _check_parameters(self.n_neighbors, self.metric)
+        X = check_features(self, X, fitting=True)
+        tags = check_tags(tags, X.shape[0])
+        tagged = np.flatnonzero(np.diff(tags.indptr))
+        if not len(tagged):
+            raise InputError("no picture has a tag: at least one is needed to learn from")
+        self.train_features_ = X[tagged]
+        self.train_tags_ = tags[tagged]
+        self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        return self
+
+    def score_tags(self, X: Features) -> Scores:
+        """The share of neighbours that carry each tag."""
+        X = check_features(self, X, fitting=False)
+        neighbours, _ = nearest(X, self.train_features_, self.n_neighbors, metric=self.metric)
+        n_pictures, k = neighbours.shape
+        votes = sparse.csr_array(
+            (np.full(neighbours.size, 1 / k), neighbours.ravel(), np.arange(0, neighbours.size + 1, k)),
+            shape=(n_pictures, self.train_tags_.shape[0]),
+        )
+        return (votes @ self.train_tags_).toarray()
+
+
+def _check_parameters(n_neighbors: int, metric: str) -> None:
+    if n_neighbors < 1:
+        raise InputError(f"n_neighbors must be at least 1, not {n_neighbors}")
+    metric_named(metric)
