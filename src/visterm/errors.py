@@ -18,7 +18,3 @@ class MissingExtraError(VistermError, ImportError):
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs {package}, which is not installed. Run: pip install 'visterm[{extra}]'")
-
-
-class NotFittedError(VistermError, ValueError, AttributeError):
-    """An estimator was used before ``fit``."""

@@ -6,13 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 
 from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_features, check_tags
+from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 
 
-class MajorityClass(ClassifierMixin, BaseEstimator):
+class MajorityClass(ClassifierMixin, Estimator):
     """Every picture belongs to the most frequent class.
 
     ``predict_proba`` is the class frequency in training, the best a method can say that has not seen the picture.
@@ -39,10 +40,16 @@ class MajorityClass(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Features) -> NDArray[Any]:
         """The most frequent class (the first of several equally frequent ones)."""
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        frequencies = self.predict_proba(X)
+        return self.classes_[np.argmax(frequencies, axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
 
 
-class TagFrequency(BaseEstimator):
+class TagFrequency(Estimator):
     """Every picture gets the tags used most: the empirical frequency, the first baseline of Shao et al.
 
     The frequency is the share of *tagged* training pictures that carry the tag; rows without tags are not counted.

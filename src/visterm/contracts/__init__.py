@@ -3,7 +3,6 @@
 from visterm.contracts.inputs import (
     check_classes,
     check_features,
-    check_fitted,
     check_queries,
     check_tags,
     n_pictures,
@@ -24,7 +23,6 @@ __all__ = [
     "best_tags",
     "check_classes",
     "check_features",
-    "check_fitted",
     "check_queries",
     "check_tags",
     "n_pictures",

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from visterm.contracts.tasks import Features, Matrix
-from visterm.errors import InputError, NotFittedError
+from visterm.errors import InputError
 
 
 def n_pictures(X: Features) -> int:
@@ -39,10 +39,10 @@ def check_features(estimator: Any, X: Any, *, fitting: bool) -> Matrix:
         raise InputError(
             f"{type(estimator).__name__} takes one feature matrix, not several: choose one of {', '.join(map(str, X))}"
         )
-    if not fitting:
-        check_fitted(estimator)
-    from sklearn.utils.validation import validate_data
+    from sklearn.utils.validation import check_is_fitted, validate_data
 
+    if not fitting:
+        check_is_fitted(estimator)
     try:
         checked = validate_data(
             estimator, X, reset=fitting, accept_sparse="csr", dtype=[np.float32, np.float64], ensure_min_samples=fitting
@@ -54,11 +54,15 @@ def check_features(estimator: Any, X: Any, *, fitting: bool) -> Matrix:
     return sparse.csr_array(checked) if sparse.issparse(checked) else checked
 
 
-def check_classes(y: ArrayLike, n_rows: int) -> NDArray[Any]:
+def check_classes(y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
     """``y`` as one class a row."""
+    from sklearn.utils import column_or_1d
+
+    if y is None:
+        raise InputError("a classifier requires y to be passed, but the target y is None")
     classes = np.asarray(y)
     if classes.ndim == 2 and classes.shape[1] == 1:
-        classes = classes.ravel()
+        classes = column_or_1d(classes, warn=True)
     if classes.shape != (n_rows,):
         raise InputError(f"y must hold one class for each of the {n_rows} pictures, but has shape {classes.shape}")
     if classes.dtype.kind == "f":
@@ -104,9 +108,3 @@ def check_queries(Q: Any, n_tags: int) -> sparse.csr_array:
     if not np.isfinite(matrix.data).all():
         raise InputError("queries contain NaN or infinity")
     return matrix
-
-
-def check_fitted(estimator: Any) -> None:
-    """Refuse an estimator that was not fitted."""
-    if not any(name.endswith("_") and not name.startswith("_") for name in vars(estimator)):
-        raise NotFittedError(f"this {type(estimator).__name__} is not fitted yet: call fit first")

@@ -7,14 +7,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 
 from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_features, check_tags
+from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.neighbours.distances import metric_named, nearest
 
 
-class KnnClassifier(ClassifierMixin, BaseEstimator):
+class KnnClassifier(ClassifierMixin, Estimator):
     """The class most frequent among the ``n_neighbors`` nearest training pictures.
 
     Ties go to the rarer class, as Nakayama et al. do for tags. Metrics: ``euclidean``, ``cosine``, ``hellinger``
@@ -56,8 +57,13 @@ class KnnClassifier(ClassifierMixin, BaseEstimator):
         rarest_first = np.argsort(self.class_counts_, kind="stable")
         return self.classes_[rarest_first[np.argmax(shares[:, rarest_first], axis=1)]]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = self.metric == "hellinger"
+        return tags
 
-class KnnAnnotator(BaseEstimator):
+
+class KnnAnnotator(Estimator):
     """The tags most frequent among the ``n_neighbors`` nearest tagged training pictures.
 
     Scores are the share of neighbours that carry the tag; :func:`visterm.contracts.best_tags` breaks ties in favour of

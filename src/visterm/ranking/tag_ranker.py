@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import Features, Scores, check_fitted, check_queries, check_tags, n_pictures
+from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
+from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 
 #: Probabilities below this are not told apart: one missing word makes a picture unlikely, not impossible.
 FLOOR = 1e-3
 
 
-class TagRanker(BaseEstimator):
+class TagRanker(Estimator):
     """Rank pictures for a query by what an annotator says of the query's words.
 
     With probabilities the score is the weighted log-probability that the picture carries all the words,
@@ -40,7 +42,7 @@ class TagRanker(BaseEstimator):
     @classmethod
     def of_fitted(cls, annotator: Any, X: Features, n_tags: int) -> TagRanker:
         """A ranker over an annotator that is fitted already; ``X`` are pictures to normalise its scores on."""
-        check_fitted(annotator)
+        check_is_fitted(annotator)
         ranker = cls(annotator)
         ranker.annotator_ = annotator
         return ranker._describe(X, n_tags)
@@ -57,7 +59,7 @@ class TagRanker(BaseEstimator):
 
     def score_tags(self, X: Features) -> Scores:
         """The annotator's own scores."""
-        check_fitted(self)
+        check_is_fitted(self)
         return self.annotator_.score_tags(X)
 
     def score_queries(self, X: Features, Q: Any) -> Scores:

@@ -1,1 +1,0 @@
-"""Model folders: fitted estimators on disk, without pickle."""

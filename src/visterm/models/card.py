@@ -1,0 +1,50 @@
+"""The model card: what a model is, was trained on, and how good it proved, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from visterm.models.folder import ModelInfo
+
+
+def model_card(info: ModelInfo) -> str:
+    """The README of a model folder, in Markdown."""
+    lines = [
+        f"# {info.name}, version {info.version}",
+        "",
+        f"A Visterm model of the method `{info.method}` for: {', '.join(info.tasks)}. Made {info.created}.",
+        "",
+        "## Trained on",
+        "",
+        *(f"- {name.replace('_', ' ')}: {value}" for name, value in info.training.items()),
+        f"- features: `{info.recipe}` ({info.recipe_hash})",
+    ]
+    if info.classes:
+        lines += ["", "## Classes", "", ", ".join(info.classes)]
+    if info.tags:
+        lines += ["", "## Tags", "", ", ".join(info.tags)]
+    lines += ["", "## How good it proved", ""]
+    if info.metrics:
+        lines += ["| measure | value | without looking at the picture |", "|---|---|---|"]
+        lines += [
+            f"| {name} | {value:.3f} | {_or_dash(info.floor_metrics.get(name))} |"
+            for name, value in info.metrics.items()
+        ]
+    else:
+        lines += ["It was not measured: too few labelled pictures were left to hold some out."]
+    lines += [
+        "",
+        "## Use",
+        "",
+        "    visterm classify --model THIS_FOLDER PICTURE ...",
+        "    visterm tag --model THIS_FOLDER PICTURE ...",
+        "",
+        "It knows only the classes and tags listed above, and pictures like those it was trained on.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _or_dash(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,36 @@
+"""Recipes: named chains from a picture to stored features, imported when first asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from visterm.errors import InputError
+
+if TYPE_CHECKING:
+    from visterm.vision.recipes.base import Recipe
+
+_TARGETS: dict[str, str] = {"colour": "visterm.vision.recipes.colour:ColourHistogram"}
+
+
+def register_recipe(name: str, target: str) -> None:
+    """Make the recipe class at ``target`` (``package.module:Class``) known as ``name``."""
+    if _TARGETS.setdefault(name, target) != target:
+        raise InputError(f"two recipes are called {name!r}")
+
+
+def recipe_names() -> list[str]:
+    """The names of all recipes."""
+    return sorted(_TARGETS)
+
+
+def recipe(name: str) -> Recipe:
+    """A new, untrained recipe called ``name``.
+
+    >>> recipe("colour").outputs["colour"].n_dims
+    256
+    """
+    if name not in _TARGETS:
+        raise InputError(f"unknown recipe {name!r}: choose one of {', '.join(recipe_names())}")
+    module, _, cls = _TARGETS[name].partition(":")
+    return getattr(import_module(module), cls)()

@@ -1,0 +1,73 @@
+"""What every recipe promises: a named, hashed chain from a picture to one or several features."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.vision.decode import PIXEL_BUDGET
+from visterm.vision.spec import FeatureSpec
+
+
+class Recipe(ABC):
+    """A chain from a picture to numbers.
+
+    Everything that determines the numbers is in ``parameters()``, ``version`` and, for recipes that learn from the
+    collection (a codebook, a mixture), in ``state()``; the hash covers all of it, so stored features are never
+    mistaken for those of another recipe.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    #: Raised whenever the same parameters give other numbers than before.
+    version: ClassVar[int] = 1
+    #: Pictures are decoded to at most this many pixels.
+    pixel_budget: ClassVar[int] = PIXEL_BUDGET
+    #: How many pictures of the collection the recipe learns from; 0: nothing to learn.
+    n_training_pictures: ClassVar[int] = 0
+
+    @property
+    @abstractmethod
+    def outputs(self) -> Mapping[str, FeatureSpec]:
+        """The features computed together, by name."""
+
+    @abstractmethod
+    def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
+        """The features of one upright (height, width, 3) picture: a dense row or a (1, n_dims) CSR row each."""
+
+    def parameters(self) -> dict[str, Any]:
+        """The settings that determine the result, as JSON values."""
+        return {}
+
+    def train(self, pictures: Iterable[NDArray[np.uint8]]) -> None:  # noqa: B027 - most recipes learn nothing
+        """Learn from a sample of the collection."""
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether the recipe can compute."""
+        return not self.n_training_pictures or bool(self.state())
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What was learned, as named arrays."""
+        return {}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:  # noqa: B027 - most recipes learn nothing
+        """Take back what :meth:`state` gave."""
+
+    @property
+    def hash(self) -> str:
+        """Sixteen hexadecimal digits that change whenever the numbers could."""
+        digest = hashlib.sha256()
+        outputs = {name: [spec.n_dims, spec.dtype, spec.sparse] for name, spec in self.outputs.items()}
+        settings = [self.name, self.version, self.pixel_budget, self.parameters(), outputs]
+        digest.update(json.dumps(settings, sort_keys=True).encode())
+        for name, array in sorted(self.state().items()):
+            digest.update(f"{name}{array.shape}{array.dtype.str}".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()[:16]

@@ -1,0 +1,45 @@
+"""Where which colours are: the simplest useful description of a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.vision.recipes.base import Recipe
+from visterm.vision.spec import FeatureSpec
+
+
+class ColourHistogram(Recipe):
+    """RGB histograms of the whole picture and of three horizontal stripes, side by side.
+
+    Each histogram has ``levels`` ** 3 bins and sums to one, so that a row is comparable whatever the picture's size.
+    """
+
+    name: ClassVar[str] = "colour"
+    summary: ClassVar[str] = "colour histograms of the whole picture and three stripes"
+    levels: ClassVar[int] = 4
+    n_stripes: ClassVar[int] = 3
+
+    @property
+    def outputs(self) -> Mapping[str, FeatureSpec]:
+        """One dense feature."""
+        return {"colour": FeatureSpec((1 + self.n_stripes) * self.levels**3)}
+
+    def parameters(self) -> dict[str, Any]:
+        """Levels a channel and number of stripes."""
+        return {"levels": self.levels, "n_stripes": self.n_stripes}
+
+    def compute(self, rgb: NDArray[np.uint8]) -> dict[str, NDArray[np.float32]]:
+        """Count the colours."""
+        level = rgb.astype(np.uint16) * self.levels >> 8
+        bins = (level[..., 0] * self.levels + level[..., 1]) * self.levels + level[..., 2]
+        height, n_bins = len(bins), self.levels**3
+        # A stripe of a picture lower than three pixels still has one row: the nearest.
+        edges = [round(i * height / self.n_stripes) for i in range(self.n_stripes + 1)]
+        stripes = [bins[min(top, height - 1) : max(bottom, top + 1)] for top, bottom in pairwise(edges)]
+        counts = [np.bincount(part.ravel(), minlength=n_bins) / part.size for part in (bins, *stripes)]
+        return {"colour": np.concatenate(counts).astype(np.float32)}
