@@ -30,10 +30,11 @@ def take(X: Features, rows: NDArray[np.integer[Any]] | slice) -> Features:
     return X[rows]
 
 
-def check_features(estimator: Any, X: Any, *, fitting: bool) -> Matrix:
+def check_features(estimator: Any, X: Any, *, fitting: bool, non_negative: bool = False) -> Matrix:
     """``X`` as a finite float array or CSR matrix of the width the estimator was fitted with.
 
-    float32 and float64 are kept, anything else becomes float32. Fitting sets ``n_features_in_``.
+    float32 and float64 are kept, anything else becomes float32. Fitting sets ``n_features_in_``. Methods of counts
+    and histograms ask for ``non_negative`` values.
     """
     if isinstance(X, Mapping):
         raise InputError(
@@ -45,7 +46,13 @@ def check_features(estimator: Any, X: Any, *, fitting: bool) -> Matrix:
         check_is_fitted(estimator)
     try:
         checked = validate_data(
-            estimator, X, reset=fitting, accept_sparse="csr", dtype=[np.float32, np.float64], ensure_min_samples=fitting
+            estimator,
+            X,
+            reset=fitting,
+            accept_sparse="csr",
+            dtype=[np.float32, np.float64],
+            ensure_min_samples=int(fitting),
+            ensure_non_negative=non_negative,
         )
     except InputError:
         raise

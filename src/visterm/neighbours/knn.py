@@ -32,7 +32,7 @@ class KnnClassifier(ClassifierMixin, Estimator):
     def fit(self, X: Features, y: ArrayLike) -> Self:
         """Keep the pictures whose class is known."""
         _check_parameters(self.n_neighbors, self.metric)
-        X = check_features(self, X, fitting=True)
+        X = check_features(self, X, fitting=True, non_negative=self.metric == "hellinger")
         y = check_classes(y, X.shape[0])
         known = np.flatnonzero(y != UNKNOWN_CLASS) if y.dtype.kind in "if" else np.arange(len(y))
         if not len(known):
@@ -82,7 +82,7 @@ class KnnAnnotator(Estimator):
     def fit(self, X: Features, tags: Any) -> Self:
         """Keep the tagged pictures."""
         _check_parameters(self.n_neighbors, self.metric)
-        X = check_features(self, X, fitting=True)
+        X = check_features(self, X, fitting=True, non_negative=self.metric == "hellinger")
         tags = check_tags(tags, X.shape[0])
         tagged = np.flatnonzero(np.diff(tags.indptr))
         if not len(tagged):
