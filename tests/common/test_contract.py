@@ -233,7 +233,8 @@ def test_class_names_may_be_strings(method, known):
 @by_name([method for method in CLASSIFIERS if Task.ANNOTATE not in method.tasks])
 @pytest.mark.filterwarnings("ignore")
 def test_classifiers_pass_the_checks_of_scikit_learn(method):
-    check_estimator(create(method), expected_failed_checks=EXEMPT)
+    # The class's own defaults: scikit-learn's blobs are not the histograms that registered methods are set up for.
+    check_estimator(method.load()(), expected_failed_checks=EXEMPT)
 
 
 @by_name(CLASSIFIERS)
