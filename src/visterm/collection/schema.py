@@ -1,0 +1,231 @@
+"""The catalogue's database: its tables, its version, and the steps that bring an older file forward.
+
+Each entry of :data:`MIGRATIONS` takes a file from one version to the next, in one transaction; a new file runs them
+all. A step that has been released is never edited: a change of the schema is a new step at the end.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from visterm.errors import InputError, VistermError
+
+#: Marks a SQLite file as a catalogue of Visterm ("VTRM").
+APPLICATION_ID = 0x5654524D
+#: How long a writer waits for another one before giving up.
+BUSY_SECONDS = 10.0
+
+Migration = Sequence[str]
+
+_TABLES = (
+    """
+    CREATE TABLE picture (
+        id INTEGER PRIMARY KEY,
+        sha256 TEXT NOT NULL UNIQUE CHECK (length(sha256) = 64),
+        size INTEGER NOT NULL,
+        width INTEGER,
+        height INTEGER,
+        orientation INTEGER,
+        state TEXT NOT NULL CHECK (state IN ('ok', 'unreadable')),
+        reason TEXT,
+        split TEXT,
+        caption TEXT,
+        caption_source INTEGER REFERENCES source,
+        added TEXT NOT NULL
+    )
+    """,
+    # missing: the file was gone when its folder was last looked at; the picture keeps its labels
+    """
+    CREATE TABLE path (
+        path TEXT PRIMARY KEY,
+        picture_id INTEGER NOT NULL REFERENCES picture ON DELETE CASCADE,
+        size INTEGER NOT NULL,
+        mtime_ns INTEGER NOT NULL,
+        missing INTEGER NOT NULL DEFAULT 0 CHECK (missing IN (0, 1))
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX path_of_picture ON path (picture_id)",
+    """
+    CREATE TABLE term (
+        id INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL CHECK (kind IN ('class', 'tag')),
+        name TEXT NOT NULL,
+        dropped INTEGER NOT NULL DEFAULT 0 CHECK (dropped IN (0, 1)),
+        UNIQUE (kind, name)
+    )
+    """,
+    """
+    CREATE TABLE alias (
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        term_id INTEGER NOT NULL REFERENCES term ON DELETE CASCADE,
+        PRIMARY KEY (kind, name)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX alias_of_term ON alias (term_id)",
+    # model: the NAME of 'model NAME@VERSION', by which a new version finds the earlier ones
+    """
+    CREATE TABLE source (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        rank INTEGER NOT NULL CHECK (rank BETWEEN 0 AND 2),
+        model TEXT
+    )
+    """,
+    """
+    CREATE TABLE label (
+        picture_id INTEGER NOT NULL REFERENCES picture ON DELETE CASCADE,
+        term_id INTEGER NOT NULL REFERENCES term ON DELETE CASCADE,
+        source_id INTEGER NOT NULL REFERENCES source,
+        state TEXT NOT NULL CHECK (state IN ('accepted', 'rejected', 'suggested')),
+        score REAL,
+        time TEXT NOT NULL,
+        PRIMARY KEY (picture_id, term_id, source_id)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX label_of_term ON label (term_id)",
+    "CREATE INDEX label_of_source ON label (source_id)",
+    """
+    CREATE TABLE region (
+        id INTEGER PRIMARY KEY,
+        picture_id INTEGER NOT NULL REFERENCES picture ON DELETE CASCADE,
+        term_id INTEGER NOT NULL REFERENCES term ON DELETE CASCADE,
+        source_id INTEGER NOT NULL REFERENCES source,
+        left REAL NOT NULL,
+        top REAL NOT NULL,
+        right REAL NOT NULL,
+        bottom REAL NOT NULL
+    )
+    """,
+    "CREATE INDEX region_of_picture ON region (picture_id)",
+    "CREATE INDEX region_of_term ON region (term_id)",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_TABLES,)
+
+# The effective label of a picture and a term is that of the highest-ranking source, the newest among models. SQLite
+# takes the other columns from the row that holds the max(). A view of the connection, not of the file: it may change
+# without a migration.
+_EFFECTIVE = """
+    CREATE TEMP VIEW effective AS
+    SELECT
+        label.picture_id, label.term_id, term.kind, term.name, source.name AS source, source.rank,
+        label.state, label.score, label.time, max(source.rank || label.time || source.name) AS precedence
+    FROM label
+    JOIN source ON source.id = label.source_id
+    JOIN term ON term.id = label.term_id
+    WHERE NOT term.dropped
+    GROUP BY label.picture_id, label.term_id
+"""
+
+
+def connect(file: Path) -> sqlite3.Connection:
+    """Open the catalogue's database, make it when absent, bring it to the present version when older."""
+    with sqlite_errors(file):
+        connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
+        try:
+            migrate(connection, file)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA temp_store = MEMORY")
+            connection.execute(_EFFECTIVE)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def migrate(connection: sqlite3.Connection, file: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Run the steps that ``connection`` has not seen yet, each in one transaction."""
+    _refuse_strangers(connection, file, len(migrations))
+    while _version(connection) < len(migrations):
+        # a table that others refer to can only be rebuilt while foreign keys are not enforced
+        connection.execute("PRAGMA foreign_keys = OFF")
+        with transaction(connection):
+            version = _version(connection)  # again, under the lock: another process may have migrated meanwhile
+            if version < len(migrations):
+                _step(connection, file, version + 1, migrations[version])
+
+
+def _step(connection: sqlite3.Connection, file: Path, version: int, statements: Migration) -> None:
+    for statement in statements:
+        connection.execute(statement)
+    if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
+        raise VistermError(f"{file}: cannot be brought to catalogue version {version}: it holds broken references")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {version}")
+
+
+def _refuse_strangers(connection: sqlite3.Connection, file: Path, newest: int) -> None:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (objects,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if application != APPLICATION_ID and (application or objects):
+        raise InputError(f"{file}: a database, but not a catalogue of Visterm")
+    if _version(connection) > newest:
+        raise InputError(
+            f"{file}: made by a newer Visterm (catalogue version {_version(connection)}, "
+            f"this one knows {newest}): upgrade Visterm to open it"
+        )
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Everything in the ``with`` block or nothing; inside another transaction, part of that one."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN IMMEDIATE")  # the write lock first: waiting is safe now, not halfway
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()  # nothing to do after errors on which SQLite itself rolls back
+        raise
+
+
+@contextmanager
+def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """Several queries on one state of the database, whatever others write meanwhile."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")
+
+
+@contextmanager
+def sqlite_errors(file: Path) -> Iterator[None]:
+    """Say in Visterm's words what SQLite objects to."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary code of an extended one
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise VistermError(
+                f"{file}: another program is writing to the catalogue; try again when it is done"
+            ) from error
+        if code in _REFUSALS:
+            raise VistermError(f"{file}: {_REFUSALS[code]}; nothing of this change was kept") from error
+        if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            raise InputError(f"{file}: damaged, or not a catalogue of Visterm ({error})") from error
+        raise
+
+
+_REFUSALS = {
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_IOERR: "reading or writing the disk failed",
+    sqlite3.SQLITE_READONLY: "the catalogue may not be written",
+    sqlite3.SQLITE_CANTOPEN: "the catalogue cannot be opened",
+    sqlite3.SQLITE_PERM: "the catalogue may not be opened",
+}
