@@ -8,7 +8,6 @@ from visterm.contracts.inputs import (
     n_pictures,
     take,
 )
-from visterm.contracts.selection import best_tags
 from visterm.contracts.tasks import UNKNOWN_CLASS, Annotator, Classifier, Features, Matrix, Ranker, Scores, Task
 
 __all__ = [
@@ -20,7 +19,6 @@ __all__ = [
     "Ranker",
     "Scores",
     "Task",
-    "best_tags",
     "check_classes",
     "check_features",
     "check_queries",

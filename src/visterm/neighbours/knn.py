@@ -66,8 +66,8 @@ class KnnClassifier(ClassifierMixin, Estimator):
 class KnnAnnotator(Estimator):
     """The tags most frequent among the ``n_neighbors`` nearest tagged training pictures.
 
-    Scores are the share of neighbours that carry the tag; :func:`visterm.contracts.best_tags` breaks ties in favour of
-    the rarer tag (Nakayama et al. 2010). Rows without tags are not neighbours.
+    Scores are the share of neighbours that carry the tag; where a list is made of them, ties go to the rarer tag
+    (Nakayama et al. 2010). Rows without tags are not neighbours.
 
     >>> KnnAnnotator(n_neighbors=2).fit([[0.0], [1.0], [9.0]], [[1, 0], [1, 1], [0, 1]]).score_tags([[0.2]])
     array([[1. , 0.5]])

@@ -1,0 +1,167 @@
+"""Experiments as files: a setting, the figures published for it, and ours beside them.
+
+``experiments/<method>/<author-year>_<method>_<data>.toml``::
+
+    title = "Empirical tag frequency on Corel, a quarter tagged"
+    method = "tag-frequency"
+    data = ["corel16k002", "corel16k003"]
+
+    [protocol]
+    split = "share-tagged"       # given, stratified, k-fold, per-class or share-tagged
+    share = 0.25                 # what that split takes besides the seed
+    repeats = 5
+
+    [[figures]]
+    measure = "tag accuracy"
+    published = 0.21             # leave out where the paper prints no number
+    source = "Shao et al. 2014, Figure 3"
+    same_protocol = false
+"""
+
+from __future__ import annotations
+
+import statistics
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from visterm import registry
+from visterm.compute import progress
+from visterm.errors import InputError
+from visterm.evaluate import measures, research_data, splits
+from visterm.evaluate.dataset import Dataset
+from visterm.evaluate.protocol import run
+from visterm.evaluate.splits import Split
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A measure and the value published for it."""
+
+    measure: str
+    published: float | None = None
+    source: str = ""
+    same_protocol: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A method in a paper's setting."""
+
+    name: str
+    title: str
+    method: str
+    data: tuple[str, ...]
+    protocol: Mapping[str, Any]
+    figures: tuple[Figure, ...]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Our figure beside the published one; ``values`` holds one value a run."""
+
+    experiment: str
+    figure: Figure
+    values: tuple[float, ...]
+    seconds: float
+
+    @property
+    def mean(self) -> float:
+        """The mean over the runs."""
+        return statistics.fmean(self.values)
+
+    @property
+    def deviation(self) -> float:
+        """The sample standard deviation over the runs; 0 for a single one."""
+        return statistics.stdev(self.values) if len(self.values) > 1 else 0.0
+
+
+def find(folder: Path) -> dict[str, Path]:
+    """The experiments below ``folder``, by name."""
+    return {path.stem: path for path in sorted(folder.glob("*/*.toml"))}
+
+
+def read(path: Path) -> Experiment:
+    """Read and check one experiment file."""
+    try:
+        contents = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = contents["data"]
+        experiment = Experiment(
+            name=path.stem,
+            title=contents["title"],
+            method=contents["method"],
+            data=(data,) if isinstance(data, str) else tuple(data),
+            protocol=contents["protocol"],
+            figures=tuple(Figure(**figure) for figure in contents["figures"]),
+            parameters=contents.get("parameters", {}),
+        )
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path} is not a readable experiment: {error}") from error
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{path} is not a complete experiment: {error}") from error
+    registry.get(experiment.method)
+    for figure in experiment.figures:
+        measures.parse(figure.measure)
+    return experiment
+
+
+def carry_out(experiment: Experiment, folder: Path) -> list[Finding]:
+    """Run ``experiment`` on the data in ``folder``: one finding a figure."""
+    method = registry.get(experiment.method)
+    asked = [measures.parse(figure.measure) for figure in experiment.figures]
+    loaded = [research_data.load(name, folder) for name in experiment.data]
+    runs = [(data, split) for data in loaded for split in _splits(data, experiment.protocol)]
+    outcomes = []
+    with progress.task(experiment.name, total=len(runs)) as bar:
+        for data, split in runs:
+            words = experiment.protocol.get("max_query_words")
+            outcomes.append(
+                run(method, data, split, parameters=experiment.parameters, measures=asked, max_query_words=words)
+            )
+            bar.advance()
+    seconds = statistics.fmean(outcome.fit_seconds + outcome.answer_seconds for outcome in outcomes)
+    return [
+        Finding(experiment.name, figure, tuple(outcome.flat()[measure.name] for outcome in outcomes), seconds)
+        for figure, measure in zip(experiment.figures, asked, strict=True)
+    ]
+
+
+def _splits(data: Dataset, protocol: Mapping[str, Any]) -> Iterator[Split]:
+    """The splits of the protocol, one a repeat (one a fold and repeat for k-fold)."""
+    first_seed = protocol.get("seed", 0)
+    for seed in range(first_seed, first_seed + protocol.get("repeats", 1)):
+        match protocol.get("split"):
+            case "given":
+                yield splits.given(data.splits)
+            case "stratified":
+                yield splits.stratified(data.y, protocol["share"], seed)
+            case "k-fold":
+                yield from splits.k_fold(data.y if data.class_names else len(data), protocol["n_folds"], seed)
+            case "per-class":
+                yield splits.per_class(data.y, protocol["n_train"], seed, n_test=protocol.get("n_test"))
+            case "share-tagged":
+                yield splits.share_tagged(data.tags, protocol["share"], seed)
+            case other:
+                raise InputError(
+                    f"unknown split {other!r}: choose given, stratified, k-fold, per-class or share-tagged"
+                )
+
+
+def markdown(findings: list[Finding]) -> str:
+    """The table people read: published, ours, whether the protocol is the same, and the seconds of one run."""
+    lines = [
+        "| experiment | measure | published | ours ± sd | same protocol? | seconds |",
+        "|---|---|---|---|---|---|",
+    ]
+    for finding in findings:
+        figure = finding.figure
+        published = "-" if figure.published is None else f"{figure.published:.4g}"
+        ours = f"{finding.mean:.4g} ± {finding.deviation:.2g}"
+        same = "yes" if figure.same_protocol else "no"
+        lines.append(
+            f"| {finding.experiment} | {figure.measure} | {published} | {ours} | {same} | {finding.seconds:.2f} |"
+        )
+    return "\n".join(lines) + "\n"
