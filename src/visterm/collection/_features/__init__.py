@@ -1,0 +1,1 @@
+"""The parts of the feature store: its manifest, its growing files, its lock."""

@@ -1,0 +1,101 @@
+"""What a feature store holds: the shape of its rows, what made them, and how many of the bytes on disk count."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from visterm.collection.atomic import write_text_atomically
+from visterm.errors import InputError
+
+_FORMAT, _VERSION = "visterm features", 1
+_MAX_BYTES = 2**20
+_DTYPES = {False: ("float32", "float16"), True: ("float32", "int32")}
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSpec:
+    """The shape of a picture's features: ``n_dims`` values, dense, or for bags of codewords sparse counts.
+
+    >>> FeatureSpec(1000, dtype="int32", sparse=True)
+    FeatureSpec(n_dims=1000, dtype='int32', sparse=True)
+    """
+
+    n_dims: int
+    dtype: str = "float32"
+    sparse: bool = False
+
+    def __post_init__(self) -> None:
+        if type(self.sparse) is not bool:
+            raise InputError(f"features are sparse (True) or dense (False), not {self.sparse!r}")
+        if type(self.n_dims) is not int or not 0 < self.n_dims < 2**31:
+            raise InputError(f"features have between 1 and 2**31 - 1 dimensions, not {self.n_dims!r}")
+        if self.dtype not in _DTYPES[self.sparse]:
+            kind = "sparse" if self.sparse else "dense"
+            raise InputError(f"{kind} features are {' or '.join(_DTYPES[self.sparse])}, not {self.dtype!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The state of a store, replaced as a whole by every change: the change happens when this file does.
+
+    ``generation`` begins the names of the files in use; of these, ``n_rows`` keys and rows, ``n_values`` entries of
+    sparse rows and ``n_removed`` tombstones count.
+    """
+
+    spec: FeatureSpec
+    recipe: str
+    generation: str
+    n_rows: int = 0
+    n_values: int = 0
+    n_removed: int = 0
+    keys_crc32: int = 0
+
+    @staticmethod
+    def path(folder: Path) -> Path:
+        """Where the manifest of the store in ``folder`` is."""
+        return folder / "manifest.json"
+
+    def write(self, folder: Path) -> None:
+        """Make this the state of the store in ``folder``."""
+        text = json.dumps({"format": _FORMAT, "version": _VERSION} | asdict(self), indent=2)
+        write_text_atomically(self.path(folder), text + "\n")
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """The state of the store in ``folder``."""
+        path = cls.path(folder)
+        try:
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
+                raise ValueError("not a small plain file")
+            return cls._from_json(json.loads(path.read_bytes()))
+        except FileNotFoundError as error:
+            raise InputError(f"there are no features in {folder}: it has no {path.name}") from error
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise InputError(
+                f"{path} is damaged ({error}): delete its folder to have the features computed again"
+            ) from error
+
+    @classmethod
+    def _from_json(cls, found: Any) -> Manifest:
+        if not isinstance(found, dict) or found.get("format") != _FORMAT:
+            raise ValueError("not the manifest of a feature store")
+        if found.get("version") != _VERSION:
+            raise ValueError(f"format version {found.get('version')!r}, while this program reads {_VERSION}")
+        manifest = cls(FeatureSpec(**found["spec"]), *(found[field.name] for field in fields(cls)[1:]))
+        if not isinstance(manifest.recipe, str):
+            raise ValueError("the recipe is not a text")
+        if not isinstance(manifest.generation, str) or not re.fullmatch("[0-9a-f]{8}", manifest.generation):
+            raise ValueError("the generation is not eight hex digits")
+        for name in ("n_rows", "n_values", "n_removed", "keys_crc32"):
+            value = getattr(manifest, name)
+            if type(value) is not int or not 0 <= value < 2**48:
+                raise ValueError(f"{name} is {value!r}")
+        return manifest
