@@ -1,0 +1,83 @@
+"""Filters that dense descriptors are made of."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from visterm.vision.grid import CELLS, Grid
+
+
+def smooth(picture: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:
+    """``picture`` blurred by a Gaussian of ``sigma`` pixels, cut at four sigma; the border is repeated outwards."""
+    from visterm.vision import _kernels_filters
+
+    radius = math.ceil(4 * sigma)
+    if radius == 0 or picture.size == 0:
+        return picture
+    taps = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
+    blurred = np.empty_like(picture)
+    _kernels_filters.convolve_both(picture, (taps / taps.sum()).astype(np.float32), blurred)
+    return blurred
+
+
+def triangle(bin_size: int) -> NDArray[np.float32]:
+    """Weights falling linearly from one at a pixel to zero at ``bin_size`` pixels away: bilinear interpolation.
+
+    >>> triangle(2)
+    array([0.5, 1. , 0.5], dtype=float32)
+    """
+    return (1 - np.abs(np.arange(1 - bin_size, bin_size)) / bin_size).astype(np.float32)
+
+
+def coverage(length: int, offset: float) -> tuple[int, NDArray[np.float64]]:
+    """How much of each pixel lies in an interval of ``length`` pixels that begins ``offset`` from a pixel's centre.
+
+    Returns the distance to the first pixel touched, and the shares.
+
+    >>> coverage(2, -1.0)
+    (-1, array([0.5, 1. , 0.5]))
+    >>> coverage(3, -1.5)
+    (-1, array([1., 1., 1.]))
+    """
+    first = math.floor(offset + 0.5)
+    last = math.ceil(offset + length - 0.5)
+    pixels = np.arange(first, last + 1)
+    return first, np.minimum(pixels + 0.5, offset + length) - np.maximum(pixels - 0.5, offset)
+
+
+def sample(
+    lanes: NDArray[Any],
+    taps: tuple[NDArray[Any], NDArray[Any]],
+    first: tuple[int, int],
+    spacing: int,
+    shape: tuple[int, int],
+    *,
+    repeat_border: bool,
+) -> NDArray[Any]:
+    """Weighted sums of ``lanes`` (height, width, n_lanes) around every ``spacing``-th pixel: (\\*shape, n_lanes).
+
+    ``taps`` and the distance ``first`` of their first pixel are given for the vertical and for the horizontal
+    direction. Beyond the border stands the border pixel when ``repeat_border``, else zero.
+    """
+    from visterm.vision import _kernels_filters
+
+    out = np.zeros((*shape, lanes.shape[2]), lanes.dtype)
+    if out.size:
+        vertical, horizontal = (np.ascontiguousarray(each, lanes.dtype) for each in taps)
+        _kernels_filters.sample_both(lanes, vertical, horizontal, *first, spacing, repeat_border, out)
+    return out
+
+
+def gather(lattice: NDArray[np.float32], grid: Grid, out: NDArray[np.float32], weights: ArrayLike = 1.0) -> None:
+    """Fill ``out`` (n_rows, n_columns, 4, 4, n_lanes) with the cells of every patch of ``grid`` from its lattice.
+
+    A cell is multiplied by the ``weights`` of its row and of its column.
+    """
+    from visterm.vision import _kernels_filters
+
+    of_cells = np.broadcast_to(np.asarray(weights, np.float32), CELLS).copy()
+    _kernels_filters.gather_cells(lattice, grid.step // grid.spacing, grid.bin_size // grid.spacing, of_cells, out)

@@ -1,0 +1,73 @@
+"""Local colour statistics: mean and deviation of each colour in the 4 x 4 cells of patches on a regular grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from visterm.vision._filters import coverage, gather, sample
+from visterm.vision.colour import colour_picture
+from visterm.vision.grid import CELLS, Grid, grids, stack_frames
+
+#: Values per cell: mean and deviation of red, green and blue.
+_STATISTICS = 6
+#: Variances below this share of the mean square are rounding, not texture.
+_ROUNDING = 1e-12
+
+
+def local_colour_statistics(
+    rgb: ArrayLike,
+    step: int | Sequence[int] = 4,
+    bin_sizes: Sequence[int] = (4, 6, 8, 10, 12),
+    *,
+    power: bool = True,
+    l2: bool = True,
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Colour descriptors of the patches that :func:`~visterm.vision.sift.dense_sift` describes, row by row.
+
+    Clinchant et al., ImagEVAL 2007. ``rgb`` is (height, width, 3), ``uint8`` from 0 to 255 or float from 0 to 1. With
+    ``power``, signed square roots are taken; with ``l2``, rows then get length one (black patches stay zero): the two
+    together served best in Lapin et al., CVPR 2014. Cells are squares of ``bin_size`` pixels; pixels cut by the edge
+    of a cell count by the share inside, and what overhangs the picture does not count.
+
+    Returns ``frames`` (n, 3), centre x, y and side in pixels, and ``descriptors`` (n, 96). Value
+    ``(4 * row + column) * 6 + colour`` is the mean of red, green or blue in a cell, 3 further on is its deviation.
+
+    >>> orange = np.full((20, 20, 3), (255, 128, 0), np.uint8)
+    >>> frames, descriptors = local_colour_statistics(orange, bin_sizes=[4], power=False, l2=False)
+    >>> frames[0].tolist(), descriptors.shape, descriptors[0, :6].round(3).tolist()
+    ([6.0, 6.0, 16.0], (4, 96), [1.0, 0.5019999742507935, 0.0, 0.0, 0.0, 0.0])
+    """
+    picture = colour_picture(rgb)
+    all_grids = grids(picture.shape[:2], step, bin_sizes)
+    # Squares of colours are summed exactly enough in float64 to be subtracted from each other.
+    colours = picture.astype(np.float64)
+    lanes = np.concatenate((colours, colours**2, np.ones((*picture.shape[:2], 1))), axis=2)
+    cells = np.empty((sum(grid.n_patches for grid in all_grids), CELLS, CELLS, _STATISTICS), np.float32)
+    end = 0
+    for grid in all_grids:
+        if grid.n_patches:
+            start, end = end, end + grid.n_patches
+            gather(
+                _statistics(lanes, grid), grid, cells[start:end].reshape(grid.n_rows, grid.n_columns, *cells.shape[1:])
+            )
+    descriptors = cells.reshape(len(cells), -1)
+    if power:
+        np.copysign(np.sqrt(np.abs(descriptors)), descriptors, out=descriptors)
+    if l2:
+        lengths = np.sqrt(np.einsum("ij,ij->i", descriptors, descriptors))
+        descriptors /= np.where(lengths > 0, lengths, np.float32(1))[:, None]
+    return stack_frames(all_grids), descriptors
+
+
+def _statistics(lanes: NDArray[np.float64], grid: Grid) -> NDArray[np.float32]:
+    """Means and deviations of cells at every point of the grid's lattice."""
+    first, taps = coverage(grid.bin_size, -grid.bin_size / 2)
+    sums = sample(lanes, (taps, taps), (first, first), grid.spacing, grid.lattice_shape, repeat_border=False)
+    sums /= sums[..., 6:].copy()
+    means, squares = sums[..., :3], sums[..., 3:6]
+    variances = squares - means**2
+    deviations = np.sqrt(np.where(variances > _ROUNDING * squares, variances, 0))
+    return np.concatenate((means, deviations), axis=2, dtype=np.float32)

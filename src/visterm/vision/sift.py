@@ -1,0 +1,127 @@
+"""Dense SIFT: on a regular grid of patches, histograms of gradient directions in 4 x 4 cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from visterm.errors import InputError
+from visterm.vision._filters import gather, sample, smooth, triangle
+from visterm.vision.colour import grey_picture
+from visterm.vision.grid import CELLS, Grid, grids, stack_frames
+
+#: Directions per cell.
+DIRECTIONS = 8
+#: Standard deviation of the Gaussian window over a patch, in cells.
+_WINDOW = 2.0
+
+
+def dense_sift(
+    grey: ArrayLike,
+    step: int | Sequence[int] = 4,
+    bin_sizes: Sequence[int] = (4, 6, 8, 10, 12),
+    *,
+    magnification: float | None = 6.0,
+    fast: bool = True,
+    contrast_threshold: float = 0.005,
+    dtype: Literal["float32", "uint8"] = "float32",
+) -> tuple[NDArray[np.float32], NDArray[np.float32] | NDArray[np.uint8]]:
+    """SIFT descriptors of upright patches of 4 ``bin_sizes`` pixels, ``step`` pixels apart.
+
+    ``grey`` is (height, width), ``uint8`` from 0 to 255 or float from 0 to 1. Before cells of ``bin_size`` pixels are
+    described, the picture is blurred to the scale at which SIFT keypoints have such cells: by a Gaussian of
+    ``sqrt((bin_size / magnification)^2 - 1/4)`` pixels, a picture being taken to have a blur of half a pixel already;
+    None leaves it as it is. Gradients count by distance from the centre of the patch: with ``fast``, whole cells by
+    the mean of the Gaussian window over them, else every gradient by itself, at several times the cost. Patches whose
+    mean gradient is not above ``contrast_threshold`` get a descriptor of zeros.
+
+    Returns ``frames`` (n, 3), the centre x, y and the side of every patch in pixels (see :mod:`visterm.vision.grid`),
+    and ``descriptors`` (n, 128). Bin ``(4 * row + column) * 8 + direction`` belongs to the cell at ``row`` and
+    ``column`` of the patch, counted from the top left, and to gradients towards brighter pixels that point
+    ``direction * 45`` degrees from right towards down. Descriptors have length one after clipping at 0.2; as
+    ``"uint8"`` they are 512 times as long, at most 255. Order, positions and values follow VLFeat's ``dsift``.
+
+    >>> picture = np.tile(np.arange(0, 256, 8, dtype=np.uint8), (32, 1))  # ever brighter to the right
+    >>> frames, descriptors = dense_sift(picture, bin_sizes=[8], magnification=None)
+    >>> frames
+    array([[12., 12., 32.],
+           [16., 12., 32.],
+           [12., 16., 32.],
+           [16., 16., 32.]], dtype=float32)
+    >>> descriptors.shape, np.unique(descriptors.nonzero()[1] % 8).tolist()
+    ((4, 128), [0])
+    """
+    picture = grey_picture(grey)
+    if magnification is not None and not magnification > 0:
+        raise InputError(f"the magnification is a positive number, or None for no smoothing, not {magnification}")
+    if not contrast_threshold >= 0:
+        raise InputError(f"the contrast threshold is zero or a positive number, not {contrast_threshold}")
+    if dtype not in ("float32", "uint8"):
+        raise InputError(f"descriptors are made as 'float32' or 'uint8', not {dtype!r}")
+    from visterm.vision import _kernels_sift
+
+    all_grids = grids(picture.shape, step, bin_sizes)
+    histograms = np.empty((sum(grid.n_patches for grid in all_grids), CELLS, CELLS, DIRECTIONS), np.float32)
+    energy, energy_sigma = np.empty((*picture.shape, DIRECTIONS), np.float32), None
+    end = 0
+    for grid in all_grids:
+        if not grid.n_patches:
+            continue
+        sigma = 0.0 if magnification is None else max(0.0, (grid.bin_size / magnification) ** 2 - 0.25) ** 0.5
+        if sigma != energy_sigma:
+            _kernels_sift.oriented_energy(smooth(picture, sigma), energy)
+            energy_sigma = sigma
+        start, end = end, end + grid.n_patches
+        of_grid = histograms[start:end].reshape(grid.n_rows, grid.n_columns, *histograms.shape[1:])
+        (_fill_flat if fast else _fill_gaussian)(energy, grid, of_grid)
+        reach = (CELLS - 1) * grid.bin_size + 1
+        _kernels_sift.normalise(of_grid.reshape(grid.n_patches, -1), contrast_threshold * reach**2)
+    descriptors = histograms.reshape(len(histograms), -1)
+    if dtype == "uint8":
+        descriptors *= 512
+        return stack_frames(all_grids), np.minimum(descriptors, 255, out=descriptors).astype(np.uint8)
+    return stack_frames(all_grids), descriptors
+
+
+def root_sift(descriptors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Descriptors whose dot products are the Hellinger kernel of the given ones: square roots of shares of the sum.
+
+    Arandjelovic & Zisserman, CVPR 2012. Descriptors of zeros stay so.
+
+    >>> root_sift(np.array([[1, 3], [0, 0]], np.float32)).tolist()
+    [[0.5, 0.8660253882408142], [0.0, 0.0]]
+    """
+    descriptors = np.asarray(descriptors, np.float32)
+    if descriptors.size and not descriptors.min() >= 0:
+        raise InputError("RootSIFT takes the square root of descriptors: none may be negative or NaN")
+    sums = descriptors.sum(axis=-1, keepdims=True)
+    return np.sqrt(descriptors / np.where(sums > 0, sums, np.float32(1)))
+
+
+def _fill_flat(energy: NDArray[np.float32], grid: Grid, out: NDArray[np.float32]) -> None:
+    """Histograms of cells that overlap as triangles, shared between patches; cells are weighted as a whole."""
+    size = grid.bin_size
+    taps, first = triangle(size), 1 - size
+    lattice = sample(energy, (taps, taps), (first, first), grid.spacing, grid.lattice_shape, repeat_border=True)
+    gather(lattice, grid, out, [_window(size, cell).mean() for cell in range(CELLS)])
+
+
+def _fill_gaussian(energy: NDArray[np.float32], grid: Grid, out: NDArray[np.float32]) -> None:
+    """Histograms in which every gradient is weighted by the Gaussian window: each of the 16 cells has its own taps."""
+    size = grid.bin_size
+    taps = [triangle(size) * _window(size, cell) for cell in range(CELLS)]
+    for row in range(CELLS):
+        for column in range(CELLS):
+            first = (row * size + 1 - size, column * size + 1 - size)
+            out[:, :, row, column] = sample(
+                energy, (taps[row], taps[column]), first, grid.step, out.shape[:2], repeat_border=True
+            )
+
+
+def _window(bin_size: int, cell: int) -> NDArray[np.float64]:
+    """The Gaussian window of a patch at the pixels less than ``bin_size`` from the centre of its ``cell``-th cell."""
+    from_patch_centre = np.arange(1 - bin_size, bin_size) + bin_size * (cell - 0.5 * (CELLS - 1))
+    return np.asarray(np.exp(-0.5 * (from_patch_centre / (bin_size * _WINDOW)) ** 2))
