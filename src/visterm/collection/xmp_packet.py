@@ -1,0 +1,130 @@
+"""What an XMP packet says of its picture: tags, class and caption, understood from whatever program wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder
+
+from visterm.errors import InputError
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+DC = "http://purl.org/dc/elements/1.1/"
+LIGHTROOM = "http://ns.adobe.com/lightroom/1.0/"
+DIGIKAM = "http://www.digikam.org/ns/1.0/"
+XML = "http://www.w3.org/XML/1998/namespace"
+#: Visterm's own properties: the class, and a note of the tags and caption it wrote itself.
+VISTERM = "urn:visterm:1.0:"
+
+#: A larger packet is not read: real ones take kilobytes.
+MAX_BYTES = 16 * 2**20
+#: A packet of more elements is not read, so that a small file of empty elements cannot fill the memory.
+MAX_ELEMENTS = 100_000
+
+#: Tag properties whose items are paths from the widest term to the narrowest, and what separates the terms.
+_HIERARCHIES = ((LIGHTROOM, "hierarchicalSubject", "|"), (DIGIKAM, "TagsList", "/"))
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, slots=True)
+class PacketLabels:
+    """The tags, class and caption of one picture; white space around them is no part of them."""
+
+    tags: tuple[str, ...] = ()
+    class_name: str | None = None
+    caption: str | None = None
+
+
+def read_packet(packet: bytes) -> PacketLabels:
+    """The labels in ``packet``; an :class:`InputError` says why it is not usable XMP.
+
+    Tags are the union of ``dc:subject``, ``lr:hierarchicalSubject`` and ``digiKam:TagsList``. An item of the first is
+    one tag whatever signs it holds; an item of the other two is a path, each term of which becomes a tag. digiKam
+    separates terms by ``/`` and has no escape for it: a digiKam tag named "24/7" is read as "24" and "7".
+
+    >>> packet = f'''<r:RDF xmlns:r="{RDF}" xmlns:dc="{DC}" xmlns:lr="{LIGHTROOM}"><r:Description>
+    ...   <dc:subject><r:Bag><r:li>Rome</r:li><r:li>sun, sea</r:li></r:Bag></dc:subject>
+    ...   <lr:hierarchicalSubject><r:Bag><r:li>Places|Italy|Rome</r:li></r:Bag></lr:hierarchicalSubject>
+    ... </r:Description></r:RDF>'''.encode()
+    >>> read_packet(packet).tags
+    ('Rome', 'sun, sea', 'Places', 'Italy')
+    """
+    descriptions = _descriptions(_parse(packet))
+    tags = [_text(item) for item in _items(descriptions, DC, "subject")]
+    for namespace, name, separator in _HIERARCHIES:
+        for path in _items(descriptions, namespace, name):
+            tags += map(str.strip, _text(path).split(separator))
+    classes = map(_text, _items(descriptions, VISTERM, "class"))
+    return PacketLabels(
+        tags=tuple(dict.fromkeys(filter(None, tags))),
+        class_name=next(filter(None, classes), None),
+        caption=_preferred_language(list(_items(descriptions, DC, "description"))),
+    )
+
+
+def trim_packet(packet: bytes) -> bytes:
+    """``packet`` without the padding some programs leave around it, on which an XML parser would stumble."""
+    if len(packet) > MAX_BYTES:
+        raise InputError(f"{len(packet) / 2**20:.0f} MiB of XMP are more than the {MAX_BYTES // 2**20} MiB allowed")
+    return packet if packet.startswith(_UTF16_MARKS) else packet.strip(b"\0 \t\r\n")
+
+
+class _BoundedBuilder(TreeBuilder):
+    """Builds at most :data:`MAX_ELEMENTS` elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left = MAX_ELEMENTS
+
+    def start(self, tag: str, attrs: dict[str, str], /) -> Element:
+        self._left -= 1
+        if self._left < 0:
+            raise InputError(f"more than {MAX_ELEMENTS} elements of XML")
+        return super().start(tag, attrs)
+
+
+def _parse(packet: bytes) -> Element:
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import XMLParser
+
+    parser = XMLParser(target=_BoundedBuilder(), forbid_dtd=True)
+    try:
+        parser.feed(trim_packet(packet))
+        root: Element = parser.close()
+    except InputError:
+        raise
+    except DefusedXmlException as error:
+        raise InputError("its XML declares a document type or entities, which XMP never needs") from error
+    except (ParseError, ValueError, LookupError) as error:
+        raise InputError(f"not well-formed XML: {error}") from error
+    return root
+
+
+def _descriptions(root: Element) -> list[Element]:
+    blocks = list(root.iter(f"{{{RDF}}}RDF"))
+    if not blocks:
+        raise InputError("not an XMP packet: it has no rdf:RDF element")
+    return [description for block in blocks for description in block]
+
+
+def _items(descriptions: list[Element], namespace: str, name: str) -> Iterator[Element]:
+    """The items of an array property, or the property itself where it is plain text or an attribute."""
+    key = f"{{{namespace}}}{name}"
+    for description in descriptions:
+        if key in description.attrib:
+            item = Element(key)
+            item.text = description.attrib[key]
+            yield item
+        for value in description.iterfind(key):
+            yield from value.findall(f"*/{{{RDF}}}li") or [value]
+
+
+def _text(item: Element) -> str:
+    value = item.find(f".//{{{RDF}}}value")  # present where the item carries qualifiers
+    return "".join((item if value is None else value).itertext()).strip()
+
+
+def _preferred_language(alternatives: list[Element]) -> str | None:
+    """The default language's text, or the first there is."""
+    alternatives.sort(key=lambda item: item.get(f"{{{XML}}}lang") != "x-default")
+    return next(filter(None, map(_text, alternatives)), None)
