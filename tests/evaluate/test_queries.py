@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from visterm.errors import InputError
+from visterm.evaluate import queries
+from visterm.evaluate.queries import from_tags, relevant_pictures
+
+few = settings(max_examples=40, deadline=None)
+tag_matrices = hnp.arrays(np.int64, st.tuples(st.integers(0, 7), st.integers(0, 6)), elements=st.integers(0, 1))
+
+
+def brute_force(tags, max_words):
+    """Every set of columns, in order, with the pictures that have them all; only sets that have a picture."""
+    found = {}
+    for size in range(1, max_words + 1):
+        for words in combinations(range(tags.shape[1]), size):
+            pictures = [i for i in range(len(tags)) if all(tags[i, word] for word in words)]
+            if pictures:
+                found[words] = pictures
+    return found
+
+
+@few
+@given(tag_matrices, st.none() | st.integers(1, 4))
+def test_every_set_of_words_with_a_relevant_picture_is_a_query(tags, max_words):
+    expected = brute_force(tags, max_words or tags.shape[1])
+    made = from_tags(sparse.csr_array(tags), max_words=max_words)
+    assert made.columns() == list(expected)
+    assert [np.flatnonzero(row).tolist() for row in made.relevance.toarray()] == list(expected.values())
+    assert made.words.shape == (len(expected), tags.shape[1])
+    assert made.relevance.shape == (len(expected), len(tags))
+    assert made.relevance.dtype == made.words.dtype == bool
+    assert made.relevance.has_canonical_format
+
+
+@few
+@given(tag_matrices)
+def test_relevance_by_matching_equals_relevance_by_construction(tags):
+    made = from_tags(tags)
+    assert (relevant_pictures(made.words, tags) != made.relevance).nnz == 0
+
+
+def test_matching_in_blocks_is_the_same(monkeypatch):
+    tags = np.random.default_rng(0).random((30, 8)) < 0.4
+    made = from_tags(tags)
+    monkeypatch.setattr(queries, "_BLOCK", 7)
+    assert (relevant_pictures(made.words, tags) != made.relevance).nnz == 0
+
+
+@few
+@given(tag_matrices)
+def test_the_kinds_of_queries_part_the_whole(tags):
+    made = from_tags(tags)
+    for one, other in ((made.easy(), made.difficult()), (made.single_word(), made.multi_word())):
+        assert sorted(one.columns() + other.columns()) == sorted(made.columns())
+    assert (made.easy().n_relevant >= 3).all()
+    assert (made.difficult().n_relevant < 3).all()
+    assert (made.single_word().n_words == 1).all()
+    assert made.easy(1).columns() == made.columns()
+
+
+def test_unseen_queries_have_no_relevant_training_picture():
+    made = from_tags([[1, 1, 0], [0, 1, 1]])
+    training = sparse.csr_array([[1, 1, 0], [0, 0, 1]])
+    assert made.unseen_in(training).columns() == [(1, 2)]
+    assert len(made.unseen_in([[1, 1, 1]])) == 0
+    assert len(made.unseen_in(np.zeros((0, 3)))) == len(made)
+
+
+def test_long_captions_need_a_cap():
+    tags = np.ones((1, 60))
+    with pytest.raises(InputError, match="set max_words lower"):
+        from_tags(tags)
+    assert len(from_tags(tags, max_words=2)) == 60 + 60 * 59 // 2
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: from_tags([[1, 2]]), "0 or 1"),
+        (lambda: from_tags([1, 0]), "n_pictures, n_tags"),
+        (lambda: from_tags([[1, 0]], max_words=0), "at least 1 word"),
+        (lambda: relevant_pictures([[0, 0]], [[1, 1]]), "query 0 has no words"),
+        (lambda: relevant_pictures([[1]], [[1, 1]]), r"\(1, 1\) and the tags \(1, 2\)"),
+    ],
+)
+def test_unusable_input_is_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_corel_test_queries_are_as_many_as_published():
+    """Grangier & Bengio (2008): 179 words, 2,241 queries, 421 of them easy; words of a single picture are left out."""
+    path = Path(__file__).parents[3] / "shared/data/corel5k/blobs.npz"
+    if not path.exists():
+        pytest.skip("the Corel 5K labels (../shared/data/corel5k) are not here")
+    with np.load(path) as corel:
+        tags = corel["labels"][corel["is_test"]]
+    made = from_tags(tags[:, tags.sum(axis=0) >= 2])
+    assert (made.words.shape[1], len(made), len(made.easy()), len(made.difficult())) == (179, 2241, 421, 1820)
