@@ -1,0 +1,161 @@
+"""Is the difference real: Wilcoxon signed rank, bootstrap intervals, letters for a table of systems.
+
+All compare values paired by query or picture. A pair that is undefined (NaN) on both sides, as for a query without a
+relevant picture, is left out; undefined on one side only is an error, since the pairs would not match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from math import erfc, sqrt
+from string import ascii_letters
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from visterm.errors import InputError
+from visterm.evaluate.measures.inputs import Floats
+
+#: Up to this many non-zero differences the null distribution is computed exactly.
+EXACT_UP_TO = 50
+
+_BLOCK = 1 << 22  # resampled pairs held at a time
+
+
+@dataclass(frozen=True, slots=True)
+class SignedRank:
+    """The outcome of a Wilcoxon signed rank test: ``positive`` and ``negative`` rank sums, two-sided ``p_value``."""
+
+    positive: float
+    negative: float
+    n_pairs: int
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean and the interval that holds it with the chosen confidence."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def wilcoxon(a: ArrayLike, b: ArrayLike) -> SignedRank:
+    """Test whether the differences ``a - b`` are symmetric around zero, two-sided.
+
+    Pairs without a difference are dropped (Wilcoxon's own rule; p = 1 when none is left), tied differences share their
+    mean rank. The p-value is exact for up to :data:`EXACT_UP_TO` remaining pairs, ties included; beyond, it is the
+    normal approximation with tie correction and without continuity correction.
+
+    >>> wilcoxon([0.9, 0.8, 0.7, 0.6], [0.1, 0.2, 0.3, 0.6])  # 3 of 3 differences positive: 2 / 2^3
+    SignedRank(positive=6.0, negative=0.0, n_pairs=3, p_value=0.25)
+    """
+    first, second = _pairs(a, b)
+    difference = first - second
+    difference = difference[difference != 0]
+    n = len(difference)
+    size, group, counts = np.unique(np.abs(difference), return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    twice_ranks = (2 * ends - counts + 1)[group] if len(size) else np.empty(0, dtype=np.int64)  # mean ranks are halves
+    positive, negative = (int(twice_ranks[side].sum()) for side in (difference > 0, difference < 0))
+    if n <= EXACT_UP_TO:
+        p_value = _exact_p(twice_ranks, min(positive, negative))
+    else:
+        variance = n * (n + 1) * (2 * n + 1) / 24 - float(np.sum(counts.astype(np.float64) ** 3 - counts)) / 48
+        p_value = erfc(abs(positive - negative) / 4 / sqrt(2 * variance))
+    return SignedRank(positive / 2, negative / 2, n, p_value)
+
+
+def paired_bootstrap(
+    a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95, n_resamples: int = 10_000, random_state: int = 0
+) -> Interval:
+    """The mean of ``a - b`` and its percentile interval over pairs drawn with replacement.
+
+    >>> paired_bootstrap([0.5, 0.75, 1.0], [0.25, 0.5, 0.75])
+    Interval(mean=0.25, low=0.25, high=0.25)
+    """
+    if not 0.0 < confidence < 1.0 or n_resamples < 1:
+        raise InputError(f"a bootstrap needs 0 < confidence < 1 and n_resamples >= 1, not {confidence}, {n_resamples}")
+    first, second = _pairs(a, b)
+    difference = first - second
+    n = len(difference)
+    if not n:
+        raise InputError("there are no pairs to resample")
+    rng = np.random.default_rng(random_state)
+    step = max(1, _BLOCK // n)
+    means = np.concatenate(
+        [
+            difference[rng.integers(n, size=(min(step, n_resamples - start), n))].mean(axis=1)
+            for start in range(0, n_resamples, step)
+        ]
+    )
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(difference.mean()), float(low), float(high))
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """The p-values adjusted for being several (Holm, 1979): those below alpha are significant together.
+
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return adjusted
+
+
+def letters(values: Mapping[str, ArrayLike], alpha: float = 0.05, *, higher_is_better: bool = True) -> dict[str, str]:
+    """For every system the letters of those it beats; the systems are a, b, c, ... in the order given.
+
+    One system beats another when the Wilcoxon test over their paired values rejects at level ``alpha``, after Holm's
+    correction for all pairs of systems, and both the rank sums and the means are on its side.
+
+    >>> floor = [0.1, 0.2, 0.3, 0.2, 0.1, 0.2, 0.1, 0.2]
+    >>> letters({"floor": floor, "knn": [value + 0.3 for value in floor], "again": floor})
+    {'floor': '', 'knn': 'ac', 'again': ''}
+    """
+    if not 0.0 < alpha < 1.0:
+        raise InputError(f"alpha must lie between 0 and 1, not {alpha}")
+    if len(values) > len(ascii_letters):
+        raise InputError(f"there are letters for {len(ascii_letters)} systems, not for {len(values)}")
+    letter = dict(zip(values, ascii_letters, strict=False))
+    pairs = list(combinations(values, 2))
+    tests = [wilcoxon(values[one], values[other]) for one, other in pairs]
+    beaten: dict[str, list[str]] = {name: [] for name in values}
+    for (one, other), test, p_value in zip(pairs, tests, holm([test.p_value for test in tests]), strict=True):
+        mean = float(np.subtract(*_pairs(values[one], values[other])).mean()) if p_value < alpha else 0.0
+        for winner, loser, sign in ((one, other, 1.0), (other, one, -1.0)):
+            better = sign if higher_is_better else -sign
+            if better * mean > 0 and better * (test.positive - test.negative) > 0:
+                beaten[winner].append(letter[loser])
+    return {name: "".join(sorted(of, key=ascii_letters.index)) for name, of in beaten.items()}
+
+
+def _exact_p(twice_ranks: ArrayLike, smaller_sum: int) -> float:
+    """Twice the chance of a (doubled) rank sum of at most ``smaller_sum`` when every sign is a fair coin."""
+    chance = np.ones(1)
+    for rank in np.asarray(twice_ranks).tolist():
+        chance = 0.5 * (np.append(chance, np.zeros(rank)) + np.append(np.zeros(rank), chance))
+    return min(1.0, 2.0 * float(chance[: smaller_sum + 1].sum()))
+
+
+def _pairs(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
+    """The defined pairs of two lists of values."""
+    try:
+        first, second = (np.asarray(values, dtype=np.float64) for values in (a, b))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"paired values must be numbers: {error}") from error
+    if first.ndim != 1 or first.shape != second.shape:
+        raise InputError(f"paired values must be two lists of the same length, not {first.shape} and {second.shape}")
+    if np.isinf(first).any() or np.isinf(second).any():
+        raise InputError("paired values must be finite, or NaN where they are not defined")
+    undefined = np.isnan(first)
+    if (undefined != np.isnan(second)).any():
+        where = int(np.flatnonzero(undefined != np.isnan(second))[0])
+        raise InputError(f"pair {where} is defined on one side only: compare values of the same queries or pictures")
+    return first[~undefined], second[~undefined]
