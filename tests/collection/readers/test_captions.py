@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from visterm.collection.readers import READERS
@@ -32,9 +34,11 @@ def test_what_is_no_caption_costs_one_line(read, tmp_path):
         (tmp_path / f"{name}.txt").write_bytes(content)
     (tmp_path / "f.jpg").touch()
     (tmp_path / "f.txt").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "g.jpg").touch()
+    os.mkfifo(tmp_path / "g.txt")
     records, reading = read("captions", tmp_path)
     assert records == [Record("e.jpg", caption="A boat.")]
-    assert [item.where for item in reading.skipped] == ["a.txt", "b.txt", "c.txt", "d.txt", "f.txt"]
+    assert [item.where for item in reading.skipped] == ["a.txt", "b.txt", "c.txt", "d.txt", "f.txt", "g.txt"]
 
 
 def test_folders_without_captions(read, tmp_path):

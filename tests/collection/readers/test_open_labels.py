@@ -80,6 +80,7 @@ def test_labels_that_lie_with_the_pictures(tmp_path):
     for name in ("coast/1.jpg", "coast/metadata.jsonl", "metadata.csv", "other.csv", "a.json", ".x/metadata.csv"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
+    os.mkfifo(tmp_path / "coast" / "metadata.csv")
     tables = [(tmp_path / "metadata.csv", "table"), (tmp_path / "coast" / "metadata.jsonl", "table")]
     assert find_labels(tmp_path) == tables
     (tmp_path / "coast" / "1.txt").write_text("A boat.")

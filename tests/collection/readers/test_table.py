@@ -48,6 +48,24 @@ def test_items_of_a_list_are_never_split(read, tmp_path):
     assert not reading.skipped
 
 
+@pytest.mark.parametrize(
+    ("cell", "tags"),
+    [
+        ("sea, sky", ("sea", "sky")),
+        ("salt, pepper; sea", ("salt, pepper", "sea")),
+        ("a; b, c | d", ("a; b, c", "d")),
+        ('["a|b", "c, d"]', ("a|b", "c, d")),
+        ("[sea, sky", ("[sea", "sky")),
+        ('{"a": 1}', ('{"a": 1}',)),
+        (" ; ;", ()),
+    ],
+)
+def test_tags_in_one_cell(read, tmp_path, cell, tags):
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["file_name", "tags"], ["1.jpg", cell]])
+    assert read("table", tmp_path / "a.csv")[0] == [Record("1.jpg", tags=tags)]
+
+
 def test_regions(read, tmp_path):
     box = {"name": "boat", "box": [1, 2.5, 30, 40]}
     bad = [

@@ -82,16 +82,17 @@ def test_bad_boxes_keep_the_tag(read, tmp_path):
     box = VOC[VOC.index("<bndbox>") : VOC.index("</bndbox>")]
     for position, value in enumerate(("nan", "1e999", "wide", "")):
         write(tmp_path / "voc" / f"{position}.xml", VOC.replace(box, box.replace("195", value)))
+    write(tmp_path / "voc" / "4.xml", VOC.replace("<xmin>48</xmin>", "<xmin>left</xmin>"))
     records, reading = read("voc", tmp_path / "voc")
-    assert [(record.tags, record.regions) for record in records] == [(("dog",), ())] * 4
-    assert len(reading.skipped) == 4
+    assert [(record.tags, record.regions) for record in records] == [(("dog",), ())] * 5
+    assert len(reading.skipped) == 5
 
-    for position, value in enumerate(("nan", "wide", "")):
-        text = LABELME.replace("<y>20</y>", f"<y>{value}</y>")
-        write(tmp_path / "labelme" / f"{position}.xml", text)
+    points = LABELME[LABELME.index("<pt>") : LABELME.index("</polygon>")]
+    for position, text in enumerate(("<pt><x>wide</x></pt>", "<pt><x>1</x><y>nan</y></pt>", "<pt/>", "")):
+        write(tmp_path / "labelme" / f"{position}.xml", LABELME.replace(points, text))
     records, reading = read("labelme", tmp_path / "labelme")
-    assert [record.tags for record in records] == [("tall building",)] * 3
-    assert len(reading.skipped) >= 2
+    assert [(record.tags, record.regions) for record in records] == [(("tall building",), ())] * 4
+    assert len(reading.skipped) == 4
 
 
 @pytest.mark.parametrize("format", ["voc", "labelme"])

@@ -84,7 +84,7 @@ def find_labels(folder: Path) -> list[tuple[Path, str]]:
     found = []
     has_captions = False
     for parent, names in walk(folder):
-        found += [(parent / name, _METADATA[name]) for name in names if name in _METADATA]
+        found += [(parent / name, _METADATA[name]) for name in names if name in _METADATA and (parent / name).is_file()]
         has_captions = has_captions or any(True for _ in pairs(names))
     if has_captions:
         found.append((folder, "captions"))

@@ -64,7 +64,9 @@ def numbered_lines(path: Path, reading: Reading, *, max_line: int = MAX_LINE) ->
 
 
 def read_bounded(path: Path, max_bytes: int) -> bytes:
-    """The content of a file of at most ``max_bytes`` bytes."""
+    """The content of a file of at most ``max_bytes`` bytes; pipes and devices, which may never end, are refused."""
+    if not path.is_file():
+        raise InputError("not a file, or a link to nothing")
     with path.open("rb") as file:
         content = file.read(max_bytes + 1)
     if len(content) > max_bytes:

@@ -1,7 +1,7 @@
 """COCO files, captions and instances: categories become tags, boxes become regions, captions are joined by line.
 
 The format lists pictures apart from what is said of them, so the whole file is held in memory, outlines excepted:
-several times its size. Where a picture's own entry has ``class`` or a list ``image_tags``, these are its class and tags.
+several times its size. Where a picture's own entry has ``class`` or a list ``image_tags``, these are its labels.
 """
 
 from __future__ import annotations
