@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.collection.records import Skipped
+from visterm.compute import progress
 from visterm.errors import InputError, VistermError
 
 if TYPE_CHECKING:
@@ -62,33 +63,39 @@ def _export_file(pictures: Iterable[Picture], file: Path, format: str, *, dry_ru
 
 
 def _export_sidecars(pictures: Iterable[Picture], root: Path, *, dry_run: bool) -> Export:
-    from visterm.collection.atomic import write_bytes_atomically
-    from visterm.collection.writers.xmp import merged_sidecar
-
     if not root.is_dir():
         raise InputError(f"{root} is not a folder: sidecars go to the folder that holds the pictures")
     done = Export("xmp")
-    for picture in pictures:
-        files = [root / path for path in picture.paths if (root / path).is_file()]
-        if not files:
-            name = next(iter(picture.paths), picture.sha256)
-            done.skipped.append(Skipped(name, f"the picture is not in {root}"))
-            continue
-        done.n_pictures += 1
-        tags = [label.name for label in picture.tags if label.state == "accepted"]
-        class_name = picture.class_label.name if picture.class_label else None
-        for file in files:
-            try:
-                sidecar, contents = merged_sidecar(file, tags, caption=picture.caption, class_name=class_name)
-                if contents is None:
-                    done.n_unchanged += sidecar.exists()
-                    continue
-                if not dry_run:
-                    write_bytes_atomically(sidecar, contents)
-            except VistermError as error:
-                if isinstance(error.__cause__, OSError) and error.__cause__.errno in _DISK_FULL:
-                    raise
-                done.skipped.append(Skipped(str(file), str(error)))
+    with progress.task("Writing sidecars") as bar:
+        for picture in pictures:
+            files = [root / path for path in picture.paths if (root / path).is_file()]
+            for file in files:
+                _export_sidecar(picture, file, done, dry_run=dry_run)
+            if files:
+                done.n_pictures += 1
             else:
-                done.files.append(sidecar)
+                name = next(iter(picture.paths), picture.sha256)
+                done.skipped.append(Skipped(name, f"the picture is not in {root}"))
+            bar.advance()
     return done
+
+
+def _export_sidecar(picture: Picture, file: Path, done: Export, *, dry_run: bool) -> None:
+    from visterm.collection.atomic import write_bytes_atomically
+    from visterm.collection.writers.xmp import merged_sidecar
+
+    tags = [label.name for label in picture.tags if label.state == "accepted"]
+    class_name = picture.class_label.name if picture.class_label else None
+    try:
+        sidecar, contents = merged_sidecar(file, tags, caption=picture.caption, class_name=class_name)
+        if contents is not None and not dry_run:
+            write_bytes_atomically(sidecar, contents)
+    except VistermError as error:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno in _DISK_FULL:
+            raise
+        done.skipped.append(Skipped(str(file), str(error)))
+        return
+    if contents is not None:
+        done.files.append(sidecar)
+    else:
+        done.n_unchanged += sidecar.exists()
