@@ -15,7 +15,9 @@ from visterm.errors import InputError
 #: Shares of red, green and blue in grey (ITU-R BT.601).
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 #: Linear sRGB to CIE XYZ (IEC 61966-2-1), each row divided by that of white (D65).
-_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+_XYZ = np.array(
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+)
 _XYZ_OF_WHITE = (_XYZ / _XYZ.sum(axis=1, keepdims=True)).astype(np.float32)
 
 

@@ -8,7 +8,7 @@ VLFeat's ``dsift``. All dense descriptors of a picture use it, so their rows bel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from math import gcd
@@ -48,6 +48,11 @@ class Grid:
         return self.n_rows * self.n_columns
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of patches."""
+        return self.n_rows, self.n_columns
+
+    @property
     def spacing(self) -> int:
         """The largest spacing of a lattice, from pixel (0, 0), that has every cell centre of every patch on it."""
         return gcd(self.step, self.bin_size)
@@ -56,7 +61,7 @@ class Grid:
     def lattice_shape(self) -> tuple[int, int]:
         """Rows and columns of that lattice."""
         reach = (CELLS - 1) * self.bin_size
-        rows, columns = (((n - 1) * self.step + reach) // self.spacing + 1 for n in (self.n_rows, self.n_columns))
+        rows, columns = (((n - 1) * self.step + reach) // self.spacing + 1 for n in self.shape)
         return rows, columns
 
     def frames(self) -> NDArray[np.float32]:
@@ -84,16 +89,35 @@ def stack_frames(all_grids: Sequence[Grid]) -> NDArray[np.float32]:
     return np.concatenate([grid.frames() for grid in all_grids])
 
 
+def count_patches(all_grids: Sequence[Grid]) -> int:
+    """How many patches all grids have together."""
+    return sum(grid.n_patches for grid in all_grids)
+
+
+def with_rows(all_grids: Sequence[Grid]) -> Iterator[tuple[Grid, slice]]:
+    """Every grid that has patches, with the rows that these have among the patches of all grids."""
+    end = 0
+    for grid in all_grids:
+        if grid.n_patches:
+            start, end = end, end + grid.n_patches
+            yield grid, slice(start, end)
+
+
 def rescaled(patch: int = 24, step: int = 4, n_scales: int = 5) -> tuple[list[int], list[int]]:
     """Steps and bin sizes that equal patches of one size taken from a picture shrunk by powers of the square root of 2.
 
-    The defaults are the grid of Lapin et al. (CVPR 2014): 24 x 24 patches, step 4, scales 2^(-2:.5:0).
+    The defaults are the grid of Lapin et al. (CVPR 2014): 24 x 24 patches, step 4, scales 2^(-2:.5:0), which are about
+    10,000 patches in a picture of 100,000 pixels. Numbers are rounded to even ones: patches then share cells.
 
     >>> rescaled()
-    ([4, 6, 8, 11, 16], [6, 8, 12, 17, 24])
+    ([4, 6, 8, 12, 16], [6, 8, 12, 16, 24])
     """
     factors = [2 ** (0.5 * scale) for scale in range(n_scales)]
-    return [round(step * factor) for factor in factors], [round(patch / CELLS * factor) for factor in factors]
+    return [_even(step * factor) for factor in factors], [_even(patch / CELLS * factor) for factor in factors]
+
+
+def _even(pixels: float) -> int:
+    return max(2, 2 * round(pixels / 2))
 
 
 def _positive_integers(values: Sequence[int], name: str) -> list[int]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from visterm.errors import InputError
 from visterm.vision._filters import coverage, sample
 from visterm.vision.colour import colour_picture
-from visterm.vision.grid import CELLS, grids, stack_frames
+from visterm.vision.grid import CELLS, count_patches, grids, stack_frames, with_rows
 
 
 def dense_hue(
@@ -41,14 +41,11 @@ def dense_hue(
     picture = colour_picture(rgb)
     all_grids = grids(picture.shape[:2], step, bin_sizes)
     lanes = _shared_saturation(picture, n_hues)
-    parts = [np.empty((0, n_hues), np.float32)]
-    for grid in all_grids:
-        if grid.n_patches:
-            first, taps = coverage(CELLS * grid.bin_size, -grid.bin_size / 2)
-            shape = (grid.n_rows, grid.n_columns)
-            sums = sample(lanes, (taps, taps), (first, first), grid.step, shape, repeat_border=False)
-            parts.append(sums.reshape(grid.n_patches, n_hues))
-    histograms = np.concatenate(parts)
+    histograms = np.empty((count_patches(all_grids), n_hues), np.float32)
+    for grid, rows in with_rows(all_grids):
+        first, taps = coverage(CELLS * grid.bin_size, -grid.bin_size / 2)
+        sums = sample(lanes, (taps, taps), (first, first), grid.step, grid.shape, repeat_border=False)
+        histograms[rows] = sums.reshape(-1, n_hues)
     lengths = np.sqrt(np.einsum("ij,ij->i", histograms, histograms))
     histograms /= np.where(lengths > 0, lengths, np.float32(1))[:, None]
     return stack_frames(all_grids), histograms

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from visterm.vision._filters import coverage, gather, sample
 from visterm.vision.colour import colour_picture
-from visterm.vision.grid import CELLS, Grid, grids, stack_frames
+from visterm.vision.grid import CELLS, Grid, count_patches, grids, stack_frames, with_rows
 
 #: Values per cell: mean and deviation of red, green and blue.
 _STATISTICS = 6
@@ -45,15 +45,9 @@ def local_colour_statistics(
     # Squares of colours are summed exactly enough in float64 to be subtracted from each other.
     colours = picture.astype(np.float64)
     lanes = np.concatenate((colours, colours**2, np.ones((*picture.shape[:2], 1))), axis=2)
-    cells = np.empty((sum(grid.n_patches for grid in all_grids), CELLS, CELLS, _STATISTICS), np.float32)
-    end = 0
-    for grid in all_grids:
-        if grid.n_patches:
-            start, end = end, end + grid.n_patches
-            gather(
-                _statistics(lanes, grid), grid, cells[start:end].reshape(grid.n_rows, grid.n_columns, *cells.shape[1:])
-            )
-    descriptors = cells.reshape(len(cells), -1)
+    descriptors = np.empty((count_patches(all_grids), CELLS * CELLS * _STATISTICS), np.float32)
+    for grid, rows in with_rows(all_grids):
+        gather(_statistics(lanes, grid), grid, descriptors[rows].reshape(*grid.shape, CELLS, CELLS, _STATISTICS))
     if power:
         np.copysign(np.sqrt(np.abs(descriptors)), descriptors, out=descriptors)
     if l2:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from visterm.errors import InputError
 from visterm.vision._filters import gather, sample, smooth, triangle
 from visterm.vision.colour import grey_picture
-from visterm.vision.grid import CELLS, Grid, grids, stack_frames
+from visterm.vision.grid import CELLS, Grid, count_patches, grids, stack_frames, with_rows
 
 #: Directions per cell.
 DIRECTIONS = 8
@@ -64,22 +64,17 @@ def dense_sift(
     from visterm.vision import _kernels_sift
 
     all_grids = grids(picture.shape, step, bin_sizes)
-    histograms = np.empty((sum(grid.n_patches for grid in all_grids), CELLS, CELLS, DIRECTIONS), np.float32)
+    descriptors = np.empty((count_patches(all_grids), CELLS * CELLS * DIRECTIONS), np.float32)
     energy, energy_sigma = np.empty((*picture.shape, DIRECTIONS), np.float32), None
-    end = 0
-    for grid in all_grids:
-        if not grid.n_patches:
-            continue
+    for grid, rows in with_rows(all_grids):
         sigma = 0.0 if magnification is None else max(0.0, (grid.bin_size / magnification) ** 2 - 0.25) ** 0.5
         if sigma != energy_sigma:
             _kernels_sift.oriented_energy(smooth(picture, sigma), energy)
             energy_sigma = sigma
-        start, end = end, end + grid.n_patches
-        of_grid = histograms[start:end].reshape(grid.n_rows, grid.n_columns, *histograms.shape[1:])
-        (_fill_flat if fast else _fill_gaussian)(energy, grid, of_grid)
-        reach = (CELLS - 1) * grid.bin_size + 1
-        _kernels_sift.normalise(of_grid.reshape(grid.n_patches, -1), contrast_threshold * reach**2)
-    descriptors = histograms.reshape(len(histograms), -1)
+        fill = _fill_flat if fast else _fill_gaussian
+        fill(energy, grid, descriptors[rows].reshape(*grid.shape, CELLS, CELLS, DIRECTIONS))
+        side = (CELLS - 1) * grid.bin_size + 1
+        _kernels_sift.normalise(descriptors[rows], contrast_threshold * side**2)
     if dtype == "uint8":
         descriptors *= 512
         return stack_frames(all_grids), np.minimum(descriptors, 255, out=descriptors).astype(np.uint8)
@@ -117,7 +112,7 @@ def _fill_gaussian(energy: NDArray[np.float32], grid: Grid, out: NDArray[np.floa
         for column in range(CELLS):
             first = (row * size + 1 - size, column * size + 1 - size)
             out[:, :, row, column] = sample(
-                energy, (taps[row], taps[column]), first, grid.step, out.shape[:2], repeat_border=True
+                energy, (taps[row], taps[column]), first, grid.step, grid.shape, repeat_border=True
             )
 
 
