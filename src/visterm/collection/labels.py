@@ -2,8 +2,8 @@
 
 Every source has its own row for a picture and a term, so a machine can never overwrite a person. What counts in the
 end, the *effective* label, is that of the highest-ranking source: a person, then an import, then a model, the newest
-among models. A source accepts at most one class per picture: accepting another one withdraws the first. Only one version
-of a model speaks at a time: when a version writes, the labels of all other versions of that model are withdrawn.
+among models. A source accepts at most one class per picture: accepting another one withdraws the first. Only one
+version of a model speaks at a time: when one writes, the labels of all other versions of that model are withdrawn.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def find_pictures(folder: str | Path, skipped: Report) -> Iterator[FoundFile]:
                 if entry.is_dir():
                     _refuse_undecodable(entry.name)
                     (linked if entry.is_symlink() else folders).append(entry.path)
-                elif "." + entry.name.rpartition(".")[2].lower() in SUFFIXES:
+                elif entry.name[entry.name.rfind(".") :].lower() in SUFFIXES:
                     _refuse_undecodable(entry.name)
                     yield _found(entry.path, entry.stat())
             except (OSError, PictureError) as error:
@@ -152,10 +152,12 @@ def add_folder(catalogue: Catalogue, paths: Sequence[Path]) -> AddReport:
             report.unchanged += 1
             if stored in missing:
                 returned.append(stored)
-        catalogue.mark_present(returned)
+        if returned:
+            catalogue.mark_present(returned)
         _read_files(catalogue, to_read, report)
-        unseen = known.keys() - missing
-        report.gone += catalogue.mark_missing(stored for stored in unseen if is_gone(catalogue.root / stored))
+        gone = [stored for stored in known.keys() - missing if is_gone(catalogue.root / stored)]
+        if gone:  # when nothing changed, nothing waits for the right to write
+            report.gone += catalogue.mark_missing(gone)
     if report.changed:
         catalogue.forget_replaced()
     return report
