@@ -55,6 +55,7 @@ class GrowingArray:
         """Cut off what an unfinished write left behind the first ``n_rows`` rows."""
         if self._checked_size(n_rows) == self._end_of(n_rows):
             return
+        self._check_header()
         with self.path.open("r+b") as file:
             file.write(self._header(n_rows))
             file.truncate(self._end_of(n_rows))
