@@ -179,15 +179,7 @@ def test_kinds_of_input_agree():
     frames, expected = dense_sift(grey)
     strided = np.zeros((80, 120), np.uint8)
     strided[::2, ::2] = grey
-    for same in (
-        grey / 255,
-        (grey / 255).astype(np.float32),
-        np.asfortranarray(grey),
-        strided[::2, ::2],
-        grey.tolist(),
-    ):
-        if isinstance(same, list):
-            same = np.array(same, np.uint8)
+    for same in (grey / 255, (grey / 255).astype(np.float32), np.asfortranarray(grey), strided[::2, ::2]):
         other_frames, descriptors = dense_sift(same)
         np.testing.assert_array_equal(other_frames, frames)
         np.testing.assert_allclose(descriptors, expected, atol=1e-5)
@@ -214,9 +206,9 @@ def test_small_picture_has_patches_of_the_small_bins_only():
     assert len(descriptors) == 1
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300, -1e30])
 def test_values_that_are_not_finite_are_refused(bad):
-    grey = noise(20, 20)
+    grey = noise(20, 20).astype(np.float64)
     grey[3, 4] = bad
     with pytest.raises(InputError, match="finite"):
         dense_sift(grey)

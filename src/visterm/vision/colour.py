@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import InputError
 
+#: Floats beyond this are damage rather than a generous exposure, and would overflow when squared.
+_LARGEST = 1e6
 #: Shares of red, green and blue in grey (ITU-R BT.601).
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 #: Linear sRGB to CIE XYZ (IEC 61966-2-1), each row divided by that of white (D65).
@@ -103,6 +105,6 @@ def _unit(array: NDArray[Any]) -> NDArray[np.float32]:
         return array.astype(np.float32, order="C") / np.float32(255)
     if not np.issubdtype(array.dtype, np.floating):
         raise InputError(f"a picture is an array of uint8 (0 to 255) or of floats (0 to 1), not of {array.dtype}")
-    if not np.isfinite(array).all():
-        raise InputError("the picture has values that are not finite numbers (NaN or infinite)")
+    if array.size and not (array.min() >= -_LARGEST and array.max() <= _LARGEST):  # NaN fails both
+        raise InputError("the picture has values that are not finite (NaN, infinite) or far from 0 to 1")
     return np.ascontiguousarray(array, np.float32)

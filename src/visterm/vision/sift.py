@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +28,7 @@ def dense_sift(
     fast: bool = True,
     contrast_threshold: float = 0.005,
     dtype: Literal["float32", "uint8"] = "float32",
-) -> tuple[NDArray[np.float32], NDArray[np.float32] | NDArray[np.uint8]]:
+) -> tuple[NDArray[np.float32], NDArray[Any]]:
     """SIFT descriptors of upright patches of 4 ``bin_sizes`` pixels, ``step`` pixels apart.
 
     ``grey`` is (height, width), ``uint8`` from 0 to 255 or float from 0 to 1. Before cells of ``bin_size`` pixels are
@@ -81,7 +81,7 @@ def dense_sift(
     return stack_frames(all_grids), descriptors
 
 
-def root_sift(descriptors: NDArray[np.float32]) -> NDArray[np.float32]:
+def root_sift(descriptors: ArrayLike) -> NDArray[np.float32]:
     """Descriptors whose dot products are the Hellinger kernel of the given ones: square roots of shares of the sum.
 
     Arandjelovic & Zisserman, CVPR 2012. Descriptors of zeros stay so.
@@ -89,11 +89,11 @@ def root_sift(descriptors: NDArray[np.float32]) -> NDArray[np.float32]:
     >>> root_sift(np.array([[1, 3], [0, 0]], np.float32)).tolist()
     [[0.5, 0.8660253882408142], [0.0, 0.0]]
     """
-    descriptors = np.asarray(descriptors, np.float32)
-    if descriptors.size and not descriptors.min() >= 0:
+    histograms = np.asarray(descriptors, np.float32)
+    if histograms.size and not histograms.min() >= 0:
         raise InputError("RootSIFT takes the square root of descriptors: none may be negative or NaN")
-    sums = descriptors.sum(axis=-1, keepdims=True)
-    return np.sqrt(descriptors / np.where(sums > 0, sums, np.float32(1)))
+    sums = histograms.sum(axis=-1, keepdims=True)
+    return np.sqrt(histograms / np.where(sums > 0, sums, np.float32(1)))
 
 
 def _fill_flat(energy: NDArray[np.float32], grid: Grid, out: NDArray[np.float32]) -> None:
