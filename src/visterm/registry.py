@@ -14,7 +14,7 @@ from visterm.contracts.tasks import Task
 from visterm.errors import InputError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Method:
     """A method users can name: where its class lives, what it does, which recipe feeds it."""
 
@@ -54,7 +54,7 @@ _METHODS: dict[str, Method] = {}
 
 def register(method: Method) -> Method:
     """Make a method known under its name."""
-    if method.name in _METHODS and _METHODS[method.name] != method:
+    if method.name in _METHODS:
         raise InputError(f"two methods are called {method.name!r}")
     _METHODS[method.name] = method
     return method

@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection._features.lock import WriteLock
-from visterm.collection._features.manifest import FeatureSpec, Manifest
+from visterm.collection._features.manifest import Manifest
 from visterm.collection._features.prepared import RowsLike, prepare, stack
 from visterm.collection._features.rows import DenseRows, MappedRows, cut
 from visterm.collection._features.state import DIGEST_BYTES, Files, State
 from visterm.collection.atomic import TEMPORARY_PATTERN, sync_folder, write_error
 from visterm.errors import InputError, VistermError
+from visterm.vision.spec import FeatureSpec
 
 __all__ = ["FeatureSpec", "FeatureStore", "FeatureWriter"]
 

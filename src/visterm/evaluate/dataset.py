@@ -12,6 +12,7 @@ from scipy import sparse
 
 from visterm.contracts import UNKNOWN_CLASS, Features, n_pictures, take
 from visterm.errors import InputError
+from visterm.evaluate.splits import canonical
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +46,12 @@ class Dataset:
     def has_tags(self) -> NDArray[np.bool_]:
         """Which pictures are tagged."""
         return np.diff(self.tags.indptr) > 0
+
+    @property
+    def is_test(self) -> NDArray[np.bool_]:
+        """Which pictures came marked as test pictures."""
+        parts = self.splits or (None,) * len(self)
+        return np.array([part is not None and canonical(part) == "test" for part in parts], dtype=np.bool_)
 
     def select(self, rows: NDArray[Any]) -> Dataset:
         """The pictures of the given rows."""

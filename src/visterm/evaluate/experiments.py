@@ -150,18 +150,24 @@ def _splits(data: Dataset, protocol: Mapping[str, Any]) -> Iterator[Split]:
                 )
 
 
+#: The columns of the table people read; the seconds are those of one run.
+COLUMNS = ("experiment", "measure", "published", "ours ± sd", "same protocol?", "seconds")
+
+
+def row(finding: Finding) -> tuple[str, ...]:
+    """A line of the table."""
+    figure = finding.figure
+    return (
+        finding.experiment,
+        figure.measure,
+        "-" if figure.published is None else f"{figure.published:.4g}",
+        f"{finding.mean:.4g} ± {finding.deviation:.2g}",
+        "yes" if figure.same_protocol else "no",
+        f"{finding.seconds:.2f}",
+    )
+
+
 def markdown(findings: list[Finding]) -> str:
-    """The table people read: published, ours, whether the protocol is the same, and the seconds of one run."""
-    lines = [
-        "| experiment | measure | published | ours ± sd | same protocol? | seconds |",
-        "|---|---|---|---|---|---|",
-    ]
-    for finding in findings:
-        figure = finding.figure
-        published = "-" if figure.published is None else f"{figure.published:.4g}"
-        ours = f"{finding.mean:.4g} ± {finding.deviation:.2g}"
-        same = "yes" if figure.same_protocol else "no"
-        lines.append(
-            f"| {finding.experiment} | {figure.measure} | {published} | {ours} | {same} | {finding.seconds:.2f} |"
-        )
-    return "\n".join(lines) + "\n"
+    """The table in Markdown."""
+    lines = [COLUMNS, ("---",) * len(COLUMNS), *map(row, findings)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

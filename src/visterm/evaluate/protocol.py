@@ -115,8 +115,8 @@ def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: i
 
     Training pictures without labels stay in the training part: some methods learn from them.
     """
-    if "test" in data.splits:
-        test = np.flatnonzero([part == "test" for part in data.splits])
+    test = np.flatnonzero(data.is_test)
+    if len(test):
         return Split.of(np.setdiff1d(np.arange(len(data)), test), test)
     labelled = np.flatnonzero(data.has_class | data.has_tags)
     if len(labelled) < 2:

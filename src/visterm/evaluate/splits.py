@@ -50,13 +50,13 @@ def given(splits: Sequence[str | None], *, train: str = "train", test: str = "te
     >>> given(["train", "Test", None, "training"])
     Split(train=array([0, 3]), test=array([1]))
     """
-    parts = [None if part is None else _canonical(part) for part in splits]
-    sides = [[row for row, part in enumerate(parts) if part == _canonical(name)] for name in (train, test)]
+    parts = [None if part is None else canonical(part) for part in splits]
+    sides = [[row for row, part in enumerate(parts) if part == canonical(name)] for name in (train, test)]
     for name, rows in zip((train, test), sides, strict=True):
         if not rows:
             found = ", ".join(f"{part} ({count})" for part, count in Counter(parts).items() if part) or "none"
             raise InputError(f"no picture belongs to the part {name!r}; the parts given are: {found}")
-    if _canonical(train) == _canonical(test):
+    if canonical(train) == canonical(test):
         raise InputError(f"training and testing on the same part {train!r} would measure memory, not learning")
     return Split.of(*sides)
 
@@ -157,7 +157,8 @@ def share_tagged(n_or_tags: int | Matrix, share: float, random_state: Seed) -> S
     return Split.of(shuffled[:n_tagged], shuffled[n_tagged:])
 
 
-def _canonical(part: str) -> str:
+def canonical(part: str) -> str:
+    """The usual name of a part: lower case, without synonyms."""
     part = part.strip().lower()
     return _SYNONYMS.get(part, part)
 

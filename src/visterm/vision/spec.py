@@ -6,22 +6,26 @@ from dataclasses import dataclass
 
 from visterm.errors import InputError
 
-DENSE_TYPES = ("float32", "float16")
-BAG_TYPES = ("float32", "int32")
+_DTYPES = {False: ("float32", "float16"), True: ("float32", "int32")}
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureSpec:
-    """The width and type of a feature: dense rows, or sparse bags (counts or weights of codewords)."""
+    """The shape of a picture's features: ``n_dims`` values, dense, or for bags of codewords sparse counts.
+
+    >>> FeatureSpec(1000, dtype="int32", sparse=True)
+    FeatureSpec(n_dims=1000, dtype='int32', sparse=True)
+    """
 
     n_dims: int
     dtype: str = "float32"
     sparse: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.n_dims, int) or isinstance(self.n_dims, bool) or self.n_dims < 1:
-            raise InputError(f"a feature needs at least one dimension, not {self.n_dims!r}")
-        allowed = BAG_TYPES if self.sparse else DENSE_TYPES
-        if self.dtype not in allowed:
-            kind = "bags" if self.sparse else "dense features"
-            raise InputError(f"{kind} are stored as {' or '.join(allowed)}, not {self.dtype!r}")
+        if type(self.sparse) is not bool:
+            raise InputError(f"features are sparse (True) or dense (False), not {self.sparse!r}")
+        if type(self.n_dims) is not int or not 0 < self.n_dims < 2**31:
+            raise InputError(f"features have between 1 and 2**31 - 1 dimensions, not {self.n_dims!r}")
+        if self.dtype not in _DTYPES[self.sparse]:
+            kind = "sparse" if self.sparse else "dense"
+            raise InputError(f"{kind} features are {' or '.join(_DTYPES[self.sparse])}, not {self.dtype!r}")

@@ -1,1 +1,60 @@
-"""The command line."""
+"""The command line; modules that take long to import are imported by the commands that need them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from visterm import __version__
+from visterm.app.cli import collection, doctor, experiment, finding, learning, vocabulary
+from visterm.app.cli.demo import demo
+
+app = typer.Typer(
+    name="visterm",
+    help="Learns what your own pictures mean: classify, tag and search a collection from the labels you have.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_COLLECTION, _LEARNING, _FINDING, _CARE = "Your pictures", "Learning", "Finding", "Care"
+app.command(rich_help_panel=_COLLECTION)(demo)
+app.command(rich_help_panel=_COLLECTION)(collection.init)
+app.command(rich_help_panel=_COLLECTION)(collection.add)
+app.command(rich_help_panel=_COLLECTION)(collection.status)
+app.command(rich_help_panel=_COLLECTION)(collection.label)
+app.add_typer(vocabulary.app, name="vocabulary", rich_help_panel=_COLLECTION)
+app.command(rich_help_panel=_COLLECTION)(collection.remove)
+app.command(rich_help_panel=_COLLECTION)(collection.export)
+app.command(rich_help_panel=_LEARNING)(learning.methods)
+app.command(rich_help_panel=_LEARNING)(learning.features)
+app.command(rich_help_panel=_LEARNING)(learning.train)
+app.command(rich_help_panel=_LEARNING)(learning.models)
+app.command(rich_help_panel=_LEARNING)(learning.evaluate)
+app.add_typer(experiment.app, name="experiment", rich_help_panel=_LEARNING)
+app.command(rich_help_panel=_FINDING)(learning.classify)
+app.command(rich_help_panel=_FINDING)(learning.tag)
+app.command(rich_help_panel=_FINDING)(finding.search)
+app.command(rich_help_panel=_FINDING)(finding.similar)
+app.command(rich_help_panel=_CARE)(doctor.doctor)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"visterm {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options that stand before the command."""
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -11,32 +11,10 @@ from typing import Any
 
 from visterm.collection.atomic import write_text_atomically
 from visterm.errors import InputError
+from visterm.vision.spec import FeatureSpec
 
 _FORMAT, _VERSION = "visterm features", 1
 _MAX_BYTES = 2**20
-_DTYPES = {False: ("float32", "float16"), True: ("float32", "int32")}
-
-
-@dataclass(frozen=True, slots=True)
-class FeatureSpec:
-    """The shape of a picture's features: ``n_dims`` values, dense, or for bags of codewords sparse counts.
-
-    >>> FeatureSpec(1000, dtype="int32", sparse=True)
-    FeatureSpec(n_dims=1000, dtype='int32', sparse=True)
-    """
-
-    n_dims: int
-    dtype: str = "float32"
-    sparse: bool = False
-
-    def __post_init__(self) -> None:
-        if type(self.sparse) is not bool:
-            raise InputError(f"features are sparse (True) or dense (False), not {self.sparse!r}")
-        if type(self.n_dims) is not int or not 0 < self.n_dims < 2**31:
-            raise InputError(f"features have between 1 and 2**31 - 1 dimensions, not {self.n_dims!r}")
-        if self.dtype not in _DTYPES[self.sparse]:
-            kind = "sparse" if self.sparse else "dense"
-            raise InputError(f"{kind} features are {' or '.join(_DTYPES[self.sparse])}, not {self.dtype!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.collection._features.manifest import FeatureSpec
 from visterm.errors import InputError
+from visterm.vision.spec import FeatureSpec
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection._features.growing import GrowingArray, release
-from visterm.collection._features.manifest import FeatureSpec
 from visterm.collection._features.prepared import stored_dtype
 from visterm.errors import InputError
+from visterm.vision.spec import FeatureSpec
 
 if TYPE_CHECKING:
     from scipy import sparse

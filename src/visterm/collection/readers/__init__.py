@@ -75,8 +75,9 @@ def open_labels(path: Path, format: str | None = None) -> tuple[Reading, Path, I
 def find_labels(folder: Path) -> list[tuple[Path, str]]:
     """The labels that lie with the pictures in ``folder``, each with its format.
 
-    ``metadata.csv``, ``.jsonl`` and ``.parquet`` in any folder, captions beside pictures, and metadata in or beside
-    pictures. Folders named after classes are not assumed: they are dates as often.
+    ``metadata.csv``, ``.jsonl`` and ``.parquet`` in any folder, captions beside pictures, and always ``xmp``: metadata
+    in or beside pictures may be on any of them, and to look is cheap. Folders named after classes are not assumed: they
+    are dates as often.
     """
     from visterm.collection.readers._files import walk
     from visterm.collection.readers.captions import pairs
@@ -88,9 +89,7 @@ def find_labels(folder: Path) -> list[tuple[Path, str]]:
         has_captions = has_captions or any(True for _ in pairs(names))
     if has_captions:
         found.append((folder, "captions"))
-    if READERS["xmp"].detect(folder):
-        found.append((folder, "xmp"))
-    return found
+    return [*found, (folder, "xmp")]
 
 
 def _guarded(path: Path, reader: Reader, reading: Reading) -> Iterator[Record]:

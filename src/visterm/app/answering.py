@@ -1,0 +1,217 @@
+"""What a model says of pictures, inside the collection and outside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.app.describing import describe, features_of_files, ready_recipe, stored_features
+from visterm.app.workspace import Workspace
+from visterm.collection.records import Skipped, model_source
+from visterm.collection.scan import find_pictures
+from visterm.contracts import Features, Scores, Task
+from visterm.errors import InputError
+from visterm.evaluate.measures import predict_tags
+from visterm.models import Model
+from visterm.neighbours.distances import nearest
+from visterm.ranking.tag_ranker import TagRanker
+from visterm.search.query import parse
+from visterm.search.vectorizer import query_vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model says of one picture: names with scores, best first."""
+
+    path: str
+    labels: tuple[tuple[str, float], ...]
+    picture_id: int | None = None
+
+
+@dataclass(slots=True)
+class Answers:
+    """What a model says of several pictures, and what could not be looked at."""
+
+    model: str
+    answers: list[Answer]
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A picture found, with its score, larger is better."""
+
+    path: str
+    score: float
+
+
+@dataclass(slots=True)
+class Findings:
+    """The pictures found, best first, and the words of the query that are no known tag with the nearest that are."""
+
+    found: list[Found]
+    unknown: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Subjects:
+    """The pictures that are asked about, with their features."""
+
+    X: Features
+    paths: list[str]
+    ids: list[int | None]
+    skipped: list[Skipped]
+
+
+def classify(model: Model, paths: Sequence[Path], workspace: Workspace | None = None, *, n_best: int = 3) -> Answers:
+    """The most likely classes of pictures; without ``paths``, of all that have no class yet."""
+    subjects = _subjects(model, paths, workspace, lacking="class")
+    estimator = model.estimator
+    if not subjects.paths:
+        return Answers(_reference(model), [], subjects.skipped)
+    scores = estimator.predict_proba(subjects.X) if hasattr(estimator, "predict_proba") else None
+    if scores is None:
+        scores = estimator.decision_function(subjects.X)
+        scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+    # What the method itself predicts comes first: its rule for ties is its own.
+    predicted = np.searchsorted(estimator.classes_, estimator.predict(subjects.X))
+    names = [model.info.classes[int(c)] for c in estimator.classes_]
+    best = []
+    for row, first in zip(scores, predicted, strict=True):
+        others = [int(c) for c in np.argsort(-row, kind="stable") if c != first]
+        best.append([int(first), *others][:n_best])
+    return _answers(model, subjects, scores, best, names)
+
+
+def tag(model: Model, paths: Sequence[Path], workspace: Workspace | None = None, *, n_best: int = 5) -> Answers:
+    """The best tags of pictures; without ``paths``, of all that have no tags yet."""
+    subjects = _subjects(model, paths, workspace, lacking="tags")
+    if not subjects.paths:
+        return Answers(_reference(model), [], subjects.skipped)
+    scores = model.estimator.score_tags(subjects.X)
+    best = predict_tags(scores, n_best, frequencies=model.info.tag_counts)
+    return _answers(model, subjects, scores, best, model.info.tags)
+
+
+def suggest(workspace: Workspace, model: Model, answers: Answers, task: Task) -> int:
+    """Write answers to the catalogue as the model's suggestions; people's labels stay what they are."""
+    kind = "class" if task is Task.CLASSIFY else "tag"
+    rows = [
+        (answer.picture_id, kind, name, "suggested", score)
+        for answer in answers.answers
+        if answer.picture_id is not None
+        for name, score in (answer.labels[:1] if task is Task.CLASSIFY else answer.labels)
+    ]
+    return workspace.catalogue.write_labels(rows, source=model_source(model.info.name, model.info.version))  # type: ignore[arg-type]
+
+
+def search(workspace: Workspace, model: Model, text: str, *, n_best: int = 20) -> Findings:
+    """The pictures of the collection that fit a few words best; none when no word is known."""
+    query = parse(text, model.info.tags)
+    if not query.tags:
+        return Findings([], query.unknown)
+    subjects = _subjects(model, (), workspace, lacking=None)
+    ranker = model.estimator
+    if not hasattr(ranker, "score_queries"):
+        ranker = TagRanker.of_fitted(ranker, subjects.X, len(model.info.tags))
+    Q = query_vectors([query.tags], model.info.tag_counts, model.info.n_tagged)
+    scores = ranker.score_queries(subjects.X, Q)[0]
+    order = np.argsort(-scores, kind="stable")[:n_best]
+    return Findings([Found(subjects.paths[i], float(scores[i])) for i in order], query.unknown)
+
+
+def similar(workspace: Workspace, picture: Path, recipe_name: str, *, n_best: int = 20) -> Findings:
+    """The pictures of the collection that look most like ``picture``, which itself is left out.
+
+    Scores are 1 - distance of the square-rooted features, 1 for the same picture.
+    """
+    recipe = ready_recipe(workspace, recipe_name)
+    describe(workspace, recipe)
+    known = workspace.catalogue.picture(picture)
+    rows = [(p.sha256, p.paths[0]) for p in workspace.catalogue.pictures(state="ok") if p.paths]
+    missing = {key for store in workspace.stores(recipe).values() for key in store.missing([key for key, _ in rows])}
+    rows = [(key, path) for key, path in rows if key not in missing and (known is None or key != known.sha256)]
+    if not rows:
+        raise InputError("there is no other picture in the collection to compare with")
+    if known is not None and known.sha256 not in missing:
+        x = stored_features(workspace, recipe, [known.sha256])
+    else:
+        x, _, failed = features_of_files(recipe, [picture])
+        if failed:
+            raise InputError(str(failed[0]))
+    X = stored_features(workspace, recipe, [key for key, _ in rows])
+    if isinstance(X, Mapping) or isinstance(x, Mapping):
+        raise InputError(f"the recipe {recipe_name!r} computes several features: choose one with a single one")
+    neighbours, distances = nearest(x, X, n_best, metric="hellinger" if X.min() >= 0 and x.min() >= 0 else "cosine")
+    return Findings([Found(rows[i][1], float(1 - d)) for i, d in zip(neighbours[0], distances[0], strict=True)])
+
+
+def _subjects(model: Model, paths: Sequence[Path], workspace: Workspace | None, *, lacking: str | None) -> _Subjects:
+    """The pictures named by ``paths``, else those of the collection that lack a class or tags (None: all)."""
+    if paths:
+        skipped: list[Skipped] = []
+        files = [file for path in paths for file in _files(path, workspace, skipped)]
+        X, kept, failed = features_of_files(model.recipe, files)
+        ids = [_id_in(workspace, files[i]) for i in kept]
+        return _Subjects(X, [str(files[i]) for i in kept], ids, skipped + failed)
+    if workspace is None:
+        raise InputError("name the pictures to look at, or work inside a workspace")
+    done = describe(workspace, model.recipe)
+    chosen = [
+        picture
+        for picture in workspace.catalogue.pictures(state="ok")
+        if picture.paths and (lacking is None or not _has(picture, lacking))
+    ]
+    stores = workspace.stores(model.recipe).values()
+    without = {key for store in stores for key in store.missing([picture.sha256 for picture in chosen])}
+    chosen = [picture for picture in chosen if picture.sha256 not in without]
+    X = stored_features(workspace, model.recipe, [picture.sha256 for picture in chosen])
+    return _Subjects(X, [picture.paths[0] for picture in chosen], [picture.id for picture in chosen], done.failed)
+
+
+def _has(picture: Any, what: str) -> bool:
+    if what == "class":
+        return picture.class_label is not None
+    return any(label.state == "accepted" for label in picture.tags)
+
+
+def _files(path: Path, workspace: Workspace | None, skipped: list[Skipped]) -> list[Path]:
+    """The picture files that ``path`` means: a file, all pictures of a folder, or a catalogued picture."""
+    if path.is_dir():
+        return [Path(found.path) for found in find_pictures(path, skipped.append)]
+    if not path.exists() and workspace is not None:
+        picture = workspace.catalogue.picture(path)
+        if picture is not None:
+            return [workspace.catalogue.file_of(picture)]
+    if not path.exists():
+        skipped.append(Skipped(str(path), "there is no such file"))
+        return []
+    return [path]
+
+
+def _id_in(workspace: Workspace | None, file: Path) -> int | None:
+    picture = workspace.catalogue.picture(file) if workspace is not None else None
+    return None if picture is None else picture.id
+
+
+def _answers(
+    model: Model,
+    subjects: _Subjects,
+    scores: Scores,
+    best: Sequence[Sequence[int]] | NDArray[Any],
+    names: Sequence[str],
+) -> Answers:
+    answers = [
+        Answer(path, tuple((names[int(c)], float(scores[row, int(c)])) for c in columns), picture_id)
+        for row, (path, picture_id, columns) in enumerate(zip(subjects.paths, subjects.ids, best, strict=True))
+    ]
+    return Answers(_reference(model), answers, subjects.skipped)
+
+
+def _reference(model: Model) -> str:
+    return f"{model.info.name}@{model.info.version}"

@@ -1,0 +1,106 @@
+"""What every command shares: how it speaks to people and to machines, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from visterm.compute import progress
+from visterm.errors import VistermError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from visterm.app.workspace import Workspace
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document; progress goes to stderr as lines.")]
+WorkspaceOption = Annotated[
+    Path | None, typer.Option("--workspace", "-w", help="The workspace; by default this folder or the nearest above.")
+]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing.")]
+
+#: At most this many lines of what was skipped are printed; machines get all of them.
+_SKIPPED_SHOWN = 20
+
+
+@contextmanager
+def command(*, as_json: bool) -> Iterator[None]:
+    """Run a command: progress on the right display, expected errors as one line and exit code 1."""
+    try:
+        with progress.use(progress.for_stream(as_json=as_json)):
+            yield
+    except VistermError as error:
+        message = " ".join(str(error).split())
+        line = json.dumps({"error": message}, ensure_ascii=False) if as_json else f"visterm: {message}"
+        typer.echo(line, err=True)
+        raise typer.Exit(1) from error
+    except KeyboardInterrupt as error:
+        typer.echo("visterm: interrupted; what was finished is kept", err=True)
+        raise typer.Exit(130) from error
+
+
+def emit(value: dict[str, Any], as_json: bool, show: Callable[[Console], None]) -> None:
+    """Print ``value`` for machines, or let ``show`` print it for people."""
+    if as_json:
+        # Odd file names may hold bytes that are no Unicode: escaped, the document stays valid.
+        typer.echo(json.dumps(value, ensure_ascii=True, default=_plain))
+        return
+    from rich.console import Console
+
+    show(Console(file=sys.stdout, highlight=False))
+
+
+def _plain(value: Any) -> Any:
+    from dataclasses import asdict, is_dataclass
+
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "") -> None:
+    """Print a plain table; columns whose cells are numbers are aligned right."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    cells = [[_cell(value) for value in row] for row in rows]
+    kinds = [list(column) for column in zip(*cells, strict=True)] or [[] for _ in columns]
+    drawn = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for name, column in zip(columns, kinds, strict=True):
+        numeric = bool(column) and all(text[:1].isdigit() or text in ("-", "") for text in column)
+        drawn.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in cells:
+        drawn.add_row(*map(Text, row))
+    console.print(drawn)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def show_skipped(skipped: Sequence[object]) -> None:
+    """Print what was left out to stderr, one line each, the first ones of many."""
+    for item in skipped[:_SKIPPED_SHOWN]:
+        typer.echo(f"skipped {item}", err=True)
+    if len(skipped) > _SKIPPED_SHOWN:
+        typer.echo(f"... and {len(skipped) - _SKIPPED_SHOWN} more; --json lists them all", err=True)
+
+
+def open_workspace(folder: Path | None) -> Workspace:
+    """The workspace of ``folder``, or of the current directory."""
+    from visterm.app.workspace import Workspace
+
+    return Workspace.find(folder)

@@ -1,0 +1,81 @@
+"""Contact sheets: many pictures at a glance, each with a line of text."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from visterm.collection.atomic import write_bytes_atomically
+from visterm.errors import PictureError
+from visterm.vision.decode import decode_rgb
+
+if TYPE_CHECKING:
+    from PIL import Image, ImageDraw, ImageFont
+
+_PAPER, _INK, _FADED = "#faf8f4", "#222222", "#888888"
+_MARGIN, _LINE = 8, 16
+
+
+def contact_sheet(
+    files: Sequence[Path],
+    captions: Sequence[str] | None = None,
+    *,
+    title: str = "",
+    columns: int = 6,
+    tile: tuple[int, int] = (192, 144),
+) -> Image.Image:
+    """The pictures in rows, each fitted into a tile, with its caption (up to two lines) beneath.
+
+    A file that is not a readable picture gets an empty tile that says so.
+    """
+    from PIL import Image, ImageDraw, ImageFont
+
+    captions = captions or [""] * len(files)
+    font, heading = ImageFont.load_default(12), ImageFont.load_default(18)
+    width, height = tile
+    text_height = 2 * _LINE if any(captions) else 0
+    top = (_MARGIN + 24) if title else 0
+    columns = max(1, min(columns, len(files)))
+    n_rows = -(-len(files) // columns)
+    size = (_MARGIN + columns * (width + _MARGIN), top + _MARGIN + n_rows * (height + text_height + _MARGIN))
+    sheet = Image.new("RGB", size, _PAPER)
+    draw = ImageDraw.Draw(sheet)
+    if title:
+        draw.text((_MARGIN, _MARGIN), title, fill=_INK, font=heading)
+    for i, (file, caption) in enumerate(zip(files, captions, strict=True)):
+        left = _MARGIN + i % columns * (width + _MARGIN)
+        upper = top + _MARGIN + i // columns * (height + text_height + _MARGIN)
+        try:
+            picture = Image.fromarray(decode_rgb(file))
+            picture.thumbnail(tile)
+            offset = ((width - picture.width) // 2, (height - picture.height) // 2)
+            sheet.paste(picture, (left + offset[0], upper + offset[1]))
+        except (PictureError, OSError):
+            draw.rectangle((left, upper, left + width - 1, upper + height - 1), outline=_FADED)
+            draw.text((left + 8, upper + height // 2), "cannot be shown", fill=_FADED, font=font)
+        for n_line, line in enumerate(_wrapped(caption, width, draw, font)[:2]):
+            draw.text((left, upper + height + 1 + n_line * _LINE), line, fill=_INK, font=font)
+    return sheet
+
+
+def save_sheet(sheet: Image.Image, file: Path) -> None:
+    """Write a sheet as PNG or JPEG, by the ending of ``file``, whole or not at all."""
+    buffer = io.BytesIO()
+    sheet.save(buffer, "JPEG" if file.suffix.lower() in (".jpg", ".jpeg") else "PNG", quality=90)
+    write_bytes_atomically(file, buffer.getvalue())
+
+
+def _wrapped(
+    text: str, width: int, draw: ImageDraw.ImageDraw, font: ImageFont.FreeTypeFont | ImageFont.ImageFont
+) -> list[str]:
+    """``text`` broken into lines no wider than ``width``; a word that is wider stands alone and is cut by the tile."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and draw.textlength(longer, font=font) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines

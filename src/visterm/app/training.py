@@ -1,0 +1,132 @@
+"""From labelled pictures to a model that is measured before it is kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from visterm import registry
+from visterm.app.describing import describe, described, ready_recipe
+from visterm.app.workspace import Workspace
+from visterm.compute import progress
+from visterm.contracts import Task
+from visterm.errors import InputError
+from visterm.evaluate.dataset import Dataset, encode_classes
+from visterm.evaluate.protocol import Outcome, fit_method, run, tag_counts, validation_split
+from visterm.models import Model, ModelInfo, save_model
+from visterm.registry import Method
+from visterm.vision.recipes.base import Recipe
+
+
+def labelled(workspace: Workspace, recipe: Recipe) -> Dataset:
+    """The collection as arrays: all readable pictures, what people and imports said of them, their features."""
+    describe(workspace, recipe)
+    truth = workspace.catalogue.truth()
+    if not len(truth):
+        raise InputError("there are no pictures yet: add some with 'visterm add FOLDER'")
+    X, rows = described(workspace, recipe, truth)
+    y, class_names = encode_classes([truth.classes[row] for row in rows])
+    splits = tuple(truth.splits[row] for row in rows)
+    return Dataset(workspace.folder.name, X, y, class_names, truth.tags[rows], tuple(truth.tag_names), splits)
+
+
+def train(
+    workspace: Workspace,
+    method_name: str,
+    *,
+    name: str | None = None,
+    recipe_name: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> ModelInfo:
+    """Train a method on everything labelled, measure it on pictures held out, and keep it as a new version.
+
+    It is measured first, by training on a part only; the model that is kept has learned from all labelled pictures
+    except those that came marked as test pictures.
+    """
+    method = registry.get(method_name)
+    name = name or method.name
+    version = workspace.next_version(name)
+    recipe = ready_recipe(workspace, recipe_name or method.recipe)
+    data = labelled(workspace, recipe)
+    _require_labels(method, data)
+    metrics, floor_metrics = _measure(method, data, parameters)
+    own = data.select(np.flatnonzero(~data.is_test))
+    started = time.perf_counter()
+    with progress.task(f"Training {method.name}"):
+        estimator = fit_method(method, own, parameters)
+    learns_class, learns_tags = Task.CLASSIFY in method.tasks, method.does(Task.RANK)
+    info = ModelInfo(
+        name=name,
+        version=version,
+        method=method.name,
+        tasks=tuple(sorted(method.tasks)),
+        classes=data.class_names if learns_class else (),
+        tags=data.tag_names if learns_tags else (),
+        tag_counts=tuple(tag_counts(own).tolist()) if learns_tags else (),
+        n_tagged=int(own.has_tags.sum()) if learns_tags else 0,
+        recipe=recipe.name,
+        recipe_hash=recipe.hash,
+        training={
+            "pictures": len(own),
+            "pictures_with_class": int(own.has_class.sum()),
+            "pictures_with_tags": int(own.has_tags.sum()),
+            "parameters": {key: str(value) for key, value in estimator.get_params(deep=False).items()},
+            "seconds": round(time.perf_counter() - started, 3),
+        },
+        metrics=metrics,
+        floor_metrics=floor_metrics,
+    )
+    save_model(Model(info, estimator, recipe), workspace.model_folder(name, version))
+    return info
+
+
+def compare(
+    workspace: Workspace, method_names: list[str], *, recipe_name: str | None = None
+) -> dict[Task, list[Outcome]]:
+    """Measure methods and the floor on the same held-out pictures: the outcomes by task, the floor first."""
+    chosen = [registry.get(name) for name in method_names] or registry.methods()
+    floors = [registry.floor(task) for task in Task if any(method.does(task) for method in chosen)]
+    ordered = list(dict.fromkeys([*floors, *chosen]))
+    outcomes = []
+    datasets: dict[str, Dataset] = {}
+    for method in ordered:
+        wanted = recipe_name or method.recipe
+        if wanted not in datasets:
+            datasets[wanted] = labelled(workspace, ready_recipe(workspace, wanted))
+        data = datasets[wanted]
+        if _has_labels(method, data):
+            outcomes.append(run(method, data, validation_split(data)))
+    if not outcomes:
+        raise InputError("nothing can be measured: no picture has a class or tags; add labels first")
+    return {task: [o for o in outcomes if task in o.values] for task in Task if any(task in o.values for o in outcomes)}
+
+
+def _measure(
+    method: Method, data: Dataset, parameters: Mapping[str, Any] | None
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The method's measures on held-out pictures and the floor's; empty where too few pictures are labelled."""
+    try:
+        split = validation_split(data)
+        outcome = run(method, data, split, parameters=parameters)
+    except InputError:
+        # One labelled picture, or one class only, can be learned from but not measured on.
+        return {}, {}
+    floor_values: dict[str, float] = {}
+    for task in outcome.values:
+        floor = registry.floor(task)
+        floor_values |= run(floor, data, split).values[task]
+    return outcome.flat(), floor_values
+
+
+def _has_labels(method: Method, data: Dataset) -> bool:
+    classes, tags = bool(data.has_class.any()), bool(data.has_tags.any())
+    return (Task.CLASSIFY in method.tasks and classes) or (method.does(Task.RANK) and tags)
+
+
+def _require_labels(method: Method, data: Dataset) -> None:
+    if not _has_labels(method, data):
+        wanted = "a class" if Task.CLASSIFY in method.tasks else "tags"
+        raise InputError(f"{method.name} learns from pictures with {wanted}, and none has any: import or add labels")
