@@ -1,0 +1,264 @@
+"""Mixtures of Gaussians with diagonal covariances, learned from local descriptors by EM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.compute import progress
+from visterm.errors import InputError
+from visterm.vision.codebook import Codebook
+from visterm.vision.descriptor_pca import as_descriptors, map_rows, require_fitted, sample_descriptors
+
+_BLOCK_ROWS = 2048
+_PRECISIONS = {"float32": np.float32, "float64": np.float64}
+#: k-means iterations that place the components before EM.
+_KMEANS_ITERATIONS = 10
+#: A component that explains nothing keeps this weight, so that its logarithm and root exist.
+_LEAST_WEIGHT = 1e-10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixtureStatistics:
+    """What an M step needs to know of descriptors under a mixture; merged by ``+``.
+
+    ``sums`` (n_components, 2 n_dims + 1) holds the descriptors, their squares, and ones, summed with the components'
+    responsibilities as weights. Descriptors are taken about ``centre``, which merged statistics share.
+    """
+
+    n_descriptors: int
+    log_likelihood: float
+    sums: NDArray[np.float64]
+    centre: NDArray[np.float64]
+
+    def __add__(self, other: MixtureStatistics) -> MixtureStatistics:
+        if self.sums.shape != other.sums.shape or not np.array_equal(self.centre, other.centre):
+            raise InputError("statistics under different mixtures cannot be merged")
+        return MixtureStatistics(
+            self.n_descriptors + other.n_descriptors,
+            self.log_likelihood + other.log_likelihood,
+            self.sums + other.sums,
+            self.centre,
+        )
+
+
+class DiagonalGMM:
+    """p(x) = sum_k w_k N(x; mu_k, diag(sigma_k^2)), the likelihood of the descriptors maximised by EM from k-means.
+
+    Responsibilities are computed with BLAS in float32, sums over descriptors kept in float64. A component that comes to
+    explain nothing stays where it is, with a weight near zero.
+
+    Parameters
+    ----------
+    n_components
+        How many Gaussians.
+    n_iterations, tolerance
+        Stop after so many EM iterations, or when the mean log-likelihood gains less than this.
+    variance_floor
+        Smallest variance of a component, as a share of the descriptors' variance (its mean over dimensions).
+    max_sample
+        Learn from at most this many descriptors, drawn at random.
+    precision
+        ``"float32"``, or ``"float64"`` for a likelihood that rises to the last digit, at half the speed.
+    random_state
+        Seed of the sample and of k-means.
+
+    After ``fit``: ``weights_`` (n_components,), ``means_`` and ``variances_`` (n_components, n_dims), ``floor_``
+    (n_dims,) the smallest variances allowed, ``log_likelihoods_`` the mean log-likelihood at every iteration.
+
+    Shards give the same answer as one pass::
+
+        gmm.initialise(sample)
+        for _ in range(n_iterations):
+            gmm.update(sum_shards(lambda shard: gmm.statistics(descriptors_of(shard)), shards))
+
+    >>> rng = np.random.default_rng(0)
+    >>> descriptors = np.concatenate([rng.normal(0, 1, (500, 1)), rng.normal(9, 2, (500, 1))])
+    >>> gmm = DiagonalGMM(2, random_state=0).fit(descriptors)
+    >>> sorted(gmm.means_.round().ravel().tolist())
+    [-0.0, 9.0]
+    """
+
+    weights_: NDArray[np.float64]
+    means_: NDArray[np.float64]
+    variances_: NDArray[np.float64]
+    floor_: NDArray[np.float64]
+    log_likelihoods_: NDArray[np.float64]
+
+    def __init__(
+        self,
+        n_components: int,
+        *,
+        n_iterations: int = 50,
+        tolerance: float = 1e-3,
+        variance_floor: float = 1e-5,
+        max_sample: int = 500_000,
+        precision: str = "float32",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_iterations = n_iterations
+        self.tolerance = tolerance
+        self.variance_floor = variance_floor
+        self.max_sample = max_sample
+        self.precision = precision
+        self.random_state = random_state
+
+    def fit(self, descriptors: Any) -> DiagonalGMM:
+        """Learn the mixture from ``descriptors`` (n_descriptors, n_dims)."""
+        rows = sample_descriptors(descriptors, self.max_sample, np.random.default_rng(self.random_state))
+        self.initialise(rows)
+        log_likelihoods: list[float] = []
+        with progress.task(f"Learning {self.n_components} Gaussians", total=self.n_iterations) as bar:
+            for _ in range(self.n_iterations):
+                statistics = self.statistics(rows)
+                log_likelihoods.append(statistics.log_likelihood / len(rows))
+                bar.advance()
+                bar.report(log_likelihood=log_likelihoods[-1])
+                if len(log_likelihoods) > 1 and log_likelihoods[-1] - log_likelihoods[-2] < self.tolerance:
+                    break
+                self.update(statistics)
+        self.log_likelihoods_ = np.array(log_likelihoods)
+        return self
+
+    def initialise(self, descriptors: Any) -> None:
+        """Place the components on k-means clusters of ``descriptors``."""
+        rows = as_descriptors(descriptors)
+        if self.n_components < 1 or not self.variance_floor > 0:
+            raise InputError("a mixture needs at least one component and a positive variance floor")
+        if len(rows) < self.n_components:
+            raise InputError(f"{self.n_components} components need at least as many descriptors, got {len(rows)}")
+        clusters = Codebook(
+            self.n_components,
+            n_iterations=_KMEANS_ITERATIONS,
+            max_sample=len(rows),
+            random_state=self.random_state,
+        ).fit(rows)
+        variances = rows.var(axis=0, dtype=np.float64)
+        scale = float(variances.mean()) or 1.0  # descriptors all alike have no scale of their own
+        self.floor_ = np.full(rows.shape[1], self.variance_floor * scale)
+        self.means_ = clusters.words_.astype(np.float64)
+        self.variances_ = np.tile(np.maximum(variances, self.floor_), (self.n_components, 1))
+        self.weights_ = np.full(self.n_components, 1.0 / self.n_components)
+        self.update(_hard_statistics(rows, clusters.assign(rows), self.centre, self.n_components))
+
+    def statistics(self, descriptors: Any) -> MixtureStatistics:
+        """The E step: what the descriptors contribute to the next M step."""
+        rows = as_descriptors(descriptors, self._fitted_means().shape[1], dtype=self._dtype)
+        return reduce(add, map_rows(self._shard_statistics, rows, "E step"))
+
+    def _shard_statistics(self, rows: NDArray[Any]) -> MixtureStatistics:
+        sums = np.zeros((len(self.means_), 2 * self.means_.shape[1] + 1))
+        log_likelihood = 0.0
+        for terms, joint in self.log_joint_blocks(rows):
+            largest = _exponentiate(joint)
+            totals = joint.sum(axis=1, keepdims=True)
+            log_likelihood += float(np.log(totals, dtype=np.float64).sum() + largest.sum(dtype=np.float64))
+            terms /= totals  # cheaper than normalising the responsibilities, and the same product
+            sums += joint.T @ terms
+        return MixtureStatistics(len(rows), log_likelihood, sums, self.centre)
+
+    def update(self, statistics: MixtureStatistics) -> None:
+        """The M step: the mixture that best fits ``statistics``."""
+        if statistics.n_descriptors == 0:
+            raise InputError("a mixture cannot be learned from no descriptors")
+        n_dims = self._fitted_means().shape[1]
+        mass = statistics.sums[:, -1]
+        alive = mass > _LEAST_WEIGHT * statistics.n_descriptors
+        moments = statistics.sums[alive, :-1] / mass[alive, None]
+        first, second = moments[:, :n_dims], moments[:, n_dims:]
+        means, variances = self.means_.copy(), self.variances_.copy()
+        means[alive] = statistics.centre + first
+        variances[alive] = np.maximum(second - first**2, self.floor_)
+        weights = np.maximum(mass, _LEAST_WEIGHT * statistics.n_descriptors)
+        self.weights_, self.means_, self.variances_ = weights / weights.sum(), means, variances
+
+    def log_likelihood(self, descriptors: Any) -> float:
+        """The mean log-density of the descriptors."""
+        statistics = self.statistics(descriptors)
+        if statistics.n_descriptors == 0:
+            raise InputError("no descriptors have no likelihood")
+        return statistics.log_likelihood / statistics.n_descriptors
+
+    def responsibilities(self, descriptors: Any) -> NDArray[Any]:
+        """The probability that each component made each descriptor, (n_descriptors, n_components)."""
+        found = [np.empty((0, len(self._fitted_means())), self._dtype)]
+        for _, joint in self.log_joint_blocks(descriptors):
+            _exponentiate(joint)
+            found.append(joint / joint.sum(axis=1, keepdims=True))
+        return np.concatenate(found)
+
+    def log_joint_blocks(self, descriptors: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        """Blocks of (descriptors, squares, one) about the mixture's mean, and log p(descriptor, component).
+
+        Both arrays are buffers that the next block overwrites; (rows, 2 n_dims + 1) and (rows, n_components).
+        """
+        n_dims = self._fitted_means().shape[1]
+        rows = as_descriptors(descriptors, n_dims, dtype=self._dtype)
+        centre = self.centre
+        coefficients = self._coefficients(centre).astype(self._dtype)
+        size = max(1, min(len(rows), _BLOCK_ROWS))
+        all_terms = np.ones((size, 2 * n_dims + 1), self._dtype)
+        all_joint = np.empty((size, len(coefficients)), self._dtype)
+        for start in range(0, len(rows), size):
+            block = rows[start : start + size]
+            terms, joint = all_terms[: len(block)], all_joint[: len(block)]
+            np.subtract(block, centre.astype(self._dtype), out=terms[:, :n_dims])
+            np.square(terms[:, :n_dims], out=terms[:, n_dims:-1])
+            terms[:, -1] = 1.0
+            yield terms, np.matmul(terms, coefficients.T, out=joint)
+
+    def _coefficients(self, centre: NDArray[np.float64]) -> NDArray[np.float64]:
+        """log(w_k N(x; mu_k, sigma_k^2)) as a linear form in (x, x^2, 1), x about ``centre``."""
+        means, precisions = self.means_ - centre, 1.0 / self.variances_
+        constants = np.log(self.weights_) - 0.5 * (np.log(2.0 * np.pi * self.variances_) + means**2 * precisions).sum(
+            axis=1
+        )
+        return np.column_stack([means * precisions, -0.5 * precisions, constants])
+
+    @property
+    def centre(self) -> NDArray[np.float64]:
+        """The mixture's mean, about which statistics are taken: there sums of squares lose the least to rounding."""
+        return self.weights_ @ self.means_
+
+    def _fitted_means(self) -> NDArray[np.float64]:
+        require_fitted(self, "means_")
+        return self.means_
+
+    @property
+    def _dtype(self) -> Any:
+        if self.precision not in _PRECISIONS:
+            raise InputError(f"unknown precision {self.precision!r}: choose float32 or float64")
+        return _PRECISIONS[self.precision]
+
+
+def _exponentiate(joint: NDArray[Any]) -> NDArray[Any]:
+    """Replace logarithms by their exponentials, each row's largest being one; the largest are returned.
+
+    Exponentials that would underflow stop well above the subnormal numbers, which slow processors down manyfold.
+    """
+    largest: NDArray[Any] = joint.max(axis=1, keepdims=True)
+    joint -= largest
+    np.maximum(joint, 0.7 * np.log(np.finfo(joint.dtype).tiny), out=joint)
+    np.exp(joint, out=joint)
+    return largest
+
+
+def _hard_statistics(
+    rows: NDArray[np.float32], ids: NDArray[np.int32], centre: NDArray[np.float64], n_components: int
+) -> MixtureStatistics:
+    """Statistics of descriptors that belong to one component each."""
+    from visterm.vision._kernels_clusters import sum_by_word
+
+    counts = np.zeros(n_components, np.int64)
+    sums = np.zeros((n_components, 2 * rows.shape[1]))
+    for start in range(0, len(rows), _BLOCK_ROWS):
+        block = rows[start : start + _BLOCK_ROWS] - centre
+        sum_by_word(np.hstack([block, block**2]), ids[start : start + _BLOCK_ROWS], sums, counts)
+    return MixtureStatistics(len(rows), 0.0, np.column_stack([sums, counts]), centre)

@@ -1,0 +1,140 @@
+"""Where in the picture: encodings of its parts, side by side."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import InputError
+from visterm.vision.descriptor_pca import as_descriptors
+
+#: A pyramid of more cells is refused: a slip of the pen, and descriptors would be spread too thin.
+MAX_CELLS = 1024
+
+
+class Encoder(Protocol):
+    """Turns a picture's descriptors into one vector by way of sums over descriptors.
+
+    ``sums(a) + sums(b)`` equals ``sums`` of the descriptors of both, so that a pyramid looks at each descriptor once
+    however many cells it lies in.
+    """
+
+    @property
+    def n_dims(self) -> int:
+        """Length of the encoding."""
+
+    def sums(self, descriptors: Any) -> NDArray[np.float64]:
+        """What the encoding needs to know of the descriptors; zeros for an empty set."""
+
+    def encode_sums(self, sums: NDArray[np.float64]) -> NDArray[np.float32]:
+        """The encoding, of unit length unless it is zero."""
+
+
+class SpatialPyramid:
+    """A picture cut into cells, each encoded and normalised on its own, all encodings side by side.
+
+    Lazebnik, Schmid and Ponce, "Beyond bags of features", CVPR 2006.
+
+    Parameters
+    ----------
+    cells
+        Levels joined by ``+``, each ROWSxCOLUMNS: ``"1x1+3x1"`` is the whole picture and three horizontal stripes,
+        ``"1x1+2x2+4x4"`` the classic pyramid. Cells are numbered level by level, then row by row.
+
+    >>> pyramid = SpatialPyramid("1x1+3x1")
+    >>> pyramid.n_cells
+    4
+    >>> pyramid.members([[5.0, 10.0], [5.0, 80.0]], width=100, height=90).astype(int)
+    array([[1, 1],
+           [1, 0],
+           [0, 0],
+           [0, 1]])
+    """
+
+    def __init__(self, cells: str = "1x1+3x1") -> None:
+        self.cells = cells
+
+    @property
+    def levels(self) -> list[tuple[int, int]]:
+        """Rows and columns of each level."""
+        levels = []
+        for level in self.cells.split("+"):
+            match = re.fullmatch(r"\s*([1-9]\d{0,3})x([1-9]\d{0,3})\s*", level, flags=re.ASCII)
+            if match is None:
+                raise InputError(f"cannot read the cells {self.cells!r}: write ROWSxCOLUMNS+..., such as 1x1+3x1")
+            levels.append((int(match[1]), int(match[2])))
+        if sum(rows * columns for rows, columns in levels) > MAX_CELLS:
+            raise InputError(f"the cells {self.cells!r} are more than {MAX_CELLS}")
+        return levels
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are in all levels together."""
+        return sum(rows * columns for rows, columns in self.levels)
+
+    def cell_ids(self, frames: Any, *, width: float, height: float) -> NDArray[np.int64]:
+        """The cell of each level that each frame lies in, (n_levels, n_frames).
+
+        ``frames`` are (n_frames, 2 or more), the first columns x and y in pixels of a ``width`` x ``height`` picture.
+        """
+        frames = np.asarray(frames, dtype=np.float64)
+        if frames.ndim != 2 or frames.shape[1] < 2:
+            raise InputError(f"frames are an (n_frames, 2 or more) array with columns x and y, not {frames.shape}")
+        if not (width > 0 and height > 0):
+            raise InputError(f"a picture has positive width and height, not {width} x {height}")
+        x, y = frames[:, 0], frames[:, 1]
+        if not ((x >= 0) & (x <= width) & (y >= 0) & (y <= height)).all():
+            raise InputError(f"frames lie outside the {width} x {height} picture: were they found at another size?")
+        ids, first = [], 0
+        for rows, columns in self.levels:
+            row = np.minimum((y * rows / height).astype(np.int64), rows - 1)
+            column = np.minimum((x * columns / width).astype(np.int64), columns - 1)
+            ids.append(first + row * columns + column)
+            first += rows * columns
+        return np.stack(ids)
+
+    def members(self, frames: Any, *, width: float, height: float) -> NDArray[np.bool_]:
+        """Which frames lie in which cell, (n_cells, n_frames)."""
+        ids = self.cell_ids(frames, width=width, height=height)
+        members = np.zeros((self.n_cells, ids.shape[1]), np.bool_)
+        np.put_along_axis(members, ids, True, axis=0)
+        return members
+
+    def encode(
+        self, encoder: Encoder, descriptors: Any, frames: Any, *, width: float, height: float
+    ) -> NDArray[np.float32]:
+        """The encodings of all cells, (n_cells * encoder.n_dims,); an empty cell's is zero."""
+        rows = as_descriptors(descriptors)
+        ids = self.cell_ids(frames, width=width, height=height)
+        if ids.shape[1] != len(rows):
+            raise InputError(f"{len(rows)} descriptors need as many frames, not {ids.shape[1]}")
+        encodings = np.zeros((self.n_cells, encoder.n_dims), np.float32)
+        if not len(rows):
+            return encodings.ravel()
+        # Descriptors in the same cell on every level form a piece; a cell's sums are those of its pieces.
+        pieces, piece_of = np.unique(ids, axis=1, return_inverse=True)
+        order = np.argsort(piece_of.ravel(), kind="stable")
+        ends = np.cumsum(np.bincount(piece_of.ravel()))
+        sums = np.stack([encoder.sums(rows[piece]) for piece in np.split(order, ends[:-1])])
+        for cell in np.unique(pieces):
+            encodings[cell] = encoder.encode_sums(sums[(pieces == cell).any(axis=0)].sum(axis=0))
+        return encodings.ravel()
+
+
+def normalised(vector: NDArray[Any], power: float = 1.0, *, unit: bool = True) -> NDArray[np.float32]:
+    """The signed ``power`` of every entry, scaled to unit length if ``unit``; zero stays zero.
+
+    >>> normalised(np.array([-9.0, 16.0]), power=0.5)
+    array([-0.6,  0.8], dtype=float32)
+    """
+    entries = np.asarray(vector, np.float64).ravel()  # squares of tiny entries would vanish in float32
+    if power == 0.5:
+        entries = np.copysign(np.sqrt(np.abs(entries)), entries)
+    elif power != 1.0:
+        entries = np.copysign(np.abs(entries) ** power, entries)
+    length = math.sqrt(entries @ entries) if unit else 0.0
+    return (entries / length if length > 0.0 else entries).astype(np.float32)
