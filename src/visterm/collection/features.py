@@ -102,7 +102,7 @@ class FeatureStore:
     def blocks(self, keys: Sequence[str], *, block_bytes: int = _BATCH_BYTES) -> Iterator[tuple[slice, Any]]:
         """The rows of ``keys``, in that order, in blocks of about ``block_bytes``, each with its place in ``keys``.
 
-        All blocks are of the moment of the call, whatever is written meanwhile.
+        All blocks are of the moment of the call, whatever is written meanwhile. Memory peaks at a few blocks.
         """
         if block_bytes < 1:
             raise InputError(f"a block holds at least one byte, not {block_bytes}")
@@ -163,6 +163,7 @@ class FeatureStore:
             digests = state.files.keys.map(state.manifest.n_rows)
             for block, rows in _stream(state.mapped, positions, _BATCH_BYTES):
                 manifest = files.append(digests[positions[block]], rows, manifest)
+                del rows  # before the next ones are gathered
             manifest.write(self.folder)
             self._tidy()
 
@@ -325,8 +326,10 @@ class FeatureWriter:
 
 def _stream(mapped: MappedRows, positions: NDArray[np.int64], block_bytes: int) -> Iterator[tuple[slice, Any]]:
     for block in cut(mapped.sizes(positions), block_bytes):
-        yield block, mapped.gather(positions[block])
+        rows = mapped.gather(positions[block])
         mapped.release()
+        yield block, rows
+        del rows  # before the next ones are gathered
 
 
 def _unreadable(error: OSError) -> InputError:
