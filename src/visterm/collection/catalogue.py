@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import time
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -47,7 +47,7 @@ class Catalogue:
         # the root may be known by a name that leads over a symbolic link, too
         self._root_prefixes = tuple({_posix(name).rstrip("/") + "/": None for name in (self.root, root)})
         self._connection = schema.connect(file)
-        self._last_stamp = datetime.min.replace(tzinfo=UTC)
+        self._last_stamp = 0
 
     def __enter__(self) -> Self:
         return self
@@ -116,8 +116,8 @@ class Catalogue:
     def add(self, examined: Iterable[Examined]) -> Counter[Outcome]:
         """Record files that were read; counts what each of them meant."""
         with self.transaction():
-            time = self._stamp()
-            return Counter(self._add(file, time) for file in examined)
+            now = self._stamp()
+            return Counter(self._add(file, now) for file in examined)
 
     def mark_missing(self, paths: Iterable[str]) -> int:
         """Note that files are gone; returns how many of them were known.
@@ -279,10 +279,10 @@ class Catalogue:
 
     # Inside
 
-    def _stamp(self) -> str:
-        """The time now; later than every stamp before, so that the newest label is always told."""
-        self._last_stamp = max(datetime.now(UTC), self._last_stamp + timedelta(microseconds=1))
-        return self._last_stamp.isoformat(timespec="microseconds")
+    def _stamp(self) -> int:
+        """The time now in microseconds; later than every stamp before, so that the newest label is always told."""
+        self._last_stamp = max(time.time_ns() // 1000, self._last_stamp + 1)
+        return self._last_stamp
 
     def _count_pictures(self) -> int:
         return int(self._connection.execute("SELECT count(*) FROM picture").fetchone()[0])
@@ -343,12 +343,12 @@ class Catalogue:
                 return picture
         raise InputError("no such picture in the catalogue")
 
-    def _add(self, file: Examined, time: str) -> Outcome:
+    def _add(self, file: Examined, now: int) -> Outcome:
         path = self.stored_path(file.path)
         before = self._picture_id(path)
         row = self._connection.execute("SELECT id FROM picture WHERE sha256 = ?", (file.sha256,)).fetchone()
         if row is None:
-            picture = self._insert(file, time)
+            picture = self._insert(file, now)
             outcome: Outcome = "added" if before is None else "changed"
         else:
             picture = int(row[0])
@@ -360,11 +360,11 @@ class Catalogue:
         )
         return outcome
 
-    def _insert(self, file: Examined, time: str) -> int:
+    def _insert(self, file: Examined, now: int) -> int:
         inserted = self._connection.execute(
             """INSERT INTO picture (sha256, size, width, height, orientation, state, reason, added)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id""",
-            (file.sha256, file.size, file.width, file.height, file.orientation, file.state, file.reason, time),
+            (file.sha256, file.size, file.width, file.height, file.orientation, file.state, file.reason, now),
         )
         return int(inserted.fetchone()[0])
 

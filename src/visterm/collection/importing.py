@@ -33,7 +33,7 @@ class RecordWriter:
         self,
         connection: sqlite3.Connection,
         source: str,
-        time: str,
+        time: int,
         *,
         find_picture: Callable[[str], int],
         reading: Reading,
@@ -139,7 +139,7 @@ class RecordWriter:
         return (self._labels.term("tag", region.name), *box)
 
 
-def derive_tags(connection: sqlite3.Connection, tokenizer: Tokenizer, time: str) -> int:
+def derive_tags(connection: sqlite3.Connection, tokenizer: Tokenizer, time: int) -> int:
     """Write the tags that ``tokenizer`` finds in the captions, as imported ones, within the caller's transaction."""
     of_captioned = "FROM picture WHERE caption IS NOT NULL ORDER BY id"
     captions = (caption for (caption,) in connection.execute(f"SELECT caption {of_captioned}"))

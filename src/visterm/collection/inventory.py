@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
+from visterm.collection.labels import KINDS
 from visterm.collection.schema import snapshot
 
 _MOST_FREQUENT = 20
@@ -44,16 +45,16 @@ def count(connection: sqlite3.Connection) -> Counts:
         (n_missing,) = connection.execute(
             "SELECT count(*) FROM picture WHERE id NOT IN (SELECT picture_id FROM path WHERE NOT missing)"
         ).fetchone()
-        classes, n_with_class = _frequencies(connection, "class")
-        tags, n_with_tags = _frequencies(connection, "tag")
+        frequencies, n_with = _frequencies(connection)
+        classes, tags = frequencies["class"], frequencies["tag"]
         return Counts(
             n_pictures=n_pictures,
             n_ok=int(n_ok),
             n_unreadable=n_pictures - int(n_ok),
             n_missing=n_missing,
             n_paths=connection.execute("SELECT count(*) FROM path").fetchone()[0],
-            n_with_class=n_with_class,
-            n_with_tags=n_with_tags,
+            n_with_class=n_with["class"],
+            n_with_tags=n_with["tag"],
             n_with_caption=int(n_with_caption),
             n_regions=connection.execute("SELECT count(*) FROM region").fetchone()[0],
             n_classes=len(classes),
@@ -75,15 +76,23 @@ def count(connection: sqlite3.Connection) -> Counts:
         )
 
 
-def _frequencies(connection: sqlite3.Connection, kind: str) -> tuple[dict[str, int], int]:
-    """How many readable pictures have each accepted term, the most frequent first, and how many have any."""
-    accepted = "FROM effective JOIN picture ON picture.id = picture_id WHERE kind = ? AND effective.state = 'accepted'"
-    accepted += " AND picture.state = 'ok'"
-    frequencies = dict(
-        connection.execute(f"SELECT name, count(*) AS n {accepted} GROUP BY name ORDER BY n DESC, name", (kind,))
-    )
-    (n_pictures,) = connection.execute(f"SELECT count(DISTINCT picture_id) {accepted}", (kind,)).fetchone()
-    return frequencies, n_pictures
+def _frequencies(connection: sqlite3.Connection) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+    """By kind: on how many readable pictures each term is accepted, the most frequent first, and on how many any is."""
+    frequencies: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
+    n_with: dict[str, int] = dict.fromkeys(KINDS, 0)
+    for kind, name, number in connection.execute(
+        """WITH accepted AS MATERIALIZED (
+               SELECT picture_id, term_id, kind, name FROM effective JOIN picture ON picture.id = picture_id
+               WHERE effective.state = 'accepted' AND picture.state = 'ok')
+           SELECT kind, name, count(*) AS number FROM accepted GROUP BY term_id
+           UNION ALL SELECT kind, NULL, count(DISTINCT picture_id) FROM accepted GROUP BY kind
+           ORDER BY number DESC, name"""
+    ):
+        if name is None:
+            n_with[kind] = number
+        else:
+            frequencies[kind][name] = number
+    return frequencies, n_with
 
 
 # What may never be, with the question that finds it; each answers with the number of offenders.

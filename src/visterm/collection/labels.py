@@ -105,12 +105,12 @@ class LabelWriter:
     A label of a dropped term is kept, unseen until the term is restored; only a person is told that it is dropped.
     """
 
-    def __init__(self, connection: sqlite3.Connection, source: str, time: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, source: str, time: int) -> None:
         self.rank, model = rank_of(source)
         self.source_id = source_id(connection, source)
         self._connection, self._time = connection, time
         self._terms: dict[tuple[str, str], tuple[int, bool]] = {}
-        self._pending: list[tuple[int, int, int, str, float | None, str]] = []
+        self._pending: list[tuple[int, int, int, str, float | None, int]] = []
         if model is not None:
             connection.execute(
                 "DELETE FROM label WHERE source_id IN (SELECT id FROM source WHERE model = ? AND id != ?)",

@@ -6,17 +6,22 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from visterm.collection.records import Region
 from visterm.collection.schema import snapshot
 
 #: Pictures read at once: few queries, little memory.
 BLOCK = 500
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A class or tag of a picture: who says so, that it is ``accepted``, ``rejected`` or ``suggested``, and when."""
+    """A class or tag of a picture: who says so, that it is ``accepted``, ``rejected`` or ``suggested``, and when.
+
+    ``time`` is in UTC and ISO format.
+    """
 
     name: str
     source: str
@@ -101,17 +106,21 @@ def _read_block(connection: sqlite3.Connection, first: int, last: int, state: st
         paths[picture_id].append(path)
         if not missing:
             present.add(picture_id)
-    classes: defaultdict[int, list[tuple[str, Label]]] = defaultdict(list)
+    classes: defaultdict[int, list[tuple[int, Label]]] = defaultdict(list)
     tags: defaultdict[int, list[Label]] = defaultdict(list)
-    for picture_id, kind, precedence, *values in connection.execute(
+    times: dict[int, str] = {}  # labels written together share one
+    for picture_id, kind, precedence, name, source, judgement, score, time in connection.execute(
         """SELECT picture_id, kind, precedence, name, source, state, score, time FROM effective
            WHERE picture_id BETWEEN ? AND ? ORDER BY name""",
         span,
     ):
+        if time not in times:
+            times[time] = _iso(time)
+        label = Label(name, source, judgement, score, times[time])
         if kind == "class":
-            classes[picture_id].append((precedence, Label(*values)))
+            classes[picture_id].append((precedence, label))
         else:
-            tags[picture_id].append(Label(*values))
+            tags[picture_id].append(label)
     regions: defaultdict[int, list[Region]] = defaultdict(list)
     for picture_id, *region in connection.execute(
         """SELECT picture_id, name, left, top, right, bottom FROM region JOIN term ON term.id = term_id
@@ -147,7 +156,11 @@ def _read_block(connection: sqlite3.Connection, first: int, last: int, state: st
     ]
 
 
-def _accepted(classes: list[tuple[str, Label]]) -> Label | None:
+def _iso(microseconds: int) -> str:
+    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
+
+
+def _accepted(classes: list[tuple[int, Label]]) -> Label | None:
     """The accepted class of the highest-ranking source, the newest among equals."""
     accepted = [(precedence, label) for precedence, label in classes if label.state == "accepted"]
     return max(accepted, key=lambda pair: pair[0])[1] if accepted else None

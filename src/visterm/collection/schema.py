@@ -20,6 +20,7 @@ BUSY_SECONDS = 10.0
 
 Migration = Sequence[str]
 
+# Times are microseconds since 1970 (UTC): a fifth of the text in size, and fast to compare.
 _TABLES = (
     """
     CREATE TABLE picture (
@@ -34,7 +35,7 @@ _TABLES = (
         split TEXT,
         caption TEXT,
         caption_source INTEGER REFERENCES source,
-        added TEXT NOT NULL
+        added INTEGER NOT NULL
     )
     """,
     # missing: the file was gone when its folder was last looked at; the picture keeps its labels
@@ -82,11 +83,11 @@ _TABLES = (
         source_id INTEGER NOT NULL REFERENCES source,
         state TEXT NOT NULL CHECK (state IN ('accepted', 'rejected', 'suggested')),
         score REAL,
-        time TEXT NOT NULL,
+        time INTEGER NOT NULL,
         PRIMARY KEY (picture_id, term_id, source_id)
     ) WITHOUT ROWID
     """,
-    "CREATE INDEX label_of_term ON label (term_id)",
+    # none by term: only rare edits of the vocabulary would gain, and every write would pay
     "CREATE INDEX label_of_source ON label (source_id)",
     """
     CREATE TABLE region (
@@ -113,7 +114,7 @@ _EFFECTIVE = """
     CREATE TEMP VIEW effective AS
     SELECT
         label.picture_id, label.term_id, term.kind, term.name, source.name AS source, source.rank,
-        label.state, label.score, label.time, max(source.rank || label.time || source.name) AS precedence
+        label.state, label.score, label.time, max((source.rank << 60) + label.time) AS precedence
     FROM label
     JOIN source ON source.id = label.source_id
     JOIN term ON term.id = label.term_id

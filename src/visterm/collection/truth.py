@@ -58,22 +58,20 @@ def read_truth(connection: sqlite3.Connection) -> Truth:
             captions.append(caption)
         row_of = {picture_id: row for row, picture_id in enumerate(ids)}
         classes: list[str | None] = [None] * len(ids)
-        # the highest-ranking class comes last and stays
-        for picture_id, name in connection.execute(
-            """SELECT picture_id, name FROM effective
-               WHERE rank > 0 AND kind = 'class' AND state = 'accepted' ORDER BY precedence"""
-        ):
-            if picture_id in row_of:
-                classes[row_of[picture_id]] = name
+        highest = array("q", bytes(8 * len(ids)))
         accepted, rejected = _Pairs(), _Pairs()
         names: set[str] = set()
-        for picture_id, name, state in connection.execute(
-            """SELECT picture_id, name, state FROM effective
-               WHERE rank > 0 AND kind = 'tag' AND state IN ('accepted', 'rejected')"""
+        for picture_id, kind, name, state, precedence in connection.execute(
+            "SELECT picture_id, kind, name, state, precedence FROM effective WHERE rank > 0 AND state != 'suggested'"
         ):
-            if picture_id in row_of:
+            row = row_of.get(picture_id)
+            if row is None:
+                continue
+            if kind == "tag":
                 names.add(name)
-                (accepted if state == "accepted" else rejected).add(row_of[picture_id], name)
+                (accepted if state == "accepted" else rejected).add(row, name)
+            elif state == "accepted" and precedence > highest[row]:
+                classes[row], highest[row] = name, precedence
     tag_names = sorted(names)
     columns = {name: column for column, name in enumerate(tag_names)}
     shape = (len(ids), len(tag_names))
