@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +68,15 @@ class Easel:
         """Where something that is ``metre`` units per metre large stands."""
         return self.horizon + metre * self.eye
 
+    @contextmanager
+    def at_scale(self, foot: float, metre: float) -> Iterator[None]:
+        """Inside the ``with`` block, what stands at y = ``foot`` is ``metre`` units per metre large."""
+        eye, self.eye = self.eye, max(0.5, foot - self.horizon) / metre
+        try:
+            yield
+        finally:
+            self.eye = eye
+
     def depth(self, foot: float) -> float:
         """How far away, 0 (here) to 1 (the horizon), something standing at y = ``foot`` is."""
         return max(0.0, 1.0 - (foot - self.horizon) / (HEIGHT - self.horizon)) ** 2.2 * 0.9
@@ -87,7 +97,6 @@ class Easel:
         *,
         depth: float = 0.0,
         stretch: tuple[float, float] = (1.0, 1.6),
-        falloff: float = noise.ROUGH,
         bottom: float = HEIGHT,
         contrast: float = 1.0,
         fade: float = 0.0,
@@ -99,7 +108,7 @@ class Easel:
         canvas = self.canvas
         top = float(np.clip(crest.min(), 0, HEIGHT - 1))
         down = canvas.down(top, bottom)
-        mottle = noise.cloth(self.rng, (len(down), len(crest)), stretch=stretch, falloff=falloff)
+        mottle = noise.cloth(self.rng, (len(down), len(crest)), stretch=stretch, falloff=noise.ROUGH)
         table = ramp([self.shade(tone, 0.55 + 0.5 * step / len(tones), depth) for step, tone in enumerate(tones)])
         colours = table[((mottle - 0.5) * contrast * 255 + 127.5).clip(0, 255).astype(np.uint8)]
         if fade:

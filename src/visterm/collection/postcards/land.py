@@ -29,13 +29,13 @@ def meadow_tones(easel: Easel) -> list[Tone]:
     return choices[int(easel.rng.integers(len(choices)))]
 
 
-def hills(easel: Easel, tones: list[Tone], *, layers: int = 3, rise: float = 26.0, name: str = "hill") -> None:
+def hills(easel: Easel, tones: list[Tone], *, layers: int = 3, rise: float = 26.0) -> None:
     """Rolling ranges behind the horizon, paler the farther they are."""
     for layer in range(layers):
         share = (layer + 1) / layers
         roll = noise.profile(easel.rng, easel.canvas.across, wavelength=easel.between(130, 300), gain=0.42)
         crest = easel.horizon + 3 - np.float32(rise) * (1.15 - share * 0.8 + 0.42 * roll)
-        with easel.canvas.object(name):
+        with easel.canvas.object("hill"):
             depth = 1.12 - 0.5 * share
             easel.lay(tones, crest, depth=depth, contrast=0.7, bottom=easel.horizon + 6, fade=0.35, stretch=(0.7, 1.5))
 

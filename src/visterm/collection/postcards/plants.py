@@ -92,7 +92,7 @@ def _lobes(easel: Easel) -> list[tuple[float, float, float]]:
     return [(-0.26, 0, 0.2), (0.24, -0.04, 0.22), (0, -0.14, 0.24), (0.02, 0.08, 0.28), (-0.12, 0.08, 0.22)]
 
 
-def bare(easel: Easel, *, snowy: bool = True) -> Sprite:
+def bare(easel: Easel) -> Sprite:
     """A leafless tree, its branches dividing, with snow along them."""
     sheet = _Dabber(150, easel.shade(BARK, 0.3))
     bark, white = easel.shade((78, 68, 64), 0.55), easel.shade(SNOW, 0.95)
@@ -100,7 +100,7 @@ def bare(easel: Easel, *, snowy: bool = True) -> Sprite:
     def branch(x: float, y: float, angle: float, length: float, width: float) -> None:
         tip = (x + length * float(np.cos(angle)), y + length * float(np.sin(angle)))
         sheet.line([(x, y), tip], bark, width)
-        if snowy and width < 4:
+        if width < 4:
             sheet.line([(x, y - width * 0.6), (tip[0], tip[1] - width * 0.6)], white, 1)
         if width > 1.1:
             for _ in range(3 if width > 2 else 2):
@@ -165,8 +165,8 @@ def palm(easel: Easel) -> Sprite:
     return sheet.sprite()
 
 
-def shrub(easel: Easel, leaf: Tone | None = None, *, snowy: bool = False) -> Sprite:
-    """A bush: a low mound of dabs, sometimes in flower."""
+def shrub(easel: Easel, leaf: Tone | None = None) -> Sprite:
+    """A bush: a low mound of dabs."""
     rng = easel.rng
     leaf = easel.pick(FOLIAGE[easel.season]) if leaf is None else leaf
     sheet = _Dabber(190, easel.shade(leaf, 0.3))
@@ -179,11 +179,6 @@ def shrub(easel: Easel, leaf: Tone | None = None, *, snowy: bool = False) -> Spr
         lit = 11 * (_TALL - y) / 92 + rng.normal(0, 1.5) - 3 * (1 - dab / count)
         size = 11 - 5 * dab / count
         sheet.dab(x, y, size, size * 0.8, table[int(np.clip(lit, 0, 11))])
-    if snowy:
-        for _ in range(40):
-            x = 95 + float(rng.normal(0, 30))
-            y = _TALL - 88 * max(0.0, 1 - ((x - 95) / 92) ** 2) * easel.between(0.75, 1.0)
-            sheet.dab(x, y, 9, 5, easel.shade(SNOW, 0.95))
     return sheet.sprite()
 
 
@@ -213,25 +208,24 @@ def thicket(
             x += spacing * metre * easel.between(0.4, 1.4) + 0.6
 
 
-def flowers(easel: Easel, *, top: float, count: int = 150, patch: tuple[float, float] | None = None) -> None:
+def flowers(easel: Easel, *, top: float, count: int = 150) -> None:
     """Flowers in the grass of the foreground, in two or three colours."""
     rng, canvas = easel.rng, easel.canvas
     tones = [easel.pick(BLOSSOMS) for _ in range(easel.several(1, 3))]
-    left, right = patch or (0.0, easel.width)
     stalk = easel.shade((70, 110, 56), 0.6)
     with canvas.object("flower"):
         for y in np.sort(top + (HEIGHT - top) * rng.random(count) ** 0.8):
-            x, size = easel.between(left, right), 0.35 + 0.022 * (float(y) - easel.horizon)
+            x, size = easel.between(0, easel.width), 0.35 + 0.022 * (float(y) - easel.horizon)
             canvas.touch([(x, float(y)), (x, float(y) + size * 3)], stalk, 0.4)
             canvas.ellipse((x, float(y)), (size, size * 0.8), easel.shade(easel.pick(tones), 1.05))
 
 
-def tufts(easel: Easel, tones: Sequence[Tone], *, top: float, count: int = 170, tall: float = 9.0) -> None:
+def tufts(easel: Easel, tones: Sequence[Tone], *, top: float) -> None:
     """Blades of grass along the foreground."""
     rng = easel.rng
-    for y in np.sort(top + (HEIGHT + 4 - top) * rng.random(count) ** 0.7):
+    for y in np.sort(top + (HEIGHT + 4 - top) * rng.random(170) ** 0.7):
         near = (float(y) - easel.horizon) / (HEIGHT - easel.horizon)
-        x, reach = easel.between(0, easel.width), tall * near * easel.between(0.5, 1.1)
+        x, reach = easel.between(0, easel.width), 9.0 * near * easel.between(0.5, 1.1)
         tone = tones[int(rng.integers(len(tones)))]
         colour = easel.shade(tone, easel.between(0.5, 1.15), easel.depth(float(y)))
         easel.canvas.line([(x, float(y)), (x + reach * easel.between(-0.4, 0.4), float(y) - reach)], colour, 0.5)

@@ -145,33 +145,21 @@ def _dock(easel: Easel, foot: float) -> None:
         columns, rows = easel.several(2, 5), easel.several(1, 4)
         structures.containers(easel, easel.between(0, 0.85) * width, foot + 1, easel.between(4, 6), columns, rows)
     if easel.chance(0.35):
-        _parked(easel, "truck", foot + 1)
+        with easel.at_scale(foot + 1, 3.6):
+            vehicles.vehicle_across(easel, "truck", easel.between(0.1, 0.9) * width, foot + 1)
 
 
 def _waterfront(easel: Easel, foot: float) -> None:
-    """A row of narrow houses along the quay, a church tower behind them."""
-    eye, easel.eye = easel.eye, (foot - easel.horizon) / 3.4 if foot > easel.horizon + 1 else 0.6
+    """A row of narrow houses along the quay with lamps before them, a church tower behind."""
     if easel.chance(0.5):
-        buildings.tower(easel, easel.between(0.2, 0.8) * easel.width, foot, 17, kind="church")
+        with easel.at_scale(foot, 3.4):
+            buildings.tower(easel, easel.between(0.2, 0.8) * easel.width, foot, 17, kind="church")
     x = -6.0
     while x < easel.width:
         wide = easel.between(16, 28)
         if easel.chance(0.88):
             buildings.facade(easel, x, x + wide, foot, easel.between(20, 38), depth=0.25)
         x += wide
-    easel.eye = eye
     for _ in range(easel.several(0, 3)):
-        buildings_lamp_x = easel.between(0.05, 0.95) * easel.width
-        _quay_lamp(easel, buildings_lamp_x, foot + 2)
-
-
-def _quay_lamp(easel: Easel, x: float, foot: float) -> None:
-    eye, easel.eye = easel.eye, max(0.5, (foot - easel.horizon)) / 4.2
-    structures.lamp(easel, x, foot, 4.2)
-    easel.eye = eye
-
-
-def _parked(easel: Easel, kind: str, foot: float) -> None:
-    eye, easel.eye = easel.eye, max(0.5, (foot - easel.horizon)) / 3.6
-    vehicles.vehicle_across(easel, kind, easel.between(0.1, 0.9) * easel.width, foot)
-    easel.eye = eye
+        with easel.at_scale(foot + 2, 4.2):
+            structures.lamp(easel, easel.between(0.05, 0.95) * easel.width, foot + 2, 4.2)

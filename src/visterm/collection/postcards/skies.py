@@ -9,17 +9,17 @@ from PIL import Image
 from visterm.collection.postcards import noise
 from visterm.collection.postcards.canvas import HEIGHT
 from visterm.collection.postcards.easel import Easel
-from visterm.collection.postcards.light import RGB, Tone, mix, to_rgb
+from visterm.collection.postcards.light import Tone, mix, to_rgb
 
 BALLOONS: tuple[Tone, ...] = ((214, 70, 60), (240, 176, 60), (70, 120, 180), (120, 90, 160), (90, 160, 120))
 
 
-def sky(easel: Easel, *, bottom: float | None = None, room: float = 1.0) -> float:
-    """Paint the whole sky down to ``bottom`` and what hangs in it; return the x of the brightest place.
+def sky(easel: Easel, *, room: float = 1.0) -> float:
+    """Paint the sky down to below the horizon and what hangs in it; return the x of the brightest place.
 
     ``room`` is the share of the sky's height (from the top) in which sun, moon and balloons are put.
     """
-    bottom = easel.horizon + 8 if bottom is None else bottom
+    bottom = easel.horizon + 8
     light, canvas = easel.light, easel.canvas
     low = light.hour in ("dawn", "dusk")
     x = easel.width * easel.between(0.12, 0.88)
@@ -216,7 +216,7 @@ def rainfall(easel: Easel) -> None:
     length = max(4, shape[0] // 18)
     for step in range(length):
         streaks += np.roll(np.roll(drops, step, axis=0), round(step * slant), axis=1)
-    _unmapped_veil(easel, colour, np.minimum(streaks, 1) * 0.3)
+    easel.canvas.veil(colour, np.minimum(streaks, 1) * 0.3)
     canvas.everywhere("rain")
 
 
@@ -234,8 +234,4 @@ def mist(easel: Easel, middle: float, thickness: float, strength: float) -> None
     down = canvas.down()
     band = np.exp(-(((down - middle) / thickness) ** 2))[:, None]
     wisps = noise.cloth(easel.rng, canvas.grid, stretch=(1.0, 3.5)) * 0.7 + 0.5
-    _unmapped_veil(easel, easel.light.haze, band * wisps * strength)
-
-
-def _unmapped_veil(easel: Easel, colour: RGB, opacity: NDArray[np.floating]) -> None:
-    easel.canvas.veil(colour, opacity)
+    easel.canvas.veil(easel.light.haze, band * wisps * strength)
