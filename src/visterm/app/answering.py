@@ -128,7 +128,7 @@ def search(workspace: Workspace, model: Model, text: str, *, n_best: int = 20) -
 def similar(workspace: Workspace, picture: Path, recipe_name: str, *, n_best: int = 20) -> Findings:
     """The pictures of the collection that look most like ``picture``, which itself is left out.
 
-    Scores are 1 - distance of the square-rooted features, 1 for the same picture.
+    Scores are cosines, 1 for the same direction: of the square roots for histograms and counts, else of the features.
     """
     recipe = ready_recipe(workspace, recipe_name)
     describe(workspace, recipe)
@@ -147,8 +147,13 @@ def similar(workspace: Workspace, picture: Path, recipe_name: str, *, n_best: in
     X = stored_features(workspace, recipe, [key for key, _ in rows])
     if isinstance(X, Mapping) or isinstance(x, Mapping):
         raise InputError(f"the recipe {recipe_name!r} computes several features: choose one with a single one")
-    neighbours, distances = nearest(x, X, n_best, metric="hellinger" if X.min() >= 0 and x.min() >= 0 else "cosine")
-    return Findings([Found(rows[i][1], float(1 - d)) for i, d in zip(neighbours[0], distances[0], strict=True)])
+    if X.min() >= 0 and x.min() >= 0:
+        neighbours, distances = nearest(x, X, n_best, metric="hellinger")
+        cosines = 1 - distances[0] ** 2 / 2
+    else:
+        neighbours, distances = nearest(x, X, n_best, metric="cosine")
+        cosines = 1 - distances[0]
+    return Findings([Found(rows[i][1], float(score)) for i, score in zip(neighbours[0], cosines, strict=True)])
 
 
 def _subjects(model: Model, paths: Sequence[Path], workspace: Workspace | None, *, lacking: str | None) -> _Subjects:

@@ -15,6 +15,7 @@ from visterm.app.cli.output import (
     command,
     emit,
     open_workspace,
+    say,
     show_skipped,
     table,
 )
@@ -38,7 +39,7 @@ def init(
         with Workspace.create(folder) as workspace:
             value = {"workspace": str(workspace.folder), "created": not existed}
         said = "is a workspace already" if existed else "is a workspace now; next: visterm add FOLDER"
-        emit(value, as_json, lambda console: console.print(f"{value['workspace']} {said}", markup=False))
+        emit(value, as_json, lambda console: say(console, f"{value['workspace']} {said}"))
 
 
 def add(
@@ -106,11 +107,11 @@ def _show_addition(console: Console, addition: Addition, *, dry_run: bool) -> No
     if addition.n_caption_tags:
         lines.append(f"{addition.n_caption_tags} tags made of captions")
     for line in lines:
-        console.print(line, markup=False)
+        say(console, line)
     if not addition.readings:
-        console.print("no labels found; if sub-folders are classes, say so: visterm add --format folders FOLDER")
+        say(console, "no labels found; if sub-folders are classes, say so: visterm add --format folders FOLDER")
     if dry_run:
-        console.print("nothing was changed (--dry-run)")
+        say(console, "nothing was changed (--dry-run)")
     show_skipped(addition.skipped)
 
 
@@ -119,10 +120,11 @@ def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
     with command(as_json=as_json), open_workspace(workspace) as opened:
         counts = opened.catalogue.counts()
         unreadable = list(opened.catalogue.unreadable())
-        value = {
+        value: dict[str, Any] = {
             "workspace": str(opened.folder),
             **asdict(counts),
             "unreadable": [{"path": path, "reason": reason} for path, reason in unreadable],
+            "models": [f"{info.name}@{info.version}" for info in opened.models()],
         }
 
         def show(console: Console) -> None:
@@ -135,14 +137,16 @@ def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
                 ("with tags", counts.n_with_tags, f"{counts.n_with_tags / total:.0%}"),
                 ("with a caption", counts.n_with_caption, f"{counts.n_with_caption / total:.0%}"),
             ]
-            console.print(str(opened.folder), markup=False, style="bold")
+            say(console, str(opened.folder), style="bold")
             table(console, ("", "number", "share"), rows)
             if counts.classes:
                 table(console, ("class", "pictures"), list(counts.classes.items())[:20])
             if counts.frequent_tags:
                 table(console, ("most frequent tags", "pictures"), counts.frequent_tags.items())
+            if value["models"]:
+                say(console, f"models: {', '.join(value['models'])}")
             for path, reason in unreadable[:20]:
-                console.print(f"unreadable {path}: {reason}", markup=False, style="yellow")
+                say(console, f"unreadable {path}: {reason}", style="yellow")
 
         emit(value, as_json, show)
 
@@ -159,7 +163,7 @@ def remove(
     with command(as_json=as_json), open_workspace(workspace) as opened:
         n_removed = forget(opened, references, dry_run=dry_run)
         said = f"{n_removed} pictures {'would be ' if dry_run else ''}forgotten; no file was touched"
-        emit({"removed": n_removed, "dry_run": dry_run}, as_json, lambda console: console.print(said))
+        emit({"removed": n_removed, "dry_run": dry_run}, as_json, lambda console: say(console, said))
 
 
 def label(
@@ -182,7 +186,7 @@ def label(
         if not said:
             raise InputError("say what the picture is: --class, --tag or --no-tag")
         opened.catalogue.write_labels(said, source="person")
-        emit({"labels": len(said)}, as_json, lambda console: console.print(f"{len(said)} labels noted"))
+        emit({"labels": len(said)}, as_json, lambda console: say(console, f"{len(said)} labels noted"))
 
 
 def export(
@@ -207,7 +211,7 @@ def export(
 
         def show(console: Console) -> None:
             would = "would be written" if dry_run else "written"
-            console.print(f"{done.n_pictures} pictures, {len(done.files)} files {would}, {done.n_unchanged} unchanged")
+            say(console, f"{done.n_pictures} pictures, {len(done.files)} files {would}, {done.n_unchanged} unchanged")
             show_skipped(done.skipped)
 
         emit(value, as_json, show)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visterm.app.cli.output import JsonOption, command, emit, table
+from visterm.app.cli.output import JsonOption, command, emit, say, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,21 +38,22 @@ def demo(
         }
 
         def show(console: Console) -> None:
-            console.print(
+            say(
+                console,
                 f"{done.n_pictures} synthetic postcards in {done.folder}: two fifths train with class and tags, "
                 "a fifth with a class only, a fifth has no labels, a fifth is held out to measure on.",
-                markup=False,
             )
             for task, rows in tables.items():
                 table(console, list(rows[0]), [list(row.values()) for row in rows], title=f"held-out pictures: {task}")
-            console.print(
+            say(
+                console,
                 f"Of the pictures nobody labelled, {done.unlabelled_accuracy:.0%} got the right class and "
-                f"{done.unlabelled_tag_precision:.0%} of the suggested tags are right."
+                f"{done.unlabelled_tag_precision:.0%} of the suggested tags are right.",
             )
             for name, file in done.pictures.items():
-                console.print(f"  {name}: {file}", markup=False)
+                say(console, f"  {name}: {file}")
             spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in done.seconds.items())
-            console.print(f"Time: {spent}")
-            console.print(f"Look around: visterm status -w {done.folder}", markup=False)
+            say(console, f"Time: {spent}")
+            say(console, f"Look around: visterm status -w {done.folder}")
 
         emit(value, as_json, show)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from visterm import __version__
-from visterm.app.cli.output import JsonOption, WorkspaceOption, command, emit, open_workspace, table
+from visterm.app.cli.output import JsonOption, WorkspaceOption, command, emit, open_workspace, say, table
 from visterm.errors import InputError, VistermError
 
 if TYPE_CHECKING:
@@ -48,20 +48,20 @@ def doctor(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
         }
 
         def show(console: Console) -> None:
-            console.print(f"visterm {__version__}, Python {value['python']}")
+            say(console, f"visterm {__version__}, Python {value['python']}")
             table(console, ("package", "version"), installed.items())
             have = [extra for extra, present in extras.items() if present]
-            console.print(f"extras installed: {', '.join(have) or 'none'}", markup=False)
+            say(console, f"extras installed: {', '.join(have) or 'none'}")
             if checked.get("workspace"):
-                console.print(
+                say(
+                    console,
                     f"workspace {checked['workspace']}: {checked['features']} feature stores, "
                     f"{checked['models']} models",
-                    markup=False,
                 )
             for problem in problems:
-                console.print(f"problem: {problem}", markup=False, style="red")
+                say(console, f"problem: {problem}", style="red")
             if not problems:
-                console.print("all is well", style="green")
+                say(console, "all is well", style="green")
 
         emit(value, as_json, show)
         if problems:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visterm.app.cli.output import JsonOption, command, emit, table
+from visterm.app.cli.output import JsonOption, command, emit, say, table
 from visterm.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def run(
         def show(console: Console) -> None:
             table(console, experiments.COLUMNS, [experiments.row(finding) for finding in findings])
             for line in absent:
-                console.print(f"not run: {line}", markup=False, style="yellow")
-            console.print(f"written to {file}", markup=False)
+                say(console, f"not run: {line}", style="yellow")
+            say(console, f"written to {file}")
 
         emit(value, as_json, show)

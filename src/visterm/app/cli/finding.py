@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visterm.app.cli.learning import ModelOption
-from visterm.app.cli.output import JsonOption, WorkspaceOption, command, emit, open_workspace
+from visterm.app.cli.output import JsonOption, WorkspaceOption, command, emit, open_workspace, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,7 +46,7 @@ def search(
         def show(console: Console) -> None:
             for word, near in unknown.items():
                 hint = f"; did you mean {', '.join(near)}?" if near else ""
-                console.print(f"no picture was ever tagged {word!r}{hint}", markup=False, style="yellow")
+                say(console, f"no picture was ever tagged {word!r}{hint}", style="yellow")
             _show_found(console, findings)
 
         _write_sheet(opened, findings, sheet, title=text)
@@ -73,9 +73,9 @@ def similar(
 
 def _show_found(console: Console, findings: Findings) -> None:
     if not findings.found:
-        console.print("nothing found")
+        say(console, "nothing found")
     for found in findings.found:
-        console.print(f"{found.score:8.3f}  {found.path}", markup=False, soft_wrap=True)
+        say(console, f"{found.score:8.3f}  {found.path}")
 
 
 def _write_sheet(workspace: Workspace, findings: Findings, file: Path | None, *, title: str) -> None:

@@ -16,6 +16,7 @@ from visterm.app.cli.output import (
     command,
     emit,
     open_workspace,
+    say,
     show_skipped,
     table,
 )
@@ -46,8 +47,9 @@ def features(
         done = describe(opened, ready_recipe(opened, recipe))
 
         def show(console: Console) -> None:
-            console.print(
-                f"{done.recipe}: {done.n_computed} computed in {done.seconds:.1f} s, {done.n_known} known before"
+            say(
+                console,
+                f"{done.recipe}: {done.n_computed} computed in {done.seconds:.1f} s, {done.n_known} known before",
             )
             show_skipped(done.failed)
 
@@ -71,16 +73,16 @@ def train(
         info = training.train(opened, method, name=name, recipe_name=recipe, parameters=_settings(settings or []))
 
         def show(console: Console) -> None:
-            console.print(
+            say(
+                console,
                 f"{info.name}@{info.version}: {info.method} on {info.training['pictures']} pictures, "
                 f"{info.training['seconds']:.1f} s",
-                markup=False,
             )
             rows = [(key, value, info.floor_metrics.get(key)) for key, value in info.metrics.items()]
             if rows:
                 table(console, ("on held-out pictures", "model", "floor"), rows)
             else:
-                console.print("not measured: too few labelled pictures to hold some out", style="yellow")
+                say(console, "not measured: too few labelled pictures to hold some out", style="yellow")
 
         emit(asdict(info), as_json, show)
 
@@ -219,9 +221,9 @@ def _answer(
         def show(console: Console) -> None:
             for answer in answers.answers:
                 said = ", ".join(f"{name} {score:.2f}" for name, score in answer.labels)
-                console.print(f"{answer.path}: {said}", markup=False, soft_wrap=True)
+                say(console, f"{answer.path}: {said}")
             if write:
-                console.print(f"{n_written} suggestions of {answers.model} kept")
+                say(console, f"{n_written} suggestions of {answers.model} kept")
             show_skipped(answers.skipped)
 
         emit(value, as_json, show)

@@ -68,6 +68,11 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
+def say(console: Console, text: str, *, style: str | None = None) -> None:
+    """Print ``text`` as it is: no markup is read into it, and the terminal breaks long lines, not we."""
+    console.print(text, markup=False, soft_wrap=True, style=style)
+
+
 def table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "") -> None:
     """Print a plain table; columns whose cells are numbers are aligned right."""
     from rich import box

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visterm.app.cli.output import JsonOption, WorkspaceOption, command, emit, open_workspace, table
+from visterm.app.cli.output import JsonOption, WorkspaceOption, command, emit, open_workspace, say, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,9 +57,9 @@ def show(context: typer.Context, workspace: WorkspaceOption = None, as_json: Jso
                 rows = [(use.name, use.n_accepted, use.n_suggested, use.n_rejected) for use in uses[kind]]
                 table(console, (kind.value, "accepted", "suggested", "rejected"), rows)
                 for old, new in aliases[kind].items():
-                    console.print(f"{old} stands for {new}", markup=False)
+                    say(console, f"{old} stands for {new}")
                 if dropped[kind]:
-                    console.print(f"dropped: {', '.join(dropped[kind])}", markup=False)
+                    say(console, f"dropped: {', '.join(dropped[kind])}")
 
         emit(value, as_json, print_all)
 
@@ -108,4 +108,4 @@ def restore(
 def _edit(workspace: Path | None, as_json: bool, change: Callable[[Catalogue], None], said: str) -> None:
     with command(as_json=as_json), open_workspace(workspace) as opened:
         change(opened.catalogue)
-        emit({"done": said}, as_json, lambda console: console.print(said, markup=False))
+        emit({"done": said}, as_json, lambda console: say(console, said))

@@ -1,0 +1,112 @@
+"""A small collection, its workspace, and the real command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from visterm.app import adding, training
+from visterm.app.cli import app
+from visterm.app.workspace import Workspace
+from visterm.collection.postcards import make_postcards
+from visterm.compute.parallel import Engine
+
+
+@pytest.fixture(scope="session")
+def postcards(tmp_path_factory) -> Path:
+    """Fifty postcards with their labels; read only."""
+    folder = tmp_path_factory.mktemp("collection") / "postcards"
+    make_postcards(folder, 50, engine=Engine(n_jobs=1))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory, postcards) -> Path:
+    """A workspace over the postcards with a model of every task; read only."""
+    folder = tmp_path_factory.mktemp("trained")
+    with Workspace.create(folder) as workspace:
+        adding.add(workspace, [postcards])
+        training.train(workspace, "knn")
+        training.train(workspace, "knn-tags")
+    return folder
+
+
+@pytest.fixture
+def workspace(tmp_path, trained) -> Path:
+    """A copy of the trained workspace that a test may change."""
+    shutil.copytree(trained, tmp_path / "workspace")
+    return tmp_path / "workspace"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command printed."""
+
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def elsewhere(tmp_path) -> Path:
+    """An empty folder, far from any workspace, in which commands run."""
+    (tmp_path / "elsewhere").mkdir()
+    return tmp_path / "elsewhere"
+
+
+@pytest.fixture
+def visterm(elsewhere, monkeypatch) -> Callable[..., Done]:
+    """Run the command line inside this process, in an empty folder."""
+
+    def run(*arguments: object, code: int = 0, cwd: Path = elsewhere, **environment: str) -> Done:
+        with monkeypatch.context() as patch:
+            patch.chdir(cwd)
+            patch.delenv("VISTERM_WORKSPACE", raising=False)
+            patch.delenv("VISTERM_DATA", raising=False)
+            done = CliRunner().invoke(app, [*map(str, arguments)], env=environment)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        assert done.exit_code == code, f"exit code {done.exit_code}\n{done.stdout}\n{done.stderr}"
+        return Done(done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def visterm_process(elsewhere) -> Callable[..., Done]:
+    """Run the real command line, in an empty folder."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("VISTERM", "COV_"))}
+
+    def run(*arguments: object, code: int = 0, cwd: Path = elsewhere, **environment: str) -> Done:
+        done = subprocess.run(
+            [sys.executable, "-m", "visterm", *map(str, arguments)],
+            cwd=cwd,
+            env=kept | environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr
+        return Done(done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def visterm_json(visterm):
+    """Run a command with --json and read its document."""
+
+    def run(*arguments: object, **options):
+        return json.loads(visterm(*arguments, "--json", **options).stdout)
+
+    return run

@@ -1,0 +1,266 @@
+"""The command line as a user has it: real processes, real files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from PIL import Image
+
+
+def test_help_is_quick_and_imports_nothing_heavy():
+    """What makes it quick is asserted here; how quick it is, is measured in benchmarks/start.py."""
+    code = "import sys; from visterm.app.cli import app; import json; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    assert not loaded & {"numpy", "scipy", "sklearn", "numba", "torch", "matplotlib", "fastapi", "joblib", "PIL"}
+
+
+def test_every_verb_explains_itself(visterm_process):
+    verbs = "demo init add status label vocabulary remove export methods features train models evaluate experiment"
+    verbs += " classify tag search similar doctor"
+    listed = visterm_process("--help").stdout
+    for verb in verbs.split():
+        assert verb in listed
+    assert "visterm" in visterm_process("--version").stdout
+
+
+def test_from_pictures_to_answers(visterm_process, tmp_path, postcards):
+    def visterm_json(*arguments):
+        return json.loads(visterm_process(*arguments, "--json").stdout)
+
+    home = tmp_path / "home"
+    assert visterm_json("init", home) == {"workspace": str(home), "created": True}
+    added = visterm_json("add", postcards, "-w", home)
+    assert added["files"]["added"] == 50
+    assert added["labels"][0]["pictures"] == 50
+    assert added["labels"][0]["classes"] == 10
+    assert not added["skipped"]
+    status = visterm_json("status", "-w", home)
+    assert status["n_pictures"] == 50
+    assert status["n_with_class"] == 40
+    assert status["n_with_tags"] == 30
+
+    assert visterm_json("features", "colour", "-w", home)["n_computed"] == 50
+    again = visterm_json("features", "colour", "-w", home)
+    assert (again["n_computed"], again["n_known"]) == (0, 50)
+
+    info = visterm_json("train", "knn", "--set", "n_neighbors=4", "-w", home)
+    assert (info["name"], info["version"]) == ("knn", 1)
+    assert set(info["metrics"]) == set(info["floor_metrics"]) == {"accuracy", "mean class accuracy"}
+    visterm_json("train", "knn-tags", "--name", "words", "-w", home)
+    assert [model["name"] for model in visterm_json("models", "-w", home)["models"]] == ["knn", "words"]
+
+    classified = visterm_json("classify", "-w", home)
+    assert len(classified["answers"]) == 10
+    assert all(len(answer["labels"]) == 3 for answer in classified["answers"])
+    tagged = visterm_json("tag", "--write", "-w", home)
+    assert len(tagged["answers"]) == 20
+    assert tagged["written"] == 20 * 5
+    assert visterm_json("status", "-w", home)["label_sources"]["model words@1"] == 100
+
+    found = visterm_json("search", "sky", "tree", "xylophone", "-n", 7, "--sheet", tmp_path / "sheet.png", "-w", home)
+    assert len(found["found"]) == 7
+    assert list(found["unknown"]) == ["xylophone"]
+    scores = [item["score"] for item in found["found"]]
+    assert scores == sorted(scores, reverse=True)
+    with Image.open(tmp_path / "sheet.png") as sheet:
+        assert sheet.format == "PNG"
+
+    like = visterm_json("similar", postcards / "pictures" / "0003.jpg", "-n", 5, "-w", home)
+    assert len(like["found"]) == 5
+    assert not any(item["path"].endswith("0003.jpg") for item in like["found"])
+
+    compared = visterm_json("evaluate", "-w", home)
+    assert {row["method"] for row in compared["classify"]} == {"majority-class", "knn"}
+    assert compared["classify"][0]["method"] == "majority-class"
+    assert {row["method"] for row in compared["search"]} == {"tag-frequency", "knn-tags"}
+    assert visterm_json("doctor", "-w", home)["problems"] == []
+
+
+def test_people_read_the_same_answers(visterm_process, workspace):
+    visterm = visterm_process
+    assert "with a class" in visterm("status", "-w", workspace).stdout
+    assert "knn@1" in visterm("models", "-w", workspace).stdout
+    assert "sky" in visterm("vocabulary", "-w", workspace).stdout
+    assert "0." in visterm("classify", "-w", workspace).stdout
+    assert "pictures/" in visterm("search", "sky", "-w", workspace).stdout
+    assert "AvgP" in visterm("evaluate", "knn-tags", "-w", workspace).stdout
+    assert "majority-class" in visterm("methods").stdout
+    assert "all is well" in visterm("doctor", "-w", workspace).stdout
+
+
+def test_progress_is_json_lines_beside_the_document(visterm_process, tmp_path, postcards):
+    visterm_process("init", tmp_path / "home")
+    done = visterm_process("add", postcards, "-w", tmp_path / "home", "--json")
+    json.loads(done.stdout)
+    events = [json.loads(line) for line in done.stderr.splitlines()]
+    assert {"start", "end"} <= {event["event"] for event in events}
+
+
+def test_colours_are_left_out_when_piped_or_unwanted(visterm, workspace):
+    assert "\x1b[" not in visterm("status", "-w", workspace).stdout
+    assert "\x1b[" not in visterm("status", "-w", workspace, NO_COLOR="1", FORCE_COLOR="").stdout
+
+
+def test_the_workspace_is_found_from_inside_and_by_environment(visterm, visterm_json, workspace):
+    inside = workspace / "deep" / "er"
+    inside.mkdir(parents=True)
+    assert visterm_json("status", cwd=inside)["workspace"] == str(workspace)
+    assert visterm_json("status", VISTERM_WORKSPACE=str(workspace))["workspace"] == str(workspace)
+    assert "visterm init" in visterm("status", code=1).stderr
+
+
+def test_models_move_and_work_without_a_workspace(visterm_json, visterm, workspace, postcards, tmp_path):
+    moved = tmp_path / "moved model"
+    shutil.move(workspace / ".visterm" / "models" / "knn" / "1", moved)
+    picture = postcards / "pictures" / "0001.jpg"
+    said = visterm_json("classify", picture, "--model", moved)
+    assert len(said["answers"]) == 1
+    assert "cannot tag" in visterm("tag", picture, "--model", moved, code=1).stderr
+    assert (moved / "README.md").read_text(encoding="utf-8").startswith("# knn, version 1")
+
+
+def test_folders_are_classes_only_when_said(visterm, visterm_json, tmp_path, postcards):
+    photos = tmp_path / "photos"
+    for i, name in enumerate(["coast", "coast", "street"]):
+        (photos / name).mkdir(parents=True, exist_ok=True)
+        shutil.copy(postcards / "pictures" / f"000{i}.jpg", photos / name)
+    visterm("init", photos)
+    assert "--format folders" in visterm("add", photos, "-w", photos).stdout
+    visterm("add", photos, "--format", "folders", "-w", photos)
+    assert visterm_json("status", "-w", photos)["classes"] == {"coast": 2, "street": 1}
+
+
+def test_captions_become_tags_where_there_are_no_others(visterm, visterm_json, tmp_path, postcards):
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    for i, caption in enumerate(["Two boats and a tall building", "A boat", "tall building at night"]):
+        shutil.copy(postcards / "pictures" / f"000{i}.jpg", photos / f"{i}.jpg")
+        (photos / f"{i}.txt").write_text(caption, encoding="utf-8")
+    visterm("init", photos)
+    visterm("add", photos, "--phrase", "tall building", "--caption-tags", "-w", photos)
+    assert visterm_json("status", "-w", photos)["frequent_tags"] == {"boat": 2, "tall building": 2}
+
+
+def test_rehearsals_change_nothing(visterm, visterm_json, workspace, postcards, tmp_path):
+    before = visterm_json("status", "-w", workspace)
+    extra = tmp_path / "extra.png"
+    Image.new("RGB", (9, 9), "red").save(extra)
+    assert visterm_json("add", extra, "--dry-run", "-w", workspace)["files"]["added"] == 1
+    assert visterm_json("remove", postcards, "--dry-run", "-w", workspace)["removed"] == 50
+    assert visterm_json("tag", "--write", "--dry-run", "-w", workspace)["written"] == 0
+    assert visterm_json("export", tmp_path / "labels.csv", "--dry-run", "-w", workspace)["n_pictures"] == 50
+    assert not (tmp_path / "labels.csv").exists()
+    assert visterm_json("status", "-w", workspace) == before
+
+
+def test_removing_forgets_pictures_but_no_files(visterm_json, workspace, postcards):
+    picture = postcards / "pictures" / "0000.jpg"
+    assert visterm_json("remove", picture, "-w", workspace)["removed"] == 1
+    assert picture.exists()
+    assert visterm_json("status", "-w", workspace)["n_pictures"] == 49
+
+
+def test_a_person_outranks_imports_and_models(visterm, visterm_json, workspace, postcards, tmp_path):
+    picture = postcards / "pictures" / "0002.jpg"
+    visterm("label", picture, "--class", "mine", "--tag", "treasure", "--no-tag", "sky", "-w", workspace)
+    visterm("classify", picture, "--write", "-w", workspace)
+    visterm("tag", picture, "--write", "-w", workspace)
+    visterm("add", postcards, "-w", workspace)
+    visterm("export", tmp_path / "labels.jsonl", "--format", "jsonl", "-w", workspace)
+    rows = map(json.loads, (tmp_path / "labels.jsonl").read_text(encoding="utf-8").splitlines())
+    row = next(row for row in rows if row["file_name"].endswith("0002.jpg"))
+    assert row["class"] == "mine"
+    assert "treasure" in row["tags"]
+    assert "sky" not in row["tags"]
+
+
+def test_vocabulary_edits_last(visterm, visterm_json, workspace, postcards):
+    visterm("vocabulary", "rename", "sky", "heaven", "-w", workspace)
+    visterm("vocabulary", "merge", "tree", "pine", "--into", "tree", "-w", workspace)
+    visterm("vocabulary", "drop", "cloud", "-w", workspace)
+    visterm("add", postcards, "-w", workspace)
+    names = {term["name"] for term in visterm_json("vocabulary", "-w", workspace)["tag"]["terms"]}
+    assert {"heaven", "tree"} <= names
+    assert not names & {"sky", "pine", "cloud"}
+    visterm("vocabulary", "restore", "cloud", "-w", workspace)
+    assert "cloud" in {term["name"] for term in visterm_json("vocabulary", "-w", workspace)["tag"]["terms"]}
+    assert "shrubbery" in visterm("vocabulary", "rename", "shrubbery", "x", "-w", workspace, code=1).stderr
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "coco"])
+def test_exports_are_read_back(format, visterm, visterm_json, workspace, postcards, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(postcards / "pictures", other / "pictures")
+    visterm("init", other)
+    visterm("add", postcards / "metadata.jsonl", other, "-w", other, code=0)
+    file = other / f"labels.{'json' if format == 'coco' else format}"
+    # The exporting workspace must know the pictures by the paths the importing one uses.
+    home = tmp_path / "home"
+    shutil.copytree(postcards, home)
+    visterm("init", home)
+    visterm("add", home, "-w", home)
+    visterm("export", file, "--format", format, "-w", home)
+    visterm("add", other, "--labels", file, "-w", other)
+    expected, found = (visterm_json("status", "-w", folder) for folder in (home, other))
+    assert found["frequent_tags"] == expected["frequent_tags"]
+    assert found["classes"] == expected["classes"]
+
+
+def test_sidecars_leave_pictures_alone(visterm, visterm_json, postcards, tmp_path):
+    home = tmp_path / "home"
+    shutil.copytree(postcards, home)
+    picture = home / "pictures" / "0000.jpg"
+    before = (picture.stat().st_mtime_ns, picture.read_bytes())
+    visterm("init", home)
+    visterm("add", home, "-w", home)
+    visterm("export", "--format", "xmp", "-w", home)
+    assert (picture.stat().st_mtime_ns, picture.read_bytes()) == before
+    assert len(list((home / "pictures").glob("*.jpg.xmp"))) > 25
+    again = visterm_json("export", "--format", "xmp", "-w", home)
+    assert again["files"] == []
+
+
+def test_wrong_use_is_told_from_failure(visterm, workspace, tmp_path):
+    visterm("nonsense", code=2)
+    visterm("train", code=2)
+    for arguments, hint in [
+        (("train", "magic"), "unknown method"),
+        (("train", "knn", "--set", "n_neighbors"), "NAME=VALUE"),
+        (("train", "knn", "--set", "n_neighbours=3"), "no parameter"),
+        (("train", "knn", "--set", "n_neighbors=0"), "at least 1"),
+        (("train", "knn", "--name", "../escape"), "cannot be called"),
+        (("train", "knn", "--recipe", "magic"), "unknown recipe"),
+        (("add", tmp_path / "nowhere"), "there is nothing at"),
+        (("classify", tmp_path / "nowhere.jpg"), "no such file"),
+        (("classify", "--model", "nobody"), "no model"),
+        (("similar", tmp_path / "nowhere.jpg"), "No such file"),
+        (("export", tmp_path / "x", "--format", "docx"), "no export format"),
+        (("label", "nowhere.jpg", "--tag", "x"), "not in the collection"),
+        (("remove", "nowhere.jpg"), "no such"),
+    ]:
+        done = visterm(*arguments, "-w", workspace, code=1)
+        assert hint in done.stderr, (arguments, done.stderr)
+        assert len(done.stderr.splitlines()) == 1
+    failed = visterm("train", "magic", "-w", workspace, "--json", code=1)
+    assert "unknown method" in json.loads(failed.stderr.splitlines()[-1])["error"]
+
+
+def test_experiments_from_the_command_line(visterm, visterm_json, tmp_path):
+    folder = tmp_path / "experiments" / "knn"
+    folder.mkdir(parents=True)
+    (folder / "me-2024_knn_labelme8.toml").write_text(
+        'title = "t"\nmethod = "knn"\ndata = "labelme8"\n[protocol]\nsplit = "given"\n'
+        '[[figures]]\nmeasure = "accuracy"\n',
+        encoding="utf-8",
+    )
+    here = ("--folder", tmp_path / "experiments")
+    assert visterm_json("experiment", "list", *here)["experiments"][0]["name"] == "me-2024_knn_labelme8"
+    assert "VISTERM_DATA" in visterm("experiment", "run", "all", *here, code=1).stderr
+    assert "no experiment" in visterm("experiment", "run", "other", *here, code=1).stderr
+    absent = visterm("experiment", "run", "all", *here, "--data", tmp_path, code=1).stderr
+    assert "not in" in absent

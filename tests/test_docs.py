@@ -1,0 +1,60 @@
+"""The documentation is run: every command of the guide, every example, every link."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_give_what_they_show(page):
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    results = doctest.testfile(str(page), module_relative=False, optionflags=flags, encoding="utf-8")
+    assert results.failed == 0
+
+
+def test_the_commands_of_the_guide_work_in_order(tmp_path):
+    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ (visterm .*)$", text, flags=re.MULTILINE)
+    assert len(commands) > 20
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("VISTERM")}
+    for command in commands:
+        arguments = [sys.executable, "-m", "visterm", *shlex.split(command)[1:]]
+        done = subprocess.run(
+            arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        assert not done.stderr, f"{command}\n{done.stderr}"
+    assert (tmp_path / "boats.png").exists()
+    assert (tmp_path / "postcards" / "results" / "contact-sheet.jpg").exists()
+
+
+def test_the_readme_shows_what_make_runs():
+    readme, makefile = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "Makefile"))
+    for line in (
+        "ruff check .",
+        "ruff format --check .",
+        "mypy",
+        "lint-imports",
+        "pytest --cov --cov-report=term -n auto",
+    ):
+        assert line in readme
+        assert line in makefile
+    assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
