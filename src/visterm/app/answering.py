@@ -132,7 +132,7 @@ def similar(workspace: Workspace, picture: Path, recipe_name: str, *, n_best: in
     """
     recipe = ready_recipe(workspace, recipe_name)
     describe(workspace, recipe)
-    known = workspace.catalogue.picture(picture)
+    known = workspace.catalogue.picture(picture.absolute() if picture.exists() else picture)
     rows = [(p.sha256, p.paths[0]) for p in workspace.catalogue.pictures(state="ok") if p.paths]
     missing = {key for store in workspace.stores(recipe).values() for key in store.missing([key for key, _ in rows])}
     rows = [(key, path) for key, path in rows if key not in missing and (known is None or key != known.sha256)]
@@ -200,7 +200,7 @@ def _files(path: Path, workspace: Workspace | None, skipped: list[Skipped]) -> l
 
 
 def _id_in(workspace: Workspace | None, file: Path) -> int | None:
-    picture = workspace.catalogue.picture(file) if workspace is not None else None
+    picture = workspace.catalogue.picture(file.absolute()) if workspace is not None else None
     return None if picture is None else picture.id
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 #: Where a label comes from; a model is named ``model NAME@VERSION``.
 PERSON, IMPORT = "person", "import"
+#: A label source of which everything is wrong must not fill the memory.
+MAX_SKIPPED_KEPT = 10_000
 
 
 def model_source(name: str, version: int) -> str:
@@ -67,11 +69,15 @@ class Reading:
     tags: Counter[str] = field(default_factory=Counter)
     n_captions: int = 0
     n_regions: int = 0
+    n_skipped: int = 0
+    #: The first :data:`MAX_SKIPPED_KEPT` of what was skipped.
     skipped: list[Skipped] = field(default_factory=list)
 
     def skip(self, where: str, reason: str) -> None:
         """Note that something at ``where`` was left out."""
-        self.skipped.append(Skipped(where, reason))
+        self.n_skipped += 1
+        if len(self.skipped) < MAX_SKIPPED_KEPT:
+            self.skipped.append(Skipped(where, reason))
 
     def count(self, records: Iterator[Record]) -> Iterator[Record]:
         """Pass ``records`` through, counting what they say."""
@@ -93,6 +99,6 @@ class Reading:
         parts = [f"{self.n_pictures} pictures", f"{len(self.classes)} classes", f"{len(self.tags)} tags"]
         if self.n_captions:
             parts.append(f"{self.n_captions} captions")
-        if self.skipped:
-            parts.append(f"{len(self.skipped)} skipped")
+        if self.n_skipped:
+            parts.append(f"{self.n_skipped} skipped")
         return f"{self.source} ({self.format}): {', '.join(parts)}"

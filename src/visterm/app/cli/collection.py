@@ -15,6 +15,7 @@ from visterm.app.cli.output import (
     command,
     emit,
     open_workspace,
+    reference_to,
     say,
     show_skipped,
     table,
@@ -161,7 +162,7 @@ def remove(
     from visterm.app.adding import remove as forget
 
     with command(as_json=as_json), open_workspace(workspace) as opened:
-        n_removed = forget(opened, references, dry_run=dry_run)
+        n_removed = forget(opened, [reference_to(text) for text in references], dry_run=dry_run)
         said = f"{n_removed} pictures {'would be ' if dry_run else ''}forgotten; no file was touched"
         emit({"removed": n_removed, "dry_run": dry_run}, as_json, lambda console: say(console, said))
 
@@ -176,7 +177,7 @@ def label(
 ) -> None:
     """Say what a picture is; your word outranks imports and models, and is never overwritten by them."""
     with command(as_json=as_json), open_workspace(workspace) as opened:
-        known = opened.catalogue.picture(picture)
+        known = opened.catalogue.picture(reference_to(picture))
         if known is None:
             raise InputError(f"{picture} is not in the collection: add it first")
         said: list[tuple[Any, ...]] = [(known.id, "tag", name, "accepted", None) for name in tag or ()]

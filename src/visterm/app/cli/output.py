@@ -104,6 +104,11 @@ def show_skipped(skipped: Sequence[object]) -> None:
         typer.echo(f"... and {len(skipped) - _SKIPPED_SHOWN} more; --json lists them all", err=True)
 
 
+def reference_to(text: str) -> str:
+    """What a person typed to name a picture: a file that is here, else a path or hash that the catalogue knows."""
+    return str(Path(text).absolute()) if Path(text).exists() else text
+
+
 def open_workspace(folder: Path | None) -> Workspace:
     """The workspace of ``folder``, or of the current directory."""
     from visterm.app.workspace import Workspace
