@@ -69,11 +69,11 @@ def assignment(X: np.ndarray, test: np.ndarray, n_words: int, rounds: int) -> No
 def main() -> None:
     """Run both comparisons."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--descriptors", type=int, default=100_000)
+    parser.add_argument("--descriptors", type=int, default=60_000)
     parser.add_argument("--dims", type=int, default=128)
-    parser.add_argument("--words", type=int, nargs="*", default=[240, 1000])
+    parser.add_argument("--words", type=int, nargs="*", default=[240])
     parser.add_argument("--large", type=int, nargs="*", default=[10_000, 50_000])
-    parser.add_argument("--iterations", type=int, default=10)
+    parser.add_argument("--iterations", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # scikit-learn warns that so few iterations do not converge

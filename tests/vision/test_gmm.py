@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -72,12 +74,11 @@ def test_same_likelihood_as_scikit_learn_from_the_same_start(precision, toleranc
 @settings(max_examples=20, deadline=None)
 def test_the_likelihood_never_falls(seed, n_components):
     X = blobs(150, 3, 5, seed)
-    exact = DiagonalGMM(n_components, precision="float64", tolerance=0.0, n_iterations=30, random_state=seed).fit(X)
-    # The last gain is the one that ended the iterations.
-    assert (np.diff(exact.log_likelihoods_[:-1]) >= 0.0).all()
-    assert (np.diff(exact.log_likelihoods_) >= -1e-10).all()
+    exact = DiagonalGMM(n_components, precision="float64", tolerance=-1.0, n_iterations=30, random_state=seed).fit(X)
+    assert len(exact.log_likelihoods_) == 30
+    assert (np.diff(exact.log_likelihoods_) >= -1e-12).all()
     fast = DiagonalGMM(n_components, tolerance=-1.0, n_iterations=30, random_state=seed).fit(X)
-    assert (np.diff(fast.log_likelihoods_) >= -2e-5).all()
+    assert (np.diff(fast.log_likelihoods_) >= -1e-4).all()
 
 
 def test_merged_statistics_give_the_same_step(monkeypatch):
@@ -95,8 +96,9 @@ def test_merged_statistics_give_the_same_step(monkeypatch):
     before = gmm.log_likelihood(X)
     gmm.update(merged)
     assert gmm.log_likelihood(X) > before
+    other = DiagonalGMM(5, random_state=0).fit(X + 1.0)
     with pytest.raises(InputError, match="different mixtures"):
-        whole + gmm.statistics(X)
+        whole + other.statistics(X)
 
 
 def test_known_clusters_are_recovered():
@@ -133,6 +135,16 @@ def test_constant_dimensions_and_duplicates_stay_finite():
     assert np.isfinite(alike.log_likelihood(np.ones((4, 2))))
     np.testing.assert_allclose(alike.responsibilities(np.ones((4, 2))).sum(axis=1), 1.0, rtol=1e-6)
     assert np.isfinite(alike.log_likelihood([[1e6, -1e6]]))
+
+
+def test_components_on_a_repeated_point_lose_no_precision():
+    X = np.concatenate([blobs(300, 3, 2), np.repeat([[5.0, -7.0, 9.0]], 200, axis=0).astype(np.float32)])
+    exact = DiagonalGMM(3, precision="float64", random_state=0).fit(X)
+    assert exact.variances_.min() == pytest.approx(exact.floor_[0])
+    fast = copy.deepcopy(exact)
+    fast.precision = "float32"
+    assert fast.log_likelihood(X) == pytest.approx(exact.log_likelihood(X), abs=1e-4)
+    np.testing.assert_allclose(fast.responsibilities(X), exact.responsibilities(X), atol=1e-4)
 
 
 def test_a_dead_component_stays_without_harm():

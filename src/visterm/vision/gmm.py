@@ -20,6 +20,8 @@ _BLOCK_ROWS = 2048
 _PRECISIONS = {"float32": np.float32, "float64": np.float64}
 #: k-means iterations that place the components before EM.
 _KMEANS_ITERATIONS = 10
+#: Largest error of a log-density that is put up with for speed.
+_CANCELLATION = 1e-3
 #: A component that explains nothing keeps this weight, so that its logarithm and root exist.
 _LEAST_WEIGHT = 1e-10
 
@@ -39,7 +41,7 @@ class MixtureStatistics:
 
     def __add__(self, other: MixtureStatistics) -> MixtureStatistics:
         if self.sums.shape != other.sums.shape or not np.array_equal(self.centre, other.centre):
-            raise InputError("statistics under different mixtures cannot be merged")
+            raise InputError("statistics about different centres come from different mixtures and cannot be merged")
         return MixtureStatistics(
             self.n_descriptors + other.n_descriptors,
             self.log_likelihood + other.log_likelihood,
@@ -140,13 +142,14 @@ class DiagonalGMM:
             max_sample=len(rows),
             random_state=self.random_state,
         ).fit(rows)
-        variances = rows.var(axis=0, dtype=np.float64)
-        scale = float(variances.mean()) or 1.0  # descriptors all alike have no scale of their own
-        self.floor_ = np.full(rows.shape[1], self.variance_floor * scale)
         self.means_ = clusters.words_.astype(np.float64)
-        self.variances_ = np.tile(np.maximum(variances, self.floor_), (self.n_components, 1))
         self.weights_ = np.full(self.n_components, 1.0 / self.n_components)
-        self.update(_hard_statistics(rows, clusters.assign(rows), self.centre, self.n_components))
+        statistics = _hard_statistics(rows, clusters.assign(rows), self.centre, self.n_components)
+        first, second = np.split(statistics.sums[:, :-1].sum(axis=0) / len(rows), 2)
+        variances = second - first**2
+        self.floor_ = np.full(len(variances), self.variance_floor * _scale(variances, self.centre))
+        self.variances_ = np.tile(np.maximum(variances, self.floor_), (self.n_components, 1))
+        self.update(statistics)
 
     def statistics(self, descriptors: Any) -> MixtureStatistics:
         """The E step: what the descriptors contribute to the next M step."""
@@ -201,31 +204,48 @@ class DiagonalGMM:
         """
         n_dims = self._fitted_means().shape[1]
         rows = as_descriptors(descriptors, n_dims, dtype=self._dtype)
-        centre = self.centre
-        coefficients = self._coefficients(centre).astype(self._dtype)
+        centre = self.centre.astype(self._dtype)
+        form, peaks = self._linear_form()
+        coefficients = form.astype(self._dtype)
+        tight = self._tight_components()
         size = max(1, min(len(rows), _BLOCK_ROWS))
-        all_terms = np.ones((size, 2 * n_dims + 1), self._dtype)
+        all_terms = np.empty((size, 2 * n_dims + 1), self._dtype)
         all_joint = np.empty((size, len(coefficients)), self._dtype)
         for start in range(0, len(rows), size):
             block = rows[start : start + size]
             terms, joint = all_terms[: len(block)], all_joint[: len(block)]
-            np.subtract(block, centre.astype(self._dtype), out=terms[:, :n_dims])
+            np.subtract(block, centre, out=terms[:, :n_dims])
             np.square(terms[:, :n_dims], out=terms[:, n_dims:-1])
             terms[:, -1] = 1.0
-            yield terms, np.matmul(terms, coefficients.T, out=joint)
+            np.matmul(terms, coefficients.T, out=joint)
+            for k in tight:
+                squares = (block - self.means_[k].astype(self._dtype)) ** 2
+                joint[:, k] = peaks[k] - 0.5 * (squares @ (1.0 / self.variances_[k]).astype(self._dtype))
+            yield terms, joint
 
-    def _coefficients(self, centre: NDArray[np.float64]) -> NDArray[np.float64]:
-        """log(w_k N(x; mu_k, sigma_k^2)) as a linear form in (x, x^2, 1), x about ``centre``."""
-        means, precisions = self.means_ - centre, 1.0 / self.variances_
-        constants = np.log(self.weights_) - 0.5 * (np.log(2.0 * np.pi * self.variances_) + means**2 * precisions).sum(
-            axis=1
-        )
-        return np.column_stack([means * precisions, -0.5 * precisions, constants])
+    def _linear_form(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """log(w_k N(x; mu_k, sigma_k^2)) as coefficients of (x, x^2, 1), x about the centre; and its value at mu_k."""
+        means, precisions = self.means_ - self.centre, 1.0 / self.variances_
+        peaks = np.log(self.weights_) - 0.5 * np.log(2.0 * np.pi * self.variances_).sum(axis=1)
+        constants = peaks - 0.5 * (means**2 * precisions).sum(axis=1)
+        return np.column_stack([means * precisions, -0.5 * precisions, constants]), peaks
+
+    def _tight_components(self) -> NDArray[np.int64]:
+        """Components so narrow for their distance from the centre that the linear form would cancel to noise.
+
+        They are rare (a point that many descriptors share) and get their log-densities from differences instead.
+        """
+        magnitudes = ((self.means_ - self.centre) ** 2 / self.variances_).sum(axis=1)
+        return np.flatnonzero(magnitudes * np.finfo(self._dtype).eps > _CANCELLATION)
 
     @property
     def centre(self) -> NDArray[np.float64]:
-        """The mixture's mean, about which statistics are taken: there sums of squares lose the least to rounding."""
-        return self.weights_ @ self.means_
+        """The mixture's mean, about which statistics are taken: there sums of squares lose the least to rounding.
+
+        It is a number of float32, so that it is the same point in either precision.
+        """
+        mean: NDArray[np.float64] = (self.weights_ @ self.means_).astype(np.float32).astype(np.float64)
+        return mean
 
     def _fitted_means(self) -> NDArray[np.float64]:
         require_fitted(self, "means_")
@@ -248,6 +268,12 @@ def _exponentiate(joint: NDArray[Any]) -> NDArray[Any]:
     np.maximum(joint, 0.7 * np.log(np.finfo(joint.dtype).tiny), out=joint)
     np.exp(joint, out=joint)
     return largest
+
+
+def _scale(variances: NDArray[np.float64], centre: NDArray[np.float64]) -> float:
+    """The mean variance, or one for descriptors that are all alike to the resolution of float32."""
+    mean = float(variances.mean())
+    return mean if mean > np.finfo(np.float32).eps ** 2 * float((centre**2).mean()) else 1.0
 
 
 def _hard_statistics(
