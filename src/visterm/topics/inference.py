@@ -1,0 +1,105 @@
+"""The E step of latent Dirichlet allocation over bags of codewords: threads over shards of pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from visterm.compute.parallel import Engine, Shard, map_shards, split
+from visterm.errors import InputError
+from visterm.topics.statistics import Array, TopicStatistics
+
+T = TypeVar("T")
+
+#: Pictures of a shard: few enough to keep every core busy, many enough that its statistics are worth merging.
+_SHARD_PICTURES = 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inferred:
+    """Posterior Dirichlet parameters ``gamma`` (n_pictures, n_topics) and what the pictures say of the topics."""
+
+    gamma: Array
+    statistics: TopicStatistics
+
+    @property
+    def proportions(self) -> Array:
+        """The mean topic proportions, rows summing to one."""
+        return self.gamma / self.gamma.sum(axis=1, keepdims=True)
+
+
+def infer_topics(
+    bags: sparse.csr_array,
+    topics: ArrayLike,
+    alpha: ArrayLike,
+    *,
+    start: Array | None = None,
+    max_sweeps: int = 100,
+    tolerance: float = 1e-3,
+    n_jobs: int = -1,
+) -> Inferred:
+    """q(theta) of each picture of ``bags`` under fixed ``topics`` (n_topics, n_codewords), and the expected counts.
+
+    Maximises, picture by picture, E_q[log p(bag, z, theta | topics, alpha)] + H(q) by coordinate ascent, from ``start``
+    (a former gamma) or from every topic alike; a picture stops after ``max_sweeps`` sweeps or when gamma changes by
+    less than ``tolerance`` a topic. ``alpha`` is a number or one number a topic. Counts may be fractions. The bound is
+    exact for the gamma returned and never lower than at ``start``.
+
+    >>> bags = sparse.csr_array([[8.0, 0.0, 1.0], [0.0, 5.0, 0.0]])
+    >>> infer_topics(bags, [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1]], 0.1).proportions.round(1)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    from visterm.topics._kernels_lda import infer_proportions
+
+    likelihood = np.ascontiguousarray(np.asarray(topics, np.float64).T)
+    n_codewords, n_topics = likelihood.shape
+    if bags.shape[1] != n_codewords:
+        raise InputError(f"the bags have {bags.shape[1]} codewords, but the topics {n_codewords}")
+    prior = np.ascontiguousarray(np.broadcast_to(np.asarray(alpha, np.float64), (n_topics,)))
+    gamma = starting_gamma(bags, prior) if start is None else np.array(start, np.float64, order="C")
+
+    def of_shard(shard: Shard) -> TopicStatistics:
+        codewords, log_proportions = np.zeros((n_codewords, n_topics)), np.zeros(n_topics)
+        indptr, indices, counts = rows_of(bags, shard)
+        bound = infer_proportions(
+            indptr,
+            indices,
+            counts,
+            likelihood,
+            prior,
+            max_sweeps,
+            tolerance,
+            gamma[shard.rows],
+            codewords,
+            log_proportions,
+        )
+        return TopicStatistics(len(shard), bound, codewords.T, log_proportions, np.zeros((n_topics, 0)))
+
+    return Inferred(gamma, reduce(add, over_shards(of_shard, bags.shape[0], n_jobs)))
+
+
+def starting_gamma(bags: sparse.csr_array, alpha: Array) -> Array:
+    """The posterior in which every topic made the same share of each picture."""
+    return alpha + np.asarray(bags.sum(axis=1), np.float64).reshape(-1, 1) / len(alpha)
+
+
+def rows_of(bags: sparse.csr_array, shard: Shard) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The CSR arrays of a shard's pictures; indices and counts are views."""
+    first, last = bags.indptr[shard.start], bags.indptr[shard.stop]
+    return bags.indptr[shard.start : shard.stop + 1] - first, bags.indices[first:last], bags.data[first:last]
+
+
+def over_shards(task: Callable[[Shard], T], n_pictures: int, n_jobs: int = -1) -> list[T]:
+    """``task`` of every shard of the pictures, in order; the shards do not depend on the number of threads."""
+    shards = split(n_pictures, size=_SHARD_PICTURES) or [Shard(0, 0)]
+    if len(shards) == 1 or n_jobs == 1:
+        return [task(shard) for shard in shards]
+    return list(map_shards(task, shards, engine=Engine("threads", n_jobs), description="E step"))
