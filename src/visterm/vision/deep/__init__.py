@@ -1,0 +1,1 @@
+"""Pretrained networks: pictures prepared, embedded by torch or onnxruntime, presets and networks known by name."""

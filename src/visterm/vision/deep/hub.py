@@ -1,0 +1,115 @@
+"""Networks known by name to ``timm`` and ``open_clip``, where those are installed and the weights can be fetched.
+
+Naming a network is what fetches its weights: nothing else here reaches for the internet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import InputError, VistermError
+from visterm.vision.deep.networks import TorchNetwork, first_line, imported
+from visterm.vision.deep.preprocessing import Preprocessing
+
+
+def timm_network(name: str, *, device: str | None = None, half: bool = False) -> TorchNetwork:
+    """The pretrained network ``name`` of timm, such as ``mobilenetv3_small_100``, without its classifier."""
+    timm = imported("timm", f"the network {name!r}", extra="hub")
+    try:
+        module = timm.create_model(name, pretrained=True, num_classes=0)
+    except Exception as error:  # unknown names, missing weights and broken connections have no common class
+        raise VistermError(f"timm cannot give the network {name!r}: {first_line(error)}") from error
+    expects = timm.data.resolve_model_data_config(module)
+    preprocessing = _preprocessing(
+        expects["input_size"][1:],
+        expects["mean"],
+        expects["std"],
+        crop=expects["crop_pct"],
+        squash=expects.get("crop_mode") == "squash",
+        resampling=expects["interpolation"],
+    )
+    return TorchNetwork(module, preprocessing, device=device, half=half)
+
+
+class ClipNetwork(TorchNetwork):
+    """The network ``name`` of open_clip with the weights called ``weights`` (or in that file): pictures and words.
+
+    Vectors have length one, so that the product of a picture's and a word's is their cosine. ``template`` turns a word
+    into the kind of caption the network was trained on.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        weights: str,
+        *,
+        template: str = "a photo of {}.",
+        device: str | None = None,
+        half: bool = False,
+    ) -> None:
+        clip = imported("open_clip", f"the network {name!r}", extra="hub")
+        if "{}" not in template:
+            raise InputError(f"the template {template!r} has no place {{}} for the word")
+        try:
+            module = clip.create_model(name, pretrained=weights, require_pretrained=True)
+            self._tokenize = clip.get_tokenizer(name)
+        except Exception as error:  # unknown names, missing weights and broken connections have no common class
+            raise VistermError(f"open_clip cannot give {name!r} with {weights!r}: {first_line(error)}") from error
+        self._template = template
+        expects = clip.get_model_preprocess_cfg(module)
+        if expects["resize_mode"] not in ("shortest", "squash"):
+            raise InputError(f"the network {name!r} takes padded pictures, which cannot be prepared: choose another")
+        preprocessing = _preprocessing(
+            expects["size"],
+            expects["mean"],
+            expects["std"],
+            crop=1.0,
+            squash=expects["resize_mode"] == "squash",
+            resampling=expects["interpolation"],
+        )
+        super().__init__(module, preprocessing, method="encode_image", device=device, half=half)
+
+    def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Run the picture tower."""
+        return _unit(super().embed(batch))
+
+    def embed_text(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Run the text tower on every word or phrase, put into the template."""
+        import torch
+
+        if not words:
+            return np.zeros((0, self.n_dims), np.float32)
+        tokens = self._tokenize([self._template.replace("{}", word) for word in words]).to(self._place)
+        with torch.inference_mode():
+            return _unit(self._module.encode_text(tokens).float().cpu().numpy())
+
+
+def _preprocessing(
+    size: int | Sequence[int],
+    mean: Sequence[float],
+    deviation: Sequence[float],
+    *,
+    crop: float,
+    squash: bool,
+    resampling: str,
+) -> Preprocessing:
+    """Both libraries count colours from 0 to 1."""
+    sides = {size} if isinstance(size, int) else set(size)
+    if len(sides) != 1:
+        raise InputError(f"the network takes pictures of {size} pixels: only squares can be prepared")
+    return Preprocessing(
+        sides.pop(),
+        tuple(255.0 * value for value in mean),
+        tuple(255.0 * value for value in deviation),
+        crop=crop,
+        squash=squash,
+        resampling=resampling,
+    )
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)

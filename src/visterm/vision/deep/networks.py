@@ -1,0 +1,256 @@
+"""Networks behind one small protocol: a torch module, or an ONNX file run by onnxruntime.
+
+Of files, only ONNX is read: it is a graph of standard operators and numbers, while the files of torch (pickles,
+TorchScript, exported programs) can carry code. Who has such a file builds the module in Python, fills it from
+safetensors or from ``torch.load(..., weights_only=True)``, and hands the module over.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.compute.device import choose
+from visterm.errors import InputError, MissingExtraError
+from visterm.vision.deep.preprocessing import Preprocessing
+
+_OPENING = threading.Lock()
+_ONNX_FLOATS = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+
+
+class Network(Protocol):
+    """Something that turns prepared pictures into vectors."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the same prepared picture may give another vector."""
+
+    @property
+    def n_dims(self) -> int:
+        """The length of the vectors."""
+
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """How pictures are prepared."""
+
+    def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The vectors of a (n_pictures, 3, size, size) batch: (n_pictures, n_dims)."""
+
+
+@runtime_checkable
+class WordNetwork(Network, Protocol):
+    """A network whose vectors of pictures and of words can be compared."""
+
+    def embed_text(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of words or phrases: (n_words, n_dims), of length one."""
+
+
+class TorchNetwork:
+    """A copy of a torch module in evaluation mode, on the device that :func:`visterm.compute.device.choose` gives.
+
+    The module (or, when named, its ``method``) maps (n, 3, size, size) to (n, n_dims), or to feature maps
+    (n, n_dims, height, width), which are averaged. ``half`` computes in 16 bits, for GPUs. The fingerprint covers the
+    printed structure of the module and every parameter and buffer, not the code of its ``forward``.
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        preprocessing: Preprocessing | None = None,
+        *,
+        method: str = "forward",
+        device: str | None = None,
+        half: bool = False,
+    ) -> None:
+        torch = imported("torch", "a torch network")
+        if not isinstance(module, torch.nn.Module):
+            raise InputError(f"a torch network is a torch.nn.Module, not {type(module).__name__}")
+        chosen = choose(device)
+        self._place = chosen.name if chosen.uses_torch else "cpu"
+        self._half = half
+        self._method = method
+        self._module = copy.deepcopy(module).eval().to(self._place, torch.float16 if half else torch.float32)
+        self.preprocessing = preprocessing or Preprocessing()
+        self.fingerprint = _module_hash(module, method) + ("-half" if half else "")
+        self.n_dims = _measured_dims(self)
+
+    def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Run the module."""
+        import torch
+
+        inputs = torch.from_numpy(batch).to(self._place, torch.float16 if self._half else torch.float32)
+        try:
+            with torch.inference_mode():
+                outputs = getattr(self._module, self._method)(inputs)
+        except (RuntimeError, ValueError, TypeError, AttributeError) as error:
+            raise InputError(f"the network cannot take a batch of shape {batch.shape}: {first_line(error)}") from error
+        if not isinstance(outputs, torch.Tensor):
+            raise InputError(f"the network gives a {type(outputs).__name__}, not one tensor: wrap it in a module")
+        return _pooled(outputs.float().cpu().numpy(), len(batch))
+
+
+class OnnxNetwork:
+    """An ONNX file run by onnxruntime, on the CPU or, with ``onnxruntime-gpu``, on the GPU.
+
+    The model has one input, float32 or float16, (n, 3, height, width) or (n, height, width, 3), with any or a fixed n;
+    a fixed input size goes before the one in ``preprocessing``. Of several outputs, the first or the one named
+    ``output`` is used: (n, n_dims), or feature maps (n, n_dims, height, width), which are averaged. Each run uses
+    ``n_threads`` threads; one is best where several batches are computed at a time.
+
+    Weights must be inside the file, so that its hash says all, and nothing but that file is ever read.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        preprocessing: Preprocessing | None = None,
+        *,
+        output: str | None = None,
+        n_threads: int = 1,
+        device: str | None = None,
+    ) -> None:
+        self._path = Path(path)
+        self._output = output
+        self._n_threads = n_threads
+        self._device = device
+        self._session: Any = None
+        self._sha256 = ""
+        size = self._input_size()
+        self.preprocessing = preprocessing or Preprocessing(size=size or Preprocessing().size)
+        if size not in (None, self.preprocessing.size):
+            raise InputError(
+                f"{self._path} takes pictures of {size} pixels, not of {self.preprocessing.size}: "
+                f"prepare them with Preprocessing(size={size})"
+            )
+        self.fingerprint = f"{self._sha256}:{output or ''}"
+        self.n_dims = _measured_dims(self)
+
+    def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Run the model; one with a fixed batch size runs as often as it takes."""
+        session = self._opened()
+        given = session.get_inputs()[0]
+        if _channels_last(given.shape):
+            batch = batch.transpose(0, 2, 3, 1)
+        batch = np.ascontiguousarray(batch, _ONNX_FLOATS[given.type])
+        n = len(batch)
+        step = given.shape[0] if isinstance(given.shape[0], int) else max(n, 1)
+        batch = np.concatenate((batch, np.zeros((-n % step, *batch.shape[1:]), batch.dtype)))
+        wanted = [self._output or session.get_outputs()[0].name]
+        parts = []
+        for start in range(0, len(batch), step):
+            try:
+                (part,) = session.run(wanted, {given.name: batch[start : start + step]})
+            except Exception as error:  # onnxruntime's errors have no common class
+                raise InputError(f"{self._path} cannot be run: {first_line(error)}") from error
+            parts.append(_pooled(part, step))
+        return np.concatenate(parts)[:n]
+
+    def _input_size(self) -> int | None:
+        """The fixed side of the input, or None; refuses models that do not take one batch of pictures."""
+        session = self._opened()
+        inputs, outputs = session.get_inputs(), [output.name for output in session.get_outputs()]
+        if len(inputs) != 1 or inputs[0].type not in _ONNX_FLOATS or len(inputs[0].shape) != 4:
+            taken = ", ".join(f"{given.name} {given.type} {given.shape}" for given in inputs)
+            raise InputError(f"{self._path} takes {taken or 'nothing'}, not one batch (n, 3, height, width) of floats")
+        if self._output is not None and self._output not in outputs:
+            raise InputError(f"{self._path} has no output {self._output!r}: choose one of {', '.join(outputs)}")
+        shape = inputs[0].shape
+        height, width = shape[1:3] if _channels_last(shape) else shape[2:4]
+        if isinstance(height, int) and isinstance(width, int) and height != width:
+            raise InputError(f"{self._path} takes pictures of {height} x {width} pixels: only squares can be prepared")
+        return next((side for side in (height, width) if isinstance(side, int)), None)
+
+    def _opened(self) -> Any:
+        with _OPENING:
+            if self._session is None:
+                self._session = self._open()
+        return self._session
+
+    def _open(self) -> Any:
+        runtime = imported("onnxruntime", "an ONNX network")
+        if not self._path.is_file():
+            raise InputError(f"there is no ONNX file {self._path}")
+        data = self._path.read_bytes()
+        sha256 = hashlib.sha256(data).hexdigest()
+        if self._sha256 not in ("", sha256):
+            raise InputError(f"{self._path} has changed since it was first opened: make a new recipe of it")
+        self._sha256 = sha256
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = self._n_threads
+        options.log_severity_level = 4  # what goes wrong is raised, and printed by nobody else
+        # Nothing can lie below a file: a model that keeps weights elsewhere fails instead of reading them.
+        options.add_session_config_entry(
+            "session.model_external_initializers_file_folder_path", str(self._path.resolve() / "nothing")
+        )
+        try:
+            return runtime.InferenceSession(data, options, providers=_providers(runtime, self._device))
+        except Exception as error:  # onnxruntime's errors have no common class
+            if "xternal data" in str(error):
+                raise InputError(f"{self._path} keeps weights in other files: save it as one file") from error
+            raise InputError(f"{self._path} is no usable ONNX model: {first_line(error)}") from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process opens the file for itself.
+        return self.__dict__ | {"_session": None}
+
+
+def imported(package: str, purpose: str, extra: str = "deep") -> Any:
+    """The module ``package``, or the error that names the extra to install."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise MissingExtraError(package, extra, purpose) from error
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, in at most one line of reasonable length."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:300] if lines else type(error).__name__
+
+
+def _providers(runtime: Any, device: str | None) -> list[str]:
+    on_gpu = choose(device).name.startswith("cuda")
+    if on_gpu and "CUDAExecutionProvider" in runtime.get_available_providers():
+        return ["CUDAExecutionProvider", "CPUExecutionProvider"]
+    if on_gpu and device is not None:
+        raise InputError(f"the device {device!r} was asked for, but this onnxruntime has no GPU: use onnxruntime-gpu")
+    return ["CPUExecutionProvider"]
+
+
+def _channels_last(shape: Sequence[Any]) -> bool:
+    return shape[3] == 3 and shape[1] != 3
+
+
+def _measured_dims(network: TorchNetwork | OnnxNetwork) -> int:
+    size = network.preprocessing.size
+    return network.embed(np.zeros((1, 3, size, size), np.float32)).shape[1]
+
+
+def _pooled(outputs: Any, n_pictures: int) -> NDArray[np.float32]:
+    shape = np.shape(outputs)
+    if len(shape) not in (2, 4) or shape[0] != n_pictures or not all(shape[1:]):
+        raise InputError(
+            f"the network gives an array of shape {shape} for {n_pictures} pictures, "
+            "not (n, n_dims) or feature maps (n, n_dims, height, width): choose another output"
+        )
+    values = np.asarray(outputs, np.float32)
+    return values if values.ndim == 2 else values.mean((2, 3))
+
+
+def _module_hash(module: Any, method: str) -> str:
+    import torch
+
+    digest = hashlib.sha256(f"{method}\n{module!r}".encode())
+    for name, tensor in module.state_dict().items():
+        digest.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
+        # Bytes, since NumPy does not know every type of torch.
+        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

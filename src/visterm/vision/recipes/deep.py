@@ -1,0 +1,106 @@
+"""What a pretrained network sees: one dense vector a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import InputError
+from visterm.vision.deep.networks import Network, OnnxNetwork, WordNetwork
+from visterm.vision.deep.preprocessing import Preprocessing
+from visterm.vision.deep.presets import EfficientNetLite0
+from visterm.vision.recipes.base import Recipe
+from visterm.vision.spec import FeatureSpec
+
+
+class NetworkRecipe(Recipe):
+    """The vectors of any network: a :class:`~visterm.vision.deep.networks.Network`, or the ONNX file at ``path``.
+
+    ``preprocessing`` says how the pictures for the ONNX file are prepared (a network given as such knows already). At
+    most ``batch_size`` pictures are in the network at a time. To use one's own network by name, give it a class::
+
+        class Herbarium(NetworkRecipe):
+            name = "herbarium"
+            summary = "our network for pressed plants"
+
+            def __init__(self) -> None:
+                super().__init__(path="/srv/models/herbarium.onnx", preprocessing=Preprocessing(size=384))
+
+    and call ``register_recipe("herbarium", "our_package:Herbarium")``.
+    """
+
+    name: ClassVar[str] = "network"
+    summary: ClassVar[str] = "vectors of a network of one's own"
+    #: Twice the sides of most inputs: the network's own filter, and not the decoder's, decides what is kept.
+    pixel_budget: ClassVar[int] = 448 * 448
+
+    def __init__(
+        self,
+        network: Network | None = None,
+        *,
+        path: Path | str | None = None,
+        preprocessing: Preprocessing | None = None,
+        batch_size: int = 32,
+    ) -> None:
+        if (network is None) == (path is None):
+            raise InputError("a recipe is made of a network or of the path of an ONNX file: give one of them")
+        if network is not None and preprocessing is not None:
+            raise InputError("a network has its own preprocessing: give it when you make the network")
+        if batch_size < 1:
+            raise InputError(f"a batch holds at least one picture, not {batch_size}")
+        self.network: Network = network or OnnxNetwork(path or "", preprocessing)
+        self._batch_size = batch_size
+
+    @property
+    def outputs(self) -> Mapping[str, FeatureSpec]:
+        """One dense feature, called as the recipe."""
+        return {self.name: FeatureSpec(self.network.n_dims)}
+
+    def parameters(self) -> dict[str, Any]:
+        """The network and how pictures are prepared for it."""
+        return {"network": self.network.fingerprint, "preprocessing": asdict(self.network.preprocessing)}
+
+    def compute(self, rgb: NDArray[np.uint8]) -> dict[str, NDArray[np.float32]]:
+        """Embed one picture."""
+        return self.compute_many([rgb])[0]
+
+    def compute_many(self, pictures: Sequence[NDArray[np.uint8]]) -> list[dict[str, NDArray[np.float32]]]:
+        """Embed several pictures, a batch at a time."""
+        return [{self.name: row} for row in self.compute_batch(pictures)]
+
+    def compute_batch(self, pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+        """The vectors of several pictures of any sizes: (n_pictures, n_dims)."""
+        rows = np.empty((len(pictures), self.network.n_dims), np.float32)
+        for start in range(0, len(pictures), self._batch_size):
+            part = slice(start, start + self._batch_size)
+            rows[part] = self.network.embed(self.network.preprocessing.batch(pictures[part]))
+        if not np.isfinite(rows).all():
+            raise InputError("the network gives values that are not finite: check its preprocessing and precision")
+        return rows
+
+    def embed_text(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of words, comparable with those of pictures, where the network has a text tower."""
+        if not isinstance(self.network, WordNetwork):
+            raise InputError(f"the network of the recipe {self.name!r} knows no words: choose one of open_clip's")
+        return self.network.embed_text(words)
+
+
+class DeepFeatures(NetworkRecipe):
+    """EfficientNet-Lite0 trained on ImageNet: the ready preset, opened when the first picture is computed.
+
+    >>> DeepFeatures().outputs
+    {'deep': FeatureSpec(n_dims=1280, dtype='float32', sparse=False)}
+    """
+
+    name: ClassVar[str] = "deep"
+    summary: ClassVar[str] = "EfficientNet-Lite0 trained on ImageNet"
+
+    def __init__(
+        self, *, runner: str = "auto", device: str | None = None, half: bool = False, batch_size: int = 32
+    ) -> None:
+        super().__init__(EfficientNetLite0(runner=runner, device=device, half=half), batch_size=batch_size)
