@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -47,7 +48,7 @@ def choose(name: str | None = None) -> Device:
         return Device("numpy")
     if name == "auto":
         return Device("cuda") if find_spec("torch") and _cuda_available() else Device("numpy")
-    if name != "cpu" and name.partition(":")[0] != "cuda":
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
         raise InputError(f"unknown device {name!r}: choose auto, numpy, cpu, cuda or cuda:N")
     if not find_spec("torch"):
         raise MissingExtraError("torch", "gpu", f"the device {name!r}")

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -104,18 +105,36 @@ def map_shards(
     >>> list(map_shards(len, split(10, size=4), engine=Engine(n_jobs=2)))
     [4, 4, 2]
     """
-    import joblib
-
     engine = engine or Engine.from_environment()
     with (
         progress.task(description, total=sum(_weight(shard) for shard in shards)) as bar,
         engine.open(),
-        joblib.parallel_config(backend=_JOBLIB_NAMES[engine.backend], n_jobs=engine.n_jobs),
+        _results(task, shards, engine) as results,
     ):
-        results = joblib.Parallel(return_as="generator")(joblib.delayed(task)(shard) for shard in shards)
         for shard, result in zip(shards, results, strict=True):
             bar.advance(_weight(shard))
             yield result
+
+
+@contextmanager
+def _results(task: Callable[[S], R], shards: Sequence[S], engine: Engine) -> Iterator[Iterator[R]]:
+    """The results in order; work that nobody waits for any more is cancelled while the engine is still there."""
+    import joblib
+
+    # Ray's backend cannot hand out results as they come.
+    return_as = "list" if engine.backend == "ray" else "generator"
+    # The configuration ends before the first result: what the caller does between results is not subject to it.
+    with joblib.parallel_config(backend=_JOBLIB_NAMES[engine.backend], n_jobs=engine.n_jobs):
+        results = joblib.Parallel(return_as=return_as)(joblib.delayed(task)(shard) for shard in shards)
+    if isinstance(results, list):
+        yield iter(results)
+        return
+    try:
+        yield results
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # joblib warns of results computed in vain; stopping early is the caller's
+            results.close()
 
 
 def sum_shards(

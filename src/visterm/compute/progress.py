@@ -14,6 +14,7 @@ with :func:`use`; a library user who wants the events implements :class:`Display
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -78,7 +79,8 @@ class JsonLines:
 
 class _JsonTask:
     def __init__(self, stream: IO[str], description: str, total: int | None) -> None:
-        self._stream, self._description, self._total = stream, description, total
+        self._stream, self._description = stream, description
+        self._total = None if total is None else int(total)
         self._done = 0
         self._started = time.monotonic()
         self._written = 0.0
@@ -86,12 +88,14 @@ class _JsonTask:
     def write(self, event: str, **values: float) -> None:
         self._written = time.monotonic()
         fields: dict[str, Any] = {"event": event, "task": self._description, "done": self._done, "total": self._total}
-        fields |= {"seconds": round(self._written - self._started, 3)} | values
+        fields["seconds"] = round(self._written - self._started, 3)
+        # JSON knows neither NumPy's numbers nor nan and infinity.
+        fields |= {name: float(value) if math.isfinite(value) else None for name, value in values.items()}
         self._stream.write(json.dumps(fields) + "\n")
         self._stream.flush()
 
     def advance(self, steps: int = 1) -> None:
-        self._done += steps
+        self._done += int(steps)
         if time.monotonic() - self._written >= 0.1:
             self.write("advance")
 
@@ -139,11 +143,11 @@ def _rich_progress() -> Any:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[values]}"),
+        TextColumn("{task.fields[values]}", markup=False),
         console=Console(stderr=True),
         transient=True,
     )

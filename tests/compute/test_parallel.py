@@ -1,0 +1,257 @@
+"""Spreading work: every shard once, in order, with equal results wherever it runs."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from visterm.compute import progress
+from visterm.compute.parallel import Engine, Shard, map_shards, split, sum_shards
+from visterm.errors import InputError, MissingExtraError
+
+THREADS, PROCESSES = Engine("threads", 2), Engine("processes", 2)
+
+
+def tasks():
+    """Functions that travel to other processes by value, since these cannot import a test."""
+
+    def squares(shard):
+        return sum(row * row for row in range(shard.start, shard.stop))
+
+    def statistics(shard):
+        """Sums in float32, whose order of addition shows."""
+        rows = np.random.default_rng(shard.start).standard_normal(len(shard)).astype(np.float32)
+        return rows.sum(keepdims=True)
+
+    def refuse_the_third(shard):
+        if shard.start == 20:
+            raise LookupError(f"rows {shard.start} to {shard.stop}")
+        return len(shard)
+
+    return squares, statistics, refuse_the_third
+
+
+squares, statistics, refuse_the_third = tasks()
+
+
+@given(st.integers(0, 500), st.integers(1, 600))
+@settings(max_examples=50, deadline=None)
+def test_shards_cover_every_row_once_and_in_order(n_rows, size):
+    shards = split(n_rows, size=size, source="features.npy")
+    rows = np.arange(n_rows)
+    assert np.concatenate([rows[shard.rows] for shard in shards] or [rows]).tolist() == rows.tolist()
+    assert all(1 <= len(shard) <= size and shard.source == "features.npy" for shard in shards)
+    assert len(shards) == -(-n_rows // size)
+
+
+@pytest.mark.parametrize("size", [0, -3])
+def test_empty_shards_cannot_be_asked_for(size):
+    with pytest.raises(InputError, match="at least one row"):
+        split(10, size=size)
+
+
+@pytest.mark.parametrize("engine", [THREADS, Engine("threads", 1), PROCESSES], ids=lambda e: f"{e.backend}:{e.n_jobs}")
+def test_results_come_in_order_on_every_engine(engine):
+    shards = split(95, size=10)
+    assert list(map_shards(squares, shards, engine=engine)) == [squares(shard) for shard in shards]
+
+
+def test_order_does_not_depend_on_who_finishes_first():
+    second_done = threading.Event()
+
+    def task(number):
+        if number == 0:
+            assert second_done.wait(30)
+        else:
+            second_done.set()
+        return number
+
+    assert list(map_shards(task, [0, 1], engine=THREADS)) == [0, 1]
+
+
+def test_sums_are_merged_in_the_order_of_the_shards():
+    shards = split(50, size=10)
+    assert sum_shards(lambda shard: [shard.start], shards, engine=THREADS) == [0, 10, 20, 30, 40]
+
+
+def test_threads_and_processes_give_the_same_sum_to_the_last_bit():
+    shards = split(1000, size=30)
+    sums = [sum_shards(statistics, shards, engine=engine) for engine in (Engine("threads", 1), THREADS, PROCESSES)]
+    assert sums[0].tobytes() == sums[1].tobytes() == sums[2].tobytes()
+
+
+@pytest.mark.parametrize("engine", [THREADS, PROCESSES], ids=lambda engine: engine.backend)
+def test_exceptions_of_tasks_reach_the_caller(engine):
+    with pytest.raises(LookupError, match="rows 20 to 30"):
+        list(map_shards(refuse_the_third, split(60, size=10), engine=engine))
+
+
+def test_no_shards_are_no_results_but_no_sum():
+    assert list(map_shards(squares, [], engine=THREADS)) == []
+    with pytest.raises(InputError, match="no shards"):
+        sum_shards(squares, [], engine=THREADS)
+
+
+def test_shards_may_be_anything():
+    assert list(map_shards(len, ["coast", "sea"], engine=THREADS)) == [5, 3]
+
+
+@pytest.mark.parametrize("engine", [THREADS, PROCESSES], ids=lambda engine: engine.backend)
+def test_stopping_early_is_silent_and_ends_the_task(engine):
+    events = Events()
+    with warnings.catch_warnings(), progress.use(events):
+        warnings.simplefilter("error")
+        results = map_shards(squares, split(1000, size=10), engine=engine)
+        assert next(results) == squares(Shard(0, 10))
+        results.close()
+    assert events.seen[-1] == "closed"
+
+
+def test_callers_are_not_subject_to_the_configuration_of_the_engine():
+    before = joblib.parallel._backend.__dict__.copy() if hasattr(joblib.parallel._backend, "__dict__") else {}
+    first = map_shards(squares, split(30, size=10), engine=THREADS)
+    second = map_shards(squares, split(30, size=10), engine=Engine("threads", 1))
+    next(first)
+    next(second)
+    assert type(joblib.Parallel(n_jobs=2)._backend).__name__ == "LokyBackend"
+    first.close()  # in the order of opening, not nested
+    second.close()
+    assert type(joblib.Parallel(n_jobs=2)._backend).__name__ == "LokyBackend"
+    assert joblib.parallel._backend.__dict__ == before
+
+
+class Events:
+    """A display that writes down what it is told."""
+
+    def __init__(self):
+        self.seen = []
+
+    def task(self, description, total):
+        self.seen.append((description, total))
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.seen.append("closed")
+
+    def advance(self, steps=1):
+        self.seen.append(steps)
+
+
+def test_progress_counts_rows_of_shards_and_other_things_one_by_one():
+    events = Events()
+    with progress.use(events):
+        list(map_shards(squares, split(25, size=10), engine=THREADS, description="Counting"))
+        list(map_shards(len, ["coast", "sea"], engine=THREADS))
+    assert events.seen == [("Counting", 25), 10, 10, 5, "closed", ("Working", 2), 1, 1, "closed"]
+
+
+@pytest.mark.parametrize(
+    ("text", "engine"),
+    [
+        ("threads", Engine("threads", -1)),
+        (" processes:4 ", Engine("processes", 4)),
+        ("threads:-1", Engine("threads", -1)),
+        ("ray@ray://head:10001", Engine("ray", -1, "ray://head:10001")),
+        ("dask:8@tcp://10.0.0.1:8786", Engine("dask", 8, "tcp://10.0.0.1:8786")),
+    ],
+)
+def test_engines_are_read_from_text(text, engine, monkeypatch):
+    assert Engine.parse(text) == engine
+    monkeypatch.setenv("VISTERM_ENGINE", text)
+    assert Engine.from_environment() == engine
+
+
+def test_the_default_engine_is_threads_on_every_core(monkeypatch):
+    monkeypatch.delenv("VISTERM_ENGINE", raising=False)
+    assert Engine.from_environment() == Engine("threads", -1)
+
+
+@pytest.mark.parametrize("text", ["", "threads:", "threads:many", "threads 4", "THREADS", "dask@", "a b", ":4"])
+def test_unreadable_engines_are_refused(text):
+    with pytest.raises(InputError, match=r"cannot read the engine .* BACKEND"):
+        Engine.parse(text)
+
+
+@pytest.mark.parametrize("text", ["spark", "loky:2"])
+def test_unknown_engines_are_refused_with_the_choice(text):
+    with pytest.raises(InputError, match="threads, processes, ray, dask"):
+        Engine.parse(text)
+
+
+@pytest.mark.parametrize("n_jobs", [0, -2])
+def test_an_engine_needs_workers(n_jobs):
+    with pytest.raises(InputError, match="positive number of workers"):
+        Engine("threads", n_jobs)
+
+
+def test_the_environment_decides_where_no_engine_is_given(monkeypatch):
+    monkeypatch.setenv("VISTERM_ENGINE", "nonsense")
+    with pytest.raises(InputError, match="unknown engine 'nonsense'"):
+        sum_shards(squares, split(10, size=5))
+
+
+@pytest.mark.parametrize(("backend", "package"), [("ray", "ray"), ("dask", "distributed")])
+def test_missing_engines_name_the_extra(backend, package, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, package, None)
+    with pytest.raises(MissingExtraError, match=rf"{package}.*visterm\[{backend}\]"):
+        list(map_shards(squares, split(10, size=5), engine=Engine(backend)))
+
+
+@pytest.mark.parametrize("address", ["", "auto"])
+def test_ray_is_connected_once_and_hands_out_its_list(address, monkeypatch):
+    """With a stand-in for ray: its joblib backend cannot hand out results as they come."""
+    import sys
+    from types import ModuleType
+
+    from joblib._parallel_backends import ThreadingBackend
+
+    class Backend(ThreadingBackend):
+        supports_return_generator = False
+
+    connected = []
+    ray, util, joblib_of_ray = ModuleType("ray"), ModuleType("ray.util"), ModuleType("ray.util.joblib")
+    ray.is_initialized = lambda: bool(connected)
+    ray.init = lambda address, log_to_driver: connected.append(address)
+    joblib_of_ray.register_ray = lambda: joblib.register_parallel_backend("ray", Backend)
+    for module in (ray, util, joblib_of_ray):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(joblib.parallel, "BACKENDS", joblib.parallel.BACKENDS.copy())
+    shards = split(95, size=10)
+    for _ in range(2):
+        assert list(map_shards(squares, shards, engine=Engine("ray", 2, address))) == [squares(s) for s in shards]
+    assert connected == [address or None]
+
+
+@pytest.mark.parametrize(
+    ("engine", "expected"),
+    [
+        (Engine("dask"), {"n_workers": None, "dashboard_address": None}),
+        (Engine("dask", 3), {"n_workers": 3, "dashboard_address": None}),
+        (Engine("dask", 3, "tcp://scheduler:8786"), {"address": "tcp://scheduler:8786"}),
+    ],
+)
+def test_dask_is_asked_for_the_cluster_or_for_workers_here(engine, expected, monkeypatch):
+    import sys
+    from types import ModuleType
+
+    distributed = ModuleType("distributed")
+    distributed.Client = lambda address=None, **options: options | ({"address": address} if address else {})
+    monkeypatch.setitem(sys.modules, "distributed", distributed)
+    assert engine.open() == expected
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("backend", "package"), [("ray", "ray"), ("dask", "distributed")])
+def test_clusters_give_the_same_results(backend, package):
+    pytest.importorskip(package, reason=f"{package} is an optional engine and is not installed")
+    shards = split(95, size=10)
+    assert list(map_shards(squares, shards, engine=Engine(backend, 2))) == [squares(shard) for shard in shards]
