@@ -1,0 +1,80 @@
+"""Numba kernels of probabilistic latent semantic analysis, linear in the non-zero counts.
+
+Words (codewords or tags) are rows of ``word_topics``, so that a token reads its topics in one piece. Only the order of
+additions is left to the compiler, so that sums over topics use vector registers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def expected_ratios(
+    indptr: Any, indices: Any, counts: Any, picture_topics: Any, word_topics: Any, picture_sums: Any, word_sums: Any
+) -> float:
+    """Add ``ratios @ word_topics`` to ``picture_sums`` and ``ratios.T @ picture_topics`` to ``word_sums``.
+
+    ``ratios = counts / (picture_topics @ word_topics.T)`` where a count is not zero; returns
+    ``(counts * log(picture_topics @ word_topics.T)).sum()``. Tokens that no topic can explain are passed over.
+    """
+    n_topics = word_topics.shape[1]
+    total = 0.0
+    for d in range(len(indptr) - 1):
+        for token in range(indptr[d], indptr[d + 1]):
+            v = indices[token]
+            p = 0.0
+            for k in range(n_topics):
+                p += picture_topics[d, k] * word_topics[v, k]
+            if p <= 0.0:
+                continue
+            total += counts[token] * np.log(p)
+            ratio = counts[token] / p
+            for k in range(n_topics):
+                picture_sums[d, k] += ratio * word_topics[v, k]
+                word_sums[v, k] += ratio * picture_topics[d, k]
+    return total
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def fold_in(
+    indptr: Any, indices: Any, counts: Any, word_topics: Any, power: float, max_iter: int, tol: float, out: Any
+) -> None:
+    """Put into ``out[d]`` the topics of picture d that explain its tokens best, given the words of the topics.
+
+    Iterates ``theta <- mean over tokens of (theta ** power * word_topics[v]) normalised`` from uniform until no topic
+    changes by more than ``tol``; ``word_topics`` hold the given powers already. A picture without tokens stays uniform.
+    """
+    n_topics = word_topics.shape[1]
+    weights, sums = np.empty(n_topics), np.empty(n_topics)
+    for d in range(len(indptr) - 1):
+        theta = out[d]
+        theta[:] = 1.0 / n_topics
+        for _ in range(max_iter):
+            for k in range(n_topics):
+                weights[k] = theta[k] if power == 1.0 else theta[k] ** power
+                sums[k] = 0.0
+            n_explained = 0.0
+            for token in range(indptr[d], indptr[d + 1]):
+                v = indices[token]
+                p = 0.0
+                for k in range(n_topics):
+                    p += weights[k] * word_topics[v, k]
+                if p <= 0.0:
+                    continue
+                n_explained += counts[token]
+                ratio = counts[token] / p
+                for k in range(n_topics):
+                    sums[k] += ratio * word_topics[v, k]
+            if n_explained == 0.0:
+                break
+            change = 0.0
+            for k in range(n_topics):
+                updated = weights[k] * sums[k] / n_explained
+                change = max(change, abs(updated - theta[k]))
+                theta[k] = updated
+            if change <= tol:
+                break

@@ -1,0 +1,175 @@
+"""The aspect model p(word | picture) = sum_z p(word | z) p(z | picture), fitted by tempered expectation maximisation.
+
+Hofmann (2001). Words are codewords, tags or both; ``counts`` is a CSR matrix of pictures by words. The posterior of a
+token's topic is ``(p(word | z) p(z | picture)) ** power``, normalised: power 1 is plain EM, less damps it, which is how
+the model is kept from learning its pictures by heart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.compute import progress
+from visterm.compute.parallel import Engine, Shard, map_shards, split
+from visterm.topics.bags import distributions
+from visterm.topics.inference import over_shards, rows_of
+
+#: Pictures a thread takes at a time; fewer than two shards are not worth a thread.
+SHARD_ROWS = 8192
+#: Steps between two looks at the held-out pictures.
+STEPS_PER_LOOK = 5
+#: Looks, and powers, without a worthwhile rise of the held-out score (relative to it) before giving up.
+PATIENCE, WORTHWHILE = 2, 1e-4
+#: The share of held-out words that are taken to say nothing of their picture.
+SLIP = 0.01
+_FOLD_IN_STEPS, _FOLD_IN_TOLERANCE = 100, 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Aspects:
+    """Topics of pictures (n_pictures, n_topics) and words of topics (n_words, n_topics), as probabilities."""
+
+    picture_topics: NDArray[np.float64]  # p(z | picture), rows sum to one
+    word_topics: NDArray[np.float64]  # p(word | z), columns sum to one
+
+    @classmethod
+    def random(cls, counts: sparse.csr_array, n_topics: int, random: Any) -> Aspects:
+        """A start that tells the topics apart only a little."""
+        n_pictures, n_words = counts.shape
+        pictures = distributions(1 + random.random_sample((n_pictures, n_topics)))
+        return cls(pictures, distributions(1 + random.random_sample((n_topics, n_words))).T.copy())
+
+    def step(
+        self, counts: sparse.csr_array, power: float = 1.0, *, pictures_fixed: bool = False
+    ) -> tuple[Aspects, float]:
+        """One step of EM, and the objective *before* it: ``sum counts * log(sum_z (p p) ** power) / power``.
+
+        At a given power no step lowers that objective; at power 1 it is the log-likelihood. With ``pictures_fixed``
+        only the words of the topics are learned.
+        """
+        pictures, words = self.picture_topics**power, self.word_topics**power
+        picture_sums, word_sums, total = _expected_ratios(counts, pictures, words)
+        updated = Aspects(
+            self.picture_topics if pictures_fixed else distributions(pictures * picture_sums),
+            distributions((words * word_sums).T).T.copy(),
+        )
+        return updated, total / power
+
+
+def _expected_ratios(
+    counts: sparse.csr_array, pictures: NDArray[Any], words: NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    from visterm.topics._kernels_plsa import expected_ratios
+
+    picture_sums = np.zeros_like(pictures)
+
+    def of_shard(shard: Shard) -> tuple[NDArray[np.float64], float]:
+        rows, word_sums = shard.rows, np.zeros_like(words)
+        total = expected_ratios(*rows_of(counts, shard), pictures[rows], words, picture_sums[rows], word_sums)
+        return word_sums, total
+
+    shards = split(counts.shape[0], size=SHARD_ROWS)
+    # Threads, whatever the engine: they share the sums of the pictures.
+    parts = map(of_shard, shards) if len(shards) < 2 else map_shards(of_shard, shards, engine=Engine("threads"))
+    word_sums, total = np.zeros_like(words), 0.0
+    for sums, value in parts:
+        word_sums += sums
+        total += value
+    return picture_sums, word_sums, total
+
+
+def fold_in(counts: sparse.csr_array, word_topics: NDArray[Any], power: float = 1.0) -> NDArray[np.float64]:
+    """p(z | picture) of pictures the topics were not learned from, (n_pictures, n_topics)."""
+    from visterm.topics import _kernels_plsa
+
+    words = np.ascontiguousarray(word_topics**power)
+    topics = np.empty((counts.shape[0], words.shape[1]))
+
+    def of_shard(shard: Shard) -> None:
+        _kernels_plsa.fold_in(
+            *rows_of(counts, shard), words, power, _FOLD_IN_STEPS, _FOLD_IN_TOLERANCE, topics[shard.rows]
+        )
+
+    over_shards(of_shard, counts.shape[0])
+    return topics
+
+
+def completion(counts: sparse.csr_array, picture_topics: NDArray[Any], word_topics: NDArray[Any]) -> float:
+    """``sum counts * log p(word | picture)``, any word being given a little probability.
+
+    So a held-out word that no topic of its picture knows costs some, not everything.
+    """
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    p = np.einsum("ij,ij->i", picture_topics[rows], word_topics[counts.indices])
+    return float(counts.data @ np.log((1 - SLIP) * p + SLIP / counts.shape[1]))
+
+
+#: How many steps to take at which power.
+Schedule: TypeAlias = list[tuple[float, int]]
+
+
+def follow(
+    schedule: Schedule,
+    start: Aspects,
+    counts: sparse.csr_array,
+    *,
+    tol: float,
+    pictures_fixed: bool = False,
+) -> tuple[Aspects, NDArray[np.float64]]:
+    """Take the steps of ``schedule``; a power is left early when the objective rises by less than ``tol``, relatively.
+
+    Returns the aspects and the objective before every step.
+    """
+    aspects, objective = start, list[float]()
+    with progress.task("Fitting aspects", total=sum(steps for _, steps in schedule)) as bar:
+        for power, steps in schedule:
+            previous = -np.inf
+            for _ in range(steps):
+                updated, value = aspects.step(counts, power, pictures_fixed=pictures_fixed)
+                objective.append(value)
+                bar.advance()
+                bar.report(objective=value)
+                if value - previous <= tol * abs(value):
+                    break
+                aspects, previous = updated, value
+    return aspects, np.array(objective)
+
+
+def find_schedule(
+    start: Aspects,
+    counts: sparse.csr_array,
+    held_out: Callable[[Aspects, float], float],
+    *,
+    max_iter: int,
+    cooling: float,
+    pictures_fixed: bool = False,
+) -> Schedule:
+    """The steps after which ``held_out``, a score of the aspects at a power, no longer rises.
+
+    Plain EM first; whenever the score stops rising the power is multiplied by ``cooling``, until that does not help
+    either (Hofmann's tempered EM). ``cooling`` 1 is early stopping alone.
+    """
+    schedule: Schedule = []
+    best, best_score, power, n_steps, vain_powers = start, -np.inf, 1.0, 0, 0
+    while n_steps < max_iter and vain_powers < PATIENCE:
+        aspects, useful, taken = best, 0, 0
+        while n_steps < max_iter and taken - useful < PATIENCE * STEPS_PER_LOOK:
+            for _ in range(STEPS_PER_LOOK):
+                aspects, _ = aspects.step(counts, power, pictures_fixed=pictures_fixed)
+            taken, n_steps = taken + STEPS_PER_LOOK, n_steps + STEPS_PER_LOOK
+            score = held_out(aspects, power)
+            if score > best_score + WORTHWHILE * abs(score):
+                best, best_score, useful = aspects, score, taken
+        if useful:
+            schedule.append((power, useful))
+        vain_powers = 0 if useful else vain_powers + 1
+        if cooling == 1:
+            break
+        power *= cooling
+    return schedule

@@ -1,0 +1,52 @@
+"""Pictures and tags as bags of tokens, the form in which topic models count them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.contracts import Features, check_features, check_tags
+from visterm.errors import InputError
+
+
+def check_bags(estimator: Any, X: Features, *, fitting: bool, n_tokens: float | None = None) -> sparse.csr_array:
+    """``X`` as float64 CSR counts without zeros; with ``n_tokens`` every picture is scaled to that many tokens.
+
+    Histograms that sum to one are a single token's worth of evidence each; ``n_tokens`` says how many they stand for.
+
+    >>> from visterm.contracts.estimator import Estimator
+    >>> check_bags(Estimator(), [[0.5, 0.0, 0.5]], fitting=True, n_tokens=100).toarray()
+    array([[50.,  0., 50.]])
+    """
+    counts = sparse.csr_array(check_features(estimator, X, fitting=fitting, non_negative=True), dtype=np.float64)
+    counts.sum_duplicates()
+    counts.eliminate_zeros()
+    if n_tokens is None:
+        return counts
+    if not n_tokens > 0:
+        raise InputError(f"n_tokens must be positive, or None to take the counts as they are, not {n_tokens}")
+    totals = np.asarray(counts.sum(axis=1)).ravel()
+    scale = np.divide(n_tokens, totals, out=np.zeros_like(totals), where=totals > 0)
+    return sparse.csr_array(sparse.diags_array(scale) @ counts)
+
+
+def check_tag_bags(tags: Any, n_rows: int) -> sparse.csr_array:
+    """``tags`` as float64 CSR; at least one picture must have one."""
+    checked = check_tags(tags, n_rows)
+    if not checked.nnz:
+        raise InputError("no picture has a tag: at least one is needed to learn from")
+    return checked.astype(np.float64)
+
+
+def distributions(weights: NDArray[Any]) -> NDArray[np.float64]:
+    """The rows scaled to sum to one; a row of zeros becomes uniform.
+
+    >>> distributions(np.array([[1.0, 3.0], [0.0, 0.0]]))
+    array([[0.25, 0.75], [0.5 , 0.5 ]])
+    """
+    weights = np.asarray(weights, dtype=np.float64)
+    totals = weights.sum(axis=-1, keepdims=True)
+    return np.divide(weights, totals, out=np.full(weights.shape, 1 / weights.shape[-1]), where=totals > 0)

@@ -1,0 +1,170 @@
+"""Probabilistic latent semantic analysis: tags first ("pLSA-Words"), or codewords and tags as one vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.contracts import Features, Scores
+from visterm.contracts.estimator import Estimator
+from visterm.errors import InputError
+from visterm.topics.aspects import Aspects, Schedule, completion, find_schedule, fold_in, follow
+from visterm.topics.bags import check_bags, check_tag_bags, distributions
+
+
+class PLSA(Estimator):
+    """Tags through topics: p(tag | picture) = sum_z p(tag | z) p(z | picture).
+
+    ``asymmetric``: the pLSA-Words of Monay and Gatica-Perez (2004). The topics are those of the tags alone, since words
+    mean more than codewords do; p(z | picture) is then kept while p(codeword | z) is learned. Only tagged pictures are
+    learned from. Otherwise tags are appended to the codewords, one topic model of both; untagged pictures take part.
+
+    A new picture is folded in: its p(z | picture) explains its codewords best. With ``held_out`` > 0 that share of the
+    tagged pictures decides when to stop, and when to damp the expectation step by another factor ``cooling`` (Hofmann's
+    tempered EM); the steps found are then taken anew on all pictures. Without, EM runs until its log-likelihood rises
+    by less than ``tol``, relatively, or for ``max_iter`` steps.
+
+    >>> X, tags = [[4, 0], [3, 1], [0, 5], [1, 4]], [[1, 0], [1, 0], [0, 1], [0, 1]]
+    >>> PLSA(n_topics=2, held_out=0, random_state=0).fit(X, tags).score_tags([[5, 0], [0, 5]]).round(1)
+    array([[1., 0.], [0., 1.]])
+    """
+
+    scores_are_probabilities = True
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        asymmetric: bool = True,
+        n_tokens: float | None = None,
+        held_out: float = 0.1,
+        cooling: float = 0.9,
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        random_state: Any = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.asymmetric = asymmetric
+        self.n_tokens = n_tokens
+        self.held_out = held_out
+        self.cooling = cooling
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Features, tags: Any) -> Self:
+        """Learn which tags and which codewords the topics speak."""
+        from sklearn.utils import check_random_state
+
+        self._check_parameters()
+        bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
+        tags = check_tag_bags(tags, bags.shape[0])
+        random = check_random_state(self.random_state)
+        tagged = np.flatnonzero(np.diff(tags.indptr))
+        held = random.permutation(tagged)[: int(self.held_out * len(tagged))]
+        if self.asymmetric:
+            self._fit_tags_first(bags[tagged], tags[tagged], np.isin(tagged, held), random)
+        else:
+            self._fit_together(bags, tags, np.isin(np.arange(bags.shape[0]), held), random)
+        return self
+
+    def _fit_tags_first(
+        self, bags: sparse.csr_array, tags: sparse.csr_array, held: NDArray[np.bool_], random: Any
+    ) -> None:
+        # First the tags. A held-out picture is judged by half of its tags, given the other half.
+        given, asked = _halves(tags[held], random)
+
+        def tags_given_tags(aspects: Aspects, power: float) -> float:
+            return completion(asked, fold_in(given, aspects.word_topics, power), aspects.word_topics)
+
+        start = Aspects.random(tags, self.n_topics, random)
+        schedule = self._schedule(start, tags, held, tags_given_tags)
+        of_tags, self.tag_objective_ = follow(schedule, start, tags, tol=self.tol)
+
+        # Then the codewords, the topics of every picture being those of its tags: a convex problem.
+        def tags_given_codewords(aspects: Aspects, power: float) -> float:
+            return completion(tags[held], fold_in(bags[held], aspects.word_topics, power), of_tags.word_topics)
+
+        start = Aspects(of_tags.picture_topics, np.full((bags.shape[1], self.n_topics), 1 / bags.shape[1]))
+        schedule = self._schedule(start, bags, held, tags_given_codewords, pictures_fixed=True)
+        of_codewords, self.objective_ = follow(schedule, start, bags, tol=self.tol, pictures_fixed=True)
+        self._keep(of_codewords.word_topics, of_tags.word_topics, schedule)
+
+    def _fit_together(
+        self, bags: sparse.csr_array, tags: sparse.csr_array, held: NDArray[np.bool_], random: Any
+    ) -> None:
+        both = sparse.csr_array(sparse.hstack([bags, tags]))
+
+        def tags_given_codewords(aspects: Aspects, power: float) -> float:
+            codewords, words = np.split(aspects.word_topics, [bags.shape[1]])
+            topics = fold_in(bags[held], codewords, power)
+            # A token of the one vocabulary is a tag with probability p(tags | z): given that, topics weigh anew.
+            return completion(tags[held], distributions(topics * words.sum(axis=0)), distributions(words.T).T)
+
+        start = Aspects.random(both, self.n_topics, random)
+        schedule = self._schedule(start, both, held, tags_given_codewords)
+        aspects, self.objective_ = follow(schedule, start, both, tol=self.tol)
+        codewords, words = np.split(aspects.word_topics, [bags.shape[1]])
+        self._keep(codewords, words, schedule)
+
+    def _schedule(
+        self,
+        start: Aspects,
+        counts: sparse.csr_array,
+        held: NDArray[np.bool_],
+        score: Callable[[Aspects, float], float],
+        *,
+        pictures_fixed: bool = False,
+    ) -> Schedule:
+        """Plain EM for ``max_iter`` steps, or what the held-out pictures say, the others being learned from."""
+        if not held.any():
+            return [(1.0, self.max_iter)]
+        start = Aspects(start.picture_topics[~held], start.word_topics)
+        found = find_schedule(
+            start, counts[~held], score, max_iter=self.max_iter, cooling=self.cooling, pictures_fixed=pictures_fixed
+        )
+        return found or [(1.0, 1)]
+
+    def _keep(self, codeword_topics: NDArray[Any], tag_topics: NDArray[Any], schedule: Schedule) -> None:
+        self.topic_codewords_, self.topic_tags_ = codeword_topics.T.copy(), tag_topics.T.copy()
+        self.power_ = schedule[-1][0]
+        self.schedule_ = np.array(schedule)
+        self.n_iter_ = len(self.objective_)
+
+    def transform(self, X: Features) -> NDArray[np.float64]:
+        """p(z | picture) from the codewords, (n_pictures, n_topics); uniform for a picture without known codewords."""
+        bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
+        return fold_in(bags, self.topic_codewords_.T, self.power_)
+
+    def score_tags(self, X: Features) -> Scores:
+        """p(tag | picture): the probability of each tag to be the next one given to the picture."""
+        return distributions(self.transform(X) @ self.topic_tags_)
+
+    def _check_parameters(self) -> None:
+        for name in ("n_topics", "max_iter"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if not 0 <= self.held_out < 1:
+            raise InputError(f"held_out is a share of the pictures, from 0 to less than 1, not {self.held_out}")
+        if not 0 < self.cooling <= 1:
+            raise InputError(f"cooling is a factor above 0, up to 1, not {self.cooling}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def _halves(tags: sparse.csr_array, random: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """The tags dealt at random into two matrices of the same shape."""
+    first = random.random_sample(tags.nnz) < 0.5
+    halves = []
+    for chosen in (first, ~first):
+        half = sparse.csr_array((tags.data * chosen, tags.indices, tags.indptr), shape=tags.shape)
+        half.eliminate_zeros()
+        halves.append(half)
+    return halves[0], halves[1]
