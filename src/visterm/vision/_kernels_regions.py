@@ -40,7 +40,7 @@ def merge(
 
     ``sizes`` are in pixels, ``means`` (n, n_features) in units comparable between features. When three times as many
     regions as wanted are left, all smaller than ``least`` are merged before any other. Pairs that differ by less than
-    ``flat`` are merged even below ``n_regions``.
+    ``flat`` are merged even below ``n_regions``. The arrays given are used up.
     """
     n = len(sizes)
     region = np.arange(n).astype(np.int32)
@@ -121,4 +121,5 @@ def _cost(
     """
     ward = sizes[i] * sizes[j] / ((sizes[i] + sizes[j]) * total)
     contrast = strength[i, j] / length[i, j]
+    # About what noise amounts to is added to both, lest a pair be free because one of the two happens to vanish.
     return np.sqrt(ward * (_difference(i, j, means) + 1) * (contrast + 0.5))
