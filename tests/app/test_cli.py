@@ -44,8 +44,8 @@ def test_from_pictures_to_answers(visterm_process, tmp_path, postcards):
     assert status["n_with_class"] == 40
     assert status["n_with_tags"] == 30
 
-    assert visterm_json("features", "colour", "-w", home)["n_computed"] == 50
-    again = visterm_json("features", "colour", "-w", home)
+    assert visterm_json("features", "colour", "-w", home)["recipes"][0]["n_computed"] == 50
+    (again,) = visterm_json("features", "colour", "-w", home)["recipes"]
     assert (again["n_computed"], again["n_known"]) == (0, 50)
 
     info = visterm_json("train", "knn", "--set", "n_neighbors=4", "-w", home)

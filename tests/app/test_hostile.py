@@ -67,7 +67,7 @@ def test_a_folder_of_horrors(visterm_json, visterm, photos, tmp_path):
     assert "pipe.jpg" in skipped
     again = visterm_json("add", photos, "-w", home)
     assert again["files"]["added"] == 0
-    assert visterm_json("features", "-w", home)["n_computed"] == 2
+    assert visterm_json("features", "colour", "-w", home)["recipes"][0]["n_computed"] == 2
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder; tests/collection/test_scan.py feigns it")

@@ -166,7 +166,7 @@ def _subjects(model: Model, paths: Sequence[Path], workspace: Workspace | None, 
         return _Subjects(X, [str(files[i]) for i in kept], ids, skipped + failed)
     if workspace is None:
         raise InputError("name the pictures to look at, or work inside a workspace")
-    done = describe(workspace, model.recipe)
+    (done,) = describe(workspace, model.recipe)
     chosen = [
         picture
         for picture in workspace.catalogue.pictures(state="ok")

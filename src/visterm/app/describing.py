@@ -16,13 +16,13 @@ from visterm.app.workspace import Workspace
 from visterm.collection.atomic import write_bytes_atomically
 from visterm.collection.records import Skipped
 from visterm.collection.truth import Truth
-from visterm.compute import progress
 from visterm.compute.parallel import map_shards
 from visterm.contracts import Features
 from visterm.errors import InputError, VistermError
 from visterm.vision.decode import decode_rgb
 from visterm.vision.recipes import recipe as recipe_named
 from visterm.vision.recipes.base import Recipe
+from visterm.vision.recipes.training import TrainingPictures
 
 #: Pictures described by one task: enough to keep a worker busy, few enough to see progress.
 _PICTURES_PER_TASK = 16
@@ -63,32 +63,47 @@ def ready_recipe(workspace: Workspace, name: str) -> Recipe:
     files = [workspace.folder / path for _, path in sample[: recipe.n_training_pictures]]
     if not files:
         raise InputError(f"the recipe {name!r} learns from pictures, and there are none: add some first")
-    recipe.train(_decoded(files, recipe))
+    recipe.train(TrainingPictures(files, pixel_budget=recipe.pixel_budget))
     file.parent.mkdir(parents=True, exist_ok=True)
     write_bytes_atomically(file, save(recipe.state()))
     return recipe
 
 
-def describe(workspace: Workspace, recipe: Recipe) -> Description:
-    """Compute the features that are missing; what was computed stays, however this ends."""
+def describe(workspace: Workspace, *recipes: Recipe) -> list[Description]:
+    """Compute the features that are missing, each picture decoded once for all recipes.
+
+    What was computed stays, however this ends; one bad picture never stops the rest.
+    """
     started = time.perf_counter()
     truth = workspace.catalogue.truth()
-    stores = workspace.stores(recipe)
-    missing = {key for store in stores.values() for key in store.missing(truth.sha256)}
-    wanted = [(key, path) for key, path in zip(truth.sha256, truth.paths, strict=True) if key in missing]
-    done = Description(recipe.name, recipe.hash, n_known=len(truth) - len(wanted))
-    done.failed = [Skipped(key[:12], "its file is missing") for key, path in wanted if path is None]
-    files = [(key, workspace.folder / path) for key, path in wanted if path is not None]
+    stores = [workspace.stores(recipe) for recipe in recipes]
+    missing = [{key for store in of_one.values() for key in store.missing(truth.sha256)} for of_one in stores]
+    done = [Description(r.name, r.hash, n_known=len(truth) - len(m)) for r, m in zip(recipes, missing, strict=True)]
+    subjects = []
+    for key, path in zip(truth.sha256, truth.paths, strict=True):
+        wanted = tuple(i for i, keys in enumerate(missing) if key in keys)
+        if wanted and path is None:
+            for i in wanted:
+                done[i].failed.append(Skipped(key[:12], "its file is missing"))
+        elif wanted and path is not None:
+            subjects.append(_Subject(key, workspace.folder / path, wanted))
     with ExitStack() as stack:
-        writers = {output: stack.enter_context(store.writer()) for output, store in stores.items()} if files else {}
-        for key, rows in _computed(files, recipe):
-            if isinstance(rows, Skipped):
-                done.failed.append(rows)
-                continue
-            for output, row in rows.items():
-                writers[output].add(key, row)
-            done.n_computed += 1
-    done.seconds = time.perf_counter() - started
+        writers = {
+            (i, output): stack.enter_context(store.writer())
+            for i, of_one in enumerate(stores)
+            for output, store in of_one.items()
+            if missing[i]
+        }
+        for subject, results in _computed(subjects, recipes):
+            for i, result in zip(subject.wanted, results, strict=True):
+                if isinstance(result, Skipped):
+                    done[i].failed.append(result)
+                    continue
+                for output, row in result.items():
+                    writers[i, output].add(subject.key, row)
+                done[i].n_computed += 1
+    for description in done:
+        description.seconds = time.perf_counter() - started
     return done
 
 
@@ -110,11 +125,12 @@ def features_of_files(recipe: Recipe, files: Sequence[Path]) -> tuple[Features, 
     kept: list[int] = []
     failed: list[Skipped] = []
     rows: dict[str, list[Any]] = {output: [] for output in recipe.outputs}
-    for key, result in _computed([(str(i), file) for i, file in enumerate(files)], recipe):
+    subjects = [_Subject(str(i), file, (0,)) for i, file in enumerate(files)]
+    for subject, (result,) in _computed(subjects, [recipe]):
         if isinstance(result, Skipped):
             failed.append(result)
             continue
-        kept.append(int(key))
+        kept.append(int(subject.key))
         for output, row in result.items():
             rows[output].append(row)
     return _matrices({output: _stacked(items, recipe, output) for output, items in rows.items()}), kept, failed
@@ -134,31 +150,38 @@ def _matrices(by_output: dict[str, Any]) -> Features:
     return next(iter(by_output.values())) if len(by_output) == 1 else by_output
 
 
-def _computed(files: Sequence[tuple[str, Path]], recipe: Recipe) -> Iterator[tuple[str, Rows | Skipped]]:
-    """The rows of every file, or why there are none, in order."""
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """A picture to describe: its key, its file, and the recipes (by number) that want it."""
 
-    def compute(batch: Sequence[tuple[str, Path]]) -> list[tuple[str, Rows | Skipped]]:
-        return [(key, _rows_of(file, recipe)) for key, file in batch]
+    key: str
+    file: Path
+    wanted: tuple[int, ...]
 
-    batches = [files[start : start + _PICTURES_PER_TASK] for start in range(0, len(files), _PICTURES_PER_TASK)]
-    for results in map_shards(compute, batches, description=f"Computing {recipe.name}"):
+
+def _computed(
+    subjects: Sequence[_Subject], recipes: Sequence[Recipe]
+) -> Iterator[tuple[_Subject, list[Rows | Skipped]]]:
+    """For every picture, in order, the rows of each recipe that wants it, or why there are none."""
+
+    def compute(batch: Sequence[_Subject]) -> list[tuple[_Subject, list[Rows | Skipped]]]:
+        return [(subject, _rows_of(subject, recipes)) for subject in batch]
+
+    batches = [subjects[start : start + _PICTURES_PER_TASK] for start in range(0, len(subjects), _PICTURES_PER_TASK)]
+    names = ", ".join(recipe.name for recipe in recipes)
+    for results in map_shards(compute, batches, description=f"Computing {names}"):
         yield from results
 
 
-def _rows_of(file: Path, recipe: Recipe) -> Rows | Skipped:
-    try:
-        return recipe.compute(decode_rgb(file, pixel_budget=recipe.pixel_budget))
-    except (OSError, VistermError) as error:
-        reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-        return Skipped(str(file), reason)
-
-
-def _decoded(files: Sequence[Path], recipe: Recipe) -> Iterator[NDArray[np.uint8]]:
-    with progress.task(f"Learning {recipe.name}", total=len(files)) as bar:
-        for file in files:
-            try:
-                yield decode_rgb(file, pixel_budget=recipe.pixel_budget)
-            except (OSError, VistermError):
-                continue
-            finally:
-                bar.advance()
+def _rows_of(subject: _Subject, recipes: Sequence[Recipe]) -> list[Rows | Skipped]:
+    rows: list[Rows | Skipped] = []
+    decoded: dict[int, NDArray[np.uint8]] = {}
+    for recipe in (recipes[i] for i in subject.wanted):
+        try:
+            if recipe.pixel_budget not in decoded:
+                decoded[recipe.pixel_budget] = decode_rgb(subject.file, pixel_budget=recipe.pixel_budget)
+            rows.append(recipe.compute(decoded[recipe.pixel_budget]))
+        except (OSError, VistermError) as error:
+            reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+            rows.append(Skipped(str(subject.file), reason))
+    return rows

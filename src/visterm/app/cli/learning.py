@@ -36,24 +36,49 @@ RecipeOption = Annotated[str | None, typer.Option("--recipe", "-r", help="The fe
 
 
 def features(
-    recipe: Annotated[str, typer.Argument(help="The recipe to compute.")] = "colour",
+    recipes: Annotated[
+        list[str] | None, typer.Argument(metavar="[RECIPE]...", help="What to compute; none: list the recipes.")
+    ] = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compute the features that are missing; interrupted, it goes on where it stopped."""
+    if not recipes:
+        _list_recipes(workspace, as_json)
+        return
     from visterm.app.describing import describe, ready_recipe
 
     with command(as_json=as_json), open_workspace(workspace) as opened:
-        done = describe(opened, ready_recipe(opened, recipe))
+        done = describe(opened, *(ready_recipe(opened, name) for name in dict.fromkeys(recipes)))
 
         def show(console: Console) -> None:
-            say(
-                console,
-                f"{done.recipe}: {done.n_computed} computed in {done.seconds:.1f} s, {done.n_known} known before",
-            )
-            show_skipped(done.failed)
+            for item in done:
+                spent = f"{item.n_computed} computed in {item.seconds:.1f} s"
+                say(console, f"{item.recipe}: {spent}, {item.n_known} known before")
+                show_skipped(item.failed)
 
-        emit(asdict(done), as_json, show)
+        emit({"recipes": [asdict(item) for item in done]}, as_json, show)
+
+
+def _list_recipes(workspace: Path | None, as_json: bool) -> None:
+    """What each recipe is, and what it would cost for this collection."""
+    from visterm.vision.recipes import recipe, recipe_names
+
+    with command(as_json=as_json), open_workspace(workspace) as opened:
+        n_pictures = opened.catalogue.counts().n_ok
+        listed = [
+            {
+                "name": known.name,
+                "n_dims": sum(spec.n_dims for spec in known.outputs.values()),
+                "megabytes": round(n_pictures * known.bytes_per_picture / 2**20, 1),
+                "seconds": round(n_pictures * known.seconds_per_picture, 1),
+                "summary": known.summary,
+            }
+            for known in map(recipe, recipe_names())
+        ]
+        columns = ("recipe", "numbers", "MB, about", "CPU seconds, about", "what it is")
+        rows = [list(item.values()) for item in listed]
+        emit({"recipes": listed}, as_json, lambda console: table(console, columns, rows))
 
 
 def train(

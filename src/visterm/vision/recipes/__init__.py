@@ -10,11 +10,21 @@ from visterm.errors import InputError
 if TYPE_CHECKING:
     from visterm.vision.recipes.base import Recipe
 
-_TARGETS: dict[str, str] = {"colour": "visterm.vision.recipes.colour:ColourHistogram"}
+_TARGETS: dict[str, str] = {
+    "colour": "visterm.vision.recipes.colour:ColourHistogram",
+    "globals": "visterm.vision.recipes.whole:GlobalsRecipe",
+    "bow-240": "visterm.vision.recipes.presets:bow_240",
+    "bow-1000": "visterm.vision.recipes.presets:bow_1000",
+    "hue-100": "visterm.vision.recipes.presets:hue_100",
+    "visterms-10k": "visterm.vision.recipes.presets:visterms_10k",
+    "regions-500": "visterm.vision.recipes.presets:regions_500",
+    "fisher": "visterm.vision.recipes.presets:fisher",
+    "fisher-32k": "visterm.vision.recipes.presets:fisher_32k",
+}
 
 
 def register_recipe(name: str, target: str) -> None:
-    """Make the recipe class at ``target`` (``package.module:Class``) known as ``name``."""
+    """Make the recipe that ``target`` (``package.module:class_or_function``) makes known as ``name``."""
     if _TARGETS.setdefault(name, target) != target:
         raise InputError(f"two recipes are called {name!r}")
 
@@ -32,5 +42,5 @@ def recipe(name: str) -> Recipe:
     """
     if name not in _TARGETS:
         raise InputError(f"unknown recipe {name!r}: choose one of {', '.join(recipe_names())}")
-    module, _, cls = _TARGETS[name].partition(":")
-    return getattr(import_module(module), cls)()
+    module, _, make = _TARGETS[name].partition(":")
+    return getattr(import_module(module), make)()

@@ -1,0 +1,108 @@
+"""Bags of codewords: how often each visual word of a codebook occurs in a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.vision.codebook import Codebook
+from visterm.vision.recipes.base import Recipe
+from visterm.vision.recipes.descriptors import LocalDescriptors
+from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision.spec import FeatureSpec
+
+_SEED = 0
+_CODEBOOK = "codebook."
+_DESCRIPTORS = "descriptors."
+
+
+class BagRecipe(Recipe):
+    """Counts of the ``n_words`` words of a codebook learned from the collection.
+
+    A collection too small to fill the codebook gets a smaller one; the columns stay ``n_words``.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        summary: str,
+        descriptors: LocalDescriptors,
+        n_words: int,
+        *,
+        max_sample: int = 200_000,
+        n_training_pictures: int = 1000,
+        seconds_per_picture: float = 0.02,
+    ) -> None:
+        self.name, self.summary = name, summary
+        self.descriptors = descriptors
+        self.n_words = n_words
+        self.max_sample = max_sample
+        self.n_training_pictures = n_training_pictures
+        self.seconds_per_picture = seconds_per_picture
+        self._codebook: Codebook | None = None
+
+    @property
+    def outputs(self) -> Mapping[str, FeatureSpec]:
+        """One bag."""
+        return {self.name: FeatureSpec(self.n_words, "int32", sparse=True)}
+
+    def parameters(self) -> dict[str, Any]:
+        """Descriptors and codebook."""
+        return {
+            "descriptors": self.descriptors.parameters(),
+            "n_words": self.n_words,
+            "max_sample": self.max_sample,
+            "n_training_pictures": self.n_training_pictures,
+        }
+
+    def train(self, pictures: TrainingPictures) -> None:
+        """Learn what the descriptors learn, then the words."""
+        self.descriptors.train(pictures, _SEED)
+        rows = pictures.sample_rows(
+            lambda rgb: self.descriptors.describe(rgb)[1],
+            self.max_sample,
+            seed=_SEED,
+            description=f"Sampling descriptors for {self.name}",
+        )
+        self._codebook = Codebook(min(self.n_words, len(rows)), random_state=_SEED).fit(rows)
+
+    def codewords(self, rgb: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        """The frames of a picture and the codeword of each: what the bag counts, for showing it to people."""
+        frames, rows = self.descriptors.describe(rgb)
+        return frames, self._trained().assign(rows)
+
+    def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
+        """Describe, find the words, count."""
+        from scipy.sparse import csr_array
+
+        words, counts = self._trained().bag(self.descriptors.describe(rgb)[1])
+        row = csr_array((counts.astype(np.int32), words, [0, len(words)]), shape=(1, self.n_words))
+        return {self.name: row}
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The words, and what the descriptors learned."""
+        if self._codebook is None:
+            return {}
+        learned = {_CODEBOOK + key: value for key, value in vars(self._codebook).items() if key.endswith("_")}
+        return learned | {_DESCRIPTORS + key: value for key, value in self.descriptors.state().items()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take words and descriptors back."""
+        codebook = Codebook(len(state[_CODEBOOK + "words_"]), random_state=_SEED)
+        for key, value in state.items():
+            if key.startswith(_CODEBOOK):
+                setattr(codebook, key.removeprefix(_CODEBOOK), value)
+        own = {key.removeprefix(_DESCRIPTORS): value for key, value in state.items() if key.startswith(_DESCRIPTORS)}
+        if own:
+            self.descriptors.restore(own)
+        self._codebook = codebook
+
+    def _trained(self) -> Codebook:
+        from visterm.errors import InputError
+
+        if self._codebook is None:
+            raise InputError(f"the recipe {self.name!r} learns its words from pictures: train it first")
+        return self._codebook

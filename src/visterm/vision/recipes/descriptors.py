@@ -1,0 +1,168 @@
+"""The local descriptors that bags and Fisher vectors are made of: what is described, on which grid."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import InputError
+from visterm.vision.recipes.training import TrainingPictures
+
+Described = tuple[NDArray[np.float32], NDArray[np.float32]]
+
+_PALETTE_PIXELS = 100_000
+_REGION_ROWS = 20_000
+
+
+class LocalDescriptors(ABC):
+    """Frames (x, y, size in pixels) and descriptors of one picture; some learn a little first."""
+
+    @abstractmethod
+    def describe(self, rgb: NDArray[np.uint8]) -> Described:
+        """The frames and descriptors of a picture."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The settings, as JSON values."""
+
+    def train(self, pictures: TrainingPictures, seed: int) -> None:  # noqa: B027 - most learn nothing
+        """Learn from a sample of the collection."""
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What was learned."""
+        return {}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:  # noqa: B027 - most learn nothing
+        """Take back what :meth:`state` gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class DenseGrid(LocalDescriptors):
+    """Descriptors of the given kinds (``sift``, ``lcs``, ``hue``) side by side, on one grid."""
+
+    kinds: tuple[str, ...]
+    steps: tuple[int, ...] = (4, 4, 4, 4, 4)
+    bin_sizes: tuple[int, ...] = (4, 6, 8, 10, 12)
+
+    def describe(self, rgb: NDArray[np.uint8]) -> Described:
+        """Every kind at every place."""
+        from visterm.vision.colour import to_grey
+        from visterm.vision.hue import dense_hue
+        from visterm.vision.lcs import local_colour_statistics
+        from visterm.vision.sift import dense_sift
+
+        described: list[Described] = []
+        for kind in self.kinds:
+            match kind:
+                case "sift":
+                    described.append(dense_sift(to_grey(rgb), self.steps, self.bin_sizes))
+                case "lcs":
+                    described.append(local_colour_statistics(rgb, self.steps, self.bin_sizes))
+                case "hue":
+                    described.append(dense_hue(rgb, self.steps, self.bin_sizes))
+                case _:
+                    raise InputError(f"unknown kind of descriptor {kind!r}: choose sift, lcs or hue")
+        if len(described) == 1:
+            return described[0]
+        return described[0][0], np.concatenate([descriptors for _, descriptors in described], axis=1)
+
+    def parameters(self) -> dict[str, Any]:
+        """Kinds and grid."""
+        return {name: list(value) for name, value in asdict(self).items()}
+
+
+class PatternBlocks(LocalDescriptors):
+    """PAMIR's blocks: half-overlapping squares, each a histogram of local binary patterns and of learned colours.
+
+    The side of a block is a sixth of the picture's longer side (64 pixels of 384, as in the paper), so that every
+    picture has about the same number of blocks.
+    """
+
+    n_colours = 50
+    _palette: NDArray[np.float32] | None = None
+
+    def describe(self, rgb: NDArray[np.uint8]) -> Described:
+        """The blocks of a picture."""
+        from visterm.vision.lbp import lbp_blocks
+
+        if self._palette is None:
+            raise InputError("the colours of blocks are learned from pictures: train the recipe first")
+        block = max(16, 2 * round(max(rgb.shape[:2]) / 12))
+        return lbp_blocks(rgb, block, palette=self._palette)
+
+    def parameters(self) -> dict[str, Any]:
+        """The size of the palette."""
+        return {"blocks_per_side": 6, "n_colours": self.n_colours}
+
+    def train(self, pictures: TrainingPictures, seed: int) -> None:
+        """Learn the typical colours."""
+        from visterm.vision.codebook import Codebook
+        from visterm.vision.colour import unit_rgb
+
+        def pixels(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
+            return unit_rgb(rgb).reshape(-1, 3)
+
+        sample = pictures.sample_rows(pixels, _PALETTE_PIXELS, seed=seed, description="Sampling colours")
+        n_colours = min(self.n_colours, len(np.unique(sample, axis=0)))
+        self._palette = np.clip(Codebook(n_colours, random_state=seed).fit(sample).words_, 0, 1)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The palette."""
+        return {} if self._palette is None else {"palette": self._palette}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take the palette back."""
+        self._palette = state["palette"]
+
+
+class SegmentedRegions(LocalDescriptors):
+    """The regions of a segmentation, described as by Barnard et al. and scaled to unit deviation."""
+
+    n_regions = 10
+    _mean: NDArray[np.float32] | None = None
+    _deviation: NDArray[np.float32]
+
+    def describe(self, rgb: NDArray[np.uint8]) -> Described:
+        """The regions of a picture; a frame is the centre of a region and the side of a square of its area."""
+        frames, features = self._regions(rgb)
+        if self._mean is None:
+            raise InputError("the scale of region features is learned from pictures: train the recipe first")
+        return frames, (features - self._mean) / self._deviation
+
+    def _regions(self, rgb: NDArray[np.uint8]) -> Described:
+        from visterm.vision.region_features import region_features
+        from visterm.vision.regions import segment
+
+        labels = segment(rgb, self.n_regions)
+        areas = np.bincount(labels.ravel())
+        y, x = np.indices(labels.shape)
+        centres = [np.bincount(labels.ravel(), axis.ravel()) / areas for axis in (x, y)]
+        return np.stack([*centres, np.sqrt(areas)], axis=1).astype(np.float32), region_features(rgb, labels)
+
+    def parameters(self) -> dict[str, Any]:
+        """The number of regions."""
+        return {"n_regions": self.n_regions}
+
+    def train(self, pictures: TrainingPictures, seed: int) -> None:
+        """Learn the scale of every feature."""
+
+        def features(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
+            return self._regions(rgb)[1]
+
+        rows = pictures.sample_rows(features, _REGION_ROWS, seed=seed, description="Sampling regions")
+        self._mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
+        deviation = rows.std(axis=0, dtype=np.float64).astype(np.float32)
+        self._deviation = np.where(deviation > 0, deviation, 1)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The scale."""
+        return {} if self._mean is None else {"mean": self._mean, "deviation": self._deviation}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take the scale back."""
+        self._mean, self._deviation = state["mean"], state["deviation"]

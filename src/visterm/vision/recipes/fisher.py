@@ -1,0 +1,106 @@
+"""Fisher vectors of SIFT and local colour statistics over a spatial pyramid (Lapin, Schiele & Hein, CVPR 2014)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import InputError
+from visterm.vision.descriptor_pca import DescriptorPCA
+from visterm.vision.fisher import FisherEncoder
+from visterm.vision.gmm import DiagonalGMM
+from visterm.vision.pyramid import SpatialPyramid
+from visterm.vision.recipes.base import Recipe
+from visterm.vision.recipes.descriptors import LocalDescriptors
+from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision.spec import FeatureSpec
+
+_SEED = 0
+
+
+class FisherRecipe(Recipe):
+    """Descriptors projected by PCA to ``n_axes``, a mixture of ``n_components`` Gaussians, the improved Fisher vector.
+
+    The vector has 2 x n_components x n_axes entries for each cell of the pyramid; every cell is square-rooted and of
+    unit length.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        summary: str,
+        descriptors: LocalDescriptors,
+        *,
+        n_axes: int,
+        n_components: int,
+        cells: str = "1x1+3x1",
+        max_sample: int = 250_000,
+        n_training_pictures: int = 1000,
+        seconds_per_picture: float = 0.1,
+    ) -> None:
+        self.name, self.summary = name, summary
+        self.descriptors = descriptors
+        self.n_axes = n_axes
+        self.n_components = n_components
+        self.pyramid = SpatialPyramid(cells)
+        self.max_sample = max_sample
+        self.n_training_pictures = n_training_pictures
+        self.seconds_per_picture = seconds_per_picture
+        self._pca: DescriptorPCA | None = None
+        self._gmm: DiagonalGMM | None = None
+
+    @property
+    def outputs(self) -> Mapping[str, FeatureSpec]:
+        """One dense vector, in half precision: its entries are square roots, known to three digits at best."""
+        return {self.name: FeatureSpec(self.pyramid.n_cells * 2 * self.n_components * self.n_axes, "float16")}
+
+    def parameters(self) -> dict[str, Any]:
+        """Descriptors, axes, Gaussians, cells."""
+        return {
+            "descriptors": self.descriptors.parameters(),
+            "n_axes": self.n_axes,
+            "n_components": self.n_components,
+            "cells": self.pyramid.cells,
+            "max_sample": self.max_sample,
+            "n_training_pictures": self.n_training_pictures,
+        }
+
+    def train(self, pictures: TrainingPictures) -> None:
+        """Learn the axes, then the mixture, from one sample."""
+        rows = pictures.sample_rows(
+            lambda rgb: self.descriptors.describe(rgb)[1],
+            self.max_sample,
+            seed=_SEED,
+            description=f"Sampling descriptors for {self.name}",
+        )
+        self._pca = DescriptorPCA(self.n_axes).fit(rows)
+        self._gmm = DiagonalGMM(self.n_components, random_state=_SEED).fit(self._pca.transform(rows))
+
+    def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
+        """Describe, project, encode every cell."""
+        if self._pca is None or self._gmm is None:
+            raise InputError(f"the recipe {self.name!r} learns its mixture from pictures: train it first")
+        frames, rows = self.descriptors.describe(rgb)
+        height, width = rgb.shape[:2]
+        encoder = FisherEncoder(self._gmm)
+        vector = self.pyramid.encode(encoder, self._pca.transform(rows), frames, width=width, height=height)
+        return {self.name: vector.astype(np.float16)}
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Axes and mixture."""
+        if self._pca is None or self._gmm is None:
+            return {}
+        learned = {"pca." + key: value for key, value in vars(self._pca).items() if key.endswith("_")}
+        return learned | {"gmm." + key: value for key, value in vars(self._gmm).items() if key.endswith("_")}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take axes and mixture back."""
+        pca, gmm = DescriptorPCA(self.n_axes), DiagonalGMM(self.n_components, random_state=_SEED)
+        for owner, prefix in ((pca, "pca."), (gmm, "gmm.")):
+            for key, value in state.items():
+                if key.startswith(prefix):
+                    setattr(owner, key.removeprefix(prefix), value)
+        self._pca, self._gmm = pca, gmm

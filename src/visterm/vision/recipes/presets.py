@@ -1,0 +1,72 @@
+"""The recipes that learn from the collection, set up as the papers use them."""
+
+from __future__ import annotations
+
+from visterm.vision.grid import rescaled
+from visterm.vision.recipes.bags import BagRecipe
+from visterm.vision.recipes.descriptors import DenseGrid, PatternBlocks, SegmentedRegions
+from visterm.vision.recipes.fisher import FisherRecipe
+
+
+def bow_240() -> BagRecipe:
+    """Wang, Blei & Fei-Fei 2009: SIFT every five pixels, 240 words."""
+    grid = DenseGrid(("sift",), steps=(5,), bin_sizes=(4,))
+    return BagRecipe("bow-240", "240 words of SIFT every five pixels", grid, 240, seconds_per_picture=0.01)
+
+
+def bow_1000() -> BagRecipe:
+    """Nakayama et al. 2010: dense SIFT of several scales, 1,000 words."""
+    grid = DenseGrid(("sift",))
+    return BagRecipe("bow-1000", "1,000 words of dense SIFT at five scales", grid, 1000, seconds_per_picture=0.05)
+
+
+def hue_100() -> BagRecipe:
+    """Nakayama et al. 2010: dense hue histograms, 100 words."""
+    grid = DenseGrid(("hue",), steps=(6, 6), bin_sizes=(4, 8))
+    return BagRecipe("hue-100", "100 words of dense hue histograms", grid, 100, seconds_per_picture=0.02)
+
+
+def visterms_10k() -> BagRecipe:
+    """Grangier & Bengio 2008: blocks of texture and colour, 10,000 visterms."""
+    return BagRecipe(
+        "visterms-10k",
+        "10,000 visterms: blocks of local binary patterns and colours",
+        PatternBlocks(),
+        10_000,
+        n_training_pictures=5000,
+        seconds_per_picture=0.01,
+    )
+
+
+def regions_500() -> BagRecipe:
+    """Shao et al. 2014, after Barnard et al. 2003: about ten regions a picture, 500 clusters."""
+    return BagRecipe(
+        "regions-500",
+        "500 clusters of the regions of a segmentation",
+        SegmentedRegions(),
+        500,
+        n_training_pictures=5000,
+        seconds_per_picture=0.05,
+    )
+
+
+def fisher() -> FisherRecipe:
+    """Lapin, Schiele & Hein 2014 at full size: 262,144 numbers a picture."""
+    return _fisher("fisher", n_axes=128, n_components=256, seconds=0.25)
+
+
+def fisher_32k() -> FisherRecipe:
+    """An eighth of the full size, most of its accuracy."""
+    return _fisher("fisher-32k", n_axes=64, n_components=64, seconds=0.08)
+
+
+def _fisher(name: str, *, n_axes: int, n_components: int, seconds: float) -> FisherRecipe:
+    steps, bin_sizes = rescaled()
+    return FisherRecipe(
+        name,
+        f"Fisher vectors of SIFT and colour statistics: {n_axes} axes, {n_components} Gaussians, four cells",
+        DenseGrid(("sift", "lcs"), tuple(steps), tuple(bin_sizes)),
+        n_axes=n_axes,
+        n_components=n_components,
+        seconds_per_picture=seconds,
+    )
