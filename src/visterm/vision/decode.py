@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ PIXEL_BUDGET = 100_000
 #: File name endings that are looked at when a folder is added.
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
 
-_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "MPO")
+_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 _ORIENTATION_TAG = 0x0112
 
 
@@ -47,8 +48,10 @@ def probe(data: bytes) -> PictureInfo:
         width, height = image.size
         image.draft("L", (max(1, width // 8), max(1, height // 8)))
         image.load()
-    if orientation >= 5:
-        width, height = height, width
+        if _orientation(image) != orientation:  # Pillow turned it upright itself, as it does with TIFF
+            width, height = image.size
+        elif orientation >= 5:
+            width, height = height, width
     return PictureInfo(width, height, orientation)
 
 
@@ -62,28 +65,54 @@ def decode_rgb(data: bytes | Path, *, pixel_budget: int | None = PIXEL_BUDGET) -
     if isinstance(data, Path):
         data = data.read_bytes()
     with _opened(data) as image:
-        orientation = _orientation(image)
-        width, height = image.size
-        scale = 1.0 if pixel_budget is None else min(1.0, (pixel_budget / (width * height)) ** 0.5)
-        target = (max(1, round(width * scale)), max(1, round(height * scale)))
-        if scale < 1.0:
-            image.draft("RGB", target)
-        upright = _transpose(_to_rgb(image, target), orientation)
+        if pixel_budget is not None:
+            image.draft("RGB", _fitted(image.size, pixel_budget))
+        image.load()
+        size = image.size if pixel_budget is None else _fitted(image.size, pixel_budget)
+        # What is left to turn: Pillow turns TIFF upright while loading, and then says so.
+        upright = _transpose(_to_rgb(image, size), _orientation(image))
     return np.asarray(upright)
+
+
+def _fitted(size: tuple[int, int], pixel_budget: int) -> tuple[int, int]:
+    """The largest size of the same shape with at most ``pixel_budget`` pixels; a line stays one pixel thin."""
+    width, height = size
+    if width * height <= pixel_budget:
+        return size
+    scale = (pixel_budget / (width * height)) ** 0.5
+    width, height = max(1, int(width * scale)), max(1, int(height * scale))
+    return min(width, max(1, pixel_budget // height)), min(height, max(1, pixel_budget // width))
 
 
 def _to_rgb(image: Image.Image, size: tuple[int, int]) -> Image.Image:
     from PIL import Image
 
-    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
+        image = _eight_bits(image).convert("RGB")
+    elif image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         rgba = image.convert("RGBA")
         image = Image.new("RGB", rgba.size, "white")
         image.paste(rgba, mask=rgba.getchannel("A"))
     elif image.mode != "RGB":
         image = image.convert("RGB")
-    else:
-        image.load()
     return image if image.size == size else image.resize(size, Image.Resampling.BOX, reducing_gap=2.0)
+
+
+def _eight_bits(image: Image.Image) -> Image.Image:
+    """A grey picture of wide values in 0..255: Pillow would cut everything above 255 off.
+
+    16 bits have a white of their own; in 32 bits, integer or float, there is none agreed: the brightest value is white.
+    """
+    import numpy as np
+    from PIL import Image
+
+    values = np.asarray(image)
+    known = np.nan_to_num(values.astype(np.float32), posinf=0.0, neginf=0.0)
+    white = 65535.0 if image.mode.startswith("I;16") else max(float(known.max()), np.finfo(np.float32).tiny)
+    grey = (np.clip(known / white, 0.0, 1.0) * 255).astype(np.uint8)
+    if "transparency" in image.info:
+        grey[values == image.info["transparency"]] = 255
+    return Image.fromarray(grey)
 
 
 def _orientation(image: Image.Image) -> int:
@@ -117,20 +146,46 @@ def _opened(data: bytes) -> Iterator[Image.Image]:
     if not data:
         raise PictureError("the file is empty")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow warns of large and odd files; we decide below
-            with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
-                width, height = image.size
-                if width * height > MAX_PIXELS:
-                    raise PictureError(
-                        f"{width} x {height} pixels are more than the {MAX_PIXELS // 10**6} million allowed"
-                    )
-                yield image
+        with _quiet, Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+            width, height = image.size
+            if width * height > MAX_PIXELS:
+                raise PictureError(f"{width} x {height} pixels are more than the {MAX_PIXELS // 10**6} million allowed")
+            yield image
     except PictureError:
         raise
     except UnidentifiedImageError as error:
         raise PictureError("not a picture of a known format") from error
     except Image.DecompressionBombError as error:
         raise PictureError("far more pixels than the file could honestly hold (decompression bomb)") from error
-    except (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError, KeyError, MemoryError) as error:
+    except Exception as error:  # Pillow's parsers let through whatever they stumble over in a damaged file
         raise PictureError(f"damaged picture: {error}") from error
+
+
+class _Quiet:
+    """Keeps Pillow's warnings of large and odd files to itself: what matters of them becomes an error.
+
+    The filters of ``warnings`` belong to the whole process, and pictures are decoded by many threads: the first to
+    enter sets them, the last to leave puts them back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_inside = 0
+        self._filters = warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._n_inside:
+                self._filters = warnings.catch_warnings()
+                self._filters.__enter__()
+                warnings.filterwarnings("ignore", module=r"PIL\b")
+            self._n_inside += 1
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if not self._n_inside:
+                self._filters.__exit__(None, None, None)
+
+
+_quiet = _Quiet()
