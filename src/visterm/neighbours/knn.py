@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -98,13 +99,13 @@ class KnnAnnotator(Estimator):
         neighbours, _ = nearest(X, self.train_features_, self.n_neighbors, metric=self.metric)
         n_pictures, k = neighbours.shape
         votes = sparse.csr_array(
-            (np.full(neighbours.size, 1 / k), neighbours.ravel(), np.arange(0, neighbours.size + 1, k)),
+            (np.ones(neighbours.size), neighbours.ravel(), np.arange(0, neighbours.size + 1, k)),
             shape=(n_pictures, self.train_tags_.shape[0]),
         )
-        return (votes @ self.train_tags_).toarray()
+        return (votes @ self.train_tags_).toarray() / k
 
 
 def _check_parameters(n_neighbors: int, metric: str) -> None:
-    if n_neighbors < 1:
-        raise InputError(f"n_neighbors must be at least 1, not {n_neighbors}")
+    if not isinstance(n_neighbors, Integral) or n_neighbors < 1:
+        raise InputError(f"n_neighbors must be a whole number of at least 1, not {n_neighbors!r}")
     metric_named(metric)

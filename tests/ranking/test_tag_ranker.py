@@ -1,0 +1,100 @@
+"""Any annotator as a ranker: weighted log-probabilities, or weighted standard scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from visterm.contracts.estimator import Estimator
+from visterm.errors import InputError
+from visterm.neighbours.knn import KnnAnnotator
+from visterm.ranking.tag_ranker import FLOOR, TagRanker
+
+
+class Given(Estimator):
+    """An annotator whose scores are its features."""
+
+    def fit(self, X, tags):
+        self.n_tags_ = tags.shape[1]
+        return self
+
+    def score_tags(self, X):
+        return np.asarray(X, dtype=float)
+
+
+class GivenProbabilities(Given):
+    scores_are_probabilities = True
+
+
+PROBABILITIES = np.array([[0.9, 0.5, 0.0], [0.2, 1.0, 0.3], [0.6, 0.1, 1e-9], [1.0, 0.0, 0.7]])
+TAGS = np.ones((4, 3))
+
+
+def test_probabilities_are_weighted_in_logarithms():
+    Q = np.array([[1.0, 0.0, 0.0], [0.6, 0.0, 0.8], [0.0, 0.0, 0.0]])
+    scores = TagRanker(GivenProbabilities()).fit(PROBABILITIES, TAGS).score_queries(PROBABILITIES, Q)
+    logs = np.log([[0.9, 0.5, FLOOR], [0.2, 1, 0.3], [0.6, 0.1, FLOOR], [1, FLOOR, 0.7]])
+    np.testing.assert_allclose(scores, Q @ logs.T, rtol=1e-5, atol=1e-7)
+
+
+def test_scores_are_brought_to_one_scale_on_the_training_pictures():
+    X = np.array([[1.0, 100.0, 5.0], [3.0, 500.0, 5.0]])
+    ranker = TagRanker(Given()).fit(X, np.ones((2, 3)))
+    scores = ranker.score_queries([[4.0, 100.0, 5.0]], np.eye(3))
+    np.testing.assert_allclose(scores.ravel(), [2.0, -1.0, 0.0])
+
+
+@pytest.mark.parametrize("annotator", [Given(), GivenProbabilities()], ids=["scores", "probabilities"])
+def test_one_word_orders_pictures_as_the_annotator_does(annotator):
+    X = np.random.default_rng(0).uniform(0.01, 1, (30, 3))
+    scores = TagRanker(annotator).fit(X, np.ones((30, 3))).score_queries(X, np.eye(3))
+    np.testing.assert_array_equal(np.argsort(scores, axis=1), np.argsort(X.T, axis=1))
+
+
+@pytest.mark.parametrize("annotator", [Given(), GivenProbabilities()], ids=["scores", "probabilities"])
+def test_words_of_negative_weight_are_not_wanted(annotator):
+    ranker = TagRanker(annotator).fit(PROBABILITIES, TAGS)
+    wanted, unwanted = ranker.score_queries(PROBABILITIES, [[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])
+    np.testing.assert_allclose(unwanted, -wanted)
+    with_and_without = ranker.score_queries(PROBABILITIES, [[1.0, -1.0, 0.0]])[0]
+    assert with_and_without.argmax() == 3
+
+
+def test_all_words_count_more_than_one_word_twice():
+    both, one = [0.5, 0.5, 0.5], [1.0, 0.0, 0.5]
+    scores = TagRanker(GivenProbabilities()).fit(PROBABILITIES, TAGS).score_queries([both, one], [[0.7, 0.7, 0.0]])
+    assert scores[0, 0] > scores[0, 1]
+
+
+def test_over_a_fitted_annotator_it_is_the_same_ranker():
+    rng = np.random.default_rng(1)
+    X, tags = rng.random((30, 4)), (rng.random((30, 5)) < 0.4).astype(int)
+    fitted = KnnAnnotator(4).fit(X, tags)
+    of_fitted = TagRanker.of_fitted(fitted, X, 5)
+    trained = TagRanker(KnnAnnotator(4)).fit(X, tags)
+    Q = rng.random((6, 5))
+    np.testing.assert_array_equal(of_fitted.score_queries(X, Q), trained.score_queries(X, sparse.csr_array(Q)))
+    np.testing.assert_array_equal(of_fitted.score_tags(X), fitted.score_tags(X))
+    assert of_fitted.annotator_ is fitted
+    assert trained.annotator is not trained.annotator_
+    assert trained.n_features_in_ == 4
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1])
+def test_probabilities_that_are_none_are_refused(value):
+    ranker = TagRanker(GivenProbabilities()).fit(PROBABILITIES, TAGS)
+    with pytest.raises(InputError, match="GivenProbabilities says its scores are probabilities"):
+        ranker.score_queries([[value, 0.0, 0.0]], np.eye(3))
+
+
+def test_no_pictures_and_unfitted():
+    ranker = TagRanker(GivenProbabilities()).fit(PROBABILITIES, TAGS)
+    assert ranker.score_queries(np.empty((0, 3)), np.eye(3)).shape == (3, 0)
+    with pytest.raises(NotFittedError):
+        TagRanker(GivenProbabilities()).score_queries(PROBABILITIES, np.eye(3))
+    with pytest.raises(NotFittedError):
+        TagRanker.of_fitted(KnnAnnotator(), PROBABILITIES, 3)
+    with pytest.raises(InputError, match="NaN"):
+        ranker.score_queries(PROBABILITIES, [[np.nan, 0, 0]])
