@@ -264,3 +264,22 @@ def test_experiments_from_the_command_line(visterm, visterm_json, tmp_path):
     assert "no experiment" in visterm("experiment", "run", "other", *here, code=1).stderr
     absent = visterm("experiment", "run", "all", *here, "--data", tmp_path, code=1).stderr
     assert "not in" in absent
+
+
+def test_show_draws_what_the_machine_sees(visterm, visterm_json, workspace, postcards, elsewhere, tmp_path):
+    picture = postcards / "pictures" / "0004.jpg"
+    visterm("show", picture, "--feature", "lbp")
+    with Image.open(elsewhere / "0004.lbp.png") as drawn:
+        assert drawn.format == "PNG"
+    visterm("show", picture, "-f", "bow-240", "-o", tmp_path / "words.jpg", "-w", workspace)
+    with Image.open(tmp_path / "words.jpg") as drawn:
+        assert drawn.format == "JPEG"
+    assert "no codewords" in visterm("show", picture, "-f", "colour", "-w", workspace, code=1).stderr
+    assert "cannot be shown" in visterm("show", picture, "-f", "aura", code=1).stderr
+    assert "cannot be shown" in visterm("show", tmp_path / "nowhere.jpg", code=1).stderr
+
+
+def test_recipes_are_listed_with_their_cost(visterm, visterm_json, workspace):
+    listed = {item["name"]: item for item in visterm_json("features", "-w", workspace)["recipes"]}
+    assert listed["fisher"]["megabytes"] == 25.0
+    assert "visterms-10k" in visterm("features", "-w", workspace).stdout

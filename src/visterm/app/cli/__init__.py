@@ -37,6 +37,7 @@ app.command(rich_help_panel=_FINDING)(learning.classify)
 app.command(rich_help_panel=_FINDING)(learning.tag)
 app.command(rich_help_panel=_FINDING)(finding.search)
 app.command(rich_help_panel=_FINDING)(finding.similar)
+app.command(rich_help_panel=_FINDING)(finding.show)
 app.command(rich_help_panel=_CARE)(doctor.doctor)
 
 

@@ -71,6 +71,28 @@ def similar(
         emit(value, as_json, lambda console: _show_found(console, findings))
 
 
+def show(
+    picture: Annotated[Path, typer.Argument(help="A picture of the collection or any other.")],
+    feature: Annotated[
+        str, typer.Option("--feature", "-f", help="sift, regions, lbp, gist, codewords, or a recipe of codewords.")
+    ] = "sift",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The picture to write; else NAME.FEATURE.png.")
+    ] = None,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a picture of what the machine sees in a picture."""
+    from visterm.app.sheets import save_sheet
+    from visterm.app.showing import draw
+
+    with command(as_json=as_json):
+        drawn = draw(picture, feature, workspace)
+        file = output or Path(f"{picture.stem}.{feature}.png")
+        save_sheet(drawn, file)
+        emit({"written": str(file)}, as_json, lambda console: say(console, f"written to {file}"))
+
+
 def _show_found(console: Console, findings: Findings) -> None:
     if not findings.found:
         say(console, "nothing found")

@@ -1,0 +1,41 @@
+"""Drawings of what the machine sees: pictures that show something, for any picture that holds something."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from visterm.collection.postcards import paint
+from visterm.errors import InputError
+from visterm.vision.drawing import DRAWINGS, draw_codewords, draw_lbp
+from visterm.vision.recipes.bags import BagRecipe
+from visterm.vision.recipes.descriptors import DenseGrid
+from visterm.vision.recipes.training import TrainingPictures
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_drawings_are_pictures_that_depend_on_the_picture(name):
+    drawings = [DRAWINGS[name](paint(index).pixels) for index in (0, 1)]
+    for drawing in drawings:
+        assert drawing.dtype == np.uint8
+        assert drawing.ndim == 3
+        assert drawing.shape[2] == 3
+        assert drawing.std() > 5
+    assert not np.array_equal(*drawings)
+
+
+def test_codewords_are_drawn_with_their_patches(tmp_path):
+    rgb = paint(3).pixels
+    Image.fromarray(rgb).save(tmp_path / "picture.png")
+    recipe = BagRecipe("words", "", DenseGrid(("sift",), (12,), (5,)), 12)
+    recipe.train(TrainingPictures([tmp_path / "picture.png"], pixel_budget=100_000))
+    drawing = draw_codewords(rgb, recipe)
+    assert drawing.shape[1] > drawing.shape[0]
+    with pytest.raises(InputError, match="too small"):
+        draw_codewords(rgb[:4, :4], recipe)
+
+
+def test_a_picture_without_a_pattern_is_refused():
+    with pytest.raises(InputError, match="too small"):
+        draw_lbp(np.zeros((3, 3, 3), np.uint8))

@@ -1,0 +1,164 @@
+"""Recipes that learn from the collection: reproducible, storable, and of the promised shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from visterm.collection.postcards import paint
+from visterm.errors import InputError
+from visterm.vision.recipes import recipe, recipe_names
+from visterm.vision.recipes.bags import BagRecipe
+from visterm.vision.recipes.descriptors import DenseGrid, PatternBlocks, SegmentedRegions
+from visterm.vision.recipes.fisher import FisherRecipe
+from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision.recipes.whole import GlobalsRecipe
+
+GRID = DenseGrid(("sift",), steps=(16,), bin_sizes=(6,))
+
+
+def small(kind):
+    """A small recipe of each kind."""
+    match kind:
+        case "bag":
+            return BagRecipe("bag", "", GRID, 20, max_sample=500)
+        case "hue":
+            return BagRecipe("hue", "", DenseGrid(("hue",), steps=(16,), bin_sizes=(6,)), 10, max_sample=500)
+        case "visterms":
+            return BagRecipe("visterms", "", PatternBlocks(), 40, max_sample=500)
+        case "regions":
+            return BagRecipe("regions", "", SegmentedRegions(), 15, max_sample=500)
+        case "cells":  # more words than are compared one by one
+            return BagRecipe("cells", "", GRID, 4500, max_sample=6000)
+        case "fisher":
+            grid = DenseGrid(("sift", "lcs"), steps=(16,), bin_sizes=(6,))
+            return FisherRecipe("fisher", "", grid, n_axes=8, n_components=4, max_sample=800)
+    raise AssertionError(kind)
+
+
+KINDS = ["bag", "hue", "visterms", "regions", "fisher"]
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pictures")
+    for index in range(8):
+        Image.fromarray(paint(index).pixels).save(folder / f"{index}.png")
+    (folder / "broken.png").write_bytes(b"not a picture")
+    return TrainingPictures(sorted(folder.iterdir()), pixel_budget=100_000)
+
+
+@pytest.fixture(scope="module")
+def rgb():
+    return paint(99).pixels
+
+
+def same(a, b):
+    a, b = (value.toarray() if hasattr(value, "toarray") else value for value in (a, b))
+    np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_learning_is_reproducible_and_survives_storage(kind, pictures, rgb, monkeypatch):
+    first, second, restored = small(kind), small(kind), small(kind)
+    untrained = first.hash
+    first.train(pictures)
+    monkeypatch.setenv("VISTERM_ENGINE", "threads:1")
+    second.train(pictures)
+    restored.restore({name: array.copy() for name, array in first.state().items()})
+    assert first.hash == second.hash == restored.hash != untrained
+    for output in first.outputs:
+        same(first.compute(rgb)[output], second.compute(rgb)[output])
+        same(first.compute(rgb)[output], restored.compute(rgb)[output])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_are_as_promised(kind, pictures, rgb):
+    made = small(kind)
+    assert not made.is_trained
+    with pytest.raises(InputError, match="train"):
+        made.compute(rgb)
+    made.train(pictures)
+    assert made.is_trained
+    (output, spec), *_ = made.outputs.items()
+    row = made.compute(rgb)[output]
+    assert str(row.dtype) == spec.dtype
+    assert row.shape == ((1, spec.n_dims) if spec.sparse else (spec.n_dims,))
+
+
+def test_bags_count_every_descriptor(pictures, rgb):
+    made = small("bag")
+    made.train(pictures)
+    frames, words = made.codewords(rgb)
+    row = made.compute(rgb)["bag"].toarray().ravel()
+    np.testing.assert_array_equal(row, np.bincount(words, minlength=20))
+    assert len(frames) == row.sum() > 0
+
+
+def test_a_small_collection_gets_a_smaller_codebook(pictures, rgb):
+    made = small("cells")
+    made.train(pictures)
+    n_words = len(made.state()["codebook.words_"])
+    assert n_words < 4500
+    assert made.compute(rgb)["cells"].shape == (1, 4500)
+
+
+def test_fisher_vectors_have_cells_of_unit_length(pictures, rgb):
+    made = small("fisher")
+    made.train(pictures)
+    cells = made.compute(rgb)["fisher"].astype(np.float64).reshape(4, -1)
+    np.testing.assert_allclose(np.linalg.norm(cells, axis=1), 1, rtol=1e-2)
+
+
+def test_pictures_too_small_for_a_patch_are_empty_not_wrong(pictures):
+    dot = np.zeros((3, 3, 3), np.uint8)
+    for kind in ("bag", "hue", "fisher"):
+        made = small(kind)
+        made.train(pictures)
+        row = next(iter(made.compute(dot).values()))
+        assert abs(row).sum() == 0
+
+
+def test_globals_are_of_their_sizes(rgb):
+    made = GlobalsRecipe()
+    rows = made.compute(rgb)
+    assert rows.keys() == made.outputs.keys()
+    for name, spec in made.outputs.items():
+        assert rows[name].shape == (spec.n_dims,)
+        assert np.isfinite(rows[name]).all()
+    tiny = made.compute(np.full((1, 1, 3), 7, np.uint8))
+    assert all(np.isfinite(row).all() for row in tiny.values())
+
+
+def test_presets_are_what_their_names_say():
+    for name in recipe_names():
+        made = recipe(name)
+        assert made.name == name
+        assert made.summary
+        assert made.bytes_per_picture > 0
+        assert made.seconds_per_picture > 0
+    assert recipe("fisher").outputs["fisher"].n_dims == 262_144
+    assert recipe("fisher-32k").outputs["fisher-32k"].n_dims == 32_768
+    assert recipe("visterms-10k").outputs["visterms-10k"].n_dims == 10_000
+    hashes = [recipe(name).hash for name in recipe_names()]
+    assert len(set(hashes)) == len(hashes)
+
+
+def test_settings_change_the_hash():
+    assert BagRecipe("a", "", GRID, 20).hash != BagRecipe("a", "", GRID, 21).hash
+    assert BagRecipe("a", "", GRID, 20).hash != BagRecipe("a", "", DenseGrid(("hue",), (16,), (6,)), 20).hash
+
+
+def test_unreadable_pictures_are_left_out_of_the_sample(pictures):
+    assert len(pictures) == 9
+    assert len(list(pictures.map(np.mean, "Looking"))) == 8
+    with pytest.raises(InputError, match="nothing to learn from"):
+        TrainingPictures(pictures.files[-1:], pixel_budget=100).sample_rows(
+            lambda rgb: np.zeros((0, 3), np.float32), 10, seed=0, description="Looking"
+        )
+
+
+def test_unknown_kinds_are_refused(rgb):
+    with pytest.raises(InputError, match="unknown kind"):
+        DenseGrid(("smell",)).describe(rgb)
