@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,6 +75,7 @@ def save_model(model: Model, folder: Path) -> None:
     tensors |= {_RECIPE_PREFIX + name: array for name, array in model.recipe.state().items()}
     unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.unfinished")
     try:
+        shutil.rmtree(unfinished, ignore_errors=True)  # left by a process that was killed
         unfinished.mkdir(parents=True)
         (unfinished / _TENSORS).write_bytes(save(tensors))
         (unfinished / _INFO).write_text(json.dumps(contents, indent=1, ensure_ascii=False), encoding="utf-8")
@@ -92,7 +94,6 @@ def read_info(folder: Path) -> ModelInfo:
 
 def load_model(folder: Path) -> Model:
     """The model in ``folder``."""
-    from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
     contents = _read_contents(folder)
@@ -100,20 +101,24 @@ def load_model(folder: Path) -> Model:
     try:
         tensors = load_file(folder / _TENSORS)
         estimator = unpack(contents["estimator"], tensors)
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
+        recipe = _restored(recipe_named(info.recipe), tensors)
+    except InputError as error:
         raise InputError(f"{folder} is not a usable model: {error}") from error
-    recipe = recipe_named(info.recipe)
-    state = {name.removeprefix(_RECIPE_PREFIX): a for name, a in tensors.items() if name.startswith(_RECIPE_PREFIX)}
-    if state:
-        recipe.restore(state)
+    except Exception as error:  # a tampered file can trip anything that builds on it
+        raise InputError(f"{folder} is not a usable model: {type(error).__name__}: {error}") from error
     if recipe.hash != info.recipe_hash:
         raise InputError(
             f"{folder} was trained on features of recipe {info.recipe!r} {info.recipe_hash}, "
             f"but this version computes {recipe.hash}: train the model again"
         )
     return Model(info, estimator, recipe)
+
+
+def _restored(recipe: Recipe, tensors: Tensors) -> Recipe:
+    state = {name.removeprefix(_RECIPE_PREFIX): a for name, a in tensors.items() if name.startswith(_RECIPE_PREFIX)}
+    if state:
+        recipe.restore(state)
+    return recipe
 
 
 def _read_contents(folder: Path) -> dict[str, Any]:
@@ -131,9 +136,33 @@ def _read_contents(folder: Path) -> dict[str, Any]:
 
 
 def _info(contents: dict[str, Any], folder: Path) -> ModelInfo:
-    try:
-        values: dict[str, Any] = {item.name: contents[item.name] for item in fields(ModelInfo)}
-        values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-        return ModelInfo(**values)
-    except (KeyError, TypeError) as error:
-        raise InputError(f"{folder / _INFO} is incomplete: {error} is missing or wrong") from error
+    values = {}
+    for item in fields(ModelInfo):
+        if not _KINDS[str(item.type)](contents.get(item.name)):
+            raise InputError(f"{folder / _INFO} is incomplete: {item.name!r} is missing or not a {item.type}")
+        value = contents[item.name]
+        values[item.name] = tuple(value) if isinstance(value, list) else value
+    return ModelInfo(**values)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+#: What model.json may hold for each type of a field of ModelInfo.
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "str": _is_text,
+    "int": _is_count,
+    "tuple[str, ...]": lambda value: isinstance(value, list) and all(map(_is_text, value)),
+    "tuple[int, ...]": lambda value: isinstance(value, list) and all(map(_is_count, value)),
+    "dict[str, Any]": lambda value: isinstance(value, dict),
+    "dict[str, float]": lambda value: isinstance(value, dict) and all(map(_is_number, value.values())),
+}

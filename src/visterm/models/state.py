@@ -21,6 +21,7 @@ from visterm.errors import InputError
 Tensors = dict[str, NDArray[Any]]
 
 _KIND = "$"  # the key that marks an encoded value
+_CSR_PARTS = ("/data", "/indices", "/indptr")
 
 
 def pack(value: Any, name: str, tensors: Tensors) -> Any:
@@ -35,8 +36,9 @@ def pack(value: Any, name: str, tensors: Tensors) -> Any:
         return _pack_array(value, name, tensors)
     if sparse.issparse(value):
         csr = sparse.csr_array(value)
-        for part in ("data", "indices", "indptr"):
-            tensors[f"{name}/{part}"] = np.ascontiguousarray(getattr(csr, part))
+        name = _free(name, tensors, _CSR_PARTS)
+        for part in _CSR_PARTS:
+            tensors[name + part] = np.ascontiguousarray(getattr(csr, part[1:]))
         return {_KIND: "csr", "name": name, "shape": list(csr.shape)}
     if isinstance(value, (list, tuple)):
         items = [pack(item, f"{name}/{i}", tensors) for i, item in enumerate(value)]
@@ -52,8 +54,10 @@ def pack(value: Any, name: str, tensors: Tensors) -> Any:
 
 def unpack(value: Any, tensors: Tensors) -> Any:
     """The value that :func:`pack` wrote."""
-    if not isinstance(value, dict):
+    if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if not isinstance(value, dict):
+        raise InputError(f"the model holds a bare {type(value).__name__}, which no version of Visterm writes")
     match value.get(_KIND):
         case "float":
             return float(value["value"])
@@ -62,7 +66,9 @@ def unpack(value: Any, tensors: Tensors) -> Any:
         case "strings":
             return np.array(value["items"], dtype=np.str_).reshape(value["shape"])
         case "csr":
-            parts = [_tensor(tensors, f"{value['name']}/{part}") for part in ("data", "indices", "indptr")]
+            parts = [_tensor(tensors, f"{value['name']}{part}") for part in _CSR_PARTS]
+            if any(part.dtype.kind not in "iu" for part in parts[1:]):
+                raise InputError(f"the model's sparse matrix {value['name']!r} has indices that are no whole numbers")
             matrix = sparse.csr_array(tuple(parts), shape=tuple(value["shape"]))
             matrix.check_format(full_check=True)
             return matrix
@@ -81,19 +87,29 @@ def unpack(value: Any, tensors: Tensors) -> Any:
 def _pack_array(array: NDArray[Any], name: str, tensors: Tensors) -> Any:
     if array.dtype.kind == "U":
         return {_KIND: "strings", "items": array.ravel().tolist(), "shape": list(array.shape)}
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"{name} cannot be stored: arrays of type {array.dtype} are not numbers")
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise InputError(f"{name} cannot be stored: arrays of type {array.dtype} are not numbers of up to 64 bits")
+    name = _free(name, tensors)
     tensors[name] = np.ascontiguousarray(array).reshape(array.shape)
     return {_KIND: "array", "name": name}
 
 
+def _free(name: str, tensors: Tensors, parts: tuple[str, ...] = ("",)) -> str:
+    """``name``, with strokes added while it is taken: keys of dicts may spell what names elsewhere are made of."""
+    while any(name + part in tensors for part in parts):
+        name += "'"
+    return name
+
+
 def _pack_estimator(estimator: Any, name: str, tensors: Tensors) -> Any:
     cls = type(estimator)
+    target = f"{cls.__module__}:{cls.__qualname__}"
+    _estimator_class(target)  # what could not be loaded again is not stored
     fitted = {key: item for key, item in vars(estimator).items() if key.endswith("_") and not key.startswith("_")}
     parameters = estimator.get_params(deep=False)
     return {
         _KIND: "estimator",
-        "class": f"{cls.__module__}:{cls.__qualname__}",
+        "class": target,
         "parameters": {key: pack(item, f"{name}({key})", tensors) for key, item in parameters.items()},
         "fitted": {key: pack(item, f"{name}.{key}" if name else key, tensors) for key, item in fitted.items()},
     }
@@ -114,12 +130,14 @@ def _estimator_class(target: Any) -> type[Any]:
         raise InputError("the model does not name its class")
     module, _, name = target.partition(":")
     if module.split(".")[0] != "visterm" and target not in {method.target for method in registry.methods()}:
-        raise InputError(f"the model is of the unknown class {target!r}: register its method before loading it")
+        raise InputError(f"the model is of the unknown class {target!r}: register its method first")
     try:
         cls = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise InputError(f"the model is of class {target!r}, which this version of Visterm does not have") from error
-    if not (isinstance(cls, type) and hasattr(cls, "get_params") and hasattr(cls, "fit")):
+    # Only what the module defines: it also holds names that it imported from elsewhere.
+    own = isinstance(cls, type) and cls.__module__ == module
+    if not (own and hasattr(cls, "get_params") and hasattr(cls, "fit")):
         raise InputError(f"the model names {target!r}, which is not a method")
     return cls
 

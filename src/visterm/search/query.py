@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,6 +11,8 @@ from visterm.errors import InputError
 
 #: Longer queries are refused: nobody means them.
 MAX_CHARACTERS = 1000
+#: For so many unknown words the nearest known ones are looked up, each against all tags.
+MAX_CORRECTED_WORDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +47,19 @@ def parse(text: str, tag_names: Sequence[str]) -> Query:
                 break
         else:
             word = words[at]
-            unknown[word] = tuple(tag_names[column[near]] for near in get_close_matches(word, list(column), n=3))
+            if word not in unknown:
+                near = get_close_matches(word, column, n=3) if len(unknown) < MAX_CORRECTED_WORDS else []
+                unknown[word] = tuple(tag_names[column[key]] for key in near)
             at += 1
     return Query(text, tuple(dict.fromkeys(tags)), unknown)
 
 
 def _key(text: str) -> str:
-    """Lower case, words separated by single spaces, everything that is not a word character left out."""
-    return " ".join(re.findall(r"\w+", text.casefold()))
+    """Lower case, composed, words of letters, marks, digits and pictographs separated by single spaces."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join("".join(c if c == "_" or _is_of_word(c) else " " for c in folded).split())
+
+
+def _is_of_word(character: str) -> bool:
+    category = unicodedata.category(character)
+    return category[0] in "LMN" or category == "So"

@@ -17,7 +17,7 @@ def idf(tag_counts: ArrayLike, n_pictures: int) -> NDArray[np.float64]:
     array([1.386, 0. , 0. ])
     """
     counts = np.asarray(tag_counts, dtype=np.float64)
-    share = np.where(counts > 0, counts, n_pictures) / max(1, n_pictures)
+    share = np.where(counts > 0, counts / max(1, n_pictures), 1.0)
     return np.abs(np.log(share))
 
 

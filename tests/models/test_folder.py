@@ -1,0 +1,287 @@
+"""Model folders: whole or not at all, at any path, and refused in one line when they were tampered with."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from visterm import __version__
+from visterm.contracts.tasks import Task
+from visterm.errors import InputError, VistermError
+from visterm.models import Model, ModelInfo, folder, load_model, read_info, save_model
+from visterm.models.card import model_card
+from visterm.neighbours.knn import KnnAnnotator
+from visterm.vision.recipes import recipe
+from visterm.vision.recipes.base import Recipe
+from visterm.vision.spec import FeatureSpec
+
+X = np.random.default_rng(0).random((12, 256)).astype(np.float32)
+TAGS = np.eye(12, 3, dtype=int) + np.eye(12, 3, k=-3, dtype=int)
+
+
+class Learned(Recipe):
+    """A recipe of one learned number."""
+
+    name = "learned"
+    summary = "a test"
+    n_training_pictures = 1
+    mean = np.array([0.5])
+
+    @property
+    def outputs(self):
+        return {"mean": FeatureSpec(1)}
+
+    def compute(self, rgb):
+        return {"mean": (rgb.mean() - self.mean).astype(np.float32)}
+
+    def state(self):
+        return {"mean": self.mean}
+
+    def restore(self, state):
+        self.mean = state["mean"]
+
+
+def make(chosen=None):
+    chosen = chosen or recipe("colour")
+    info = ModelInfo(
+        name="holiday",
+        version=2,
+        method="knn-tags",
+        tasks=("tag",),
+        classes=(),
+        tags=("sea", "שלום", 'a "quoted" | tag'),
+        tag_counts=(2, 2, 2),
+        n_tagged=6,
+        recipe=chosen.name,
+        recipe_hash=chosen.hash,
+        training={"pictures": 12, "seed": 0},
+        metrics={"P@10": 0.51},
+        floor_metrics={"P@10": 0.25},
+    )
+    return Model(info, KnnAnnotator(2).fit(X, TAGS), chosen)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    save_model(make(), tmp_path / "model")
+    return tmp_path / "model"
+
+
+def change(path, **values):
+    contents = json.loads((path / "model.json").read_text(encoding="utf-8"))
+    contents |= values
+    (path / "model.json").write_text(json.dumps(contents), encoding="utf-8")
+
+
+def test_a_model_is_three_files_and_comes_back(saved):
+    assert sorted(file.name for file in saved.iterdir()) == ["README.md", "model.json", "model.safetensors"]
+    loaded = load_model(saved)
+    assert loaded.info.visterm == __version__
+    assert loaded.info.tags == make().info.tags
+    assert replace(loaded.info, created="") == replace(make().info, created="")
+    np.testing.assert_array_equal(loaded.estimator.score_tags(X), make().estimator.score_tags(X))
+    assert loaded.recipe.hash == recipe("colour").hash
+    assert read_info(saved) == loaded.info
+
+
+def test_models_move_between_paths(saved, tmp_path, monkeypatch):
+    moved = tmp_path / "an other" / "שלום"
+    moved.parent.mkdir()
+    shutil.move(saved, moved)
+    monkeypatch.chdir(moved.parent)
+    loaded = load_model(moved.relative_to(moved.parent))
+    np.testing.assert_array_equal(loaded.estimator.score_tags(X), make().estimator.score_tags(X))
+
+
+def test_saving_twice_is_refused_and_changes_nothing(saved):
+    before = {file.name: file.read_bytes() for file in saved.iterdir()}
+    with pytest.raises(InputError, match="never overwritten"):
+        save_model(make(), saved)
+    assert {file.name: file.read_bytes() for file in saved.iterdir()} == before
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt(), ValueError("odd")])
+def test_an_interruption_leaves_nothing(tmp_path, monkeypatch, error):
+    def interrupt(info):
+        raise error
+
+    monkeypatch.setattr(folder, "model_card", interrupt)
+    expected = VistermError if isinstance(error, OSError) else type(error)
+    with pytest.raises(expected) as caught:
+        save_model(make(), tmp_path / "models" / "model")
+    if isinstance(error, OSError):
+        assert "No space left" in str(caught.value)
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_no_obstacle(tmp_path, monkeypatch):
+    monkeypatch.setattr(folder.os, "getpid", lambda: 7)
+    (tmp_path / ".model.7.unfinished").mkdir()
+    (tmp_path / ".model.7.unfinished" / "model.json").write_text("{")
+    save_model(make(), tmp_path / "model")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert load_model(tmp_path / "model").info.name == "holiday"
+
+
+def test_what_a_recipe_learned_is_stored_with_the_model(tmp_path, monkeypatch):
+    monkeypatch.setattr(folder, "recipe_named", lambda name: Learned())
+    trained = Learned()
+    trained.mean = np.array([0.25])
+    save_model(make(trained), tmp_path / "model")
+    assert load_model(tmp_path / "model").recipe.mean.tolist() == [0.25]
+    tensors = load_file(tmp_path / "model" / "model.safetensors")
+    save_file({name.replace("recipe/mean", "recipe/other"): a for name, a in tensors.items()}, tmp_path / "other")
+    (tmp_path / "other").replace(tmp_path / "model" / "model.safetensors")
+    with pytest.raises(InputError, match="not a usable model: KeyError"):
+        load_model(tmp_path / "model")
+
+
+def test_another_recipe_of_the_same_name_is_refused(saved):
+    change(saved, recipe_hash="0" * 16)
+    with pytest.raises(InputError, match=r"was trained on features of recipe 'colour' 0{16}.* train the model again"):
+        load_model(saved)
+
+
+def test_unknown_recipes_are_refused(saved):
+    change(saved, recipe="no-such")
+    with pytest.raises(InputError, match="unknown recipe 'no-such'"):
+        load_model(saved)
+
+
+@pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
+def test_missing_and_empty_and_cut_files(saved, name):
+    whole = (saved / name).read_bytes()
+    for cut in (0, 1, 7, 8, 9, len(whole) // 2, len(whole) - 1):
+        (saved / name).write_bytes(whole[:cut])
+        with pytest.raises(InputError, match=saved.name):
+            load_model(saved)
+    (saved / name).unlink()
+    with pytest.raises(InputError, match=saved.name):
+        load_model(saved)
+    (saved / name).mkdir()
+    with pytest.raises(InputError, match=saved.name):
+        load_model(saved)
+
+
+def test_what_is_no_model_folder(tmp_path):
+    for path in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(InputError, match="not a model folder"):
+            read_info(path)
+
+
+@pytest.mark.parametrize("contents", ["[]", "null", "{}", '"text"', "{", "\xff", "[" * 100_000])
+def test_descriptions_that_are_none(saved, contents):
+    (saved / "model.json").write_bytes(contents.encode("latin-1"))
+    with pytest.raises(InputError, match=r"model\.json"):
+        load_model(saved)
+
+
+@pytest.mark.parametrize("number", [0, 2, "1", None, [1]])
+def test_other_formats_are_refused(saved, number):
+    change(saved, format=number)
+    with pytest.raises(InputError, match="reads 1"):
+        read_info(saved)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", None),
+        ("name", ["x"]),
+        ("version", "2"),
+        ("version", True),
+        ("version", -1),
+        ("tags", "sea"),
+        ("tags", [1]),
+        ("tag_counts", ["a"]),
+        ("n_tagged", 1.5),
+        ("recipe", {"a": 1}),
+        ("training", []),
+        ("metrics", {"P@10": "high"}),
+        ("created", 5),
+    ],
+)
+def test_fields_of_another_kind_are_named(saved, field, value):
+    change(saved, **{field: value})
+    with pytest.raises(InputError, match=rf"'{field}' is missing or not"):
+        load_model(saved)
+
+
+def test_missing_fields_are_named(saved):
+    contents = json.loads((saved / "model.json").read_text(encoding="utf-8"))
+    del contents["tags"]
+    (saved / "model.json").write_text(json.dumps(contents))
+    with pytest.raises(InputError, match="'tags' is missing"):
+        read_info(saved)
+
+
+def nested(depth):
+    value = {"$": "list", "items": []}
+    for _ in range(depth):
+        value = {"$": "list", "items": [value]}
+    return value
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        None,
+        {"$": "estimator"},
+        {"$": "estimator", "class": "os:system", "parameters": {"command": "touch executed"}, "fitted": {}},
+        {"$": "estimator", "class": "subprocess:Popen", "parameters": {"args": "touch executed"}, "fitted": {}},
+        {"$": "estimator", "class": "visterm.errors:InputError", "parameters": {}, "fitted": {}},
+        {"$": "estimator", "class": "visterm.neighbours.knn:KnnAnnotator", "parameters": {"x": 1}, "fitted": {}},
+        {"$": "estimator", "class": "visterm.neighbours.knn:KnnAnnotator", "parameters": [], "fitted": {}},
+        {"$": "estimator", "class": "visterm.neighbours.knn:KnnAnnotator", "parameters": {}, "fitted": {"_x_": 1}},
+        {"$": "array", "name": "no such tensor"},
+        {"$": "array", "name": ["list"]},
+        {"$": "csr", "name": "train_tags_", "shape": [2, 2**70]},
+        {"$": "csr", "name": "train_tags_", "shape": [2, 1]},
+        {"$": "strings", "items": ["a"], "shape": [7]},
+        {"$": "float", "value": "many"},
+        nested(400),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_tampered_estimators_are_refused_and_execute_nothing(saved, estimator, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    change(saved, estimator=estimator)
+    if estimator is None or estimator == nested(400):
+        change(saved, estimator={"$": "dict", "items": {"a": [estimator]}})
+    with pytest.raises(InputError, match="not a usable model"):
+        load_model(saved)
+    assert not (tmp_path / "executed").exists()
+
+
+def test_tensors_of_other_names_are_refused(saved):
+    tensors = load_file(saved / "model.safetensors")
+    save_file({f"{name}x": array for name, array in tensors.items()}, saved / "model.safetensors")
+    with pytest.raises(InputError, match="is missing"):
+        load_model(saved)
+
+
+def test_info_knows_what_a_model_does():
+    info = make().info
+    assert info.does(Task.ANNOTATE)
+    assert info.does(Task.RANK)
+    assert not info.does(Task.CLASSIFY)
+    assert not replace(info, tasks=("classify",)).does(Task.RANK)
+
+
+def test_the_card_tells_people(saved):
+    card = (saved / "README.md").read_text(encoding="utf-8")
+    assert card.startswith("# holiday, version 2\n")
+    assert "| P@10 | 0.510 | 0.250 |" in card
+    assert "- pictures: 12" in card
+    assert "שלום" in card
+    assert "## Classes" not in card
+    bare = model_card(replace(make().info, classes=("coast", "forest"), tags=(), metrics={}, floor_metrics={}))
+    assert "coast, forest" in bare
+    assert "## Tags" not in bare
+    assert "not measured" in bare
+    assert "| P@10 | 0.510 | - |" in model_card(replace(make().info, floor_metrics={}))
