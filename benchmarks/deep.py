@@ -77,17 +77,18 @@ def quality(folder: Path, n_splits: int) -> None:
     files = sorted(file for file in folder.glob("*/*") if file.suffix.lower() in SUFFIXES)
     classes = np.array([file.parent.name for file in files])
     began = time.perf_counter()
-    pictures = [decode_rgb(file, pixel_budget=DeepFeatures.pixel_budget) for file in files]
+    pictures = [decode_rgb(file, pixel_budget=DeepFeatures().pixel_budget) for file in files]
     print(f"{len(pictures)} pictures of {len(set(classes))} classes, decoded in {time.perf_counter() - began:.1f} s")
     EfficientNetLite0(runner="onnx").embed(np.zeros((1, 3, 224, 224), np.float32))
     file = next(cache_folder().glob("efficientnet-lite0-*.onnx"))
     scaled = {"mean": (127.0,) * 3, "deviation": (128.0,) * 3}
     ways = {
-        "the preset (crop 0.875, bicubic)": EfficientNetLite0.preprocessing,
-        "crop 1": Preprocessing(**scaled, crop=1.0),
-        "whole picture, squashed": Preprocessing(**scaled, crop=1.0, squash=True),
-        "bilinear": Preprocessing(**scaled, resampling="bilinear"),
-        "ImageNet mean and deviation": Preprocessing(),
+        "the preset": EfficientNetLite0.preprocessing,
+        "squashed, all of it": Preprocessing(**scaled, crop=1.0, squash=True),
+        "squashed, central 0.875": Preprocessing(**scaled, squash=True),
+        "square, central 0.875": Preprocessing(**scaled),
+        "square, central 0.875, bilinear": Preprocessing(**scaled, resampling="bilinear"),
+        "ImageNet mean and deviation": Preprocessing(crop=0.9375, squash=True),
     }
     for name, preprocessing in ways.items():
         began = time.perf_counter()
@@ -102,9 +103,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pictures", type=Path)
     parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of the measurement of speed; 0: none")
     options = parser.parse_args()
-    speed(options.rounds)
+    if options.rounds:
+        speed(options.rounds)
     if options.pictures:
         quality(options.pictures, options.splits)
 

@@ -36,32 +36,32 @@ def export_onnx(module: Any, file: Path, preprocessing: Preprocessing, *, descri
     temporary = file.with_name(f".visterm-{secrets.token_hex(8)}.tmp")
     size = preprocessing.size
     sample = np.random.default_rng(0).standard_normal((3, 3, size, size), np.float32)
-    original = TorchNetwork(module, preprocessing, device="cpu")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with progress.task(f"Exporting {description}, once"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch warns of its own deprecations
-            torch.onnx.export(
-                module.eval(),
-                (torch.from_numpy(sample[:2]),),
-                temporary,
-                input_names=["pictures"],
-                output_names=["vectors"],
-                dynamic_shapes=({0: torch.export.Dim("n_pictures")},),
-                dynamo=True,
-                external_data=False,
-                verbose=False,
-            )
-            difference = np.abs(OnnxNetwork(temporary, preprocessing).embed(sample) - original.embed(sample)).max()
-            largest = np.abs(original.embed(sample)).max()
-        if not difference <= _TOLERANCE * largest:
-            raise VistermError(f"{description} exported to ONNX differs by {difference:.2g}: run it by torch")
-        temporary.replace(file)
+        try:
+            with progress.task(f"Exporting {description}, once"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # torch warns of its own deprecations
+                torch.onnx.export(
+                    module.eval(),
+                    (torch.from_numpy(sample[:2]),),
+                    temporary,
+                    input_names=["pictures"],
+                    output_names=["vectors"],
+                    dynamic_shapes=({0: torch.export.Dim("n_pictures")},),
+                    dynamo=True,
+                    external_data=False,
+                    verbose=False,
+                )
+            expected = TorchNetwork(module, preprocessing, device="cpu").embed(sample)
+            difference = np.abs(OnnxNetwork(temporary, preprocessing, device="numpy").embed(sample) - expected).max()
+            if not difference <= _TOLERANCE * np.abs(expected).max():
+                raise VistermError(f"{description} exported to ONNX differs by {difference:.2g}: run it by torch")
+            temporary.replace(file)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise VistermError(
             f"cannot write {file}: {error.strerror or error}. Set XDG_CACHE_HOME to a folder that can be written to"
         ) from error
     except torch.onnx.OnnxExporterError as error:
         raise VistermError(f"{description} cannot be exported to ONNX: {first_line(error)}") from error
-    finally:
-        temporary.unlink(missing_ok=True)

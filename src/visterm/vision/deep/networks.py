@@ -23,6 +23,8 @@ from visterm.errors import InputError, MissingExtraError
 from visterm.vision.deep.preprocessing import Preprocessing
 
 _OPENING = threading.Lock()
+#: A model made for batches of a fixed length is given whole ones, however few the pictures.
+_MAX_FIXED_BATCH = 256
 _ONNX_FLOATS = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
 
@@ -141,7 +143,7 @@ class OnnxNetwork:
             batch = batch.transpose(0, 2, 3, 1)
         batch = np.ascontiguousarray(batch, _ONNX_FLOATS[given.type])
         n = len(batch)
-        step = given.shape[0] if isinstance(given.shape[0], int) else max(n, 1)
+        step = given.shape[0] if isinstance(given.shape[0], int) else n
         batch = np.concatenate((batch, np.zeros((-n % step, *batch.shape[1:]), batch.dtype)))
         wanted = [self._output or session.get_outputs()[0].name]
         parts = []
@@ -163,6 +165,8 @@ class OnnxNetwork:
         if self._output is not None and self._output not in outputs:
             raise InputError(f"{self._path} has no output {self._output!r}: choose one of {', '.join(outputs)}")
         shape = inputs[0].shape
+        if isinstance(shape[0], int) and not 0 < shape[0] <= _MAX_FIXED_BATCH:
+            raise InputError(f"{self._path} takes {shape[0]} pictures at a time: 1 to {_MAX_FIXED_BATCH} can be given")
         height, width = shape[1:3] if _channels_last(shape) else shape[2:4]
         if isinstance(height, int) and isinstance(width, int) and height != width:
             raise InputError(f"{self._path} takes pictures of {height} x {width} pixels: only squares can be prepared")

@@ -27,7 +27,9 @@ class EfficientNetLite0:
     """EfficientNet-Lite0 trained on ImageNet: 1280 values, averaged over the picture, from before the classifier.
 
     A light network (4.7 million weights, Apache-2.0) for ordinary computers. Channels are scaled as (x - 127) / 128, as
-    in its training. It is opened when the first picture is embedded; ``runner`` and ``device`` then say by what and
+    in its training. Oblong pictures are squashed, less a thirty-second at each edge, since tags speak of the whole
+    picture: on 1,200 pictures of Corel5K the mean average precision of tags was 0.53 so, and 0.52 from the central
+    square. It is opened when the first picture is embedded; ``runner`` and ``device`` then say by what and
     where. Both runners give the same vectors to about a millionth of the largest value; for onnxruntime the network is
     exported once to the user's cache folder, after which torch is no longer needed.
 
@@ -36,7 +38,9 @@ class EfficientNetLite0:
     """
 
     weights_sha256: ClassVar[str] = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
-    preprocessing: ClassVar[Preprocessing] = Preprocessing(size=224, mean=(127.0,) * 3, deviation=(128.0,) * 3)
+    preprocessing: ClassVar[Preprocessing] = Preprocessing(
+        size=224, mean=(127.0,) * 3, deviation=(128.0,) * 3, crop=0.9375, squash=True
+    )
     n_dims: ClassVar[int] = 1280
 
     def __init__(self, *, runner: str = "auto", device: str | None = None, half: bool = False) -> None:

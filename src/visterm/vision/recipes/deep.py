@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,22 +22,15 @@ class NetworkRecipe(Recipe):
     """The vectors of any network: a :class:`~visterm.vision.deep.networks.Network`, or the ONNX file at ``path``.
 
     ``preprocessing`` says how the pictures for the ONNX file are prepared (a network given as such knows already). At
-    most ``batch_size`` pictures are in the network at a time. To use one's own network by name, give it a class::
+    most ``batch_size`` pictures are in the network at a time. To use one's own network by name, write a function::
 
-        class Herbarium(NetworkRecipe):
-            name = "herbarium"
-            summary = "our network for pressed plants"
+        def herbarium() -> NetworkRecipe:
+            return NetworkRecipe(path="/srv/models/herbarium.onnx", name="herbarium", summary="our pressed plants")
 
-            def __init__(self) -> None:
-                super().__init__(path="/srv/models/herbarium.onnx", preprocessing=Preprocessing(size=384))
-
-    and call ``register_recipe("herbarium", "our_package:Herbarium")``.
+    and call ``register_recipe("herbarium", "our_package:herbarium")``.
     """
 
-    name: ClassVar[str] = "network"
-    summary: ClassVar[str] = "vectors of a network of one's own"
-    #: Twice the sides of most inputs: the network's own filter, and not the decoder's, decides what is kept.
-    pixel_budget: ClassVar[int] = 448 * 448
+    seconds_per_picture = 0.02
 
     def __init__(
         self,
@@ -46,6 +39,8 @@ class NetworkRecipe(Recipe):
         path: Path | str | None = None,
         preprocessing: Preprocessing | None = None,
         batch_size: int = 32,
+        name: str = "network",
+        summary: str = "vectors of a network of one's own",
     ) -> None:
         if (network is None) == (path is None):
             raise InputError("a recipe is made of a network or of the path of an ONNX file: give one of them")
@@ -55,6 +50,9 @@ class NetworkRecipe(Recipe):
             raise InputError(f"a batch holds at least one picture, not {batch_size}")
         self.network: Network = network or OnnxNetwork(path or "", preprocessing)
         self._batch_size = batch_size
+        self.name, self.summary = name, summary
+        # Twice the sides of the input: the network's own filter, and not the decoder's, decides what is kept.
+        self.pixel_budget = (2 * self.network.preprocessing.size) ** 2
 
     @property
     def outputs(self) -> Mapping[str, FeatureSpec]:
@@ -97,10 +95,12 @@ class DeepFeatures(NetworkRecipe):
     {'deep': FeatureSpec(n_dims=1280, dtype='float32', sparse=False)}
     """
 
-    name: ClassVar[str] = "deep"
-    summary: ClassVar[str] = "EfficientNet-Lite0 trained on ImageNet"
-
     def __init__(
         self, *, runner: str = "auto", device: str | None = None, half: bool = False, batch_size: int = 32
     ) -> None:
-        super().__init__(EfficientNetLite0(runner=runner, device=device, half=half), batch_size=batch_size)
+        super().__init__(
+            EfficientNetLite0(runner=runner, device=device, half=half),
+            batch_size=batch_size,
+            name="deep",
+            summary="EfficientNet-Lite0 trained on ImageNet",
+        )

