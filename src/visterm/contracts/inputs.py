@@ -54,8 +54,6 @@ def check_features(estimator: Any, X: Any, *, fitting: bool, non_negative: bool 
             ensure_min_samples=int(fitting),
             ensure_non_negative=non_negative,
         )
-    except InputError:
-        raise
     except ValueError as error:
         raise InputError(str(error)) from error
     return sparse.csr_array(checked) if sparse.issparse(checked) else checked
@@ -67,7 +65,10 @@ def check_classes(y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
 
     if y is None:
         raise InputError("a classifier requires y to be passed, but the target y is None")
-    classes = np.asarray(y)
+    try:
+        classes = np.asarray(y)
+    except ValueError as error:
+        raise InputError(f"y must hold one class for each of the {n_rows} pictures: {error}") from error
     if classes.ndim == 2 and classes.shape[1] == 1:
         classes = column_or_1d(classes, warn=True)
     if classes.shape != (n_rows,):
@@ -90,12 +91,14 @@ def check_tags(tags: Any, n_rows: int, *, n_tags: int | None = None) -> sparse.c
       ...
     visterm.errors.InputError: tags must be (n_pictures, n_tags) for the 2 pictures of X, but have shape (1, 2)
     """
-    shape = np.shape(tags)
+    shape = _shape(tags)
     if len(shape) != 2 or shape[0] != n_rows:
         raise InputError(
             f"tags must be (n_pictures, n_tags) for the {n_rows} pictures of X, but have shape {tuple(shape)}"
         )
-    matrix = sparse.csr_array(tags, dtype=np.float32)
+    matrix = _as_csr(tags, "tags")
+    if sparse.issparse(tags):
+        matrix = matrix.copy()  # what follows works in place, and the arrays may be the caller's
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     if not (matrix.data == 1).all():
@@ -108,10 +111,25 @@ def check_tags(tags: Any, n_rows: int, *, n_tags: int | None = None) -> sparse.c
 
 def check_queries(Q: Any, n_tags: int) -> sparse.csr_array:
     """``Q`` as finite CSR weights (n_queries, n_tags)."""
-    shape = np.shape(Q)
+    shape = _shape(Q)
     if len(shape) != 2 or shape[1] != n_tags:
         raise InputError(f"queries must be (n_queries, {n_tags}), one column a tag, but have shape {tuple(shape)}")
-    matrix = sparse.csr_array(Q, dtype=np.float32)
+    matrix = _as_csr(Q, "queries")
     if not np.isfinite(matrix.data).all():
         raise InputError("queries contain NaN or infinity")
     return matrix
+
+
+def _shape(table: Any) -> tuple[int, ...]:
+    """The shape of an array, a sparse matrix or nested lists; () for rows of different lengths."""
+    try:
+        return tuple(np.shape(table))
+    except ValueError:
+        return ()
+
+
+def _as_csr(table: Any, name: str) -> sparse.csr_array:
+    try:
+        return sparse.csr_array(table, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers: {error}") from error

@@ -33,6 +33,8 @@ class Dataset:
             sizes["splits"] = len(self.splits)
         if len(set(sizes.values())) != 1:
             raise InputError(f"the parts of {self.name} do not speak of the same pictures: {sizes}")
+        if self.tags.shape[1] != len(self.tag_names):
+            raise InputError(f"{self.name} has {self.tags.shape[1]} columns of tags, but {len(self.tag_names)} names")
 
     def __len__(self) -> int:
         return len(self.y)

@@ -35,6 +35,15 @@ from visterm.evaluate.dataset import Dataset
 from visterm.evaluate.protocol import run
 from visterm.evaluate.splits import Split
 
+#: The splits a protocol may name, with what each needs besides the seed.
+_SPLITS = {
+    "given": (),
+    "stratified": ("share",),
+    "k-fold": ("n_folds",),
+    "per-class": ("n_train",),
+    "share-tagged": ("share",),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -98,14 +107,35 @@ def read(path: Path) -> Experiment:
             figures=tuple(Figure(**figure) for figure in contents["figures"]),
             parameters=contents.get("parameters", {}),
         )
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not a readable experiment: {error}") from error
     except (KeyError, TypeError) as error:
         raise InputError(f"{path} is not a complete experiment: {error}") from error
+    try:
+        _check(experiment)
+    except (InputError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is not a usable experiment: {error}") from error
+    return experiment
+
+
+def _check(experiment: Experiment) -> None:
     registry.get(experiment.method)
+    if unknown := set(experiment.data) - set(research_data.names()):
+        raise InputError(f"unknown data {', '.join(sorted(unknown))}: choose from {', '.join(research_data.names())}")
+    if not experiment.data or not experiment.figures:
+        raise InputError("it needs at least one data set and one figure")
     for figure in experiment.figures:
         measures.parse(figure.measure)
-    return experiment
+        if figure.published is not None and not isinstance(figure.published, (int, float)):
+            raise InputError(f"the published figure {figure.published!r} is not a number")
+    needed = _SPLITS.get(experiment.protocol["split"])
+    if needed is None:
+        raise InputError(f"unknown split {experiment.protocol['split']!r}: choose {', '.join(_SPLITS)}")
+    for name in needed:
+        if name not in experiment.protocol:
+            raise InputError(f"the split {experiment.protocol['split']} needs {name!r}")
+    if experiment.protocol.get("repeats", 1) < 1:
+        raise InputError("an experiment is repeated at least once")
 
 
 def carry_out(experiment: Experiment, folder: Path) -> list[Finding]:
@@ -123,6 +153,9 @@ def carry_out(experiment: Experiment, folder: Path) -> list[Finding]:
             )
             bar.advance()
     seconds = statistics.fmean(outcome.fit_seconds + outcome.answer_seconds for outcome in outcomes)
+    for figure, measure in zip(experiment.figures, asked, strict=True):
+        if any(measure.name not in outcome.flat() for outcome in outcomes):
+            raise InputError(f"{experiment.name}: {figure.measure!r} cannot be measured of {experiment.method}")
     return [
         Finding(experiment.name, figure, tuple(outcome.flat()[measure.name] for outcome in outcomes), seconds)
         for figure, measure in zip(experiment.figures, asked, strict=True)
@@ -133,7 +166,7 @@ def _splits(data: Dataset, protocol: Mapping[str, Any]) -> Iterator[Split]:
     """The splits of the protocol, one a repeat (one a fold and repeat for k-fold)."""
     first_seed = protocol.get("seed", 0)
     for seed in range(first_seed, first_seed + protocol.get("repeats", 1)):
-        match protocol.get("split"):
+        match protocol["split"]:
             case "given":
                 yield splits.given(data.splits)
             case "stratified":
@@ -144,10 +177,6 @@ def _splits(data: Dataset, protocol: Mapping[str, Any]) -> Iterator[Split]:
                 yield splits.per_class(data.y, protocol["n_train"], seed, n_test=protocol.get("n_test"))
             case "share-tagged":
                 yield splits.share_tagged(data.tags, protocol["share"], seed)
-            case other:
-                raise InputError(
-                    f"unknown split {other!r}: choose given, stratified, k-fold, per-class or share-tagged"
-                )
 
 
 #: The columns of the table people read; the seconds are those of one run.

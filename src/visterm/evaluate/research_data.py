@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from scipy import sparse
@@ -29,6 +30,8 @@ def load(name: str, folder: Path) -> Dataset:
         return _LOADERS[name](name, folder)
     except FileNotFoundError as error:
         raise InputError(f"the data set {name} is not in {folder}: {error.filename} is missing") from error
+    except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
+        raise InputError(f"the data set {name} in {folder} is damaged: {error}") from error
 
 
 def names() -> list[str]:
@@ -74,7 +77,7 @@ def _from_indicators(name: str, arrays: dict[str, Any], y: Any, classes: tuple[s
 
 
 def _arrays(file: Path) -> dict[str, Any]:
-    with np.load(file, allow_pickle=False) as stored:
+    with file.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
         return dict(stored)
 
 
