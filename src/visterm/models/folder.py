@@ -136,7 +136,7 @@ def _read_contents(folder: Path) -> dict[str, Any]:
 
 
 def _info(contents: dict[str, Any], folder: Path) -> ModelInfo:
-    values = {}
+    values: dict[str, Any] = {}
     for item in fields(ModelInfo):
         if not _KINDS[str(item.type)](contents.get(item.name)):
             raise InputError(f"{folder / _INFO} is incomplete: {item.name!r} is missing or not a {item.type}")

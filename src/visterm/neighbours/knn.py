@@ -105,7 +105,7 @@ class KnnAnnotator(Estimator):
         return (votes @ self.train_tags_).toarray() / k
 
 
-def _check_parameters(n_neighbors: int, metric: str) -> None:
+def _check_parameters(n_neighbors: Any, metric: str) -> None:
     if not isinstance(n_neighbors, Integral) or n_neighbors < 1:
         raise InputError(f"n_neighbors must be a whole number of at least 1, not {n_neighbors!r}")
     metric_named(metric)
