@@ -36,7 +36,8 @@ def catalogue(tmp_path: Path, folder: Path) -> Iterator[Catalogue]:
 
 def jpeg(seed: int, size: tuple[int, int] = (24, 16)) -> bytes:
     stream = io.BytesIO()
-    Image.new("RGB", size, (seed % 256, 60, 90)).save(stream, "JPEG", comment=f"picture {seed}")
+    colour = (seed * 37 % 256, seed * 101 % 256, 90)
+    Image.new("RGB", size, colour).save(stream, "JPEG", comment=f"picture {seed}")
     return stream.getvalue()
 
 
@@ -367,4 +368,39 @@ def test_after_any_changes_the_catalogue_is_in_step_with_the_folder(
                 catalogue.label(picture, "tag", str(seed))
         labelled = {label.name for picture in catalogue.pictures() for label in picture.tags}
         assert labelled == {str(seed) for files in states for seed in files.values()}  # nothing said was lost
+        assert catalogue.check() == []
+
+
+def rewritten(file, keyword):
+    """``file`` as a photo program leaves it: other metadata, the same pixels."""
+    data = file.read_bytes()
+    comment = keyword.encode()
+    file.write_bytes(data[:2] + b"\xff\xfe" + (len(comment) + 2).to_bytes(2, "big") + comment + data[2:])
+
+
+def test_a_picture_stays_the_same_when_only_its_metadata_change(tmp_path):
+    photo, copy = tmp_path / "photo.jpg", tmp_path / "copy.jpg"
+    Image.effect_noise((64, 48), 80).save(photo)
+    with Catalogue(tmp_path / "catalogue.sqlite", root=tmp_path) as catalogue:
+        add_folder(catalogue, [tmp_path])
+        picture = catalogue.picture(photo)
+        catalogue.label(picture, "tag", "treasure")
+        rewritten(photo, "rated")
+        assert add_folder(catalogue, [tmp_path]).changed == 1
+        after = catalogue.picture(photo)
+        assert after.id == picture.id
+        assert after.sha256 != picture.sha256
+        assert [label.name for label in after.tags] == ["treasure"]
+
+        copy.write_bytes(photo.read_bytes())
+        assert add_folder(catalogue, [tmp_path]).copies == 1
+        rewritten(copy, "rated again")
+        add_folder(catalogue, [tmp_path])
+        assert catalogue.picture(copy).id != catalogue.picture(photo).id
+        for file in (photo, copy):
+            assert [label.name for label in catalogue.picture(file).tags] == ["treasure"]
+
+        Image.effect_noise((64, 48), 20).save(photo)
+        add_folder(catalogue, [tmp_path])
+        assert catalogue.picture(photo).tags == ()
         assert catalogue.check() == []

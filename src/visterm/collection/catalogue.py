@@ -12,17 +12,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
-from visterm.collection import importing, inventory, schema, truth, vocabulary
+from visterm.collection import filing, importing, inventory, schema, truth, vocabulary
 from visterm.collection.labels import Kind, LabelRow, LabelWriter, State, rank_of
 from visterm.collection.pictures import Examined, Picture, read_block, read_pictures
 from visterm.collection.records import IMPORT, PERSON, Reading, Record
 from visterm.errors import InputError
-
-#: What adding a file meant: a new picture, the same file touched, a moved file, one more file of the same picture, or
-#: a file whose content is now another picture.
-Outcome = Literal["added", "unchanged", "moved", "copy", "changed"]
 
 _HASH_PREFIX = re.compile(r"[0-9a-f]{8,64}")
 _ABSOLUTE = "/*" if os.sep == "/" else "?:/*"
@@ -113,11 +109,11 @@ class Catalogue:
                 return text.removeprefix(prefix)
         return text
 
-    def add(self, examined: Iterable[Examined]) -> Counter[Outcome]:
+    def add(self, examined: Iterable[Examined]) -> Counter[filing.Outcome]:
         """Record files that were read; counts what each of them meant."""
         with self.transaction():
-            now = self._stamp()
-            return Counter(self._add(file, now) for file in examined)
+            keeper = filing.FileKeeper(self._connection, self.root, self._stamp())
+            return Counter(keeper.add(file, self.stored_path(file.path)) for file in examined)
 
     def mark_missing(self, paths: Iterable[str]) -> int:
         """Note that files are gone; returns how many of them were known.
@@ -342,51 +338,6 @@ class Catalogue:
             if picture is not None:
                 return picture
         raise InputError("no such picture in the catalogue")
-
-    def _add(self, file: Examined, now: int) -> Outcome:
-        path = self.stored_path(file.path)
-        before = self._picture_id(path)
-        row = self._connection.execute("SELECT id FROM picture WHERE sha256 = ?", (file.sha256,)).fetchone()
-        if row is None:
-            picture = self._insert(file, now)
-            outcome: Outcome = "added" if before is None else "changed"
-        else:
-            picture = int(row[0])
-            outcome = "unchanged" if picture == before else self._link(picture, known=before is not None)
-        self._connection.execute(
-            """INSERT INTO path (path, picture_id, size, mtime_ns) VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE
-               SET picture_id = excluded.picture_id, size = excluded.size, mtime_ns = excluded.mtime_ns, missing = 0""",
-            (path, picture, file.size, file.mtime_ns),
-        )
-        return outcome
-
-    def _insert(self, file: Examined, now: int) -> int:
-        inserted = self._connection.execute(
-            """INSERT INTO picture (sha256, size, width, height, orientation, state, reason, added)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id""",
-            (file.sha256, file.size, file.width, file.height, file.orientation, file.state, file.reason, now),
-        )
-        return int(inserted.fetchone()[0])
-
-    def _link(self, picture: int, *, known: bool) -> Outcome:
-        """A known picture at another path: moved when an earlier file of it is gone, else a copy."""
-        others = self._connection.execute("SELECT path FROM path WHERE picture_id = ?", (picture,)).fetchall()
-        gone = [(other,) for (other,) in others if is_gone(self.root / other)]
-        self._connection.executemany("DELETE FROM path WHERE path = ?", gone)
-        if known:
-            return "changed"
-        return "moved" if gone or not others else "copy"
-
-
-def is_gone(file: Path) -> bool:
-    """Whether ``file`` is certainly not there: a folder that may not be entered says nothing."""
-    try:
-        file.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def _posix(path: str | Path) -> str:

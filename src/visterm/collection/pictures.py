@@ -59,7 +59,10 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A file that was read: its stored path, its content's hash, and what the content is."""
+    """A file that was read: its stored path, its content's hash, and what the content is.
+
+    ``pixels`` is the hash of the pixels alone, without what the file says of them.
+    """
 
     path: str
     sha256: str
@@ -69,6 +72,7 @@ class Examined:
     height: int | None = None
     orientation: int | None = None
     reason: str | None = None
+    pixels: str | None = None
 
     @property
     def state(self) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from visterm.collection.catalogue import Catalogue, Outcome, is_gone
+from visterm.collection.catalogue import Catalogue
+from visterm.collection.filing import Outcome, is_gone
 from visterm.collection.pictures import Examined
 from visterm.collection.records import Skipped
 from visterm.compute.parallel import Engine, Shard, map_shards, split
@@ -121,16 +122,16 @@ def examine(file: str | Path) -> Examined:
     except OSError as error:
         raise PictureError(_reason(error)) from error
     _refuse_large(len(data))
-    width = height = orientation = reason = None
+    width = height = orientation = reason = pixels = None
     try:
         info = probe(data)
-        width, height, orientation = info.width, info.height, info.orientation
+        width, height, orientation, pixels = info.width, info.height, info.orientation, info.pixels
     except PictureError as error:
         reason = str(error)
     except Exception as error:  # whatever a malformed file provokes in a decoder must not stop the others
         reason = f"damaged picture: {type(error).__name__}: {error}"
     digest = sha256(data).hexdigest()
-    return Examined(os.fspath(file), digest, len(data), status.st_mtime_ns, width, height, orientation, reason)
+    return Examined(os.fspath(file), digest, len(data), status.st_mtime_ns, width, height, orientation, reason, pixels)
 
 
 def add_folder(catalogue: Catalogue, paths: Sequence[Path]) -> AddReport:

@@ -26,6 +26,7 @@ _TABLES = (
     CREATE TABLE picture (
         id INTEGER PRIMARY KEY,
         sha256 TEXT NOT NULL UNIQUE CHECK (length(sha256) = 64),
+        pixels TEXT,
         size INTEGER NOT NULL,
         width INTEGER,
         height INTEGER,

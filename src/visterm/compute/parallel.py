@@ -109,11 +109,21 @@ def map_shards(
     with (
         progress.task(description, total=sum(_weight(shard) for shard in shards)) as bar,
         engine.open(),
+        _one_blas_thread(engine),
         _results(task, shards, engine) as results,
     ):
         for shard, result in zip(shards, results, strict=True):
             bar.advance(_weight(shard))
             yield result
+
+
+def _one_blas_thread(engine: Engine) -> AbstractContextManager[Any]:
+    """One thread of BLAS for each of several threads of ours: more than there are cores would wait for each other."""
+    if engine.backend != "threads" or engine.n_jobs == 1:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=1, user_api="blas")
 
 
 @contextmanager

@@ -7,7 +7,8 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,32 +28,40 @@ SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", 
 
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 _ORIENTATION_TAG = 0x0112
+#: Smaller pictures are probed at full size: it costs little, and an eighth of them would say little.
+_PROBED_WHOLE = 250_000
 
 
 @dataclass(frozen=True, slots=True)
 class PictureInfo:
-    """Width and height as a person sees the picture (after orientation), and the EXIF orientation 1..8."""
+    """Width and height as a person sees the picture (after orientation), and the EXIF orientation 1..8.
+
+    ``pixels`` is a hash of the pixels alone: it stays when a program writes keywords into the file.
+    """
 
     width: int
     height: int
     orientation: int
+    pixels: str = field(default="", compare=False)
 
 
 def probe(data: bytes) -> PictureInfo:
     """Check that ``data`` decodes from the first to the last byte, and measure it.
 
-    JPEGs are decoded at an eighth of their size, which reads every byte at a fraction of the cost.
+    Large JPEGs are decoded at an eighth of their size, which reads every byte at a fraction of the cost.
     """
     with _opened(data) as image:
         orientation = _orientation(image)
         width, height = image.size
-        image.draft("L", (max(1, width // 8), max(1, height // 8)))
+        if width * height > _PROBED_WHOLE:
+            image.draft("L", (max(1, width // 8), max(1, height // 8)))
         image.load()
         if _orientation(image) != orientation:  # Pillow turned it upright itself, as it does with TIFF
             width, height = image.size
         elif orientation >= 5:
             width, height = height, width
-    return PictureInfo(width, height, orientation)
+        pixels = blake2b(image.tobytes(), digest_size=16).hexdigest()
+    return PictureInfo(width, height, orientation, pixels)
 
 
 def decode_rgb(data: bytes | Path, *, pixel_budget: int | None = PIXEL_BUDGET) -> NDArray[np.uint8]:
@@ -108,7 +117,7 @@ def _eight_bits(image: Image.Image) -> Image.Image:
 
     values = np.asarray(image)
     known = np.nan_to_num(values.astype(np.float32), posinf=0.0, neginf=0.0)
-    white = 65535.0 if image.mode.startswith("I;16") else max(float(known.max()), np.finfo(np.float32).tiny)
+    white = 65535.0 if image.mode.startswith("I;16") else max(float(known.max()), float(np.finfo(np.float32).tiny))
     grey = (np.clip(known / white, 0.0, 1.0) * 255).astype(np.uint8)
     if "transparency" in image.info:
         grey[values == image.info["transparency"]] = 255

@@ -83,7 +83,7 @@ def map_rows(task: Callable[[NDArray[Any]], T], rows: NDArray[Any], description:
     """
     if len(rows) <= SHARD_ROWS:
         return [task(rows)]
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     shards = split(len(rows), size=SHARD_ROWS)
     with threadpool_limits(limits=1, user_api="blas"):
