@@ -83,13 +83,11 @@ def map_rows(task: Callable[[NDArray[Any]], T], rows: NDArray[Any], description:
     """
     if len(rows) <= SHARD_ROWS:
         return [task(rows)]
-    from threadpoolctl import threadpool_limits
-
     shards = split(len(rows), size=SHARD_ROWS)
-    with threadpool_limits(limits=1, user_api="blas"):
-        return list(
-            map_shards(lambda shard: task(rows[shard.rows]), shards, engine=Engine("threads"), description=description)
-        )
+    results = map_shards(
+        lambda shard: task(rows[shard.rows]), shards, engine=Engine("threads"), description=description
+    )
+    return list(results)
 
 
 def require_fitted(estimator: object, name: str) -> None:
