@@ -96,3 +96,10 @@ def test_unknown_metric_and_negative_histograms():
     model = KnnClassifier(metric="hellinger").fit([[1.0, 2.0]], [1])
     with pytest.raises(InputError, match="negative"):
         model.predict([[-1.0, 2.0]])
+
+
+def test_nothing_to_learn_from():
+    with pytest.raises(InputError, match="no picture has a class"):
+        KnnClassifier().fit([[0.0], [1.0]], [-1, -1])
+    with pytest.raises(InputError, match="no picture has a tag"):
+        KnnAnnotator().fit([[0.0], [1.0]], [[0], [0]])
