@@ -133,7 +133,7 @@ def test_private_and_temporary_attributes_are_not_stored():
         np.ones(2, np.longdouble),
         [np.array([b"bytes"])],
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_cannot_be_stored_is_refused_by_name(value):
     with pytest.raises(InputError, match=r"x.* cannot be stored"):
