@@ -504,6 +504,19 @@ def test_torch_half_precision_is_near():
 
 
 @needs_torch
+def test_gpu_gives_what_the_processor_gives():
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("torch finds no GPU")
+    batch = np.random.default_rng(0).random((4, 3, 64, 64), np.float32)
+    wide = torch.nn.Sequential(torch.nn.Conv2d(3, 64, 5), torch.nn.ReLU(), torch.nn.Conv2d(64, 64, 5))
+    there, here = (TorchNetwork(wide, Preprocessing(64), device=device).embed(batch) for device in ("cuda", "cpu"))
+    np.testing.assert_allclose(there, here, atol=1e-5)
+    assert torch.backends.cudnn.allow_tf32
+
+
+@needs_torch
 def test_unusable_torch_modules_are_refused():
     import torch
 

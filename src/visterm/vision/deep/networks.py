@@ -10,7 +10,8 @@ from __future__ import annotations
 import copy
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -23,6 +24,7 @@ from visterm.errors import InputError, MissingExtraError
 from visterm.vision.deep.preprocessing import Preprocessing
 
 _OPENING = threading.Lock()
+_ON_GPU = threading.Lock()
 #: A model made for batches of a fixed length is given whole ones, however few the pictures.
 _MAX_FIXED_BATCH = 256
 _ONNX_FLOATS = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
@@ -59,8 +61,9 @@ class TorchNetwork:
     """A copy of a torch module in evaluation mode, on the device that :func:`visterm.compute.device.choose` gives.
 
     The module (or, when named, its ``method``) maps (n, 3, size, size) to (n, n_dims), or to feature maps
-    (n, n_dims, height, width), which are averaged. ``half`` computes in 16 bits, for GPUs. The fingerprint covers the
-    printed structure of the module and every parameter and buffer, not the code of its ``forward``.
+    (n, n_dims, height, width), which are averaged. ``half`` computes in 16 bits, for GPUs, and is right to about two
+    digits. The fingerprint covers the printed structure of the module and every parameter and buffer, not the code of
+    its ``forward``.
     """
 
     def __init__(
@@ -90,13 +93,27 @@ class TorchNetwork:
 
         inputs = torch.from_numpy(batch).to(self._place, torch.float16 if self._half else torch.float32)
         try:
-            with torch.inference_mode():
+            with torch.inference_mode(), self._exact():
                 outputs = getattr(self._module, self._method)(inputs)
         except (RuntimeError, ValueError, TypeError, AttributeError) as error:
             raise InputError(f"the network cannot take a batch of shape {batch.shape}: {first_line(error)}") from error
         if not isinstance(outputs, torch.Tensor):
             raise InputError(f"the network gives a {type(outputs).__name__}, not one tensor: wrap it in a module")
         return _pooled(outputs.float().cpu().numpy(), len(batch))
+
+    @contextmanager
+    def _exact(self) -> Iterator[None]:
+        """On a GPU, one batch at a time, without the ten-bit products torch would pass off as float32.
+
+        They are a setting of the whole process: the lock keeps two threads from restoring it over each other.
+        """
+        if self._place == "cpu":
+            yield
+            return
+        import torch
+
+        with _ON_GPU, torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+            yield
 
 
 class OnnxNetwork:
