@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from visterm.collection.records import Skipped
 from visterm.collection.truth import Truth
 from visterm.compute.parallel import map_shards
 from visterm.contracts import Features
-from visterm.errors import InputError, VistermError
+from visterm.errors import InputError, MissingExtraError, VistermError
 from visterm.vision.decode import decode_rgb
 from visterm.vision.recipes import recipe as recipe_named
 from visterm.vision.recipes.base import Recipe
@@ -28,6 +29,7 @@ from visterm.vision.recipes.training import TrainingPictures
 _PICTURES_PER_TASK = 16
 
 Rows = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -165,7 +167,14 @@ def _computed(
     """For every picture, in order, the rows of each recipe that wants it, or why there are none."""
 
     def compute(batch: Sequence[_Subject]) -> list[tuple[_Subject, list[Rows | Skipped]]]:
-        return [(subject, _rows_of(subject, recipes)) for subject in batch]
+        results: list[list[Rows | Skipped]] = [[] for _ in batch]
+        decoded: dict[tuple[Path, int], NDArray[np.uint8] | Skipped] = {}
+        for i, recipe in enumerate(recipes):
+            wanting = [at for at, subject in enumerate(batch) if i in subject.wanted]
+            rows = _rows_of([batch[at].file for at in wanting], recipe, decoded)
+            for at, row in zip(wanting, rows, strict=True):
+                results[at].append(row)
+        return list(zip(batch, results, strict=True))
 
     batches = [subjects[start : start + _PICTURES_PER_TASK] for start in range(0, len(subjects), _PICTURES_PER_TASK)]
     names = ", ".join(recipe.name for recipe in recipes)
@@ -173,15 +182,32 @@ def _computed(
         yield from results
 
 
-def _rows_of(subject: _Subject, recipes: Sequence[Recipe]) -> list[Rows | Skipped]:
-    rows: list[Rows | Skipped] = []
-    decoded: dict[int, NDArray[np.uint8]] = {}
-    for recipe in (recipes[i] for i in subject.wanted):
-        try:
-            if recipe.pixel_budget not in decoded:
-                decoded[recipe.pixel_budget] = decode_rgb(subject.file, pixel_budget=recipe.pixel_budget)
-            rows.append(recipe.compute(decoded[recipe.pixel_budget]))
-        except (OSError, VistermError) as error:
-            reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-            rows.append(Skipped(str(subject.file), reason))
-    return rows
+def _rows_of(
+    files: Sequence[Path], recipe: Recipe, decoded: dict[tuple[Path, int], NDArray[np.uint8] | Skipped]
+) -> list[Rows | Skipped]:
+    """The rows of ``files`` by one recipe; ``decoded`` keeps the pictures for the next one."""
+    budget = recipe.pixel_budget
+    for file in files:
+        if (file, budget) not in decoded:
+            decoded[file, budget] = _attempted(file, partial(decode_rgb, file, pixel_budget=budget))
+    pictures = [decoded[file, budget] for file in files]
+    good = [(file, rgb) for file, rgb in zip(files, pictures, strict=True) if not isinstance(rgb, Skipped)]
+    rows: Iterator[Rows | Skipped]
+    try:
+        rows = iter(recipe.compute_many([rgb for _, rgb in good]))
+    except MissingExtraError:
+        raise
+    except VistermError:  # of one picture, perhaps: each is computed alone
+        rows = (_attempted(file, partial(recipe.compute, rgb)) for file, rgb in good)
+    return [rgb if isinstance(rgb, Skipped) else next(rows) for rgb in pictures]
+
+
+def _attempted(file: Path, work: Callable[[], T]) -> T | Skipped:
+    """The result of ``work``, or why there is none of ``file``; a missing extra concerns all files, and is raised."""
+    try:
+        return work()
+    except MissingExtraError:
+        raise
+    except (OSError, VistermError) as error:
+        reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        return Skipped(str(file), reason)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -154,8 +154,9 @@ def _opened(data: bytes) -> Iterator[Image.Image]:
 
     if not data:
         raise PictureError("the file is empty")
+    _silence_pillow()
     try:
-        with _quiet, Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
             width, height = image.size
             if width * height > MAX_PIXELS:
                 raise PictureError(f"{width} x {height} pixels are more than the {MAX_PIXELS // 10**6} million allowed")
@@ -170,31 +171,11 @@ def _opened(data: bytes) -> Iterator[Image.Image]:
         raise PictureError(f"damaged picture: {error}") from error
 
 
-class _Quiet:
-    """Keeps Pillow's warnings of large and odd files to itself: what matters of them becomes an error.
+@cache
+def _silence_pillow() -> None:
+    """Keep Pillow's warnings of large and odd files to ourselves: what matters of them becomes an error.
 
-    The filters of ``warnings`` belong to the whole process, and pictures are decoded by many threads: the first to
-    enter sets them, the last to leave puts them back.
+    The filters of ``warnings`` belong to the whole process, and pictures are decoded by many threads: to set and reset
+    them around each picture would undo what others set meanwhile, so they are set once.
     """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._n_inside = 0
-        self._filters = warnings.catch_warnings()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._n_inside:
-                self._filters = warnings.catch_warnings()
-                self._filters.__enter__()
-                warnings.filterwarnings("ignore", module=r"PIL\b")
-            self._n_inside += 1
-
-    def __exit__(self, *exception: object) -> None:
-        with self._lock:
-            self._n_inside -= 1
-            if not self._n_inside:
-                self._filters.__exit__(None, None, None)
-
-
-_quiet = _Quiet()
+    warnings.filterwarnings("ignore", module=r"PIL\b")

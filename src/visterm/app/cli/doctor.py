@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pillow", "joblib", "safetensors", "typer", "rich")
-_EXTRAS = {"parquet": "pyarrow", "ray": "ray", "dask": "distributed", "gpu": "torch"}
+_EXTRAS = {"parquet": "pyarrow", "ray": "ray", "dask": "distributed", "gpu": "torch", "deep": "onnxruntime"}
 
 
 def doctor(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:

@@ -89,7 +89,7 @@ def find_labels(folder: Path) -> list[tuple[Path, str]]:
         has_captions = has_captions or any(True for _ in pairs(names))
     if has_captions:
         found.append((folder, "captions"))
-    return [*found, (folder, "xmp")]
+    return [*found, (folder, "xmp")] if folder.is_dir() else []
 
 
 def _guarded(path: Path, reader: Reader, reading: Reading) -> Iterator[Record]:

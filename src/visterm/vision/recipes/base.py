@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,6 +47,10 @@ class Recipe(ABC):
     @abstractmethod
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
         """The features of one upright (height, width, 3) picture: a dense row or a (1, n_dims) CSR row each."""
+
+    def compute_many(self, pictures: Sequence[NDArray[np.uint8]]) -> list[dict[str, Any]]:
+        """The features of several pictures; faster than one by one for recipes that work in batches."""
+        return [self.compute(rgb) for rgb in pictures]
 
     def parameters(self) -> dict[str, Any]:
         """The settings that determine the result, as JSON values."""
