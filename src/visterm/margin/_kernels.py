@@ -1,0 +1,312 @@
+"""Compiled inner loops of the dual solvers; each names its NumPy equivalent, which the tests hold it to.
+
+Everywhere: ``f`` scores, ``b`` dual variables, ``y`` labels of -1 and 1, ``C`` weights (0: the coordinate is absent), and
+``theta = C b y`` the coefficients of the expansion, so that ``f = theta G``.
+"""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+_NEWTON_STEPS = 50
+_CG_STEPS = 20
+_CG_REDUCTION = 0.1
+_TINY = np.float32(1e-30)  # keeps 0 / 0 out of sums over dimensions
+
+
+@njit(nogil=True, cache=True)
+def best_dual(b: float, m: float, q: float, loss: Any) -> float:
+    """The maximiser of ``-conjugate(b') - (b' - b) m - (b' - b)^2 q / 2``, see ``losses``."""
+    is_logistic, gamma, low, high = loss
+    if not is_logistic:
+        curvature = q + gamma
+        if curvature <= 0.0:  # a picture without features: the loss alone decides
+            return high if m < 1.0 else b
+        return min(max(b + (1.0 - m - gamma * b) / curvature, low), high)
+    # With b' = sigmoid(s) the maximiser is the root of s + m + q (sigmoid(s) - b), which increases in s.
+    left, right = -m - q * (1.0 - b), -m + q * b
+    s = 0.5 * (left + right)
+    if 0.0 < b < 1.0:
+        s = min(max(log(b / (1.0 - b)), left), right)
+    for _ in range(_NEWTON_STEPS):
+        p = 1.0 / (1.0 + exp(-s)) if s > -700.0 else 0.0
+        h = s + m + q * (p - b)
+        if h > 0.0:
+            right = s
+        else:
+            left = s
+        change = -h / (1.0 + q * p * (1.0 - p))
+        following = s + change
+        if not left < following < right:
+            following = 0.5 * (left + right)
+        if abs(following - s) <= 1e-12 * (1.0 + abs(s)):
+            break
+        s = following
+    return 1.0 / (1.0 + exp(-s)) if s > -700.0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def coordinate_gap(b: float, m: float, loss: Any) -> float:
+    """``value(m) + conjugate(b) + b m``: never negative, and its weighted sum over coordinates is the duality gap."""
+    return loss_value(m, loss) + conjugate(b, loss) + b * m
+
+
+@njit(nogil=True, cache=True)
+def loss_value(m: float, loss: Any) -> float:
+    """``Loss.value`` of one margin."""
+    is_logistic, gamma, low, high = loss
+    if is_logistic:
+        return log(1.0 + exp(-m)) if m > 0.0 else -m + log(1.0 + exp(m))
+    slack = 1.0 - m
+    if gamma > 0.0:
+        b = min(max(slack / gamma, low), high)
+    else:
+        b = high if slack > 0.0 else low
+    return b * slack - 0.5 * gamma * b * b
+
+
+@njit(nogil=True, cache=True)
+def conjugate(b: float, loss: Any) -> float:
+    """``Loss.conjugate`` of one dual variable within its range."""
+    is_logistic, gamma, _, _ = loss
+    if is_logistic:
+        return (b * log(b) if b > 0.0 else 0.0) + ((1.0 - b) * log(1.0 - b) if b < 1.0 else 0.0)
+    return -b + 0.5 * gamma * b * b
+
+
+@njit(nogil=True, cache=True)
+def task_values(f: Array, b: Array, y: Array, C: Array, loss: Any, out: Array) -> None:
+    """``out[t] = (sum(theta f), sum(C value(y f)), sum(C conjugate(b)))`` of every task, summed in double precision."""
+    for t in range(f.shape[0]):
+        norm, losses, conjugates = 0.0, 0.0, 0.0
+        for i in range(f.shape[1]):
+            weight = C[t, i]
+            if weight > 0.0:
+                m = float(y[t, i]) * f[t, i]
+                norm += weight * b[t, i] * m
+                losses += weight * loss_value(m, loss)
+                conjugates += weight * conjugate(b[t, i], loss)
+        out[t, 0], out[t, 1], out[t, 2] = norm, losses, conjugates
+
+
+@njit(nogil=True, cache=True)
+def ascend_block(G: Array, f: Array, rows: Array, b: Array, y: Array, C: Array, loss: Any, delta: Array) -> None:
+    """One exact coordinate step for each picture of a block in turn, task by task.
+
+    ``G`` is the block's Gram matrix, ``f`` (n_tasks, block) its scores, changed in place as ``b`` is; ``delta`` receives
+    the change of theta. In NumPy, for each t and i: ``db = best_dual(...) - b[t, rows[i]]``, then
+    ``f[t] += C y db * G[i]``.
+    """
+    n_tasks, size = f.shape
+    for t in range(n_tasks):
+        for i in range(size):
+            row = rows[i]
+            weight = C[t, row]
+            if weight <= 0.0:
+                continue
+            old = b[t, row]
+            b[t, row] = best_dual(old, y[t, row] * f[t, i], weight * G[i, i], loss)
+            if b[t, row] != old:
+                change = weight * y[t, row] * (b[t, row] - old)
+                delta[t, i] += change
+                for j in range(size):
+                    f[t, j] += change * G[i, j]
+
+
+@njit(nogil=True, cache=True)
+def ascend_coupled(
+    G: Array, M: Array, f: Array, rows: Array, b: Array, y: Array, C: Array, loss: Any, delta: Array
+) -> None:
+    """As :func:`ascend_block` for the coordinates (t, i) of the kernel ``M[t, t'] G[i, j]``: the paper's U step.
+
+    All tasks of a picture are stepped before its change, ``M delta[:, i]``, is passed on to the rest of the block.
+    """
+    n_tasks, size = f.shape
+    passed_on = np.empty(n_tasks, f.dtype)
+    for i in range(size):
+        row = rows[i]
+        passed_on[:] = 0.0
+        changed = False
+        for t in range(n_tasks):
+            weight = C[t, row]
+            if weight <= 0.0:
+                continue
+            old = b[t, row]
+            m = y[t, row] * (f[t, i] + passed_on[t] * G[i, i])
+            b[t, row] = best_dual(old, m, weight * M[t, t] * G[i, i], loss)
+            if b[t, row] != old:
+                changed = True
+                change = weight * y[t, row] * (b[t, row] - old)
+                delta[t, i] += change
+                for u in range(n_tasks):
+                    passed_on[u] += change * M[t, u]
+        if changed:
+            for u in range(n_tasks):
+                for j in range(size):
+                    f[u, j] += passed_on[u] * G[i, j]
+
+
+@njit(nogil=True, cache=True)
+def gather(G: Array, rows: Array, shift: float) -> Array:
+    """``G[ix_(rows, rows)] + shift``."""
+    size = len(rows)
+    block = np.empty((size, size), G.dtype)
+    for i in range(size):
+        row = G[rows[i]]
+        for j in range(size):
+            block[i, j] = row[rows[j]] + shift
+    return block
+
+
+@njit(nogil=True, cache=True)
+def unsettled(f: Array, b: Array, y: Array, C: Array, loss: Any, limit: int) -> Array:
+    """The coordinates of one task that are not settled at a bound, in order; at most those ``limit`` of largest gap."""
+    _, _, low, high = loss
+    n = len(f)
+    chosen = np.empty(n, np.int64)
+    gaps = np.empty(n, np.float64)
+    count = 0
+    for i in range(n):
+        if C[i] > 0.0:
+            m = y[i] * f[i]
+            settled = (b[i] <= low and m > 1.0) or (b[i] >= high and m < 1.0)
+            if not settled:
+                chosen[count] = i
+                gaps[count] = C[i] * coordinate_gap(b[i], m, loss)
+                count += 1
+    if count > limit:
+        keep = np.argsort(-gaps[:count])[:limit]
+        return np.sort(chosen[:count][keep])
+    return chosen[:count]
+
+
+@njit(nogil=True, cache=True)
+def refine(
+    G: Array, f: Array, b: Array, y: Array, C: Array, loss: Any, target: float, max_rounds: int, seed: int
+) -> None:
+    """Solve the subproblem of a few coordinates of one task until their share of the gap is below ``target``.
+
+    A round is one pass of coordinate steps in random order. Once a pass moves no coordinate to or from a bound, and the
+    conjugate is quadratic, what is left is a linear system, and :func:`solve_inside` takes a long step towards its
+    solution. Both only ever raise the dual. ``f`` and ``b`` are changed in place.
+    """
+    np.random.seed(seed)
+    is_logistic, _, low, high = loss
+    size = len(f)
+    for _ in range(max_rounds):
+        bounds_settled = True
+        for i in np.random.permutation(size):
+            old = b[i]
+            b[i] = best_dual(old, y[i] * f[i], C[i] * G[i, i], loss)
+            if b[i] != old:
+                bounds_settled = bounds_settled and (low < old < high) == (low < b[i] < high)
+                change = f.dtype.type(C[i] * y[i] * (b[i] - old))
+                for j in range(size):
+                    f[j] += change * G[i, j]
+        gap = 0.0
+        for i in range(size):
+            gap += C[i] * coordinate_gap(b[i], y[i] * f[i], loss)
+        if gap <= target:
+            break
+        if bounds_settled and not is_logistic:
+            solve_inside(G, f, b, y, C, loss)
+
+
+@njit(nogil=True, cache=True)
+def solve_inside(G: Array, f: Array, b: Array, y: Array, C: Array, loss: Any) -> None:
+    """Move the coordinates inside their range towards the solution of their linear system, as far as the dual rises.
+
+    With theta = C b y the dual's gradient is ``y (1 - gamma b) - f`` and its Hessian ``-(G + diag(gamma / C))``.
+    """
+    _, gamma, low, high = loss
+    size = len(f)
+    inside = np.zeros(size, f.dtype)
+    for i in range(size):
+        if low < b[i] < high:
+            inside[i] = 1.0
+    residual = inside * (y * (1.0 - gamma * b) - f)
+    direction = residual.astype(f.dtype)
+    step = np.zeros(size, f.dtype)
+    squared = float((residual * residual).sum())
+    enough = _CG_REDUCTION * _CG_REDUCTION * squared
+    for _ in range(_CG_STEPS):
+        if squared <= enough:
+            break
+        image = np.dot(G, direction) + gamma * direction / C
+        curvature = float((direction * image).sum())
+        if curvature <= 0.0:
+            break
+        length = squared / curvature
+        step = (step + length * direction).astype(f.dtype)
+        residual = residual - length * inside * image
+        following = float((residual * residual).sum())
+        direction = (residual + (following / squared) * direction).astype(f.dtype)
+        squared = following
+    # First the whole step, cut off at the range coordinate by coordinate; if that lowers the dual, the longest step
+    # along the same line that stays in range, which cannot: the dual is concave and the line leads to its maximum.
+    longest = 1.0
+    for attempt in range(2):
+        clipped = np.zeros(size, f.dtype)
+        for i in range(size):
+            if inside[i] > 0.0:
+                change = longest * step[i] * y[i] / C[i]
+                clipped[i] = C[i] * y[i] * (min(max(b[i] + change, low), high) - b[i])
+        image = np.dot(G, clipped)
+        rise = 0.0
+        for i in range(size):
+            db = clipped[i] * y[i] / C[i]
+            rise += C[i] * (db - gamma * db * (b[i] + 0.5 * db)) - clipped[i] * (f[i] + 0.5 * image[i])
+        if rise > 0.0:
+            for i in range(size):
+                if clipped[i] != 0.0:
+                    b[i] = min(max(b[i] + clipped[i] * y[i] / C[i], low), high)
+                f[i] += image[i]
+            return
+        if attempt == 0:
+            for i in range(size):
+                change = step[i] * y[i] / C[i]
+                if inside[i] > 0.0 and change > 0.0 and b[i] + change > high:
+                    longest = min(longest, (high - b[i]) / change)
+                elif inside[i] > 0.0 and change < 0.0 and b[i] + change < low:
+                    longest = min(longest, (low - b[i]) / change)
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def ascend_elastic(
+    X: Array, order: Array, v: Array, b: Array, y: Array, C: Array, squared: Array, l1: float, loss: Any
+) -> None:
+    """One pass of proximal SDCA for one task: ``w = soft(v, l1)``, ``v = theta X``; the primal copy ``v`` is kept."""
+    n_dims = X.shape[1]
+    for i in order:
+        if C[i] <= 0.0:
+            continue
+        score = 0.0
+        for j in range(n_dims):
+            if v[j] > l1:
+                score += (v[j] - l1) * X[i, j]
+            elif v[j] < -l1:
+                score += (v[j] + l1) * X[i, j]
+        old = b[i]
+        b[i] = best_dual(old, y[i] * score, C[i] * squared[i], loss)
+        if b[i] != old:
+            change = C[i] * y[i] * (b[i] - old)
+            for j in range(n_dims):
+                v[j] += change * X[i, j]
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def add_chi2(A: Array, B: Array, out: Array) -> None:
+    """``out[i, j] += sum_d sign(a_d b_d) 2 |a_d b_d| / (|a_d| + |b_d|)``, the additive chi2 kernel of rows."""
+    for i in range(A.shape[0]):
+        for j in range(B.shape[0]):
+            total = 0.0
+            for d in range(A.shape[1]):
+                total += A[i, d] * B[j, d] / (abs(A[i, d]) + abs(B[j, d]) + _TINY)
+            out[i, j] += 2.0 * total

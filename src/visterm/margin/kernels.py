@@ -1,0 +1,123 @@
+"""Kernels between pictures: linear, Hellinger, chi2, or a matrix computed elsewhere.
+
+All are sums over feature dimensions, taken a block of columns at a time, so features too wide for memory may stay in a
+memory map. Hellinger and chi2 compare shares (rows divided by the sum of their absolute values, signs kept), so that
+every picture has the kernel 1 with itself:
+
+    linear      sum_d a_d b_d
+    hellinger   sum_d sign(a_d b_d) sqrt(|a_d b_d|)
+    chi2        sum_d sign(a_d b_d) 2 |a_d b_d| / (|a_d| + |b_d|)
+    exp-chi2    exp(-gamma (1 - chi2)), written exp-chi2:GAMMA, gamma 2 where it is left out
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.contracts import Matrix
+from visterm.errors import InputError
+
+NAMES = ("linear", "hellinger", "chi2", "exp-chi2", "precomputed")
+#: Kernels that are inner products of features a picture can be mapped to.
+EXPLICIT = ("linear", "hellinger")
+#: Columns are read this many bytes at a time.
+BLOCK_BYTES = 128 * 2**20
+_DEFAULT_GAMMA = 2.0
+
+
+def kernel_named(kernel: str) -> tuple[str, float]:
+    """The kernel's name and gamma (used by ``exp-chi2`` alone).
+
+    >>> kernel_named("exp-chi2:1.5")
+    ('exp-chi2', 1.5)
+    """
+    name, _, gamma = str(kernel).partition(":")
+    if name not in NAMES or (gamma and name != "exp-chi2"):
+        raise InputError(f"unknown kernel {kernel!r}: choose one of {', '.join(NAMES)} or exp-chi2:GAMMA")
+    try:
+        value = float(gamma) if gamma else _DEFAULT_GAMMA
+    except ValueError:
+        value = -1.0
+    if not 0.0 < value < np.inf:
+        raise InputError(f"cannot read the kernel {kernel!r}: write exp-chi2:GAMMA with a positive GAMMA")
+    return name, value
+
+
+def gram(A: Matrix, B: Matrix | None = None, *, kernel: str = "linear") -> NDArray[Any]:
+    """The kernel between the rows of ``A`` and of ``B`` (None: of ``A``), in their precision.
+
+    >>> gram(np.array([[1.0, 3.0], [4.0, 0.0]]), kernel="hellinger").round(3)
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+    name, gamma = kernel_named(kernel)
+    if name == "precomputed":
+        raise InputError("a precomputed kernel is given, not computed: pass the matrix itself as X")
+    if name in EXPLICIT and sparse.issparse(A):
+        A, B = feature_map(A, kernel=name), None if B is None else feature_map(B, kernel=name)
+        return np.ascontiguousarray((A @ (A if B is None else B).T).toarray())
+    rows = A if B is None else B
+    total = np.zeros((A.shape[0], rows.shape[0]), np.result_type(A.dtype, rows.dtype))
+    scales = _shares(A, name), _shares(rows, name)
+    for columns in _column_blocks(rows):
+        a = _prepared(A, columns, scales[0], name)
+        b = a if B is None else _prepared(rows, columns, scales[1], name)
+        if name in EXPLICIT:
+            total += a @ b.T
+        else:
+            from visterm.margin._kernels import add_chi2
+
+            add_chi2(a, b, total)
+    return np.exp(gamma * (total - 1.0)).astype(total.dtype) if name == "exp-chi2" else total
+
+
+def feature_map(X: Matrix, *, kernel: str) -> Matrix:
+    """The features whose inner products are the kernel: ``X`` itself, or the signed square roots of its shares."""
+    if kernel == "linear":
+        return X
+    scale = np.sqrt(_shares(X, kernel))
+    if isinstance(X, np.ndarray):
+        return np.sign(X) * np.sqrt(np.abs(X)) * scale
+    roots = X.copy()
+    roots.data = np.sign(roots.data) * np.sqrt(np.abs(roots.data))
+    return sparse.csr_array(roots.multiply(scale), dtype=X.dtype)
+
+
+def check_square(G: Matrix) -> NDArray[Any]:
+    """A precomputed training kernel as a dense square array."""
+    dense = G if isinstance(G, np.ndarray) else G.toarray()
+    if dense.shape[0] != dense.shape[1]:
+        raise InputError(f"a precomputed kernel must be square to train on, but has shape {dense.shape}")
+    return np.ascontiguousarray(dense)
+
+
+def _shares(X: Matrix, kernel: str) -> NDArray[Any]:
+    """What each row is multiplied by to become shares, as a column; 1 for the linear kernel."""
+    if kernel == "linear":
+        return np.ones((X.shape[0], 1), X.dtype)
+    sums = np.zeros(X.shape[0])
+    for columns in _column_blocks(X):
+        sums += np.asarray(abs(X[:, columns]).sum(axis=1)).ravel()
+    return np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0).astype(X.dtype)[:, None]
+
+
+def _column_blocks(X: Matrix) -> Iterator[slice]:
+    width = max(1, BLOCK_BYTES // (max(1, X.shape[0]) * X.dtype.itemsize))
+    for start in range(0, X.shape[1], width):
+        yield slice(start, start + width)
+
+
+def _prepared(X: Matrix, columns: slice, scale: NDArray[Any], kernel: str) -> NDArray[Any]:
+    """Some columns of the shares (hellinger: of their signed roots), dense."""
+    part = X[:, columns]
+    dense = part if isinstance(part, np.ndarray) else part.toarray()
+    if kernel == "linear":
+        return dense
+    if kernel == "hellinger":
+        return np.sign(dense) * np.sqrt(np.abs(dense) * scale)
+    return np.ascontiguousarray(dense * scale)

@@ -1,0 +1,258 @@
+"""Multitask representation learning: classes and tags share a learned subspace."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from visterm.compute import progress
+from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_tags
+from visterm.errors import InputError
+from visterm.margin import calibration
+from visterm.margin.coupled import CoupledSolution, solve_coupled
+from visterm.margin.expansion import ExpansionEstimator, TrainingPictures, folds
+from visterm.margin.losses import Loss, loss_named
+from visterm.margin.one_vs_all import OneVsAll, both_sides, check_positive, class_tasks, cross_scores, generator
+from visterm.margin.solver import FeaturePictures, Solution, solve
+
+Array = NDArray[Any]
+
+
+class MultitaskSDCA(OneVsAll, ExpansionEstimator):
+    """Classes and tags as tasks that share one linear map of the features: MTL-SDCA of Lapin et al. 2014.
+
+    Minimises (1) of the paper over the map U (n_dims columns) and the tasks' predictors w_t,
+
+        1/T sum_t [ 1/n sum_i loss(y_ti <w_t, U^T x_i>) + lam/2 ||w_t||^2 ] + mu/2 ||U||^2
+
+    by Algorithm 1: from the one-vs-all solution (of parameter ``C``) on, the predictors and the map are learned in turn,
+    each to the relative duality gap ``tol``, until the dual variables change by less than ``tol``. Only inner products
+    of pictures are used. The objective never rises.
+
+    - ``mu``: None for 1 / (C n T), the strength of the one-vs-all regulariser; ``lam``: None for 1 / n.
+    - ``n_dims``: columns of U; None for as many as tasks, as in the paper.
+    - ``kernel``, ``loss``, ``intercept_scaling``, ``calibration_folds``: as in :class:`SDCAClassifier`; the folds also
+      make tags comparable (see ``tag_power``).
+    - ``tag_power``: tag scores are centred and divided by this power of their deviation on held-out pictures.
+
+    A picture without class or tags takes no part in those tasks. ``y`` may be a 0/1 matrix, which means tags.
+
+    >>> X, y = [[0.0, 1.0], [0.1, 0.9], [1.0, 0.0], [0.9, 0.2], [0.5, 0.5], [0.4, 0.5]], [0, 0, 1, 1, 2, 2]
+    >>> MultitaskSDCA(C=100.0, random_state=0).fit(X, y).predict([[0.0, 1.2], [1.2, 0.0]])
+    array([0, 1])
+    """
+
+    scores_are_probabilities = False
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        mu: float | None = None,
+        lam: float | None = None,
+        n_dims: int | None = None,
+        kernel: str = "linear",
+        loss: str = "hinge",
+        tol: float = 1e-3,
+        max_iter: int = 20,
+        intercept_scaling: float = 1.0,
+        calibration_folds: int = 3,
+        tag_power: float = 1.0,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.mu = mu
+        self.lam = lam
+        self.n_dims = n_dims
+        self.kernel = kernel
+        self.loss = loss
+        self.tol = tol
+        self.max_iter = max_iter
+        self.intercept_scaling = intercept_scaling
+        self.calibration_folds = calibration_folds
+        self.tag_power = tag_power
+        self.random_state = random_state
+
+    def fit(self, X: Features, y: ArrayLike | None = None, tags: Any = None) -> Self:
+        """Learn from the pictures that have a class or tags."""
+        if tags is None and y is not None and (sparse.issparse(y) or np.ndim(y) == 2 and np.shape(y)[1] > 1):
+            y, tags = None, y
+        X = self._check_fit_features(X)
+        check_positive(C=self.C, tol=self.tol, mu=self.mu or 1.0, lam=self.lam or 1.0)
+        loss, rng = loss_named(self.loss), generator(self.random_state)
+        for name in ("classes_", "temperature_", "tag_means_", "tag_scales_", "tag_platt_", "n_tags_"):
+            vars(self).pop(name, None)
+        rows, tasks = self._tasks(y, tags, X.shape[0])
+        pictures = self._training_pictures(X, rows)
+        with progress.task("Sharing a representation") as bar:
+            learned = self._learn(pictures, tasks, loss, rng, bar)
+        self._keep(X, rows, learned.theta)
+        self.objective_ = np.array(learned.objectives)
+        self.task_similarity_ = _cosines(learned.M)
+        self.n_iter_ = (len(learned.objectives) - 1) // 2
+        if self.calibration_folds > 0:
+            self._calibrate(pictures, tasks, loss, rng)
+        elif tasks.n_tags:
+            self.tag_means_, self.tag_scales_ = np.zeros(tasks.n_tags), np.ones(tasks.n_tags)
+        return self
+
+    def score_tags(self, X: Features) -> Scores:
+        """(n_pictures, n_tags), each tag in units of its deviation on held-out training pictures."""
+        return (self._tag_scores(X) - self.tag_means_) / self.tag_scales_
+
+    @available_if(lambda self: self.calibration_folds > 0)
+    def tag_probabilities(self, X: Features) -> Scores:
+        """(n_pictures, n_tags) probabilities, by Platt's sigmoid on held-out training pictures."""
+        return calibration.tag_probabilities(self._tag_scores(X), self.tag_platt_)
+
+    def _class_scores(self, X: Features) -> Scores:
+        scores = self._task_scores(X)
+        if not hasattr(self, "classes_"):
+            raise InputError("this MultitaskSDCA was fitted with tags alone, so it knows no classes: fit it with y")
+        return scores[:, : scores.shape[1] - getattr(self, "n_tags_", 0)]
+
+    def _tag_scores(self, X: Features) -> Scores:
+        check_is_fitted(self)
+        if not hasattr(self, "n_tags_"):
+            raise InputError("this MultitaskSDCA was fitted with classes alone, so it knows no tags: fit it with tags")
+        return self._task_scores(X)[:, -self.n_tags_ :]
+
+    def _tasks(self, y: ArrayLike | None, tags: Any, n_pictures: int) -> tuple[Array, Tasks]:
+        """The rows that have any label, and their labels."""
+        classes = check_classes(y, n_pictures) if y is not None else np.full(n_pictures, UNKNOWN_CLASS)
+        has_class = classes != UNKNOWN_CLASS if classes.dtype.kind in "if" else np.ones(n_pictures, np.bool_)
+        tags = check_tags(tags, n_pictures) if tags is not None else sparse.csr_array((n_pictures, 0))
+        has_tags = np.diff(tags.indptr) > 0
+        rows = np.flatnonzero(has_class | has_tags)
+        if not len(rows):
+            raise InputError("no picture has a class and no picture has a tag: some are needed to learn from")
+        labels = np.zeros((0, len(rows)))
+        codes = np.full(len(rows), -1)
+        if has_class.any():
+            self.classes_, codes[has_class[rows]], of_classes = class_tasks(classes[has_class])
+            labels = np.zeros((len(of_classes), len(rows)))
+            labels[:, has_class[rows]] = of_classes
+        if has_tags.any():
+            self.n_tags_ = tags.shape[1]
+            of_tags = np.where(tags[rows].toarray().T > 0, 1.0, -1.0) * has_tags[rows]
+            labels = np.vstack([labels, of_tags])
+        return rows, Tasks(labels, codes, getattr(self, "n_tags_", 0))
+
+    def _learn(
+        self, pictures: TrainingPictures, tasks: Tasks, loss: Loss, rng: np.random.Generator, bar: Any
+    ) -> Learned:
+        """Algorithm 1, in dual variables."""
+        y = tasks.labels.astype(pictures.dtype)
+        takes_part = np.abs(y)
+        y = np.where(takes_part > 0, y, pictures.dtype.type(1))
+        n_tasks, n = y.shape
+        lam = self.lam or 1 / n
+        mu = self.mu or 1 / (self.C * n * n_tasks)
+        alone = solve(pictures, y, self.C * takes_part, loss, tol=self.tol, rng=rng)
+        Z, squared_norm = _first_map(alone, self.n_dims)
+        C_w, C_u = (takes_part * pictures.dtype.type(1 / c) for c in (lam * n, mu * n * n_tasks))
+        B, A = np.zeros_like(y), np.clip(alone.b, loss.code.low, loss.code.high)
+        W = np.zeros((n_tasks, len(Z)), y.dtype)
+        objectives = [loss_sum(y * 0, takes_part, loss) / (n * n_tasks) + 0.5 * mu * squared_norm]
+        learned = Learned(alone.theta, np.eye(n_tasks), objectives)
+        for _ in range(self.max_iter):
+            # The predictors: one-vs-all in the learned representation.
+            predictors = solve(FeaturePictures(np.ascontiguousarray(Z.T)), y, C_w, loss, tol=self.tol, rng=rng, start=B)
+            objective = lam * float(predictors.primal.sum()) / n_tasks + 0.5 * mu * squared_norm
+            if objective > objectives[-1]:
+                break
+            objectives.append(objective)
+            W = predictors.theta @ Z.T
+            M = W @ W.T
+            # The map: it may not undo what the predictors gained.
+            penalty = 0.5 * lam * float(np.vdot(W, W)) / n_tasks
+            mapped = solve_coupled(
+                pictures, M, y, C_u, loss, tol=self.tol, rng=rng, start=A, primal_below=(objective - penalty) / mu
+            )
+            objective = mu * mapped.primal + penalty
+            if objective > objectives[-1]:
+                break
+            objectives.append(objective)
+            changes = [_rms(predictors.b - B), _rms(mapped.b - A)]
+            B, A, squared_norm = predictors.b, mapped.b, mapped.squared_norm
+            Z = W.T @ mapped.base
+            learned = Learned(M @ mapped.theta, M, objectives)
+            bar.report(objective=objective, change=max(changes))
+            if max(changes) <= self.tol:
+                break
+        return learned
+
+    def _calibrate(self, pictures: TrainingPictures, tasks: Tasks, loss: Loss, rng: np.random.Generator) -> None:
+        """Temperature of the classes and scales of the tags, from scores of held-out folds."""
+
+        def learn(part: TrainingPictures, rows: Array) -> Array:
+            with progress.task("Learning without a fold") as bar:
+                return self._learn(
+                    part, Tasks(tasks.labels[:, rows], tasks.codes[rows], tasks.n_tags), loss, rng, bar
+                ).theta
+
+        held_out = cross_scores(
+            pictures, folds(tasks.codes, self.calibration_folds, rng), len(tasks.labels), learn
+        ).T.astype(np.float64)
+        n_class_tasks = held_out.shape[1] - tasks.n_tags
+        if n_class_tasks:
+            known = tasks.codes >= 0
+            scores = both_sides(held_out[known, :n_class_tasks])
+            self.temperature_ = calibration.fit_temperature(scores, tasks.codes[known])
+        if tasks.n_tags:
+            of_tags = tasks.labels[n_class_tasks:].T
+            tagged = np.abs(of_tags).any(axis=1)
+            scores = held_out[tagged, n_class_tasks:]
+            self.tag_means_, self.tag_scales_ = calibration.deviations(scores, self.tag_power)
+            self.tag_platt_ = calibration.fit_platt(scores, of_tags[tagged] > 0)
+
+
+class Tasks(NamedTuple):
+    """Labels (n_tasks, n_pictures) of -1, 1, or 0 where unknown, classes first; class numbers, -1 where unknown."""
+
+    labels: Array
+    codes: Array
+    n_tags: int
+
+
+class Learned(NamedTuple):
+    """The coefficients of the learned functions, the inner products of the predictors, the objective after each step."""
+
+    theta: Array
+    M: Array
+    objectives: list[float]
+
+
+def loss_sum(scores: Array, weights: Array, loss: Loss) -> float:
+    """The weighted sum of the losses at the given margins."""
+    return float((weights * loss.value(scores)).sum())
+
+
+def _first_map(alone: Solution, n_dims: int | None) -> tuple[Array, float]:
+    """U^T x of all pictures for the first U, the one-vs-all weights or their leading directions; and ||U||^2."""
+    n_tasks = len(alone.theta)
+    if n_dims is None or n_dims == n_tasks:
+        return alone.scores, float(np.vdot(alone.theta, alone.scores))
+    if not 1 <= n_dims <= n_tasks:
+        raise InputError(f"n_dims must lie between 1 and the {n_tasks} tasks, not {n_dims}")
+    values, vectors = np.linalg.eigh(alone.theta @ alone.scores.T)
+    leading = vectors[:, -n_dims:].astype(alone.scores.dtype)
+    return leading.T @ alone.scores, float(values[-n_dims:].sum())
+
+
+def _cosines(M: Array) -> Array:
+    """Inner products as cosines; a task without a predictor resembles only itself."""
+    lengths = np.sqrt(np.diag(M))
+    scale = np.outer(lengths, lengths)
+    cosines = np.divide(M, scale, out=np.zeros_like(M), where=scale > 0)
+    np.fill_diagonal(cosines, 1.0)
+    return cosines
+
+
+def _rms(change: Array) -> float:
+    return float(np.sqrt(np.mean(np.square(change, dtype=np.float64))))

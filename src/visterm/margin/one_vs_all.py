@@ -1,0 +1,116 @@
+"""Classes as tasks: a function of each class against all others, and what is read off their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+
+from visterm.contracts import UNKNOWN_CLASS, Features, Scores
+from visterm.errors import InputError
+from visterm.margin import calibration
+from visterm.margin.expansion import TrainingPictures, held_out_scores, subset
+
+Array = NDArray[Any]
+
+
+class OneVsAll(ClassifierMixin):
+    """Classification from ``_class_scores``: one column a class, or one column for the second of two classes."""
+
+    classes_: Array
+    temperature_: float
+    calibration_folds: int
+
+    def _class_scores(self, X: Features) -> Scores:
+        raise NotImplementedError
+
+    def decision_function(self, X: Features) -> Scores:
+        """(n_pictures, n_classes) scores, larger for likelier classes; (n_pictures,) for the second of two classes."""
+        scores = self._class_scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Features) -> NDArray[Any]:
+        """The class of the largest score."""
+        best = np.argmax(both_sides(self._class_scores(X)), axis=1)
+        return self.classes_[best]
+
+    def predict_top(self, X: Features, k: int) -> NDArray[Any]:
+        """(n_pictures, k) classes, likeliest first."""
+        if not 1 <= k <= len(self.classes_):
+            raise InputError(f"k must lie between 1 and the {len(self.classes_)} classes, not {k}")
+        best = np.argsort(-both_sides(self._class_scores(X)), axis=1, kind="stable")[:, :k]
+        return self.classes_[best]
+
+    @available_if(lambda self: self.calibration_folds > 0)
+    def predict_proba(self, X: Features) -> Scores:
+        """(n_pictures, n_classes) probabilities, calibrated on held-out folds of the training pictures."""
+        scores = both_sides(self._class_scores(X))
+        return calibration.class_probabilities(scores, self.temperature_)
+
+
+def known_rows(y: Array) -> Array:
+    """The pictures whose class is known."""
+    rows = np.flatnonzero(y != UNKNOWN_CLASS) if y.dtype.kind in "if" else np.arange(len(y))
+    if not len(rows):
+        raise InputError("no picture has a class: at least two of different classes are needed to learn from")
+    return rows
+
+
+def class_tasks(y: Array) -> tuple[Array, Array, Array]:
+    """The classes, the number of each picture's class, and the labels (n_tasks, n_pictures) of -1 and 1.
+
+    >>> class_tasks(np.array(["sea", "wood", "sea"]))[2]
+    array([[-1., 1., -1.]])
+    """
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise InputError(f"there is one class only, {classes[0]}: at least two are needed to tell apart")
+    tasks = np.arange(len(classes)) if len(classes) > 2 else np.array([1])
+    return classes, codes, np.where(codes == tasks[:, None], 1.0, -1.0)
+
+
+def both_sides(scores: Array) -> Array:
+    """One column a class; where a single function tells two classes apart, the first class scores 0.
+
+    >>> both_sides(np.array([[0.5], [-0.5]]))
+    array([[0. , 0.5],
+           [0. , -0.5]])
+    """
+    return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
+
+
+def cross_scores(
+    pictures: TrainingPictures,
+    parts: list[Array],
+    n_tasks: int,
+    learn: Callable[[TrainingPictures, Array], Array],
+) -> Array:
+    """(n_tasks, n_pictures) scores of every picture by functions learned without its part.
+
+    ``learn(pictures, rows)`` gives the coefficients learned from some rows; the Gram matrix is computed only once.
+    """
+    scores = np.zeros((n_tasks, pictures.n_pictures), pictures.dtype)
+    for part in parts:
+        rest = np.setdiff1d(np.arange(pictures.n_pictures), part)
+        scores[:, part] = held_out_scores(pictures, rest, learn(subset(pictures, rest), rest), part)
+    return scores
+
+
+def check_positive(**parameters: float) -> None:
+    """Refuse parameters that are not positive finite numbers."""
+    for name, value in parameters.items():
+        if not 0.0 < value < np.inf:
+            raise InputError(f"{name} must be positive and finite, not {value}")
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """The random numbers of a fit: the same for the same ``random_state``, whatever scikit-learn accepts as one."""
+    from sklearn.utils import check_random_state
+
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))

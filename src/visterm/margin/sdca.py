@@ -1,0 +1,129 @@
+"""One-vs-all classification by stochastic dual coordinate ascent."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.class_weight import compute_class_weight
+
+from visterm.contracts import Features, Scores, check_classes
+from visterm.errors import InputError
+from visterm.margin import calibration
+from visterm.margin.expansion import ExpansionEstimator, folds
+from visterm.margin.losses import loss_named
+from visterm.margin.one_vs_all import (
+    OneVsAll,
+    both_sides,
+    check_positive,
+    class_tasks,
+    cross_scores,
+    generator,
+    known_rows,
+)
+from visterm.margin.solver import solve
+
+Array = NDArray[Any]
+
+
+class SDCAClassifier(OneVsAll, ExpansionEstimator):
+    """A separating function for each class, learned against all other classes: STL-SDCA of Lapin et al. 2014.
+
+    For each class minimises ``||w||^2 / 2 + C sum_i c_i loss(y_i <w, x_i>)`` to the relative duality gap ``tol``, as
+    scikit-learn's ``LinearSVC`` and ``SVC`` write it (the paper's lambda is 1 / (C n)). Two classes need one function.
+
+    - ``kernel``: ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]`` or ``precomputed``.
+    - ``loss``: ``hinge``, ``smooth_hinge[:GAMMA]``, ``squared_hinge``, ``squared`` or ``logistic``.
+    - ``intercept_scaling``: the constant feature that carries the intercept; 0 for none.
+    - ``class_weight``: None, ``balanced``, or a dict of class to weight.
+    - ``calibration_folds``: folds whose held-out scores set the temperature of ``predict_proba``; 0: no probabilities.
+    - ``warm_start``: start from the dual variables of the last fit, as along a path of C.
+
+    Pictures of unknown class (-1) are left out.
+
+    >>> model = SDCAClassifier(random_state=0).fit([[0.0], [0.2], [0.8], [1.0]], ["sea", "sea", "wood", "wood"])
+    >>> model.predict([[-0.5], [1.5]]).tolist()
+    ['sea', 'wood']
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str = "linear",
+        loss: str = "hinge",
+        tol: float = 1e-3,
+        intercept_scaling: float = 1.0,
+        class_weight: str | dict[Any, float] | None = None,
+        calibration_folds: int = 3,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.loss = loss
+        self.tol = tol
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.calibration_folds = calibration_folds
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def fit(self, X: Features, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from the pictures whose class is known."""
+        X = self._check_fit_features(X)
+        y = check_classes(y, X.shape[0])
+        check_positive(C=self.C, tol=self.tol)
+        loss, rng = loss_named(self.loss), generator(self.random_state)
+        rows = known_rows(y)
+        self.classes_, codes, labels = class_tasks(y[rows])
+        weights = self.C * picture_weights(self.class_weight, self.classes_, codes, rows, len(y), sample_weight)
+        weights = np.broadcast_to(weights, labels.shape)
+        pictures = self._training_pictures(X, rows)
+        start = getattr(self, "dual_", None) if self.warm_start else None
+        if start is not None and start.shape != labels.shape:
+            start = None
+        solution = solve(pictures, labels, weights, loss, tol=self.tol, rng=rng, start=start)
+        self._keep(X, rows, solution.theta)
+        self.duality_gap_ = solution.gaps
+        self.objective_ = np.array([primal for primal, _ in solution.trace])
+        self.dual_objective_ = np.array([dual for _, dual in solution.trace])
+        if self.warm_start:
+            self.dual_ = solution.b
+        if self.calibration_folds > 0:
+            held_out = cross_scores(
+                pictures,
+                folds(codes, self.calibration_folds, rng),
+                len(labels),
+                lambda part, kept: (
+                    solve(
+                        part, labels[:, kept], weights[:, kept], loss, tol=self.tol, rng=rng, start=solution.b[:, kept]
+                    ).theta
+                ),
+            )
+            self.temperature_ = calibration.fit_temperature(both_sides(held_out.T), codes)
+        return self
+
+    def _class_scores(self, X: Features) -> Scores:
+        return self._task_scores(X)
+
+
+def picture_weights(
+    class_weight: Any, classes: Array, codes: Array, rows: Array, n_pictures: int, sample_weight: ArrayLike | None
+) -> Array:
+    """The weight of each of ``rows``: its class's times its own, of mean 1 for ``balanced`` classes."""
+    try:
+        weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
+    except ValueError as error:
+        raise InputError(f"class_weight: {error}") from error
+    if sample_weight is not None:
+        given = np.asarray(sample_weight, dtype=np.float64)
+        if given.ndim == 0:
+            given = np.full(n_pictures, float(given))
+        if given.shape != (n_pictures,) or not np.isfinite(given).all() or (given < 0).any():
+            raise InputError(f"sample_weight must be {n_pictures} finite numbers, none negative, one a picture")
+        weights = weights * given[rows]
+    if not (weights > 0).any():
+        raise InputError("every sample weight is zero: nothing is left to learn from")
+    return weights

@@ -1,0 +1,281 @@
+"""The dual solver of many tasks over the same pictures: stochastic dual coordinate ascent, most of it in BLAS.
+
+For every task t, with labels y of -1 and 1 and weights C (0 where a picture does not take part),
+
+    minimise over w_t   ||w_t||^2 / 2 + sum_i C_ti loss(y_ti <w_t, x_i>)
+
+in the dual variables b_ti, with w_t = sum_i C_ti b_ti y_ti x_i. Pictures are visited in blocks drawn at random, the same for
+all tasks: the scores of a block are one matrix product, and the coordinate steps inside it need only the block's own
+Gram matrix, so the result is that of visiting the coordinates one by one. Coordinates at their bounds are then left out
+and the rest of each task solved on its own (``_kernels.refine``). The duality gap is always computed afresh.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.compute import progress
+from visterm.margin.losses import Loss
+
+Array = NDArray[Any]
+
+BLOCK_ROWS = 128
+#: A task is refined on at most this many coordinates at once: their Gram matrix should stay near the processor.
+REFINE_ROWS = 2048
+MAX_SWEEPS = 300
+_REFINE_ROUNDS = 100
+#: Refining stops at this share of the gap that is allowed to the whole task.
+_REFINE_SHARE = 0.25
+#: Far from the optimum it stops once the gap has fallen to this share: what is settled will change again.
+_REFINE_FALL = 0.1
+
+
+class Pictures(Protocol):
+    """Inner products between training pictures, however they are stored."""
+
+    n_pictures: int
+    dtype: Any
+
+    def block(self, rows: Array) -> Array:
+        """The Gram matrix of some pictures."""
+
+    def scores(self, theta: Array) -> Array:
+        """``theta G`` of all pictures: (n_tasks, n_pictures)."""
+
+    def sweep(self, theta: Array, blocks: list[Array], step: Callable[[Array, Array, Array], Array]) -> None:
+        """Call ``step(block Gram, block scores, rows)`` for each block and add the change it returns to ``theta``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GramPictures:
+    """Pictures known by their Gram matrix; ``shift`` is added to every entry (a constant feature's square)."""
+
+    G: Array
+    shift: float = 0.0
+
+    @property
+    def n_pictures(self) -> int:
+        """The number of pictures."""
+        return len(self.G)
+
+    @property
+    def dtype(self) -> Any:
+        """The precision to compute in."""
+        return self.G.dtype
+
+    def block(self, rows: Array) -> Array:
+        """The Gram matrix of some pictures."""
+        from visterm.margin._kernels import gather
+
+        return gather(self.G, rows, self.G.dtype.type(self.shift))
+
+    def scores(self, theta: Array) -> Array:
+        """``theta G`` of all pictures."""
+        product: Array = theta @ self.G
+        if self.shift:
+            product += self.G.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
+        return product
+
+    def sweep(self, theta: Array, blocks: list[Array], step: Callable[[Array, Array, Array], Array]) -> None:
+        """One block after the other; its scores are taken from all of ``theta``, so nothing accumulates."""
+        for rows in blocks:
+            across = self.G[rows]
+            scores = theta @ across.T
+            if self.shift:
+                scores += self.G.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
+            theta[:, rows] += step(across[:, rows] + self.G.dtype.type(self.shift), scores, rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeaturePictures:
+    """Pictures known by fewer features than there are pictures: the weights themselves are kept during a sweep."""
+
+    X: Array
+    shift: float = 0.0
+
+    @property
+    def n_pictures(self) -> int:
+        """The number of pictures."""
+        return len(self.X)
+
+    @property
+    def dtype(self) -> Any:
+        """The precision to compute in."""
+        return self.X.dtype
+
+    def block(self, rows: Array) -> Array:
+        """The Gram matrix of some pictures."""
+        return self.X[rows] @ self.X[rows].T + self.X.dtype.type(self.shift)
+
+    def scores(self, theta: Array) -> Array:
+        """``theta G`` of all pictures."""
+        product: Array = (theta @ self.X) @ self.X.T
+        if self.shift:
+            product += self.X.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
+        return product
+
+    def sweep(self, theta: Array, blocks: list[Array], step: Callable[[Array, Array, Array], Array]) -> None:
+        """One block after the other, each changing the weights that score the next."""
+        shift = self.X.dtype.type(self.shift)
+        weights, bias = theta @ self.X, shift * theta.sum(axis=1, keepdims=True)
+        for rows in blocks:
+            features = self.X[rows]
+            delta = step(features @ features.T + shift, weights @ features.T + bias, rows)
+            weights += delta @ features
+            bias += shift * delta.sum(axis=1, keepdims=True)
+            theta[:, rows] += delta
+
+
+@dataclass(slots=True, eq=False)
+class Solution:
+    """Dual variables, coefficients and scores of all tasks, and how near the optimum each is known to be."""
+
+    b: Array
+    theta: Array
+    scores: Array
+    primal: Array
+    dual: Array
+    #: The sums of primal and dual objectives after each sweep, over the tasks still worked on and the finished ones.
+    trace: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def gaps(self) -> Array:
+        """The relative duality gap of each task."""
+        return relative_gap(self.primal, self.dual)
+
+    def take(self, tasks: Array, part: Solution) -> None:
+        """Replace the given tasks by those of ``part``."""
+        for name in ("b", "theta", "scores", "primal", "dual"):
+            getattr(self, name)[tasks] = getattr(part, name)
+
+    def note(self, live: Array) -> Array:
+        """Add the present objectives to the trace; ``live`` is passed through."""
+        self.trace.append((float(self.primal.sum()), float(self.dual.sum())))
+        return live
+
+
+def relative_gap(primal: Array, dual: Array) -> Array:
+    """``(P - D) / max(|P|, |D|)``, the paper's stopping criterion; 0 where both vanish."""
+    scale = np.maximum(np.abs(primal), np.abs(dual))
+    return np.divide(primal - dual, scale, out=np.zeros_like(scale), where=scale > 0)
+
+
+def solve(
+    pictures: Pictures,
+    y: Array,
+    C: Array,
+    loss: Loss,
+    *,
+    tol: float = 1e-3,
+    rng: np.random.Generator,
+    start: Array | None = None,
+    max_sweeps: int = MAX_SWEEPS,
+    description: str = "Separating classes",
+) -> Solution:
+    """Solve all tasks to the relative duality gap ``tol``, starting from the dual variables ``start`` (None: zero).
+
+    ``y`` and ``C`` are (n_tasks, n_pictures). A finished task is not touched again.
+    """
+    dtype = pictures.dtype
+    y, C = (np.ascontiguousarray(array, dtype=dtype) for array in (y, C))
+    b = np.zeros_like(y) if start is None else np.clip(start, loss.code.low, loss.code.high).astype(dtype)
+    state = evaluate(pictures, y, C, b, loss)
+    live = state.note(np.flatnonzero(state.gaps > tol))
+    all_refined = False
+    with progress.task(description) as bar, ThreadPoolExecutor(os.cpu_count()) as threads:
+        for _ in range(max_sweeps):
+            if not len(live):
+                break
+            if not all_refined:
+                state.take(live, _sweep(pictures, y[live], C[live], state.b[live], state.theta[live], loss, rng))
+            all_refined = _refine(pictures, y, C, state, live, loss, tol, rng, threads)
+            state.take(live, evaluate(pictures, y[live], C[live], state.b[live], loss))
+            live = state.note(live[state.gaps[live] > tol])
+            bar.report(objective=state.trace[-1][0], gap=float(state.gaps.max()))
+    if len(live):
+        warn_unconverged(float(state.gaps.max()), tol)
+    return state
+
+
+def evaluate(pictures: Pictures, y: Array, C: Array, b: Array, loss: Loss) -> Solution:
+    """The objectives at ``b``, from scores computed afresh."""
+    from visterm.margin._kernels import task_values
+
+    theta = C * b * y
+    scores = pictures.scores(theta)
+    sums = np.empty((len(y), 3))
+    task_values(scores, b, y, C, loss.code, sums)
+    return Solution(b, theta, scores, 0.5 * sums[:, 0] + sums[:, 1], -sums[:, 2] - 0.5 * sums[:, 0])
+
+
+def random_blocks(n_pictures: int, rng: np.random.Generator) -> list[Array]:
+    """All pictures in random order, cut into blocks."""
+    order = rng.permutation(n_pictures)
+    return [order[start : start + BLOCK_ROWS] for start in range(0, n_pictures, BLOCK_ROWS)]
+
+
+def warn_unconverged(gap: float, tol: float) -> None:
+    """Warn that the duality gap asked for was not reached."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(
+        f"the relative duality gap is still {gap:.2g}, not {tol:.2g}: scale the features, lower C or raise tol",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
+
+
+def _sweep(
+    pictures: Pictures, y: Array, C: Array, b: Array, theta: Array, loss: Loss, rng: np.random.Generator
+) -> Solution:
+    """One pass over all coordinates of the given tasks; ``b`` and ``theta`` are changed."""
+    from visterm.margin._kernels import ascend_block
+
+    def step(gram: Array, scores: Array, rows: Array) -> Array:
+        delta = np.zeros_like(scores)
+        ascend_block(gram, scores, rows, b, y, C, loss.code, delta)
+        return delta
+
+    pictures.sweep(theta, random_blocks(pictures.n_pictures, rng), step)
+    return evaluate(pictures, y, C, b, loss)
+
+
+def _refine(
+    pictures: Pictures,
+    y: Array,
+    C: Array,
+    state: Solution,
+    live: Array,
+    loss: Loss,
+    tol: float,
+    rng: np.random.Generator,
+    threads: ThreadPoolExecutor,
+) -> bool:
+    """Solve each live task on the coordinates that are not settled at a bound, in threads; ``state.b`` is changed.
+
+    Says whether all such coordinates of all tasks took part.
+    """
+    from visterm.margin import _kernels
+
+    code = loss.code
+    seeds = rng.integers(2**31, size=len(live))
+    scale = np.maximum(np.abs(state.primal), np.abs(state.dual))
+    targets = np.maximum(_REFINE_SHARE * tol * scale, _REFINE_FALL * (state.primal - state.dual))
+
+    def refine(t: int, seed: int) -> bool:
+        rows = _kernels.unsettled(state.scores[t], state.b[t], y[t], C[t], code, REFINE_ROWS)
+        f, b = state.scores[t, rows], state.b[t, rows]
+        gram = pictures.block(rows)
+        _kernels.refine(gram, f, b, y[t, rows], C[t, rows], code, targets[t], _REFINE_ROUNDS, seed)
+        state.b[t, rows] = b
+        return len(rows) < REFINE_ROWS
+
+    return all(list(threads.map(refine, live, seeds)))
