@@ -16,6 +16,7 @@ def check_bags(estimator: Any, X: Features, *, fitting: bool, n_tokens: float | 
     """``X`` as float64 CSR counts without zeros; with ``n_tokens`` every picture is scaled to that many tokens.
 
     Histograms that sum to one are a single token's worth of evidence each; ``n_tokens`` says how many they stand for.
+    None or 0 takes the counts as they are.
 
     >>> from visterm.contracts.estimator import Estimator
     >>> check_bags(Estimator(), [[0.5, 0.0, 0.5]], fitting=True, n_tokens=100).toarray()
@@ -24,10 +25,10 @@ def check_bags(estimator: Any, X: Features, *, fitting: bool, n_tokens: float | 
     counts = sparse.csr_array(check_features(estimator, X, fitting=fitting, non_negative=True), dtype=np.float64)
     counts.sum_duplicates()
     counts.eliminate_zeros()
-    if n_tokens is None:
+    if not n_tokens:
         return counts
     if not n_tokens > 0:
-        raise InputError(f"n_tokens must be positive, or None to take the counts as they are, not {n_tokens}")
+        raise InputError(f"n_tokens must be positive, or 0 to take the counts as they are, not {n_tokens}")
     totals = np.asarray(counts.sum(axis=1)).ravel()
     scale = np.divide(n_tokens, totals, out=np.zeros_like(totals), where=totals > 0)
     return sparse.csr_array(sparse.diags_array(scale) @ counts)

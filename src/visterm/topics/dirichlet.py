@@ -19,15 +19,17 @@ _BLOCK_ROWS = 1024
 def fit_dirichlet(log_proportions: Array, n_pictures: int, start: Array, *, rate: float = 0.0) -> Array:
     """The ``alpha`` that ``n_pictures`` topic proportions with these sums of E[log theta] speak for.
 
-    Maximises ``n log Gamma(sum alpha) - n sum log Gamma(alpha) + alpha . log_proportions - rate * sum(alpha)``, which is
-    concave, by Newton's method (Minka 2000: linear in the number of topics). ``rate`` is that of an exponential prior,
-    without which a single picture would have alpha grow for ever.
+    Maximises ``n log Gamma(sum alpha) - n sum log Gamma(alpha) + alpha . log_proportions - rate * sum(alpha)`` by
+    Newton's method (Minka 2000: linear in the number of topics); it is concave. ``rate`` is that of an exponential
+    prior, without which a single picture would have alpha grow for ever.
 
     >>> draws = np.random.default_rng(0).dirichlet([2.0, 0.5, 1.0], size=20_000)
     >>> fit_dirichlet(np.log(draws).sum(axis=0), len(draws), np.ones(3)).round(1)
     array([2. , 0.5, 1. ])
     """
     alpha = np.array(start, np.float64)
+    if len(alpha) < 2:
+        return alpha  # the proportion of an only topic is 1, whatever its alpha
     target = np.asarray(log_proportions) - rate
     value = _dirichlet_score(alpha, n_pictures, target)
     for _ in range(_MAX_STEPS):

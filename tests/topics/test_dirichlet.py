@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import digamma, gammaln
+
+from visterm.topics.dirichlet import fit_dirichlet, picture_bounds
+from visterm.topics.inference import infer_topics
+
+
+@given(
+    alpha=st.lists(st.floats(0.02, 20), min_size=2, max_size=6),
+    start=st.floats(0.01, 10),
+    rate=st.sampled_from([0.0, 1.0]),
+    seed=st.integers(0, 1000),
+)
+@settings(max_examples=40, deadline=None)
+def test_the_gradient_vanishes_at_the_answer(alpha, start, rate, seed):
+    draws = np.random.default_rng(seed).dirichlet(alpha, 50)
+    sums = np.log(np.maximum(draws, 1e-200)).sum(axis=0)
+    found = fit_dirichlet(sums, 50, np.full(len(alpha), start), rate=rate)
+    assert (found > 0).all()
+    gradient = 50 * (digamma(found.sum()) - digamma(found)) + sums - rate
+    np.testing.assert_allclose(gradient * found, 0, atol=2e-2)
+
+
+def test_agrees_with_a_general_optimiser():
+    sums = np.log(np.random.default_rng(0).dirichlet([1.0, 3.0, 0.3], 200)).sum(axis=0)
+
+    def loss(log_alpha):
+        alpha = np.exp(log_alpha)
+        return -(200 * (gammaln(alpha.sum()) - gammaln(alpha).sum()) + alpha @ (sums - 0.5))
+
+    expected = np.exp(minimize(loss, np.zeros(3), tol=1e-10).x)
+    np.testing.assert_allclose(fit_dirichlet(sums, 200, np.ones(3), rate=0.5), expected, rtol=1e-4)
+
+
+def test_one_picture_needs_the_prior():
+    sums = np.log([0.2, 0.8])
+    assert fit_dirichlet(sums, 1, np.ones(2), rate=0.1).max() < 100
+
+
+def test_bounds_of_pictures_sum_to_the_bound_of_the_e_step():
+    rng = np.random.default_rng(0)
+    bags = sparse.csr_array(rng.poisson(1.0, (2500, 7)).astype(float))  # more than one block
+    topics, alpha = rng.dirichlet(np.ones(7), 3), np.array([0.1, 0.5, 2.0])
+    inferred = infer_topics(bags, topics, alpha)
+    bounds = picture_bounds(bags, topics, alpha, inferred.gamma)
+    assert bounds.sum() == pytest.approx(inferred.statistics.bound, rel=1e-9)
+
+
+def test_the_bound_of_a_single_token_is_below_its_probability_and_of_none_is_zero():
+    topics, alpha = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([1.0, 3.0])
+    bags = sparse.csr_array([[1.0, 0.0], [0.0, 0.0]])
+    bounds = picture_bounds(bags, topics, alpha, infer_topics(bags, topics, alpha).gamma)
+    exact = np.log(0.25 * 0.9 + 0.75 * 0.2)
+    assert exact - 0.2 < bounds[0] <= exact
+    assert bounds[1] == pytest.approx(0, abs=1e-12)
