@@ -77,9 +77,8 @@ def main() -> None:
         made = recipe(arguments.recipe)
         if not isinstance(made, FisherRecipe):
             raise SystemExit(f"{arguments.recipe} is no Fisher recipe")
-        print(
-            f"learning took {seconds(lambda: made.train(TrainingPictures(files, pixel_budget=made.pixel_budget))):.1f} s"
-        )
+        sample = TrainingPictures(files, pixel_budget=made.pixel_budget)
+        print(f"learning took {seconds(lambda: made.train(sample)):.1f} s")
         with threadpool_limits(1, user_api="blas"):
             spent = stages(made, files)
         total = sum(spent.values())

@@ -37,7 +37,8 @@ def main() -> None:
         rate = first.n_computed / first.seconds
         print(
             f"computed {', '.join(arguments.recipes)} of {first.n_computed} pictures in "
-            f"{first.seconds / 60:.2f} minutes ({rate:.1f} pictures/s, {time.process_time() - before:.0f} s of processor time)"
+            f"{first.seconds / 60:.2f} minutes ({rate:.1f} pictures/s, "
+            f"{time.process_time() - before:.0f} s of processor time)"
         )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory {peak:.0f} MB")
