@@ -15,6 +15,7 @@ from visterm.vision.recipes.training import TrainingPictures
 from visterm.vision.spec import FeatureSpec
 
 _SEED = 0
+_DESCRIPTORS_PER_WORD = 10
 _CODEBOOK = "codebook."
 _DESCRIPTORS = "descriptors."
 
@@ -22,7 +23,7 @@ _DESCRIPTORS = "descriptors."
 class BagRecipe(Recipe):
     """Counts of the ``n_words`` words of a codebook learned from the collection.
 
-    A collection too small to fill the codebook gets a smaller one; the columns stay ``n_words``.
+    A word is learned from ten descriptors at least: a small collection gets fewer words, the columns stay ``n_words``.
     """
 
     def __init__(
@@ -67,7 +68,8 @@ class BagRecipe(Recipe):
             seed=_SEED,
             description=f"Sampling descriptors for {self.name}",
         )
-        self._codebook = Codebook(min(self.n_words, len(rows)), random_state=_SEED).fit(rows)
+        n_words = min(self.n_words, max(1, len(rows) // _DESCRIPTORS_PER_WORD))
+        self._codebook = Codebook(n_words, random_state=_SEED).fit(rows)
 
     def codewords(self, rgb: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
         """The frames of a picture and the codeword of each: what the bag counts, for showing it to people."""
