@@ -125,3 +125,111 @@ register(
         defaults={"metric": "hellinger"},
     )
 )
+register(
+    Method(
+        "sdca",
+        "visterm.margin.sdca:SDCAClassifier",
+        CLASSIFY,
+        "colour",
+        "each class separated from all others by a wide margin",
+        reference="Lapin, Schiele, Hein, CVPR 2014",
+        defaults={"C": 10.0, "kernel": "hellinger"},
+    )
+)
+register(
+    Method(
+        "sdca-stacked",
+        "visterm.margin.stacked:StackedSDCA",
+        CLASSIFY,
+        "colour",
+        "a second layer of margins over the scores of the first",
+        reference="Lapin, Schiele, Hein, CVPR 2014",
+        defaults={"C": 10.0, "kernel": "hellinger"},
+    )
+)
+register(
+    Method(
+        "mtl-sdca",
+        "visterm.margin.multitask:MultitaskSDCA",
+        CLASSIFY | ANNOTATE,
+        "colour",
+        "classes and tags separated in a representation they share",
+        reference="Lapin, Schiele, Hein, CVPR 2014",
+        defaults={"C": 10.0, "kernel": "hellinger"},
+    )
+)
+register(
+    Method(
+        "ridge-tags",
+        "visterm.margin.ridge:KernelRidgeAnnotator",
+        ANNOTATE,
+        "colour",
+        "tags by regression, each measured against its left-out scores",
+    )
+)
+register(
+    Method(
+        "unigram-mixture",
+        "visterm.topics.mixture:UnigramMixture",
+        ANNOTATE,
+        "colour",
+        "the tags of the picture's one topic, learned from untagged pictures too",
+        reference="Shao et al., ACM TIST 2014",
+        defaults={"n_tokens": 100, "random_state": 0},
+    )
+)
+register(
+    Method(
+        "plsa-words",
+        "visterm.topics.plsa:PLSA",
+        ANNOTATE,
+        "colour",
+        "tags through the topics of tags, then the codewords of those topics",
+        reference="Monay and Gatica-Perez, ACM Multimedia 2004",
+        defaults={"asymmetric": True, "n_tokens": 100, "random_state": 0},
+    )
+)
+register(
+    Method(
+        "plsa",
+        "visterm.topics.plsa:PLSA",
+        ANNOTATE,
+        "colour",
+        "tags through topics of codewords and tags together",
+        reference="Hofmann, Machine Learning 2001",
+        defaults={"asymmetric": False, "n_tokens": 100, "random_state": 0},
+    )
+)
+register(
+    Method(
+        "link-lda",
+        "visterm.topics.link_lda:LinkLDA",
+        ANNOTATE,
+        "colour",
+        "tags through topic proportions that codewords and tags share",
+        reference="Erosheva, Fienberg and Lafferty, PNAS 2004",
+        defaults={"n_tokens": 100, "random_state": 0},
+    )
+)
+register(
+    Method(
+        "theme-lda",
+        "visterm.topics.theme_lda:ThemeLDA",
+        CLASSIFY,
+        "colour",
+        "the class whose mixture of topics explains the picture best",
+        reference="Fei-Fei and Perona, CVPR 2005",
+        defaults={"random_state": 0},
+    )
+)
+register(
+    Method(
+        "topic-neighbours",
+        "visterm.topics.topic_neighbours:TopicNeighbours",
+        CLASSIFY,
+        "colour",
+        "the class of the pictures of the most similar topics",
+        reference="Bosch, Zisserman and Munoz, ECCV 2006",
+        defaults={"n_tokens": 1000, "random_state": 0},
+    )
+)

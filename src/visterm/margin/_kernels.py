@@ -1,6 +1,6 @@
 """Compiled inner loops of the dual solvers; each names its NumPy equivalent, which the tests hold it to.
 
-Everywhere: ``f`` scores, ``b`` dual variables, ``y`` labels of -1 and 1, ``C`` weights (0: the coordinate is absent), and
+Everywhere: ``f`` scores, ``b`` dual variables, ``y`` labels of -1 and 1, ``C`` weights (0: the coordinate is absent),
 ``theta = C b y`` the coefficients of the expansion, so that ``f = theta G``.
 """
 
@@ -65,10 +65,8 @@ def loss_value(m: float, loss: Any) -> float:
     if is_logistic:
         return log(1.0 + exp(-m)) if m > 0.0 else -m + log(1.0 + exp(m))
     slack = 1.0 - m
-    if gamma > 0.0:
-        b = min(max(slack / gamma, low), high)
-    else:
-        b = high if slack > 0.0 else low
+    bound = high if slack > 0.0 else low
+    b = min(max(slack / gamma, low), high) if gamma > 0.0 else bound
     return b * slack - 0.5 * gamma * b * b
 
 
@@ -100,8 +98,8 @@ def task_values(f: Array, b: Array, y: Array, C: Array, loss: Any, out: Array) -
 def ascend_block(G: Array, f: Array, rows: Array, b: Array, y: Array, C: Array, loss: Any, delta: Array) -> None:
     """One exact coordinate step for each picture of a block in turn, task by task.
 
-    ``G`` is the block's Gram matrix, ``f`` (n_tasks, block) its scores, changed in place as ``b`` is; ``delta`` receives
-    the change of theta. In NumPy, for each t and i: ``db = best_dual(...) - b[t, rows[i]]``, then
+    ``G`` is the block's Gram matrix, ``f`` (n_tasks, block) its scores, changed in place as ``b`` is; ``delta``
+    receives the change of theta. In NumPy, for each t and i: ``db = best_dual(...) - b[t, rows[i]]``, then
     ``f[t] += C y db * G[i]``.
     """
     n_tasks, size = f.shape
@@ -197,12 +195,12 @@ def refine(
     conjugate is quadratic, what is left is a linear system, and :func:`solve_inside` takes a long step towards its
     solution. Both only ever raise the dual. ``f`` and ``b`` are changed in place.
     """
-    np.random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 - compiled code has this generator only, one a thread
     is_logistic, _, low, high = loss
     size = len(f)
     for _ in range(max_rounds):
         bounds_settled = True
-        for i in np.random.permutation(size):
+        for i in np.random.permutation(size):  # noqa: NPY002
             old = b[i]
             b[i] = best_dual(old, y[i] * f[i], C[i] * G[i, i], loss)
             if b[i] != old:
@@ -280,19 +278,17 @@ def solve_inside(G: Array, f: Array, b: Array, y: Array, C: Array, loss: Any) ->
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def ascend_elastic(
-    X: Array, order: Array, v: Array, b: Array, y: Array, C: Array, squared: Array, l1: float, loss: Any
+    X: Array, order: Array, v: Array, b: Array, y: Array, C: Array, squared: Array, thresholds: Array, loss: Any
 ) -> None:
-    """One pass of proximal SDCA for one task: ``w = soft(v, l1)``, ``v = theta X``; the primal copy ``v`` is kept."""
+    """One pass of proximal SDCA for one task: ``w = soft(v, thresholds)`` with the primal copy ``v = theta X``."""
     n_dims = X.shape[1]
     for i in order:
         if C[i] <= 0.0:
             continue
         score = 0.0
         for j in range(n_dims):
-            if v[j] > l1:
-                score += (v[j] - l1) * X[i, j]
-            elif v[j] < -l1:
-                score += (v[j] + l1) * X[i, j]
+            shrunk = max(abs(v[j]) - thresholds[j], 0.0)
+            score += X[i, j] * (shrunk if v[j] > 0.0 else -shrunk)
         old = b[i]
         b[i] = best_dual(old, y[i] * score, C[i] * squared[i], loss)
         if b[i] != old:

@@ -1,8 +1,8 @@
 """What the margin methods share: training pictures as the solver wants them, and the functions learned from them.
 
-A learned function is an expansion over training pictures, ``f_t(x) = sum_i theta_ti (k(x, x_i) + s^2)``, where ``s`` is the
-constant feature that carries the intercept. Where the kernel has explicit features it is folded into weights, and no
-training picture is kept; otherwise only the pictures with a coefficient are.
+A learned function is an expansion over training pictures, ``f_t(x) = sum_i theta_ti (k(x, x_i) + s^2)``, where ``s`` is
+the constant feature that carries the intercept. Where the kernel has explicit features it is folded into weights, and
+no training picture is kept; otherwise only the pictures with a coefficient are.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from visterm.margin.solver import FeaturePictures, GramPictures
 Array = NDArray[Any]
 TrainingPictures = GramPictures | FeaturePictures
 
+#: Up to this many training pictures are computed with in double precision, more in single.
+DOUBLE_PRECISION_ROWS = 2048
 #: Coefficients below this share of their task's largest are rounding, not support.
 _NO_SUPPORT = 1e-7
 
@@ -30,7 +32,7 @@ class ExpansionEstimator(Estimator):
     """An estimator with the parameters ``kernel`` and ``intercept_scaling`` that learns expansions over pictures.
 
     Fitted: ``coef_`` (n_tasks, n_dims) and ``intercept_`` where the kernel has explicit features; else ``dual_coef_``
-    (n_tasks, n_support), ``intercept_``, ``support_`` (rows) and, unless the kernel is precomputed, ``support_vectors_``.
+    (n_tasks, n_support), ``intercept_``, ``support_`` (rows) and, unless it is precomputed, ``support_vectors_``.
     """
 
     kernel: str
@@ -44,23 +46,30 @@ class ExpansionEstimator(Estimator):
         checked = check_features(self, X, fitting=True)
         return kernels.check_square(checked) if self.kernel == "precomputed" else checked
 
+    def _forget(self, *names: str) -> None:
+        """Drop fitted attributes that the next fit may not set."""
+        for name in names:
+            if hasattr(self, name):
+                delattr(self, name)
+
     def _training_pictures(self, X: Matrix, rows: Array) -> TrainingPictures:
         """The given rows of checked features, as the solver wants them."""
         shift = float(self.intercept_scaling) ** 2
+        dtype = np.float64 if len(rows) <= DOUBLE_PRECISION_ROWS else np.float32
         if self.kernel == "precomputed":
-            return GramPictures(X if len(rows) == len(X) else np.ascontiguousarray(X[np.ix_(rows, rows)]), shift)
+            G = X if len(rows) == len(X) else np.ascontiguousarray(X[np.ix_(rows, rows)])
+            return GramPictures(G.astype(dtype, copy=False), shift)
         X = X if len(rows) == X.shape[0] else X[rows]
         if self.kernel in kernels.EXPLICIT and X.shape[1] < X.shape[0]:
-            mapped = kernels.feature_map(X, kernel=self.kernel)
+            mapped = kernels.feature_map(X, self.kernel, dtype)
             return FeaturePictures(
                 np.ascontiguousarray(mapped if isinstance(mapped, np.ndarray) else mapped.toarray()), shift
             )
-        return GramPictures(kernels.gram(X, kernel=self.kernel), shift)
+        return GramPictures(kernels.gram(X, kernel=self.kernel, dtype=dtype), shift)
 
     def _keep(self, X: Matrix, rows: Array, theta: Array) -> None:
         """Keep the functions with coefficients ``theta`` (n_tasks, len(rows)) over the given rows."""
-        for name in ("coef_", "dual_coef_", "support_", "support_vectors_"):
-            vars(self).pop(name, None)
+        self._forget("coef_", "dual_coef_", "support_", "support_vectors_")
         self.intercept_ = float(self.intercept_scaling) ** 2 * theta.sum(axis=1, dtype=np.float64)
         if self.kernel in kernels.EXPLICIT:
             self.coef_ = _folded(X, rows, theta, self.kernel)
@@ -76,11 +85,14 @@ class ExpansionEstimator(Estimator):
         """(n_pictures, n_tasks): the learned functions at new pictures."""
         X = check_features(self, X, fitting=False)
         if self.kernel in kernels.EXPLICIT:
-            scores = kernels.feature_map(X, kernel=self.kernel) @ self.coef_.T
+            scores = kernels.feature_map(X, self.kernel, self.coef_.dtype) @ self.coef_.T
         elif self.kernel == "precomputed":
             scores = X[:, self.support_] @ self.dual_coef_.T
         else:
-            scores = kernels.gram(X, self.support_vectors_, kernel=self.kernel) @ self.dual_coef_.T
+            scores = (
+                kernels.gram(X, self.support_vectors_, kernel=self.kernel, dtype=self.dual_coef_.dtype)
+                @ self.dual_coef_.T
+            )
         return np.asarray(scores) + self.intercept_
 
     def __sklearn_tags__(self) -> Any:
@@ -108,7 +120,7 @@ def folds(groups: Array, n_folds: int, rng: np.random.Generator) -> list[Array]:
     """The rows of each fold; pictures are dealt out group by group, so each fold has its share of every group.
 
     >>> [fold.tolist() for fold in folds(np.array([0, 0, 1, 1]), 2, np.random.default_rng(0))]
-    [[1, 3], [0, 2]]
+    [[0, 2], [1, 3]]
     """
     shuffled = rng.permutation(len(groups))
     dealt = shuffled[np.argsort(groups[shuffled], kind="stable")]
@@ -116,11 +128,11 @@ def folds(groups: Array, n_folds: int, rng: np.random.Generator) -> list[Array]:
 
 
 def _folded(X: Matrix, rows: Array, theta: Array, kernel: str) -> Array:
-    """The weights (n_tasks, n_dims) of an expansion whose kernel has explicit features, a block of pictures at a time."""
+    """The weights (n_tasks, n_dims) of an expansion with explicit features, a block of pictures at a time."""
     weights = np.zeros((len(theta), X.shape[1]), theta.dtype)
     size = max(1, kernels.BLOCK_BYTES // (X.shape[1] * X.dtype.itemsize))
     for start in range(0, len(rows), size):
         part = slice(start, start + size)
-        mapped = kernels.feature_map(X[rows[part]], kernel=kernel)
+        mapped = kernels.feature_map(X[rows[part]], kernel, theta.dtype)
         weights += (mapped.T @ theta[:, part].T).T if sparse.issparse(mapped) else theta[:, part] @ mapped
     return weights

@@ -48,8 +48,8 @@ def kernel_named(kernel: str) -> tuple[str, float]:
     return name, value
 
 
-def gram(A: Matrix, B: Matrix | None = None, *, kernel: str = "linear") -> NDArray[Any]:
-    """The kernel between the rows of ``A`` and of ``B`` (None: of ``A``), in their precision.
+def gram(A: Matrix, B: Matrix | None = None, *, kernel: str = "linear", dtype: Any = np.float64) -> NDArray[Any]:
+    """The kernel between the rows of ``A`` and of ``B`` (None: of ``A``), computed in the precision ``dtype``.
 
     >>> gram(np.array([[1.0, 3.0], [4.0, 0.0]]), kernel="hellinger").round(3)
     array([[1. , 0.5],
@@ -59,11 +59,11 @@ def gram(A: Matrix, B: Matrix | None = None, *, kernel: str = "linear") -> NDArr
     if name == "precomputed":
         raise InputError("a precomputed kernel is given, not computed: pass the matrix itself as X")
     if name in EXPLICIT and sparse.issparse(A):
-        A, B = feature_map(A, kernel=name), None if B is None else feature_map(B, kernel=name)
-        return np.ascontiguousarray((A @ (A if B is None else B).T).toarray())
+        A, B = feature_map(A, name, dtype), None if B is None else feature_map(B, name, dtype)
+        return _dense(A @ (A if B is None else B).T)
     rows = A if B is None else B
-    total = np.zeros((A.shape[0], rows.shape[0]), np.result_type(A.dtype, rows.dtype))
-    scales = _shares(A, name), _shares(rows, name)
+    total = np.zeros((A.shape[0], rows.shape[0]), dtype)
+    scales = _shares(A, name).astype(dtype), _shares(rows, name).astype(dtype)
     for columns in _column_blocks(rows):
         a = _prepared(A, columns, scales[0], name)
         b = a if B is None else _prepared(rows, columns, scales[1], name)
@@ -76,34 +76,39 @@ def gram(A: Matrix, B: Matrix | None = None, *, kernel: str = "linear") -> NDArr
     return np.exp(gamma * (total - 1.0)).astype(total.dtype) if name == "exp-chi2" else total
 
 
-def feature_map(X: Matrix, *, kernel: str) -> Matrix:
+def feature_map(X: Matrix, kernel: str, dtype: Any = np.float64) -> Matrix:
     """The features whose inner products are the kernel: ``X`` itself, or the signed square roots of its shares."""
+    X = X.astype(dtype, copy=False)
     if kernel == "linear":
         return X
-    scale = np.sqrt(_shares(X, kernel))
+    scale = np.sqrt(_shares(X, kernel)).astype(dtype)
     if isinstance(X, np.ndarray):
         return np.sign(X) * np.sqrt(np.abs(X)) * scale
     roots = X.copy()
     roots.data = np.sign(roots.data) * np.sqrt(np.abs(roots.data))
-    return sparse.csr_array(roots.multiply(scale), dtype=X.dtype)
+    return sparse.csr_array(roots.multiply(scale), dtype=dtype)
 
 
 def check_square(G: Matrix) -> NDArray[Any]:
     """A precomputed training kernel as a dense square array."""
-    dense = G if isinstance(G, np.ndarray) else G.toarray()
+    dense = _dense(G)
     if dense.shape[0] != dense.shape[1]:
         raise InputError(f"a precomputed kernel must be square to train on, but has shape {dense.shape}")
-    return np.ascontiguousarray(dense)
+    return dense
+
+
+def _dense(X: Any) -> NDArray[Any]:
+    return np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X)
 
 
 def _shares(X: Matrix, kernel: str) -> NDArray[Any]:
     """What each row is multiplied by to become shares, as a column; 1 for the linear kernel."""
     if kernel == "linear":
-        return np.ones((X.shape[0], 1), X.dtype)
+        return np.ones((X.shape[0], 1))
     sums = np.zeros(X.shape[0])
     for columns in _column_blocks(X):
-        sums += np.asarray(abs(X[:, columns]).sum(axis=1)).ravel()
-    return np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0).astype(X.dtype)[:, None]
+        sums += np.asarray(abs(X[:, columns]).sum(axis=1, dtype=np.float64)).ravel()
+    return np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)[:, None]
 
 
 def _column_blocks(X: Matrix) -> Iterator[slice]:
@@ -115,7 +120,7 @@ def _column_blocks(X: Matrix) -> Iterator[slice]:
 def _prepared(X: Matrix, columns: slice, scale: NDArray[Any], kernel: str) -> NDArray[Any]:
     """Some columns of the shares (hellinger: of their signed roots), dense."""
     part = X[:, columns]
-    dense = part if isinstance(part, np.ndarray) else part.toarray()
+    dense: NDArray[Any] = (part if isinstance(part, np.ndarray) else _dense(part)).astype(scale.dtype, copy=False)
     if kernel == "linear":
         return dense
     if kernel == "hellinger":

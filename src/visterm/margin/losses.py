@@ -66,7 +66,7 @@ class QuadraticConjugate(Loss):
         slack = 1.0 - np.asarray(margin, dtype=np.float64)
         # Without curvature the best b is a bound; both bounds are finite then.
         b = np.clip(slack / gamma, low, high) if gamma > 0 else np.where(slack > 0, high, low)
-        return b * slack - 0.5 * gamma * b * b
+        return b * slack - 0.5 * gamma * b * b + 0.0  # no negative zeros
 
     def conjugate(self, b: ArrayLike) -> NDArray[Any]:
         """``-b + gamma b^2 / 2``, infinite outside the range."""

@@ -14,7 +14,7 @@ from visterm.compute import progress
 from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_tags
 from visterm.errors import InputError
 from visterm.margin import calibration
-from visterm.margin.coupled import CoupledSolution, solve_coupled
+from visterm.margin.coupled import solve_coupled
 from visterm.margin.expansion import ExpansionEstimator, TrainingPictures, folds
 from visterm.margin.losses import Loss, loss_named
 from visterm.margin.one_vs_all import OneVsAll, both_sides, check_positive, class_tasks, cross_scores, generator
@@ -30,9 +30,9 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
 
         1/T sum_t [ 1/n sum_i loss(y_ti <w_t, U^T x_i>) + lam/2 ||w_t||^2 ] + mu/2 ||U||^2
 
-    by Algorithm 1: from the one-vs-all solution (of parameter ``C``) on, the predictors and the map are learned in turn,
-    each to the relative duality gap ``tol``, until the dual variables change by less than ``tol``. Only inner products
-    of pictures are used. The objective never rises.
+    by Algorithm 1: from the one-vs-all solution (of parameter ``C``) on, predictors and map are learned in turn, each
+    to the relative duality gap ``tol``, until the dual variables change by less than ``tol``. Only inner products of
+    pictures are used. The objective never rises.
 
     - ``mu``: None for 1 / (C n T), the strength of the one-vs-all regulariser; ``lam``: None for 1 / n.
     - ``n_dims``: columns of U; None for as many as tasks, as in the paper.
@@ -80,13 +80,12 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
 
     def fit(self, X: Features, y: ArrayLike | None = None, tags: Any = None) -> Self:
         """Learn from the pictures that have a class or tags."""
-        if tags is None and y is not None and (sparse.issparse(y) or np.ndim(y) == 2 and np.shape(y)[1] > 1):
+        if tags is None and y is not None and (sparse.issparse(y) or (np.ndim(y) == 2 and np.shape(y)[1] > 1)):
             y, tags = None, y
         X = self._check_fit_features(X)
         check_positive(C=self.C, tol=self.tol, mu=self.mu or 1.0, lam=self.lam or 1.0)
         loss, rng = loss_named(self.loss), generator(self.random_state)
-        for name in ("classes_", "temperature_", "tag_means_", "tag_scales_", "tag_platt_", "n_tags_"):
-            vars(self).pop(name, None)
+        self._forget("classes_", "temperature_", "tag_means_", "tag_scales_", "tag_platt_", "n_tags_")
         rows, tasks = self._tasks(y, tags, X.shape[0])
         pictures = self._training_pictures(X, rows)
         with progress.task("Sharing a representation") as bar:
@@ -105,7 +104,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         """(n_pictures, n_tags), each tag in units of its deviation on held-out training pictures."""
         return (self._tag_scores(X) - self.tag_means_) / self.tag_scales_
 
-    @available_if(lambda self: self.calibration_folds > 0)
+    @available_if(lambda self: self.calibration_folds > 0)  # type: ignore[untyped-decorator]
     def tag_probabilities(self, X: Features) -> Scores:
         """(n_pictures, n_tags) probabilities, by Platt's sigmoid on held-out training pictures."""
         return calibration.tag_probabilities(self._tag_scores(X), self.tag_platt_)
@@ -221,7 +220,7 @@ class Tasks(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """The coefficients of the learned functions, the inner products of the predictors, the objective after each step."""
+    """The coefficients of the learned functions, the predictors' inner products, the objective after each step."""
 
     theta: Array
     M: Array

@@ -45,7 +45,7 @@ class OneVsAll(ClassifierMixin):
         best = np.argsort(-both_sides(self._class_scores(X)), axis=1, kind="stable")[:, :k]
         return self.classes_[best]
 
-    @available_if(lambda self: self.calibration_folds > 0)
+    @available_if(lambda self: self.calibration_folds > 0)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Features) -> Scores:
         """(n_pictures, n_classes) probabilities, calibrated on held-out folds of the training pictures."""
         scores = both_sides(self._class_scores(X))
@@ -77,8 +77,8 @@ def both_sides(scores: Array) -> Array:
     """One column a class; where a single function tells two classes apart, the first class scores 0.
 
     >>> both_sides(np.array([[0.5], [-0.5]]))
-    array([[0. , 0.5],
-           [0. , -0.5]])
+    array([[ 0. ,  0.5],
+           [ 0. , -0.5]])
     """
     return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
 

@@ -70,15 +70,15 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    def fit(self, X: Features, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from the pictures whose class is known."""
+    def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:
+        """Learn from the pictures whose class is known; ``picture_weight`` multiplies the losses of each picture."""
         X = self._check_fit_features(X)
         y = check_classes(y, X.shape[0])
         check_positive(C=self.C, tol=self.tol)
         loss, rng = loss_named(self.loss), generator(self.random_state)
         rows = known_rows(y)
         self.classes_, codes, labels = class_tasks(y[rows])
-        weights = self.C * picture_weights(self.class_weight, self.classes_, codes, rows, len(y), sample_weight)
+        weights = self.C * picture_weights(self.class_weight, self.classes_, codes, rows, len(y), picture_weight)
         weights = np.broadcast_to(weights, labels.shape)
         pictures = self._training_pictures(X, rows)
         start = getattr(self, "dual_", None) if self.warm_start else None
@@ -110,20 +110,18 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
 
 
 def picture_weights(
-    class_weight: Any, classes: Array, codes: Array, rows: Array, n_pictures: int, sample_weight: ArrayLike | None
+    class_weight: Any, classes: Array, codes: Array, rows: Array, n_pictures: int, picture_weight: ArrayLike | None
 ) -> Array:
     """The weight of each of ``rows``: its class's times its own, of mean 1 for ``balanced`` classes."""
     try:
         weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
     except ValueError as error:
         raise InputError(f"class_weight: {error}") from error
-    if sample_weight is not None:
-        given = np.asarray(sample_weight, dtype=np.float64)
-        if given.ndim == 0:
-            given = np.full(n_pictures, float(given))
+    if picture_weight is not None:
+        given = np.asarray(picture_weight, dtype=np.float64)
         if given.shape != (n_pictures,) or not np.isfinite(given).all() or (given < 0).any():
-            raise InputError(f"sample_weight must be {n_pictures} finite numbers, none negative, one a picture")
+            raise InputError(f"picture_weight must be {n_pictures} finite numbers, none negative, one a picture")
         weights = weights * given[rows]
     if not (weights > 0).any():
-        raise InputError("every sample weight is zero: nothing is left to learn from")
+        raise InputError("every picture has weight 0: nothing is left to learn from")
     return weights

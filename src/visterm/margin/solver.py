@@ -4,10 +4,10 @@ For every task t, with labels y of -1 and 1 and weights C (0 where a picture doe
 
     minimise over w_t   ||w_t||^2 / 2 + sum_i C_ti loss(y_ti <w_t, x_i>)
 
-in the dual variables b_ti, with w_t = sum_i C_ti b_ti y_ti x_i. Pictures are visited in blocks drawn at random, the same for
-all tasks: the scores of a block are one matrix product, and the coordinate steps inside it need only the block's own
-Gram matrix, so the result is that of visiting the coordinates one by one. Coordinates at their bounds are then left out
-and the rest of each task solved on its own (``_kernels.refine``). The duality gap is always computed afresh.
+in the dual variables b_ti, with w_t = sum_i C_ti b_ti y_ti x_i. Pictures are visited in blocks drawn at random, for all
+tasks alike: the scores of a block are one matrix product, and the coordinate steps inside it need only the block's own
+Gram matrix, so the result is that of visiting the coordinates one by one. Coordinates at their bounds are then left
+out and the rest of each task is solved on its own (``_kernels.refine``). The duality gap is always computed afresh.
 """
 
 from __future__ import annotations
@@ -31,24 +31,32 @@ BLOCK_ROWS = 128
 #: A task is refined on at most this many coordinates at once: their Gram matrix should stay near the processor.
 REFINE_ROWS = 2048
 MAX_SWEEPS = 300
-_REFINE_ROUNDS = 100
+REFINE_ROUNDS = 100
 #: Refining stops at this share of the gap that is allowed to the whole task.
-_REFINE_SHARE = 0.25
+REFINE_SHARE = 0.25
 #: Far from the optimum it stops once the gap has fallen to this share: what is settled will change again.
-_REFINE_FALL = 0.1
+REFINE_FALL = 0.1
 
 
 class Pictures(Protocol):
     """Inner products between training pictures, however they are stored."""
 
-    n_pictures: int
-    dtype: Any
+    @property
+    def n_pictures(self) -> int:
+        """The number of pictures."""
+
+    @property
+    def dtype(self) -> Any:
+        """The precision to compute in."""
 
     def block(self, rows: Array) -> Array:
         """The Gram matrix of some pictures."""
 
     def scores(self, theta: Array) -> Array:
         """``theta G`` of all pictures: (n_tasks, n_pictures)."""
+
+    def scores_of(self, theta: Array, rows: Array) -> Array:
+        """``theta G[rows]``: scores at all pictures of an expansion over some."""
 
     def sweep(self, theta: Array, blocks: list[Array], step: Callable[[Array, Array, Array], Array]) -> None:
         """Call ``step(block Gram, block scores, rows)`` for each block and add the change it returns to ``theta``."""
@@ -79,19 +87,19 @@ class GramPictures:
 
     def scores(self, theta: Array) -> Array:
         """``theta G`` of all pictures."""
-        product: Array = theta @ self.G
-        if self.shift:
-            product += self.G.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
-        return product
+        return theta @ self.G + self.G.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
+
+    def scores_of(self, theta: Array, rows: Array) -> Array:
+        """``theta G[rows]``."""
+        return theta @ self.G[rows] + self.G.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
 
     def sweep(self, theta: Array, blocks: list[Array], step: Callable[[Array, Array, Array], Array]) -> None:
         """One block after the other; its scores are taken from all of ``theta``, so nothing accumulates."""
+        shift = self.G.dtype.type(self.shift)
         for rows in blocks:
             across = self.G[rows]
-            scores = theta @ across.T
-            if self.shift:
-                scores += self.G.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
-            theta[:, rows] += step(across[:, rows] + self.G.dtype.type(self.shift), scores, rows)
+            scores = theta @ across.T + shift * theta.sum(axis=1, keepdims=True)
+            theta[:, rows] += step(across[:, rows] + shift, scores, rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,10 +125,11 @@ class FeaturePictures:
 
     def scores(self, theta: Array) -> Array:
         """``theta G`` of all pictures."""
-        product: Array = (theta @ self.X) @ self.X.T
-        if self.shift:
-            product += self.X.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
-        return product
+        return (theta @ self.X) @ self.X.T + self.X.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
+
+    def scores_of(self, theta: Array, rows: Array) -> Array:
+        """``theta G[rows]``."""
+        return (theta @ self.X[rows]) @ self.X.T + self.X.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
 
     def sweep(self, theta: Array, blocks: list[Array], step: Callable[[Array, Array, Array], Array]) -> None:
         """One block after the other, each changing the weights that score the next."""
@@ -268,13 +277,13 @@ def _refine(
     code = loss.code
     seeds = rng.integers(2**31, size=len(live))
     scale = np.maximum(np.abs(state.primal), np.abs(state.dual))
-    targets = np.maximum(_REFINE_SHARE * tol * scale, _REFINE_FALL * (state.primal - state.dual))
+    targets = np.maximum(REFINE_SHARE * tol * scale, REFINE_FALL * (state.primal - state.dual))
 
     def refine(t: int, seed: int) -> bool:
         rows = _kernels.unsettled(state.scores[t], state.b[t], y[t], C[t], code, REFINE_ROWS)
         f, b = state.scores[t, rows], state.b[t, rows]
         gram = pictures.block(rows)
-        _kernels.refine(gram, f, b, y[t, rows], C[t, rows], code, targets[t], _REFINE_ROUNDS, seed)
+        _kernels.refine(gram, f, b, y[t, rows], C[t, rows], code, targets[t], REFINE_ROUNDS, seed)
         state.b[t, rows] = b
         return len(rows) < REFINE_ROWS
 
