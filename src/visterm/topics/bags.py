@@ -22,9 +22,14 @@ def check_bags(estimator: Any, X: Features, *, fitting: bool, n_tokens: float | 
     >>> check_bags(Estimator(), [[0.5, 0.0, 0.5]], fitting=True, n_tokens=100).toarray()
     array([[50.,  0., 50.]])
     """
-    counts = sparse.csr_array(check_features(estimator, X, fitting=fitting, non_negative=True), dtype=np.float64)
+    counts = sparse.csr_array(check_features(estimator, X, fitting=fitting), dtype=np.float64)
     counts.sum_duplicates()
     counts.eliminate_zeros()
+    if counts.nnz and counts.data.min() < 0:
+        raise InputError(
+            f"Negative values in data passed to {type(estimator).__name__}: it counts codewords, so give it bags or"
+            " histograms"
+        )
     if not n_tokens:
         return counts
     if not n_tokens > 0:
@@ -48,6 +53,6 @@ def distributions(weights: NDArray[Any]) -> NDArray[np.float64]:
     >>> distributions(np.array([[1.0, 3.0], [0.0, 0.0]]))
     array([[0.25, 0.75], [0.5 , 0.5 ]])
     """
-    weights = np.asarray(weights, dtype=np.float64)
+    weights = np.ascontiguousarray(weights, dtype=np.float64)
     totals = weights.sum(axis=-1, keepdims=True)
     return np.divide(weights, totals, out=np.full(weights.shape, 1 / weights.shape[-1]), where=totals > 0)

@@ -15,6 +15,8 @@ from visterm.contracts import Features, Scores, check_tags
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.topics.bags import check_bags, check_tag_bags, distributions
+from visterm.topics.em import climb
+from visterm.topics.parameters import check_parameters
 
 _TINY = np.finfo(np.float64).tiny  # stands for probability 0, whose logarithm would be infinite
 
@@ -48,6 +50,30 @@ class Unigrams:
         return smoothing * float(sum(_log(part).sum() for part in (self.shares, self.codewords, self.tags)))
 
 
+def fit_unigrams(
+    bags: sparse.csr_array,
+    tags: sparse.csr_array,
+    responsibilities: NDArray[Any],
+    *,
+    smoothing: float,
+    max_iter: int,
+    tol: float,
+    bar: progress.Task,
+) -> tuple[Unigrams, NDArray[np.float64]]:
+    """Expectation maximisation from the given responsibilities: the parameters, and the objective of every step."""
+
+    def e_step(unigrams: Unigrams) -> tuple[NDArray[np.float64], float]:
+        joint = unigrams.log_joint(bags, tags)
+        objective = float(logsumexp(joint, axis=1).sum()) + unigrams.log_prior(smoothing)
+        return softmax(joint, axis=1), objective
+
+    def m_step(_: Unigrams, responsibilities: NDArray[Any]) -> Unigrams:
+        return Unigrams.maximise(bags, tags, responsibilities, smoothing)
+
+    start = Unigrams.maximise(bags, tags, responsibilities, smoothing)
+    return climb(start, e_step, m_step, max_iter=max_iter, tol=tol, bar=bar)
+
+
 class UnigramMixture(Estimator):
     """Tags from the one topic of a picture, learned from its codewords and, where it has them, its tags.
 
@@ -61,8 +87,8 @@ class UnigramMixture(Estimator):
     regularise over a graph of neighbours.
 
     >>> X, tags = [[4, 0], [3, 1], [0, 5], [1, 4]], [[1, 0], [1, 0], [0, 1], [0, 0]]
-    >>> UnigramMixture(n_topics=2, random_state=0).fit(X, tags).score_tags([[5, 0], [0, 5]]).round(1)
-    array([[1., 0.], [0., 1.]])
+    >>> UnigramMixture(n_topics=2, random_state=0).fit(X, tags).score_tags([[5, 0], [0, 5]]).argmax(axis=1)
+    array([0, 1])
     """
 
     scores_are_probabilities = True
@@ -71,7 +97,7 @@ class UnigramMixture(Estimator):
         self,
         n_topics: int = 20,
         *,
-        smoothing: float = 0.01,
+        smoothing: float = 0.1,
         n_tokens: float | None = None,
         n_restarts: int = 3,
         max_iter: int = 100,
@@ -96,29 +122,21 @@ class UnigramMixture(Estimator):
         random = check_random_state(self.random_state)
         with progress.task("Fitting a mixture of unigrams", total=self.n_restarts * self.max_iter) as bar:
             runs = [
-                self._run(bags, tags, _start(bags, tags, self.n_topics, random), bar) for _ in range(self.n_restarts)
+                fit_unigrams(
+                    bags,
+                    tags,
+                    start_responsibilities(bags, tags, self.n_topics, random),
+                    smoothing=self.smoothing,
+                    max_iter=self.max_iter,
+                    tol=self.tol,
+                    bar=bar,
+                )
+                for _ in range(self.n_restarts)
             ]
-        best, objective = max(runs, key=lambda run: run[1][-1])
+        best, self.objective_ = max(runs, key=lambda run: run[1][-1])
         self.topic_shares_, self.topic_codewords_, self.topic_tags_ = best.shares, best.codewords, best.tags
-        self.objective_ = np.array(objective)
-        self.n_iter_ = len(objective)
+        self.n_iter_ = len(self.objective_)
         return self
-
-    def _run(
-        self, bags: sparse.csr_array, tags: sparse.csr_array, responsibilities: NDArray[Any], bar: progress.Task
-    ) -> tuple[Unigrams, list[float]]:
-        """Iterate from the given responsibilities until the objective rises by less than ``tol``, relatively."""
-        objective: list[float] = []
-        for _ in range(self.max_iter):
-            unigrams = Unigrams.maximise(bags, tags, responsibilities, self.smoothing)
-            joint = unigrams.log_joint(bags, tags)
-            objective.append(float(logsumexp(joint, axis=1).sum()) + unigrams.log_prior(self.smoothing))
-            responsibilities = softmax(joint, axis=1)
-            bar.advance()
-            bar.report(objective=objective[-1])
-            if len(objective) > 1 and objective[-1] - objective[-2] <= self.tol * abs(objective[-1]):
-                break
-        return unigrams, objective
 
     def log_joint(self, X: Features, tags: Any = None) -> NDArray[np.float64]:
         """``log p(topic, codewords, tags)``, (n_pictures, n_topics); without ``tags``, of topic and codewords."""
@@ -143,9 +161,7 @@ class UnigramMixture(Estimator):
         return Unigrams(self.topic_shares_, self.topic_codewords_, self.topic_tags_)
 
     def _check_parameters(self) -> None:
-        for name in ("n_topics", "n_restarts", "max_iter"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1, not {getattr(self, name)}")
+        check_parameters(self, at_least_one=("n_topics", "n_restarts", "max_iter"))
         if not self.smoothing >= 0:
             raise InputError(f"smoothing must be 0 or more, not {self.smoothing}")
 
@@ -159,7 +175,9 @@ def _log(probabilities: NDArray[Any]) -> NDArray[np.float64]:
     return np.log(np.maximum(probabilities, _TINY))
 
 
-def _start(bags: sparse.csr_array, tags: sparse.csr_array, n_topics: int, random: Any) -> NDArray[np.float64]:
+def start_responsibilities(
+    bags: sparse.csr_array, tags: sparse.csr_array, n_topics: int, random: Any
+) -> NDArray[np.float64]:
     """Responsibilities that lean towards the most similar of ``n_topics`` pictures spread out as k-means++ does."""
     from sklearn.cluster import kmeans_plusplus
 

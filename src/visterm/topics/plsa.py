@@ -14,6 +14,7 @@ from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.topics.aspects import Aspects, Schedule, completion, find_schedule, fold_in, follow
 from visterm.topics.bags import check_bags, check_tag_bags, distributions
+from visterm.topics.parameters import check_parameters
 
 
 class PLSA(Estimator):
@@ -23,13 +24,13 @@ class PLSA(Estimator):
     mean more than codewords do; p(z | picture) is then kept while p(codeword | z) is learned. Only tagged pictures are
     learned from. Otherwise tags are appended to the codewords, one topic model of both; untagged pictures take part.
 
-    A new picture is folded in: its p(z | picture) explains its codewords best. With ``held_out`` > 0 that share of the
-    tagged pictures decides when to stop, and when to damp the expectation step by another factor ``cooling`` (Hofmann's
-    tempered EM); the steps found are then taken anew on all pictures. Without, EM runs until its log-likelihood rises
-    by less than ``tol``, relatively, or for ``max_iter`` steps.
+    A new picture is folded in: its p(z | picture) explains its codewords best. With ``held_out_share`` > 0 that share
+    of the tagged pictures decides when to stop, and when to damp the expectation step by another factor ``cooling``
+    (Hofmann's tempered EM); the steps found are then taken anew on all pictures. Without, EM runs until its
+    log-likelihood rises by less than ``tol``, relatively, or for ``max_iter`` steps.
 
     >>> X, tags = [[4, 0], [3, 1], [0, 5], [1, 4]], [[1, 0], [1, 0], [0, 1], [0, 1]]
-    >>> PLSA(n_topics=2, held_out=0, random_state=0).fit(X, tags).score_tags([[5, 0], [0, 5]]).round(1)
+    >>> PLSA(n_topics=2, held_out_share=0, random_state=0).fit(X, tags).score_tags([[5, 0], [0, 5]]).round(1)
     array([[1., 0.], [0., 1.]])
     """
 
@@ -41,7 +42,7 @@ class PLSA(Estimator):
         *,
         asymmetric: bool = True,
         n_tokens: float | None = None,
-        held_out: float = 0.1,
+        held_out_share: float = 0.1,
         cooling: float = 0.9,
         max_iter: int = 200,
         tol: float = 1e-5,
@@ -50,7 +51,7 @@ class PLSA(Estimator):
         self.n_topics = n_topics
         self.asymmetric = asymmetric
         self.n_tokens = n_tokens
-        self.held_out = held_out
+        self.held_out_share = held_out_share
         self.cooling = cooling
         self.max_iter = max_iter
         self.tol = tol
@@ -65,7 +66,7 @@ class PLSA(Estimator):
         tags = check_tag_bags(tags, bags.shape[0])
         random = check_random_state(self.random_state)
         tagged = np.flatnonzero(np.diff(tags.indptr))
-        held = random.permutation(tagged)[: int(self.held_out * len(tagged))]
+        held = random.permutation(tagged)[: int(self.held_out_share * len(tagged))]
         if self.asymmetric:
             self._fit_tags_first(bags[tagged], tags[tagged], np.isin(tagged, held), random)
         else:
@@ -145,11 +146,7 @@ class PLSA(Estimator):
         return distributions(self.transform(X) @ self.topic_tags_)
 
     def _check_parameters(self) -> None:
-        for name in ("n_topics", "max_iter"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if not 0 <= self.held_out < 1:
-            raise InputError(f"held_out is a share of the pictures, from 0 to less than 1, not {self.held_out}")
+        check_parameters(self, at_least_one=("n_topics", "max_iter"))
         if not 0 < self.cooling <= 1:
             raise InputError(f"cooling is a factor above 0, up to 1, not {self.cooling}")
 

@@ -1,0 +1,79 @@
+"""Nearest neighbours in the space of topics."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from visterm.contracts import Features, Scores
+from visterm.contracts.estimator import Estimator
+from visterm.neighbours.knn import KnnClassifier
+from visterm.topics.lda import LDA
+
+
+class TopicNeighbours(ClassifierMixin, Estimator):
+    """The class most frequent among the pictures of the most similar topic proportions (Bosch et al., ECCV 2006).
+
+    The topics are those of an LDA that knows no classes: pictures of unknown class (-1) help to find them, but are
+    nobody's neighbours. Parameters are those of :class:`~visterm.topics.lda.LDA` and
+    :class:`~visterm.neighbours.knn.KnnClassifier`.
+
+    >>> X, y = [[4, 3, 0, 0], [5, 2, 0, 0], [0, 0, 6, 2], [0, 1, 3, 4]], [3, 3, 8, 8]
+    >>> TopicNeighbours(n_topics=2, n_neighbors=1, random_state=0).fit(X, y).predict([[9, 9, 0, 0], [0, 0, 9, 9]])
+    array([3, 8])
+    """
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        n_neighbors: int = 10,
+        metric: str = "hellinger",
+        alpha: float = 0.1,
+        smoothing: float = 0.01,
+        n_tokens: float | None = None,
+        max_iter: int = 50,
+        random_state: Any = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.alpha = alpha
+        self.smoothing = smoothing
+        self.n_tokens = n_tokens
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Features, y: ArrayLike) -> Self:
+        """Find the topics of all pictures, and keep the proportions of those whose class is known."""
+        self.lda_ = LDA(
+            self.n_topics,
+            alpha=self.alpha,
+            smoothing=self.smoothing,
+            n_tokens=self.n_tokens,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+        ).fit(X)
+        self.neighbours_ = KnnClassifier(self.n_neighbors, metric=self.metric).fit(self.lda_.transform(X), y)
+        self.classes_ = self.neighbours_.classes_
+        self.n_features_in_ = self.lda_.n_features_in_
+        self.objective_, self.n_iter_ = self.lda_.objective_, self.lda_.n_iter_
+        return self
+
+    def predict_proba(self, X: Features) -> Scores:
+        """The share of each class among the neighbours."""
+        check_is_fitted(self)
+        return self.neighbours_.predict_proba(self.lda_.transform(X))
+
+    def predict(self, X: Features) -> NDArray[Any]:
+        """The class of most neighbours; the rarer class of equally frequent ones."""
+        check_is_fitted(self)
+        return self.neighbours_.predict(self.lda_.transform(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.decomposition import NMF
+
+from visterm.errors import InputError
+from visterm.topics import aspects as aspects_module
+from visterm.topics._kernels_plsa import expected_ratios
+from visterm.topics._kernels_plsa import fold_in as fold_in_kernel
+from visterm.topics.aspects import PATIENCE, Aspects, find_schedule, fold_in, follow
+from visterm.topics.plsa import PLSA
+
+
+def random_counts(seed, n_pictures=9, n_words=6):
+    return sparse.csr_array(np.random.default_rng(seed).poisson(1.2, (n_pictures, n_words)).astype(float))
+
+
+def start(counts, n_topics, seed=0):
+    return Aspects.random(counts, n_topics, np.random.RandomState(seed))
+
+
+def log_likelihood(counts, aspects, power=1.0):
+    dense = counts.toarray()
+    p = aspects.picture_topics**power @ (aspects.word_topics**power).T
+    return (dense[dense > 0] * np.log(p[dense > 0])).sum() / power
+
+
+@given(seed=st.integers(0, 10**6), n_topics=st.integers(1, 5))
+@settings(max_examples=20, deadline=None)
+def test_the_kernel_equals_dense_algebra(seed, n_topics):
+    counts = random_counts(seed)
+    a = start(counts, n_topics, seed % 97)
+    dense = counts.toarray()
+    ratios = dense / (a.picture_topics @ a.word_topics.T)
+    picture_sums, word_sums = np.zeros_like(a.picture_topics), np.zeros_like(a.word_topics)
+    total = expected_ratios(
+        counts.indptr, counts.indices, counts.data, a.picture_topics, a.word_topics, picture_sums, word_sums
+    )
+    np.testing.assert_allclose(picture_sums, ratios @ a.word_topics, rtol=1e-10)
+    np.testing.assert_allclose(word_sums, ratios.T @ a.picture_topics, rtol=1e-10)
+    assert total == pytest.approx(log_likelihood(counts, a))
+
+
+def reference_fold_in(counts, word_topics, power, n_steps):
+    dense = counts.toarray()
+    theta = np.full((dense.shape[0], word_topics.shape[1]), 1 / word_topics.shape[1])
+    for _ in range(n_steps):
+        posterior = (theta[:, None, :] * word_topics[None]) ** power
+        posterior /= posterior.sum(axis=2, keepdims=True)
+        updated = np.einsum("dv,dvk->dk", dense, posterior) / np.maximum(dense.sum(axis=1, keepdims=True), 1)
+        theta = np.where(dense.sum(axis=1, keepdims=True) > 0, updated, theta)
+    return theta
+
+
+@pytest.mark.parametrize("power", [1.0, 0.7])
+def test_the_fold_in_kernel_equals_its_reference(power):
+    counts = sparse.csr_array(np.vstack([random_counts(4).toarray(), np.zeros((1, 6))]))
+    words = start(counts, 3).word_topics
+    out = np.empty((10, 3))
+    fold_in_kernel(counts.indptr, counts.indices, counts.data, words**power, power, 7, 0.0, out)
+    np.testing.assert_allclose(out, reference_fold_in(counts, words, power, 7), rtol=1e-9)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n_topics=st.integers(1, 5),
+    power=st.sampled_from([1.0, 0.8, 0.5]),
+    pictures_fixed=st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_no_step_lowers_the_objective_at_its_power(seed, n_topics, power, pictures_fixed):
+    counts = random_counts(seed)
+    aspects, previous = start(counts, n_topics, seed % 89), -np.inf
+    for _ in range(15):
+        updated, objective = aspects.step(counts, power, pictures_fixed=pictures_fixed)
+        assert objective == pytest.approx(log_likelihood(counts, aspects, power))
+        assert objective >= previous - 1e-9 * abs(objective)
+        aspects, previous = updated, objective
+        np.testing.assert_allclose(aspects.picture_topics.sum(axis=1), 1)
+        np.testing.assert_allclose(aspects.word_topics.sum(axis=0), 1)
+
+
+def test_shards_do_not_change_the_answer(monkeypatch):
+    counts = random_counts(1, n_pictures=40)
+    whole, objective = start(counts, 3).step(counts)
+    monkeypatch.setattr(aspects_module, "SHARD_ROWS", 7)
+    cut, cut_objective = start(counts, 3).step(counts)
+    np.testing.assert_allclose(cut.word_topics, whole.word_topics, rtol=1e-10)
+    np.testing.assert_allclose(cut.picture_topics, whole.picture_topics, rtol=1e-10)
+    assert cut_objective == pytest.approx(objective)
+
+
+def test_plsa_is_matrix_factorisation_under_kullback_leibler_divergence():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(20 * rng.dirichlet(np.ones(3), 30) @ rng.dirichlet(np.full(12, 0.5), 3)).astype(float)
+    X = X[X.sum(axis=1) > 0]
+    counts = sparse.csr_array(X)
+    fitted, _ = follow([(1.0, 3000)], start(counts, 3), counts, tol=0)
+    nmf = NMF(3, beta_loss="kullback-leibler", solver="mu", init="random", max_iter=3000, tol=1e-9, random_state=0)
+    W = nmf.fit_transform(X)
+    # Both keep the row sums, so that their divergences differ by as much as their log-likelihoods.
+    theirs = W @ nmf.components_
+    p = theirs / theirs.sum(axis=1, keepdims=True)
+    assert log_likelihood(counts, fitted) == pytest.approx((X[X > 0] * np.log(p[X > 0])).sum(), rel=2e-3)
+
+
+def test_fold_in_of_training_pictures_is_no_worse_than_training():
+    counts = random_counts(2, n_pictures=30, n_words=10)
+    fitted, _ = follow([(1.0, 200)], start(counts, 3), counts, tol=0)
+    folded = Aspects(fold_in(counts, fitted.word_topics), fitted.word_topics)
+    assert log_likelihood(counts, folded) >= log_likelihood(counts, fitted) - 0.02 * abs(log_likelihood(counts, fitted))
+
+
+def test_the_schedule_cools_only_while_that_helps():
+    counts = random_counts(3, n_pictures=40)
+    liked = {1.0: 2, 0.5: 1}  # looks at each power of which each is better than all before
+    looks: dict[float, int] = {}
+
+    def judge(_, power):
+        looks[power] = looks.get(power, 0) + 1
+        return 100.0 * sum(looks.values()) if looks[power] <= liked.get(power, 0) else 0.0
+
+    schedule = find_schedule(start(counts, 2), counts, judge, max_iter=500, cooling=0.5)
+    steps = aspects_module.STEPS_PER_LOOK
+    assert schedule == [(1.0, 2 * steps), (0.5, steps)]
+    assert looks == {1.0: 2 + PATIENCE, 0.5: 1 + PATIENCE, 0.25: PATIENCE, 0.125: PATIENCE}
+    assert find_schedule(start(counts, 2), counts, lambda *_: 1.0, max_iter=500, cooling=1.0) == [(1.0, steps)]
+
+
+def planted(seed=0, n_pictures=300):
+    rng = np.random.default_rng(seed)
+    pi, beta = rng.dirichlet(np.full(40, 0.1), 4), rng.dirichlet(np.full(30, 0.1), 4)
+    theta = rng.dirichlet(np.full(4, 0.3), n_pictures)
+    X = np.array([rng.multinomial(60, row @ pi) for row in theta])
+    tags = np.array([rng.multinomial(12, row @ beta) > 0 for row in theta]).astype(float)
+    return X, tags, theta @ beta
+
+
+@pytest.mark.parametrize("asymmetric", [True, False])
+@pytest.mark.parametrize("held_out_share", [0.0, 0.2])
+def test_planted_tags_are_predicted(asymmetric, held_out_share):
+    X, tags, truth = planted()
+    tags[200:] = 0
+    model = PLSA(4, asymmetric=asymmetric, held_out_share=held_out_share, random_state=0).fit(X, tags)
+    scores = model.score_tags(X[200:])
+    np.testing.assert_allclose(scores.sum(axis=1), 1)
+    floor = np.abs(truth[200:] - tags.sum(axis=0) / tags.sum()).mean()
+    assert np.abs(truth[200:] - scores).mean() < 0.9 * floor
+
+
+def test_tags_first_keeps_the_topics_of_the_tags():
+    X, tags, _ = planted(1)
+    model = PLSA(4, held_out_share=0, tol=0, max_iter=30, random_state=5).fit(X, tags)
+    alone, trace = follow(
+        [(1.0, 30)],
+        Aspects.random(sparse.csr_array(tags), 4, _after_permutation(5, len(X))),
+        sparse.csr_array(tags),
+        tol=0,
+    )
+    np.testing.assert_allclose(model.topic_tags_, alone.word_topics.T)
+    np.testing.assert_allclose(model.tag_objective_, trace)
+    # Codewords do not matter to them.
+    other = PLSA(4, held_out_share=0, tol=0, max_iter=30, random_state=5).fit(X[:, ::-1], tags)
+    np.testing.assert_allclose(model.topic_tags_, other.topic_tags_)
+
+
+def _after_permutation(seed, n):
+    random = np.random.RandomState(seed)
+    random.permutation(n)
+    return random
+
+
+def test_untagged_pictures_matter_only_to_the_plain_model():
+    X, tags, _ = planted(2)
+    tags[150:] = 0
+    fits = {
+        (asymmetric, n): PLSA(3, asymmetric=asymmetric, held_out_share=0, max_iter=20, random_state=0).fit(
+            X[:n], tags[:n]
+        )
+        for asymmetric in (True, False)
+        for n in (150, 300)
+    }
+    np.testing.assert_allclose(fits[True, 150].topic_codewords_, fits[True, 300].topic_codewords_)
+    assert np.abs(fits[False, 150].topic_codewords_ - fits[False, 300].topic_codewords_).max() > 1e-3
+
+
+def test_one_topic_is_the_tag_frequency():
+    X, tags, _ = planted(3)
+    scores = PLSA(1, random_state=0).fit(X, tags).score_tags(X[:2])
+    np.testing.assert_allclose(scores, np.tile(tags.sum(axis=0) / tags.sum(), (2, 1)))
+
+
+def test_empty_pictures_and_unseen_codewords():
+    X, tags, _ = planted(4)
+    X[:, 0] = 0
+    model = PLSA(3, random_state=0).fit(X, tags)
+    unseen = np.zeros((2, 40))
+    unseen[1, 0] = 3
+    np.testing.assert_allclose(model.transform(unseen), 1 / 3)
+    both = unseen + 2 * X[:1]
+    np.testing.assert_allclose(model.transform(both)[0], model.transform(both)[1], atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "word"),
+    [({"n_topics": 0}, "n_topics"), ({"held_out_share": 1.0}, "held_out_share"), ({"cooling": 0}, "cooling")],
+)
+def test_parameters_without_sense_are_refused(parameters, word):
+    X, tags, _ = planted()
+    with pytest.raises(InputError, match=word):
+        PLSA(**parameters).fit(X, tags)
