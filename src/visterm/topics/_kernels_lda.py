@@ -31,7 +31,7 @@ def digamma(x: float) -> float:
 
 @njit(nogil=True, cache=True)
 def topic_weights(gamma: Any, weights: Any, log_theta: Any) -> float:
-    """Set E[log theta] under Dirichlet(gamma) and ``weights``, its exponential over the largest; returns that one's log."""
+    """Set E[log theta] under Dirichlet(gamma) and ``weights``, exp(E[log theta] - largest); returns the largest."""
     total = 0.0
     for k in range(len(gamma)):
         log_theta[k] = digamma(gamma[k])

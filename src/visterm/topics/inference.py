@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -12,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from visterm.compute.parallel import Engine, Shard, map_shards, split
+from visterm.compute.parallel import Shard, split
 from visterm.errors import InputError
 from visterm.topics.statistics import Array, TopicStatistics
 
@@ -102,4 +104,15 @@ def over_shards(task: Callable[[Shard], T], n_pictures: int, n_jobs: int = -1) -
     shards = split(n_pictures, size=_SHARD_PICTURES) or [Shard(0, 0)]
     if len(shards) == 1 or n_jobs == 1:
         return [task(shard) for shard in shards]
-    return list(map_shards(task, shards, engine=Engine("threads", n_jobs), description="E step"))
+    import joblib
+
+    # A plain pool: an E step takes milliseconds, and there are hundreds of them in a fit.
+    with ThreadPoolExecutor(joblib.cpu_count() if n_jobs == -1 else n_jobs) as pool:
+        return list(pool.map(task, shards))
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Inside the ``with`` block BLAS stays on one core: on small matrices its threads only wait for each other."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=1, user_api="blas")

@@ -1,0 +1,91 @@
+"""Numba kernel of discriminative refinement: the gradient of topic proportions with respect to the topics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from visterm.topics._kernels_lda import FAST, TINY, topic_weights
+
+
+@njit(nogil=True, cache=True)
+def trigamma(x: float) -> float:
+    """The second derivative of log gamma at ``x`` > 0, as ``scipy.special.polygamma(1, x)``."""
+    value = 0.0
+    while x < 10.0:
+        value += 1.0 / (x * x)
+        x += 1.0
+    inverse = 1.0 / (x * x)
+    series = 1 / 6 - inverse * (
+        1 / 30 - inverse * (1 / 42 - inverse * (1 / 30 - inverse * (5 / 66 - inverse * 691 / 2730)))
+    )
+    return value + 1.0 / x + 0.5 * inverse + inverse / x * series
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def propagate_back(
+    indptr: Any,
+    indices: Any,
+    counts: Any,
+    likelihood: Any,
+    alpha: Any,
+    n_sweeps: int,
+    start: Any,
+    upstream: Any,
+    gradient: Any,
+) -> None:
+    """Add to ``gradient`` (n_codewords, n_topics) that of sum(upstream * gamma) with respect to ``likelihood``.
+
+    ``gamma`` is what ``n_sweeps`` sweeps of ``infer_proportions`` make of ``start``, which is held fixed. One sweep
+    backwards is the same as::
+
+        weights = np.exp(digamma(gamma))                       # of the sweep; gamma of before the sweep
+        total = likelihood[words] @ weights
+        shares = (counts / total) @ likelihood[words]          # after the sweep, gamma = alpha + weights * shares
+        inner = upstream * weights
+        pull = -(likelihood[words] @ inner) * counts / total**2
+        gradient[words] += np.outer(counts / total, inner) + np.outer(pull, weights)
+        upstream = (upstream * shares + pull @ likelihood[words]) * weights * polygamma(1, gamma)
+    """
+    n_topics = len(alpha)
+    gammas = np.empty((n_sweeps + 1, n_topics))
+    weights, shares, log_theta = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
+    above, inner, below = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
+    for d in range(len(indptr) - 1):
+        first, last = indptr[d], indptr[d + 1]
+        gammas[0] = start[d]
+        for sweep in range(n_sweeps):
+            topic_weights(gammas[sweep], weights, log_theta)
+            shares[:] = 0.0
+            for j in range(first, last):
+                word = indices[j]
+                total = TINY
+                for k in range(n_topics):
+                    total += weights[k] * likelihood[word, k]
+                share = counts[j] / total
+                for k in range(n_topics):
+                    shares[k] += share * likelihood[word, k]
+            for k in range(n_topics):
+                gammas[sweep + 1, k] = alpha[k] + weights[k] * shares[k]
+        above[:] = upstream[d]
+        for sweep in range(n_sweeps - 1, -1, -1):
+            topic_weights(gammas[sweep], weights, log_theta)
+            for k in range(n_topics):
+                shares[k] = (gammas[sweep + 1, k] - alpha[k]) / (weights[k] + TINY)
+                inner[k] = above[k] * weights[k]
+                below[k] = above[k] * shares[k]
+            for j in range(first, last):
+                word = indices[j]
+                total, reach = TINY, 0.0
+                for k in range(n_topics):
+                    total += weights[k] * likelihood[word, k]
+                    reach += inner[k] * likelihood[word, k]
+                share = counts[j] / total
+                pull = -reach * share / total
+                for k in range(n_topics):
+                    gradient[word, k] += share * inner[k] + pull * weights[k]
+                    below[k] += pull * likelihood[word, k]
+            for k in range(n_topics):
+                above[k] = below[k] * weights[k] * trigamma(gammas[sweep, k])

@@ -1,0 +1,73 @@
+"""The class of a picture from its topics: coefficients by L-BFGS with exact gradients and a ridge."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+from visterm.topics.joint import Labelled, Posterior, class_value, mean_assignments
+from visterm.topics.statistics import Array
+
+_MAX_HALVINGS = 30
+
+
+def softmax_regression(
+    features: Array,
+    classes: NDArray[np.int64],
+    weights: Array,
+    ridge: float,
+    start: Array,
+    *,
+    slope: Array | None = None,
+    max_iter: int = 200,
+) -> Array:
+    """Coefficients (n_classes, n_topics) that maximise the weighted log-likelihood of the classes given ``features``.
+
+    ``sum_d weight_d log softmax(coefficients @ feature_d)[class_d] - ridge / 2 |coefficients|^2 + slope .
+    coefficients``, which is concave, from ``start``; pictures of class -1 are left out.
+    """
+    known = np.flatnonzero(classes >= 0)
+    features, classes, weights = features[known], classes[known], weights[known, None]
+    target = np.eye(len(start))[classes]
+    slope = np.zeros(start.shape) if slope is None else slope
+
+    def loss(flat: Array) -> tuple[float, Array]:
+        coefficients = flat.reshape(start.shape)
+        log_odds = log_softmax(features @ coefficients.T, axis=1)
+        value = (weights * target * log_odds).sum() - ridge / 2 * (flat @ flat) + (slope * coefficients).sum()
+        gradient = (weights * (target - np.exp(log_odds))).T @ features - ridge * coefficients + slope
+        return -value, -gradient.ravel()
+
+    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": max_iter})
+    return found.x.reshape(start.shape)
+
+
+def improve_coefficients(
+    data: Labelled, posterior: Posterior, coefficients: Array, alpha: Array, ridge: float, *, max_iter: int = 20
+) -> Array:
+    """The M step of eta: coefficients at which the bound, less ``ridge`` / 2 |eta|^2, is not lower.
+
+    The exact class term needs every phi. Softmax regression on phibar is its limit for large pictures and costs next to
+    nothing; with the exact gradient put in its place at the old coefficients it leads uphill, and the exact value
+    decides how far. Where this changes nothing, the exact term is stationary.
+    """
+    value, gradient = class_value(data, posterior.phi, coefficients)
+    value -= ridge / 2 * float((coefficients**2).sum())
+    phibar = mean_assignments(posterior.gamma, data.bags, alpha)
+    known = np.flatnonzero((data.classes >= 0) & (np.diff(data.bags.indptr) > 0))
+    odds = np.exp(log_softmax(phibar[known] @ coefficients.T, axis=1))
+    residual = data.class_weights[known, None] * (np.eye(len(coefficients))[data.classes[known]] - odds)
+    slope = gradient - residual.T @ phibar[known]
+    classes = np.full(len(data), -1)
+    classes[known] = data.classes[known]
+    step = -coefficients + softmax_regression(
+        phibar, classes, data.class_weights, ridge, coefficients, slope=slope, max_iter=max_iter
+    )
+    for _ in range(_MAX_HALVINGS):
+        moved = coefficients + step
+        if class_value(data, posterior.phi, moved)[0] - ridge / 2 * float((moved**2).sum()) >= value:
+            return moved
+        step *= 0.5
+    return coefficients

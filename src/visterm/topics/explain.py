@@ -1,0 +1,62 @@
+"""Reasons: which topics, and which codewords of a picture, spoke for a class or a tag."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from visterm.topics.inference import infer_topics
+from visterm.topics.joint import JointTopics, responsibilities
+from visterm.topics.refine import roots
+from visterm.topics.statistics import Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reasons:
+    """How a score comes about: it is the sum of each picture's row, of either matrix.
+
+    ``topics`` (n_pictures, n_topics) holds what each topic contributed, ``codewords`` (n_pictures, n_codewords), CSR,
+    what each codeword did with all its occurrences: a region of the picture contributed its codeword's entry over the
+    count.
+    """
+
+    topics: Array
+    codewords: sparse.csr_array
+
+    @property
+    def scores(self) -> Array:
+        """The scores explained, one a picture."""
+        return self.topics.sum(axis=1)
+
+
+def class_reasons(bags: sparse.csr_array, model: JointTopics, class_number: int, *, rooted: bool) -> Reasons:
+    """What spoke for a class: score = sum_k eta_k phibar_k, or sum_k eta_k roots(phibar)_k after refinement.
+
+    Codeword v has the part (c_v / N) phi_vk of phibar_k, and of its root the same share.
+    """
+    shares, phibar = _shares(bags, model)
+    coefficients = model.coefficients[class_number]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worth = np.where(phibar > 0, roots(phibar) / phibar, 0.0) if rooted else np.ones(phibar.shape)
+    return _reasons(bags, shares, phibar, worth * coefficients)
+
+
+def tag_reasons(bags: sparse.csr_array, model: JointTopics, tag: int) -> Reasons:
+    """What spoke for a tag: p(w | picture) = sum_k phibar_k beta_kw, the probability that a tag drawn for it is w."""
+    shares, phibar = _shares(bags, model)
+    return _reasons(bags, shares, phibar, np.broadcast_to(model.tags[:, tag], phibar.shape))
+
+
+def _shares(bags: sparse.csr_array, model: JointTopics) -> tuple[Array, Array]:
+    """(c_v / N) phi_v for every count, and their sum over each picture."""
+    phi = responsibilities(infer_topics(bags, model.codewords, model.alpha).gamma, bags, model.codewords)
+    phi *= (bags.data / np.repeat(bags.sum(axis=1), np.diff(bags.indptr)))[:, None]
+    owners = sparse.csr_array((np.ones(bags.nnz), np.arange(bags.nnz), bags.indptr), shape=(bags.shape[0], bags.nnz))
+    return phi, owners @ phi
+
+
+def _reasons(bags: sparse.csr_array, shares: Array, phibar: Array, worth: Array) -> Reasons:
+    by_count = np.einsum("ik,ik->i", shares, np.repeat(worth, np.diff(bags.indptr), axis=0))
+    return Reasons(phibar * worth, sparse.csr_array((by_count, bags.indices, bags.indptr), shape=bags.shape))

@@ -1,0 +1,270 @@
+"""What topic models with labels have in common: variational EM, refinement, tags, reasons."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import log_softmax
+
+from visterm.compute import progress
+from visterm.contracts import Features, Scores
+from visterm.contracts.estimator import Estimator
+from visterm.errors import InputError
+from visterm.topics.bags import check_bags
+from visterm.topics.class_response import improve_coefficients
+from visterm.topics.dirichlet import fit_dirichlet
+from visterm.topics.em import climb, held_out_rows
+from visterm.topics.explain import Reasons, tag_reasons
+from visterm.topics.inference import Inferred, infer_topics, one_blas_thread
+from visterm.topics.initialise import start_topics, warm_up
+from visterm.topics.joint import JointTopics, Labelled, Posterior, infer_labelled, mean_assignments
+from visterm.topics.lda import ALPHA_RATE
+from visterm.topics.online import OnlineStatistics
+from visterm.topics.parameters import check_parameters
+from visterm.topics.refine import refine, roots
+from visterm.topics.statistics import Array, TopicStatistics, normalised
+
+#: Iterations of plain LDA before labels have a say: these cost little, and supervision needs topics to start from.
+_WARM_UP_ITERATIONS = 10
+
+
+class JointTopicModel(Estimator):
+    """Topics behind codewords and labels; its subclasses say which labels.
+
+    Fitted: ``topic_codewords_`` (n_topics, n_codewords), ``topic_tags_`` (n_topics, n_tags), ``alpha_`` (n_topics,),
+    ``class_coefficients_`` (n_classes, n_topics), ``mean_n_tags_``, ``objective_`` at every iteration of EM,
+    ``refinement_`` at every step of refinement.
+    """
+
+    scores_are_probabilities = True
+
+    # Of the ridge, the class weights and strength, only models with classes make use.
+    ridge: float = 0.01
+    refine_ridge: float = 0.3
+
+    topic_codewords_: Array
+    topic_tags_: Array
+    class_coefficients_: Array
+    alpha_: Array
+    objective_: Array
+    refinement_: Array
+    online_: dict[str, Any]
+    mean_n_tags_: float
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        alpha: float = 1.0,
+        learn_alpha: bool = False,
+        smoothing: float = 0.01,
+        refine: int = 50,
+        n_tokens: float | None = None,
+        start: str = "spread",
+        n_restarts: int = 1,
+        max_iter: int = 30,
+        tol: float = 1e-5,
+        max_sweeps: int = 2,
+        held_out_share: float = 0.0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.alpha = alpha
+        self.learn_alpha = learn_alpha
+        self.smoothing = smoothing
+        self.refine = refine
+        self.n_tokens = n_tokens
+        self.start = start
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_sweeps = max_sweeps
+        self.held_out_share = held_out_share
+        self.random_state = random_state
+
+    def _fit_labelled(self, data: Labelled, n_classes: int) -> None:
+        """Learn from pictures with the labels they have."""
+        from sklearn.utils import check_random_state
+
+        self._check_parameters()
+        random = check_random_state(self.random_state)
+        learned, held = held_out_rows(len(data), self.held_out_share, random)
+        seen, unseen = data[learned], data[held]
+        look = (lambda model: self._label_likelihood(unseen, model, rooted=False)) if len(held) else None
+        with (
+            one_blas_thread(),
+            progress.task(f"Learning {self.n_topics} topics", total=self.n_restarts * self.max_iter) as bar,
+        ):
+            runs = [self._run(seen, self._start(seen, n_classes, random), bar, look) for _ in range(self.n_restarts)]
+        model, self.objective_ = max(runs, key=lambda run: run[1][-1])
+        self.refinement_ = np.empty(0)
+        if self.refine:
+            look = (lambda model: self._label_likelihood(unseen, model, rooted=True)) if len(held) else None
+            ridge, smoothing = self.refine_ridge, self.smoothing
+            with one_blas_thread():
+                model, self.refinement_ = refine(
+                    seen, model, n_steps=self.refine, ridge=ridge, smoothing=smoothing, look=look
+                )
+        self._keep(model)
+        self.n_iter_ = len(self.objective_)
+        tagged = np.diff(data.tags.indptr) > 0
+        self.mean_n_tags_ = float(data.tags.nnz / max(1, tagged.sum()))
+
+    def _start(self, data: Labelled, n_classes: int, random: Any) -> tuple[JointTopics, Array]:
+        alpha = np.full(self.n_topics, float(self.alpha))
+        seeds = normalised(start_topics(data.bags, self.n_topics, random, how=self.start), self.smoothing)
+        codewords, gamma = warm_up(data.bags, seeds, alpha, self.smoothing, _WARM_UP_ITERATIONS)
+        phibar = mean_assignments(gamma, data.bags, alpha)
+        tags = normalised((data.tags.T @ phibar).T, self.smoothing)
+        return JointTopics(codewords, tags, np.zeros((n_classes, self.n_topics)), alpha), gamma
+
+    def _run(
+        self, data: Labelled, start: tuple[JointTopics, Array], bar: progress.Task, look: Any
+    ) -> tuple[JointTopics, Array]:
+        """Variational EM from one start."""
+        model, gamma = start
+        posterior = Posterior.given(gamma, data.bags, model.codewords)
+
+        def e_step(model: JointTopics) -> tuple[TopicStatistics, float]:
+            statistics = infer_labelled(data, model, posterior, max_sweeps=self.max_sweeps)
+            return statistics, statistics.bound + self._log_prior(model)
+
+        def m_step(model: JointTopics, statistics: TopicStatistics) -> JointTopics:
+            coefficients = model.coefficients
+            if len(coefficients):
+                coefficients = improve_coefficients(data, posterior, coefficients, model.alpha, self.ridge)
+            return replace(self._maximise(model, statistics), coefficients=coefficients)
+
+        return climb(model, e_step, m_step, max_iter=self.max_iter, tol=self.tol, bar=bar, look=look)
+
+    def _maximise(self, model: JointTopics, statistics: TopicStatistics) -> JointTopics:
+        """The M step of all that depends on the pictures' statistics alone."""
+        model = replace(
+            model,
+            codewords=normalised(statistics.codewords, self.smoothing),
+            tags=normalised(statistics.tags, self.smoothing),
+        )
+        if self.learn_alpha:
+            sums, n_pictures = statistics.log_proportions, statistics.n_pictures
+            model = replace(model, alpha=fit_dirichlet(sums, n_pictures, model.alpha, rate=ALPHA_RATE))
+        return model
+
+    def _log_prior(self, model: JointTopics) -> float:
+        prior = self.smoothing * float(np.log(model.codewords).sum() + np.log(model.tags).sum())
+        prior -= self.ridge / 2 * float((model.coefficients**2).sum())
+        return prior - ALPHA_RATE * float(model.alpha.sum()) if self.learn_alpha else prior
+
+    def _label_likelihood(self, data: Labelled, model: JointTopics, *, rooted: bool) -> float:
+        """The log-likelihood of labels given topics inferred without them: what held-out pictures are looked at for."""
+        phibar = mean_assignments(infer_topics(data.bags, model.codewords, model.alpha).gamma, data.bags, model.alpha)
+        value = 0.0
+        known = np.flatnonzero(data.classes >= 0)
+        if len(model.coefficients):
+            features = roots(phibar[known]) if rooted else phibar[known]
+            log_odds = log_softmax(features @ model.coefficients.T, axis=1)
+            value += float((data.class_weights[known] * log_odds[np.arange(len(known)), data.classes[known]]).sum())
+        if data.tags.nnz:
+            value += float(data.tags.multiply(np.log(phibar @ model.tags + np.finfo(float).tiny)).sum())
+        return value
+
+    def _learn_batch(self, data: Labelled, n_classes: int) -> None:
+        """A step of stochastic EM; the class coefficients move as far as the batch's weight in the average."""
+        from sklearn.utils import check_random_state
+
+        if not hasattr(self, "online_"):
+            model, gamma = self._start(data, n_classes, check_random_state(self.random_state))
+            online = OnlineStatistics.none(self.n_topics, data.bags.shape[1], data.tags.shape[1])
+            self.objective_, self.refinement_ = np.empty(0), np.empty(0)
+        else:
+            model = self._model()
+            gamma = infer_topics(data.bags, model.codewords, model.alpha).gamma
+            online = OnlineStatistics.unpacked(self.online_)
+        posterior = Posterior.given(gamma, data.bags, model.codewords)
+        statistics = infer_labelled(data, model, posterior, max_sweeps=10 * self.max_sweeps)
+        coefficients, step = model.coefficients, online.step
+        if len(coefficients) and (data.classes >= 0).any():
+            with one_blas_thread():
+                improved = improve_coefficients(data, posterior, coefficients, model.alpha, self.ridge)
+            coefficients = coefficients + step * (improved - coefficients)
+        online = online.including(statistics)
+        self._keep(replace(self._maximise(model, online.total), coefficients=coefficients))
+        self.online_ = online.packed()
+        self.objective_ = np.append(self.objective_, statistics.bound / max(1, len(data)))
+        self.n_iter_ = len(self.objective_)
+        tagged = np.diff(data.tags.indptr) > 0
+        self.mean_n_tags_ = float(data.tags.nnz / max(1, tagged.sum())) or getattr(self, "mean_n_tags_", 0.0)
+
+    def _keep(self, model: JointTopics) -> None:
+        self.topic_codewords_, self.topic_tags_, self.alpha_ = model.codewords, model.tags, model.alpha
+        self.class_coefficients_ = model.coefficients
+
+    def _model(self) -> JointTopics:
+        return JointTopics(self.topic_codewords_, self.topic_tags_, self.class_coefficients_, self.alpha_)
+
+    @property
+    def is_refined(self) -> bool:
+        """Whether classes are told apart by the roots of proportions, as refinement does."""
+        return len(self.refinement_) > 0
+
+    def infer(self, X: Features) -> Inferred:
+        """The posterior of every picture's topics, from its codewords alone."""
+        bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
+        return infer_topics(bags, self.topic_codewords_, self.alpha_)
+
+    def transform(self, X: Features) -> Array:
+        """The topic proportions of every picture, (n_pictures, n_topics): the mean share of its codewords."""
+        bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
+        return mean_assignments(infer_topics(bags, self.topic_codewords_, self.alpha_).gamma, bags, self.alpha_)
+
+    def score_tags(self, X: Features) -> Scores:
+        """The probability that a picture carries each tag.
+
+        A tag drawn for the picture is w with probability p = phibar . beta_w, equation (14); of as many draws as
+        training pictures had tags on average, at least one is w with probability 1 - (1 - p)^draws.
+        """
+        chances = self.transform(X) @ self._tags()
+        return -np.expm1(self.mean_n_tags_ * np.log1p(-np.minimum(chances, 1 - 1e-12)))
+
+    def explain_tag(self, X: Features, tag: int) -> Reasons:
+        """Which topics and which codewords of each picture spoke for the tag of column ``tag``."""
+        bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
+        tags = self._tags()
+        if not 0 <= tag < tags.shape[1]:
+            raise InputError(f"there is no tag {tag}: the model knows tags 0 to {tags.shape[1] - 1}")
+        return tag_reasons(bags, self._model(), tag)
+
+    def top_codewords(self, n: int = 10) -> NDArray[np.intp]:
+        """The ``n`` most probable codewords of every topic, (n_topics, n), best first."""
+        return np.argsort(-self.topic_codewords_, axis=1, kind="stable")[:, :n]
+
+    def top_tags(self, n: int = 5) -> NDArray[np.intp]:
+        """The columns of the ``n`` most probable tags of every topic, (n_topics, n), best first."""
+        return np.argsort(-self._tags(), axis=1, kind="stable")[:, :n]
+
+    def _tags(self) -> Array:
+        if not self.topic_tags_.shape[1]:
+            raise InputError("the model has learned no tags: fit it with tags")
+        return self.topic_tags_
+
+    def _check_parameters(self) -> None:
+        check_parameters(
+            self,
+            at_least_one=("n_topics", "max_iter", "n_restarts", "max_sweeps"),
+            positive=("alpha", "smoothing", "ridge", "refine_ridge"),
+        )
+        if self.refine < 0:
+            raise InputError(f"refine must be a number of steps, 0 for none, not {self.refine}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def no_tags(n_pictures: int) -> sparse.csr_array:
+    """Tags of pictures that have none."""
+    return sparse.csr_array((n_pictures, 0), dtype=np.float32)

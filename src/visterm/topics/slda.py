@@ -1,0 +1,209 @@
+"""Supervised LDA: the class and the tags of a picture from one space of topics."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
+
+from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_tags
+from visterm.errors import InputError
+from visterm.topics.bags import check_bags
+from visterm.topics.explain import Reasons, class_reasons
+from visterm.topics.joint import Labelled
+from visterm.topics.joint_model import JointTopicModel, no_tags
+from visterm.topics.refine import roots
+from visterm.topics.statistics import Array
+
+
+class SupervisedLDA(ClassifierMixin, JointTopicModel):
+    """Topics that explain a picture's codewords, its class and its tags (Wang, Blei and Fei-Fei, CVPR 2009).
+
+    theta ~ Dirichlet(alpha); every codeword draws its topic z from theta, then itself from pi_z; the class c ~
+    softmax(eta_c . zbar) of the mean zbar of the z; every tag draws one of the codewords and then itself from beta of
+    that codeword's topic. Variational EM raises, at every step, the sum of the pictures' evidence bounds (the class
+    term by Jensen's inequality, the paper's equation (6)) plus ``smoothing`` * sum log pi, the same for beta, less
+    ``ridge`` / 2 |eta|^2. Pictures take part with the labels they have: class -1 is unknown, an empty row of tags is
+    untagged. Without tags it is the paper's multi-class sLDA, without classes CorrLDA.
+
+    After EM the model is refined (:mod:`visterm.topics.refine`): topics and coefficients climb the likelihood of the
+    labels given topics inferred, as for a new picture, without them. ``refine=0`` is the model of the paper.
+
+    Parameters
+    ----------
+    n_topics
+        K.
+    alpha, learn_alpha
+        The Dirichlet parameter of every topic, and whether it is only where Newton's method starts from.
+    smoothing
+        Counts added to every codeword and every tag of every topic.
+    ridge, refine_ridge
+        Ridge of the class coefficients in EM and in refinement.
+    class_strength
+        How much the class term counts against the codewords in EM.
+    class_weight
+        None, or ``"balanced"``: pictures of rare classes count more, so that every class counts the same.
+    refine
+        Steps of refinement; 0 for none.
+    n_tokens
+        Scale every picture to so many codewords; None takes the counts as they are.
+    start, n_restarts
+        Where topics start (``spread`` or ``random``), and of how many starts the best, by the objective, is kept.
+    max_iter, tol
+        Stop EM after so many iterations, or when the objective rises by less than ``tol`` of itself.
+    max_sweeps
+        Sweeps over a picture at every iteration, from where the last one ended.
+    held_out_share
+        Share of the pictures that are not learned from: their labels stop EM and refinement, and set the temperature of
+        the class probabilities.
+    random_state
+        Seed.
+
+    >>> X, y = [[4, 0, 1], [3, 1, 1], [0, 5, 1], [1, 4, 0]], [3, 3, 8, 8]
+    >>> SupervisedLDA(n_topics=2, random_state=0).fit(X, y).predict([[5, 0, 0], [0, 5, 0]])
+    array([3, 8])
+    """
+
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        alpha: float = 1.0,
+        learn_alpha: bool = False,
+        smoothing: float = 0.01,
+        ridge: float = 0.01,
+        refine_ridge: float = 0.3,
+        class_strength: float = 1.0,
+        class_weight: str | None = None,
+        refine: int = 50,
+        n_tokens: float | None = None,
+        start: str = "spread",
+        n_restarts: int = 1,
+        max_iter: int = 30,
+        tol: float = 1e-5,
+        max_sweeps: int = 2,
+        held_out_share: float = 0.0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_topics,
+            alpha=alpha,
+            learn_alpha=learn_alpha,
+            smoothing=smoothing,
+            refine=refine,
+            n_tokens=n_tokens,
+            start=start,
+            n_restarts=n_restarts,
+            max_iter=max_iter,
+            tol=tol,
+            max_sweeps=max_sweeps,
+            held_out_share=held_out_share,
+            random_state=random_state,
+        )
+        self.ridge = ridge
+        self.refine_ridge = refine_ridge
+        self.class_strength = class_strength
+        self.class_weight = class_weight
+
+    def fit(self, X: Features, y: ArrayLike | None = None, tags: Any = None) -> Self:
+        """Learn from pictures with a class, tags, both or neither; a matrix in place of ``y`` is taken for tags."""
+        if tags is None and _is_matrix(y):
+            y, tags = None, y
+        bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
+        known, y = _known(y, bags.shape[0])
+        tags = no_tags(bags.shape[0]) if tags is None else check_tags(tags, bags.shape[0])
+        if not (known.any() or tags.nnz):
+            raise InputError("no picture has a class and no picture has a tag: at least one is needed to learn from")
+        self.classes_ = np.unique(y[known])
+        data = self._labelled(bags, known, y, tags)
+        self._fit_labelled(data, n_classes=len(self.classes_))
+        return self
+
+    def partial_fit(
+        self, X: Features, y: ArrayLike | None = None, tags: Any = None, *, classes: ArrayLike | None = None
+    ) -> Self:
+        """Learn from one more batch of pictures by a step of stochastic EM, without refinement.
+
+        ``classes`` names all classes at the first call; where it is left out, those of the first batch are all there
+        are.
+        """
+        self._check_parameters()
+        begun = hasattr(self, "online_")
+        bags = check_bags(self, X, fitting=not begun, n_tokens=self.n_tokens)
+        known, y = _known(y, bags.shape[0])
+        if not begun:
+            self.classes_ = np.unique(y[known] if classes is None else np.asarray(classes))
+        strange = ~np.isin(y[known], self.classes_)
+        if strange.any():
+            raise InputError(f"class {y[known][strange][0]!r} was not named at the first call of partial_fit")
+        n_tags = self.topic_tags_.shape[1] if begun else None
+        if tags is None:
+            tags = sparse.csr_array((bags.shape[0], n_tags or 0), dtype=np.float32)
+        self._learn_batch(
+            self._labelled(bags, known, y, check_tags(tags, bags.shape[0], n_tags=n_tags)), len(self.classes_)
+        )
+        return self
+
+    def _labelled(
+        self, bags: sparse.csr_array, known: NDArray[np.bool_], y: NDArray[Any], tags: sparse.csr_array
+    ) -> Labelled:
+        classes = np.full(bags.shape[0], -1)
+        classes[known] = np.searchsorted(self.classes_, y[known])
+        weights = np.full(bags.shape[0], float(self.class_strength))
+        if self.class_weight == "balanced" and known.any():
+            counts = np.bincount(classes[known], minlength=len(self.classes_))
+            weights[known] *= known.sum() / (np.count_nonzero(counts) * counts[classes[known]])
+        return Labelled(bags, classes, weights, tags)
+
+    def decision_function(self, X: Features) -> Scores:
+        """eta . phibar for every class, (n_pictures, n_classes), phibar in roots after refinement."""
+        phibar = self.transform(X)
+        return (roots(phibar) if self.is_refined else phibar) @ self._coefficients().T
+
+    def predict_proba(self, X: Features) -> Scores:
+        """The probability of every class."""
+        return softmax(self.decision_function(X), axis=1)
+
+    def predict(self, X: Features) -> NDArray[Any]:
+        """The class of the largest score, the paper's equation (13)."""
+        scores = self.decision_function(X)
+        return self.classes_[np.argmax(scores, axis=1)]
+
+    def explain_class(self, X: Features, label: Any) -> Reasons:
+        """Which topics and which codewords of each picture spoke for class ``label``; sums to its decision score."""
+        bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
+        number = np.flatnonzero(self.classes_ == label)
+        if not len(number):
+            raise InputError(f"there is no class {label!r}: the model knows {', '.join(map(str, self.classes_))}")
+        return class_reasons(bags, self._model(), int(number[0]), rooted=self.is_refined)
+
+    def _coefficients(self) -> Array:
+        if not len(self.classes_):
+            raise InputError("the model has learned no classes: fit it with y")
+        return self.class_coefficients_
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not self.class_strength > 0:
+            raise InputError(f"class_strength must be positive, not {self.class_strength}")
+        if self.class_weight not in (None, "balanced"):
+            raise InputError(f"class_weight must be None or 'balanced', not {self.class_weight!r}")
+
+
+def _is_matrix(y: Any) -> bool:
+    shape = np.shape(y)
+    return len(shape) == 2 and shape[1] != 1
+
+
+def _known(y: ArrayLike | None, n_pictures: int) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    """Which pictures have a class, and the classes."""
+    if y is None:
+        return np.zeros(n_pictures, bool), np.full(n_pictures, UNKNOWN_CLASS)
+    classes = check_classes(y, n_pictures)
+    return (classes != UNKNOWN_CLASS) if classes.dtype.kind in "if" else np.ones(n_pictures, bool), classes

@@ -1,0 +1,119 @@
+"""LDA: the objective rises, known topics are found, batches and shards agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from visterm.compute import progress
+from visterm.errors import InputError
+from visterm.topics.em import climb
+from visterm.topics.initialise import start_topics
+from visterm.topics.lda import LDA
+from visterm.topics.statistics import normalised
+
+
+def pictures(n_pictures=200, n_topics=3, n_codewords=30, seed=0, length=80):
+    """Pictures of known topics."""
+    rng = np.random.default_rng(seed)
+    topics = np.random.default_rng(99).dirichlet(np.full(n_codewords, 0.1), n_topics)
+    proportions = rng.dirichlet(np.full(n_topics, 0.3), n_pictures)
+    counts = np.array([rng.multinomial(length, p) for p in proportions @ topics])
+    return sparse.csr_array(counts.astype(float)), topics
+
+
+@pytest.mark.parametrize("learn_alpha", [False, True])
+@pytest.mark.parametrize("start", ["spread", "random"])
+def test_the_objective_never_falls(learn_alpha, start):
+    X, _ = pictures()
+    model = LDA(4, learn_alpha=learn_alpha, start=start, max_iter=40, tol=0, max_sweeps=2, random_state=0).fit(X)
+    rises = np.diff(model.objective_)
+    assert np.all(rises >= -1e-9 * np.abs(model.objective_[:-1]))
+
+
+def test_known_topics_are_found():
+    X, topics = pictures()
+    found = LDA(3, alpha=0.3, n_restarts=3, tol=1e-7, random_state=0).fit(X).topic_codewords_
+    distance = np.abs(found[:, None] - topics[None]).sum(axis=2)
+    assert distance.min(axis=0).max() < 0.25
+
+
+def test_a_learned_alpha_explains_the_pictures_better():
+    X, _ = pictures()
+    fixed = LDA(3, alpha=5.0, random_state=0).fit(X)
+    learned = LDA(3, alpha=5.0, learn_alpha=True, random_state=0).fit(X)
+    assert learned.perplexity(X) < fixed.perplexity(X)
+    assert learned.alpha_.mean() == pytest.approx(0.3, abs=0.2)
+
+
+def test_perplexity_is_near_that_of_scikit_learn():
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    X, _ = pictures()
+    unseen, _ = pictures(seed=1)
+    ours = LDA(3, alpha=0.3, random_state=0).fit(X)
+    peer = LatentDirichletAllocation(3, doc_topic_prior=0.3, max_iter=40, random_state=0).fit(X)
+    theirs = LDA(3, alpha=0.3)
+    theirs.topic_codewords_ = normalised(peer.components_, 0.0)
+    theirs.alpha_, theirs.n_features_in_ = ours.alpha_, 30
+    assert ours.perplexity(unseen) < 1.03 * theirs.perplexity(unseen)
+
+
+def test_merged_statistics_of_shards_give_the_same_topics():
+    X, _ = pictures()
+    model = LDA(3, random_state=0).fit(X)
+    whole = model.infer(X).statistics
+    merged = model.infer(X[:70]).statistics + model.infer(X[70:]).statistics
+    np.testing.assert_allclose(normalised(merged.codewords, 0.01), normalised(whole.codewords, 0.01), rtol=1e-9)
+
+
+def test_batches_find_the_topics_too():
+    X, _ = pictures(1000)
+    model = LDA(3, random_state=0)
+    for rows in np.array_split(np.arange(1000), 20):
+        model.partial_fit(X[rows])
+    whole = LDA(3, random_state=0).fit(X)
+    unseen, _ = pictures(seed=1)
+    assert model.perplexity(unseen) < 1.05 * whole.perplexity(unseen)
+    before = model.topic_codewords_.copy()
+    model.partial_fit(X[:5])
+    assert not np.array_equal(before, model.topic_codewords_)
+
+
+def test_held_out_pictures_stop_the_iterations_and_choose_the_model():
+    scores = iter([1.0, 3.0, 2.0, 2.0, 2.0, 9.0])
+    with progress.task("") as bar:
+        model, objective = climb(
+            0,
+            lambda model: (None, float(model)),
+            lambda model, _: model + 1,
+            max_iter=100,
+            tol=0.0,
+            bar=bar,
+            look=lambda model: -1.0 if model > 25 else next(scores),
+        )
+    assert model == 10
+    assert len(objective) == 25
+
+
+def test_held_out_pictures_are_not_learned_from():
+    X, _ = pictures()
+    model = LDA(3, held_out_share=0.5, max_iter=20, random_state=0).fit(X)
+    assert model.n_iter_ <= 20
+    assert model.perplexity(X) < 30
+
+
+def test_start_topics_are_far_apart_and_deal_with_few_or_empty_pictures():
+    X = sparse.csr_array(np.repeat(np.eye(3) * 4, 10, axis=0))
+    assert set(start_topics(X, 3, np.random.RandomState(0)).argmax(axis=1)) == {0, 1, 2}
+    assert start_topics(X[:1], 4, np.random.RandomState(0)).shape == (4, 3)
+    np.testing.assert_array_equal(start_topics(sparse.csr_array((30, 3)), 2, np.random.RandomState(0)), np.ones((2, 3)))
+    with pytest.raises(InputError, match="start"):
+        start_topics(X, 2, np.random.RandomState(0), how="nowhere")
+
+
+def test_one_topic_and_empty_pictures():
+    model = LDA(1).fit([[1, 2], [0, 0]])
+    np.testing.assert_allclose(model.transform([[0, 0], [5, 1]]), [[1], [1]])
+    assert LDA(2, random_state=0).fit([[0, 0], [0, 0]]).transform([[1, 1]]).shape == (1, 2)

@@ -1,0 +1,343 @@
+"""Supervised LDA: kernels equal their definitions, bounds rise, special cases are their models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.special import digamma, gammaln, logsumexp, softmax
+
+from visterm.errors import InputError
+from visterm.topics.class_response import improve_coefficients, softmax_regression
+from visterm.topics.corr_lda import CorrLDA
+from visterm.topics.inference import infer_topics, one_blas_thread
+from visterm.topics.joint import JointTopics, Labelled, Posterior, class_value, infer_labelled, mean_assignments
+from visterm.topics.lda import LDA
+from visterm.topics.slda import SupervisedLDA
+
+
+@pytest.fixture(autouse=True)
+def _one_core():
+    with one_blas_thread():
+        yield
+
+
+def problem(seed, *, n_pictures=5, n_codewords=7, n_topics=3, n_classes=3, n_tags=4, scale=3.0, mean=1.5, eta=4.0):
+    """Random pictures, some without class, tags or codewords, and a random model; counts need not be whole."""
+    rng = np.random.default_rng(seed)
+    bags = sparse.csr_array(np.round(rng.poisson(mean, (n_pictures, n_codewords)) * rng.uniform(0.3, scale), 2))
+    classes = rng.integers(-1, n_classes, n_pictures)
+    tags = sparse.csr_array((rng.random((n_pictures, n_tags)) < 0.4).astype(np.float32))
+    data = Labelled(bags, classes, rng.uniform(0.5, 2, n_pictures), tags)
+    model = JointTopics(
+        rng.dirichlet(np.ones(n_codewords), n_topics),
+        rng.dirichlet(np.ones(n_tags), n_topics),
+        rng.normal(size=(n_classes, n_topics)) * eta,
+        rng.uniform(0.1, 2, n_topics),
+    )
+    gamma = infer_topics(bags, model.codewords, model.alpha, max_sweeps=2).gamma
+    return data, model, Posterior.given(gamma, bags, model.codewords)
+
+
+def bound_by_the_book(data, model, posterior):
+    """The evidence bound token by token, with the best lambda: every term of the paper's equations (2) to (6)."""
+    value, position = 0.0, 0
+    for d, row in enumerate(data.bags.toarray()):
+        words = np.flatnonzero(row)
+        counts, size = row[words], row.sum()
+        phi = posterior.phi[position : position + len(words)]
+        position += len(words)
+        gamma, alpha = posterior.gamma[d], model.alpha
+        log_theta = digamma(gamma) - digamma(gamma.sum())
+        value += gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1) @ log_theta
+        value -= gammaln(gamma.sum()) - gammaln(gamma).sum() + (gamma - 1) @ log_theta
+        value += counts @ (phi * (log_theta + np.log(model.codewords[:, words].T) - np.log(phi + 1e-300))).sum(axis=1)
+        if not len(words):
+            continue
+        for tag in np.flatnonzero(data.tags[[d]].toarray().ravel()):
+            match = phi @ np.log(model.tags[:, tag])
+            attention = np.exp(match) / (counts @ np.exp(match))
+            value += counts @ (attention * (match - np.log(size) - np.log(attention)))
+        if data.classes[d] >= 0:
+            sums = (counts[:, None] * np.log(phi @ np.exp(model.coefficients / size).T)).sum(axis=0)
+            phibar = counts @ phi / size
+            value += data.class_weights[d] * (model.coefficients[data.classes[d]] @ phibar - logsumexp(sums))
+    return value
+
+
+def sweep_by_the_book(data, model, posterior):
+    """One sweep of the paper's updates (3), (4), (8), codeword by codeword; counts are at most 1."""
+    position = 0
+    for d, row in enumerate(data.bags.toarray()):
+        words = np.flatnonzero(row)
+        counts, size = row[words], row.sum()
+        phi = posterior.phi[position : position + len(words)]
+        position += len(words)
+        log_theta = digamma(posterior.gamma[d])
+        tags = np.flatnonzero(data.tags[[d]].toarray().ravel())
+        match = np.exp(phi @ np.log(model.tags[:, tags]))
+        attention = match / (counts @ match)
+        factors = np.exp(model.coefficients / size)
+        for j, word in enumerate(words):
+            evidence = log_theta + np.log(model.codewords[:, word]) + attention[j] @ np.log(model.tags[:, tags]).T
+            if data.classes[d] >= 0:
+                products = phi @ factors.T
+                sums = (counts[:, None] * np.log(products)).sum(axis=0)
+                h = (np.exp(sums) / products[j]) @ factors
+                evidence += data.class_weights[d] * (model.coefficients[data.classes[d]] / size - h / (h @ phi[j]))
+            phi[j] = softmax(evidence)
+        posterior.gamma[d] = model.alpha + counts @ phi
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_sweep_is_that_of_the_paper(seed):
+    data, model, posterior = problem(seed, eta=40.0)
+    data.bags.data[:] = np.minimum(data.bags.data, 1.0)
+    expected = Posterior(posterior.gamma.copy(), posterior.phi.copy())
+    for _ in range(3):
+        infer_labelled(data, model, posterior, max_sweeps=1, tolerance=0)
+        sweep_by_the_book(data, model, expected)
+    np.testing.assert_allclose(posterior.phi, expected.phi, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(posterior.gamma, expected.gamma, rtol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 10**6), st.integers(1, 4), st.integers(2, 4), st.sampled_from([0.5, 3.0, 40.0]), st.floats(0.4, 400)
+)
+def test_the_bound_is_exact_and_no_sweep_lowers_it(seed, n_topics, n_classes, eta, scale):
+    data, model, posterior = problem(seed, n_topics=n_topics, n_classes=n_classes, eta=eta, scale=scale)
+    bounds = []
+    for _ in range(6):
+        bounds.append(infer_labelled(data, model, posterior, max_sweeps=1, tolerance=0).bound)
+        assert bounds[-1] == pytest.approx(bound_by_the_book(data, model, posterior), rel=1e-8, abs=1e-8)
+    assert np.all(np.diff(bounds) >= -1e-9 * (1 + np.abs(bounds[:-1])))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([1.0, 30.0]))
+def test_a_step_of_the_coefficients_never_lowers_the_bound(seed, eta):
+    data, model, posterior = problem(seed, eta=eta)
+    ridge = 0.1
+
+    def value(coefficients):
+        return class_value(data, posterior.phi, coefficients)[0] - ridge / 2 * (coefficients**2).sum()
+
+    coefficients, values = model.coefficients, [value(model.coefficients)]
+    for _ in range(4):
+        coefficients = improve_coefficients(data, posterior, coefficients, model.alpha, ridge)
+        values.append(value(coefficients))
+    assert np.all(np.diff(values) >= 0)
+
+
+def test_steps_of_the_coefficients_lead_to_where_the_exact_gradient_vanishes():
+    data, model, posterior = problem(3, n_pictures=30)
+    coefficients = model.coefficients
+    for _ in range(60):
+        coefficients = improve_coefficients(data, posterior, coefficients, model.alpha, 0.5)
+    gradient = class_value(data, posterior.phi, coefficients)[1] - 0.5 * coefficients
+    assert np.abs(gradient).max() < 1e-2
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("eta", [0.1, 20.0])
+def test_the_gradient_of_the_class_term_is_that_of_finite_differences(seed, eta):
+    data, model, posterior = problem(seed, eta=eta)
+    infer_labelled(data, model, posterior, max_sweeps=3)
+    _, gradient = class_value(data, posterior.phi, model.coefficients)
+    for place in np.ndindex(*gradient.shape):
+        step = np.zeros(gradient.shape)
+        step[place] = 1e-5
+        above = class_value(data, posterior.phi, model.coefficients + step)[0]
+        below = class_value(data, posterior.phi, model.coefficients - step)[0]
+        assert gradient[place] == pytest.approx((above - below) / 2e-5, rel=1e-5, abs=1e-6)
+
+
+def test_softmax_regression_is_that_of_scikit_learn():
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(0)
+    features, classes = rng.normal(size=(60, 4)), rng.integers(0, 3, 60)
+    classes[:5] = -1
+    found = softmax_regression(features, classes, np.ones(60), 0.5, np.zeros((3, 4)), max_iter=1000)
+    peer = LogisticRegression(C=2.0, fit_intercept=False, tol=1e-8, max_iter=1000).fit(features[5:], classes[5:])
+    np.testing.assert_allclose(found, peer.coef_, atol=1e-3)
+
+
+def collection(seed=0, n_pictures=60, n_codewords=20):
+    """Three classes and three tags, each with codewords of its own."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_pictures) % 3
+    tags = (rng.random((n_pictures, 3)) < 0.3).astype(np.float32)
+    tags[np.arange(n_pictures), y] = 1
+    rates = np.full((n_pictures, n_codewords), 0.3)
+    for c in range(3):
+        rates[y == c, 3 * c : 3 * c + 3] += 4
+        rates[tags[:, c] == 1, 9 + 3 * c : 12 + 3 * c] += 4
+    return rng.poisson(rates).astype(float), y, tags
+
+
+@pytest.mark.parametrize("learn_alpha", [False, True])
+@pytest.mark.parametrize("max_sweeps", [1, 5])
+def test_em_never_lowers_the_objective(learn_alpha, max_sweeps):
+    X, y, tags = collection()
+    y[::5], tags[::3] = -1, 0
+    model = SupervisedLDA(
+        4, learn_alpha=learn_alpha, max_sweeps=max_sweeps, max_iter=40, tol=0, refine=0, random_state=1
+    )
+    rises = np.diff(model.fit(X, y, tags).objective_)
+    assert len(rises) > 10
+    assert np.all(rises >= -1e-9 * np.abs(model.objective_[:-1]))
+
+
+def test_with_coefficients_at_zero_the_model_is_lda():
+    data, model, _ = problem(5, n_pictures=20)
+    plain = JointTopics(model.codewords, np.empty((3, 0)), np.zeros((3, 3)), model.alpha)
+    data = Labelled(data.bags, data.classes, data.class_weights, sparse.csr_array((20, 0)))
+    lda = infer_topics(data.bags, model.codewords, model.alpha, max_sweeps=500, tolerance=1e-10)
+    posterior = Posterior.given(lda.gamma + 0.01, data.bags, model.codewords)
+    found = infer_labelled(data, plain, posterior, max_sweeps=500, tolerance=1e-10)
+    np.testing.assert_allclose(posterior.gamma, lda.gamma, atol=1e-5)
+    np.testing.assert_allclose(found.codewords, lda.statistics.codewords, atol=1e-5)
+    known = (data.classes >= 0) & (np.diff(data.bags.indptr) > 0)
+    guesses = data.class_weights[known].sum() * np.log(3)
+    assert found.bound == pytest.approx(lda.statistics.bound - guesses)
+
+
+@pytest.mark.parametrize("refine", [0, 5])
+def test_without_classes_the_model_is_corr_lda(refine):
+    X, _, tags = collection()
+    joint = SupervisedLDA(4, refine=refine, random_state=0).fit(X, tags=tags)
+    corr = CorrLDA(4, refine=refine, random_state=0).fit(X, tags)
+    np.testing.assert_array_equal(joint.topic_codewords_, corr.topic_codewords_)
+    np.testing.assert_array_equal(joint.score_tags(X), corr.score_tags(X))
+    np.testing.assert_array_equal(
+        SupervisedLDA(4, refine=refine, random_state=0).fit(X, tags).score_tags(X), corr.score_tags(X)
+    )
+    with pytest.raises(InputError, match="no classes"):
+        joint.predict(X)
+
+
+def test_without_tags_the_model_is_that_of_classes_alone():
+    X, y, tags = collection()
+    alone = SupervisedLDA(4, random_state=0).fit(X, y)
+    with_empty = SupervisedLDA(4, random_state=0).fit(X, y, np.zeros(tags.shape))
+    np.testing.assert_array_equal(alone.topic_codewords_, with_empty.topic_codewords_)
+    np.testing.assert_array_equal(alone.decision_function(X), with_empty.decision_function(X))
+    with pytest.raises(InputError, match="no tags"):
+        alone.score_tags(X)
+
+
+@pytest.mark.parametrize("refine", [0, 10])
+def test_classes_and_tags_are_found(refine):
+    X, y, tags = collection()
+    test_X, test_y, test_tags = collection(1)
+    model = SupervisedLDA(6, refine=refine, alpha=0.3, random_state=0).fit(X, y, tags)
+    assert model.score(test_X, test_y) > 0.9
+    scores = model.score_tags(test_X)
+    assert scores[test_tags == 1].mean() > scores[test_tags == 0].mean() + 0.1
+    np.testing.assert_allclose(model.transform(test_X).sum(axis=1), 1)
+
+
+def test_single_codewords_one_topic_two_classes_empty_and_unseen():
+    X = sparse.csr_array(np.array([[1, 0, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0]], dtype=float))
+    model = SupervisedLDA(1, random_state=0).fit(X, [0, 1, 1, 0], [[1, 0], [0, 1], [1, 1], [0, 0]])
+    assert np.isfinite(model.predict_proba(np.eye(3))).all()
+    model = SupervisedLDA(2, alpha=0.1, random_state=0).fit(X, ["a", "b", "b", "a"])
+    assert model.predict([[5, 0, 0]]) == ["a"]
+    said = model.predict_proba([[0, 0, 0], [0, 0, 7]])
+    np.testing.assert_allclose(said.sum(axis=1), 1)
+
+
+def test_unlabelled_pictures_take_part():
+    X, y, _ = collection(n_pictures=90)
+    few = np.where(np.arange(90) < 6, y, -1)
+    model = SupervisedLDA(4, alpha=0.3, random_state=0).fit(X, few)
+    alone = SupervisedLDA(4, alpha=0.3, random_state=0).fit(X[:6], few[:6])
+    assert model.score(X[6:], y[6:]) >= alone.score(X[6:], y[6:])
+
+
+def test_balanced_weights_make_every_class_count_the_same():
+    X, y, _ = collection()
+    keep = np.flatnonzero((y > 0) | (np.arange(60) < 12))
+    model = SupervisedLDA(4, class_weight="balanced")
+    model.classes_ = np.arange(3)
+    data = model._labelled(
+        sparse.csr_array(X[keep]), np.ones(len(keep), bool), y[keep], sparse.csr_array((len(keep), 0))
+    )
+    totals = np.bincount(y[keep], weights=data.class_weights)
+    np.testing.assert_allclose(totals, totals[0])
+
+
+@pytest.mark.parametrize("refine", [0, 10])
+def test_reasons_add_up_to_the_scores(refine):
+    X, y, tags = collection()
+    model = SupervisedLDA(4, refine=refine, random_state=0).fit(X, y, tags)
+    reasons = model.explain_class(X, 1)
+    np.testing.assert_allclose(reasons.scores, model.decision_function(X)[:, 1], atol=2e-2)
+    np.testing.assert_allclose(np.asarray(reasons.codewords.sum(axis=1)).ravel(), reasons.scores, atol=1e-9)
+    for_tag = model.explain_tag(X, 2)
+    np.testing.assert_allclose(for_tag.scores, (model.transform(X) @ model.topic_tags_)[:, 2], atol=1e-2)
+    own = np.asarray(for_tag.codewords[y == 2][:, 15:18].sum()) / for_tag.codewords[y == 2].sum()
+    others = np.asarray(for_tag.codewords[y == 2][:, 0:3].sum()) / for_tag.codewords[y == 2].sum()
+    assert own > others
+    assert model.top_codewords(2).shape == (4, 2)
+    assert model.top_tags(1).shape == (4, 1)
+    with pytest.raises(InputError, match="no class"):
+        model.explain_class(X, 9)
+    with pytest.raises(InputError, match="no tag"):
+        model.explain_tag(X, 3)
+
+
+def test_held_out_pictures_stop_the_model_and_restarts_keep_the_best():
+    X, y, tags = collection()
+    model = SupervisedLDA(4, held_out_share=0.25, max_iter=40, tol=0, refine=30, random_state=0).fit(X, y, tags)
+    assert model.score(X, y) > 0.8
+    best = SupervisedLDA(4, n_restarts=3, refine=0, random_state=0).fit(X, y, tags)
+    one = SupervisedLDA(4, refine=0, random_state=0).fit(X, y, tags)
+    assert best.objective_[-1] >= one.objective_[-1]
+
+
+def test_batches_teach_what_the_whole_does():
+    X, y, tags = collection(n_pictures=300)
+    model = SupervisedLDA(6, alpha=0.3, random_state=0)
+    for _ in range(3):
+        for rows in np.array_split(np.arange(300), 5):
+            model.partial_fit(X[rows], y[rows], tags[rows], classes=[0, 1, 2])
+    test_X, test_y, test_tags = collection(1)
+    assert model.score(test_X, test_y) > 0.9
+    scores = model.score_tags(test_X)
+    assert scores[test_tags == 1].mean() > scores[test_tags == 0].mean() + 0.1
+    model.partial_fit(X[:4])  # a batch without labels
+    with pytest.raises(InputError, match="not named"):
+        model.partial_fit(X[:2], [0, 7])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_topics": 0}, "n_topics"),
+        ({"alpha": 0}, "alpha"),
+        ({"ridge": 0}, "ridge"),
+        ({"refine": -1}, "refine"),
+        ({"class_strength": 0}, "class_strength"),
+        ({"class_weight": "heavy"}, "class_weight"),
+        ({"held_out_share": 1.0}, "held_out_share"),
+        ({"start": "nowhere"}, "start"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(parameters, message):
+    X, y, _ = collection(n_pictures=9)
+    with pytest.raises(InputError, match=message):
+        SupervisedLDA(**parameters).fit(X, y)
+
+
+def test_topics_transform_like_those_of_lda():
+    X, y, _ = collection()
+    model = SupervisedLDA(3, refine=0, random_state=0).fit(X, y)
+    lda = LDA(3)
+    lda.topic_codewords_, lda.alpha_, lda.n_features_in_ = model.topic_codewords_, model.alpha_, 20
+    bags = sparse.csr_array(X)
+    np.testing.assert_allclose(model.transform(X), mean_assignments(lda.infer(X).gamma, bags, model.alpha_))
