@@ -233,3 +233,25 @@ register(
         defaults={"n_tokens": 1000, "random_state": 0},
     )
 )
+register(
+    Method(
+        "slda",
+        "visterm.topics.slda:SupervisedLDA",
+        CLASSIFY | ANNOTATE,
+        "colour",
+        "class and tags from topics learned for both",
+        reference="Wang, Blei and Fei-Fei, CVPR 2009",
+        defaults={"n_tokens": 200, "random_state": 0},
+    )
+)
+register(
+    Method(
+        "corr-lda",
+        "visterm.topics.corr_lda:CorrLDA",
+        ANNOTATE,
+        "colour",
+        "the tags of the topics of a picture's regions",
+        reference="Blei and Jordan, SIGIR 2003",
+        defaults={"n_tokens": 200, "random_state": 0},
+    )
+)

@@ -199,8 +199,11 @@ class JointTopicModel(Estimator):
         self.mean_n_tags_ = float(data.tags.nnz / max(1, tagged.sum())) or getattr(self, "mean_n_tags_", 0.0)
 
     def _keep(self, model: JointTopics) -> None:
-        self.topic_codewords_, self.topic_tags_, self.alpha_ = model.codewords, model.tags, model.alpha
-        self.class_coefficients_ = model.coefficients
+        # Contiguous, as they come back from a model folder: the order of additions is then the same.
+        self.topic_codewords_ = np.ascontiguousarray(model.codewords)
+        self.topic_tags_ = np.ascontiguousarray(model.tags)
+        self.class_coefficients_ = np.ascontiguousarray(model.coefficients)
+        self.alpha_ = model.alpha
 
     def _model(self) -> JointTopics:
         return JointTopics(self.topic_codewords_, self.topic_tags_, self.class_coefficients_, self.alpha_)

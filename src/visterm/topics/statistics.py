@@ -58,5 +58,5 @@ def normalised(counts: Array, smoothing: float) -> Array:
 
     They maximise sum(counts * log(topics)) + smoothing * sum(log(topics)).
     """
-    smoothed = counts + smoothing
+    smoothed = np.ascontiguousarray(counts + smoothing)
     return smoothed / smoothed.sum(axis=1, keepdims=True)
