@@ -1,0 +1,1 @@
+"""Base distances between rows of features."""

@@ -1,0 +1,147 @@
+"""Sums over pairs of rows that no matrix product gives; each has its NumPy equivalent in its docstring."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+_SUMS = {"reassoc", "nsz", "contract"}  # lets sums be vectorised; not-a-numbers never get here
+_TILE = 16  # rows of B that stay in the cache while rows of A pass by
+
+
+@njit(nogil=True, cache=True, fastmath=_SUMS)
+def l1_dense(A: Array, B: Array, out: Array) -> None:
+    """``out[i, j] = abs(A[i] - B[j]).sum()``."""
+    for first in range(0, B.shape[0], _TILE):
+        for i in range(A.shape[0]):
+            for j in range(first, min(first + _TILE, B.shape[0])):
+                a, b = A[i], B[j]
+                total = a[0] * 0
+                for d in range(a.shape[0]):
+                    total += abs(a[d] - b[d])
+                out[i, j] = total
+
+
+@njit(nogil=True, cache=True, fastmath=_SUMS)
+def chi2_dense(A: Array, B: Array, out: Array) -> None:
+    """``out[i, j] = ((A[i] - B[j])**2 / (A[i] + B[j])).sum() / 2`` with 0/0 = 0."""
+    tiny = A.dtype.type(1e-30)  # rows are shares: what is smaller is no share
+    half = A.dtype.type(0.5)
+    for first in range(0, B.shape[0], _TILE):
+        for i in range(A.shape[0]):
+            for j in range(first, min(first + _TILE, B.shape[0])):
+                a, b = A[i], B[j]
+                total = a[0] * 0
+                for d in range(a.shape[0]):
+                    apart = a[d] - b[d]
+                    total += apart * apart / (a[d] + b[d] + tiny)
+                out[i, j] = total * half
+
+
+@njit(nogil=True, cache=True, fastmath=_SUMS)
+def intersection_dense(A: Array, B: Array, out: Array) -> None:
+    """``out[i, j] = 1 - minimum(A[i], B[j]).sum()``."""
+    one = A.dtype.type(1)
+    for first in range(0, B.shape[0], _TILE):
+        for i in range(A.shape[0]):
+            for j in range(first, min(first + _TILE, B.shape[0])):
+                a, b = A[i], B[j]
+                total = a[0] * 0
+                for d in range(a.shape[0]):
+                    total += min(a[d], b[d])
+                out[i, j] = one - total
+
+
+@njit(nogil=True, cache=True)
+def _spread(row: Array, indices: Array, start: int, stop: int, values: Array) -> None:
+    for entry in range(start, stop):
+        row[indices[entry]] = values[entry]
+
+
+@njit(nogil=True, cache=True)
+def l1_sparse(
+    a: Array, a_at: Array, a_ends: Array, b: Array, b_at: Array, b_ends: Array, b_sums: Array, width: int, out: Array
+) -> None:
+    """As ``l1_dense`` of CSR rows: ``|a - b|`` is ``|a| + |b|`` but where both are; ``b_sums`` are sums of ``|b|``."""
+    row = np.zeros(width, a.dtype)
+    for i in range(len(a_ends) - 1):
+        start, stop = a_ends[i], a_ends[i + 1]
+        _spread(row, a_at, start, stop, a)
+        own = 0.0
+        for entry in range(start, stop):
+            own += abs(a[entry])
+        for j in range(len(b_ends) - 1):
+            total = own + b_sums[j]
+            for entry in range(b_ends[j], b_ends[j + 1]):
+                other = row[b_at[entry]]
+                if other != 0:
+                    total += abs(other - b[entry]) - abs(other) - abs(b[entry])
+            out[i, j] = max(total, 0.0)
+        for entry in range(start, stop):
+            row[a_at[entry]] = 0
+
+
+@njit(nogil=True, cache=True)
+def chi2_sparse(
+    a: Array, a_at: Array, a_ends: Array, b: Array, b_at: Array, b_ends: Array, b_sums: Array, width: int, out: Array
+) -> None:
+    """As ``chi2_dense`` of CSR rows: a term is ``a + b - 4 a b / (a + b)``; ``b_sums`` are the rows' sums."""
+    row = np.zeros(width, a.dtype)
+    for i in range(len(a_ends) - 1):
+        start, stop = a_ends[i], a_ends[i + 1]
+        _spread(row, a_at, start, stop, a)
+        own = 0.0
+        for entry in range(start, stop):
+            own += a[entry]
+        for j in range(len(b_ends) - 1):
+            common = 0.0
+            for entry in range(b_ends[j], b_ends[j + 1]):
+                other = row[b_at[entry]]
+                if other != 0:
+                    common += other * b[entry] / (other + b[entry])
+            out[i, j] = max((own + b_sums[j]) / 2 - 2 * common, 0.0)
+        for entry in range(start, stop):
+            row[a_at[entry]] = 0
+
+
+@njit(nogil=True, cache=True)
+def intersection_sparse(
+    a: Array, a_at: Array, a_ends: Array, b: Array, b_at: Array, b_ends: Array, b_sums: Array, width: int, out: Array
+) -> None:
+    """As ``intersection_dense`` of CSR rows: what is common is at most ``b_sums``."""
+    row = np.zeros(width, a.dtype)
+    for i in range(len(a_ends) - 1):
+        start, stop = a_ends[i], a_ends[i + 1]
+        _spread(row, a_at, start, stop, a)
+        for j in range(len(b_ends) - 1):
+            common = 0.0
+            for entry in range(b_ends[j], b_ends[j + 1]):
+                common += min(row[b_at[entry]], b[entry])
+            out[i, j] = 1 - min(common, b_sums[j])
+        for entry in range(start, stop):
+            row[a_at[entry]] = 0
+
+
+@njit(nogil=True, cache=True)
+def smallest(block: Array, out: Array) -> None:
+    """``out[i] = argsort(block[i], kind="stable")[: out.shape[1]]``, by one walk along the row."""
+    k = out.shape[1]
+    values = np.empty(k, block.dtype)
+    for i in range(block.shape[0]):
+        n_found = 0
+        for j in range(block.shape[1]):
+            value = block[i, j]
+            if n_found == k and value >= values[k - 1]:
+                continue
+            place = min(n_found, k - 1)
+            while place > 0 and values[place - 1] > value:
+                values[place] = values[place - 1]
+                out[i, place] = out[i, place - 1]
+                place -= 1
+            values[place] = value
+            out[i, place] = j
+            n_found = min(n_found + 1, k)

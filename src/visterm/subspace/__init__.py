@@ -1,0 +1,1 @@
+"""Small codes: linear subspaces of picture features, learned with the help of tags."""

@@ -1,0 +1,140 @@
+"""What the linear subspaces share: sums in, a projection out."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.contracts import Features, Matrix, check_features, check_tags
+from visterm.contracts.estimator import Estimator
+from visterm.errors import InputError
+from visterm.subspace.moments import BLOCK, Moments
+
+#: Features wider than this are not covered by an (n_dims, n_dims) matrix.
+MAX_COVARIANCE_DIMS = 4096
+
+
+class LinearEmbedding(Estimator):
+    """``transform(X) = (X - x_mean_) @ components_``, found from the moments of the training pictures alone.
+
+    ``partial_fit`` takes more pictures (and new tags) in and solves again, in time that does not depend on how many
+    pictures were seen before; the result is that of fitting all of them at once. Pictures without tags are left out by
+    methods that learn from tags.
+    """
+
+    learns_from_tags: ClassVar[bool] = True
+    needs_covariance: ClassVar[bool] = True
+
+    n_dims: int
+
+    def fit(self, X: Features, tags: Any = None) -> Self:
+        """Learn the subspace."""
+        self._check_parameters()
+        X, tags = self._tagged(X, tags, fitting=True)
+        return self._fit_moments(Moments(covariance=self.needs_covariance).fit(X, tags))
+
+    def partial_fit(self, X: Features, tags: Any = None) -> Self:
+        """Take more pictures in; ``tags`` may have more columns than before, at the end."""
+        if not hasattr(self, "moments_"):
+            return self.fit(X, tags)
+        X, tags = self._tagged(X, tags, fitting=False)
+        return self._fit_moments(self.moments_.partial_fit(X, tags))
+
+    def fit_moments(self, moments: Moments) -> Self:
+        """Learn the subspace from sums made elsewhere, on other machines or at another time."""
+        self._check_parameters()
+        self.n_features_in_ = len(moments.x_mean_)
+        return self._fit_moments(moments)
+
+    def transform(self, X: Features) -> NDArray[Any]:
+        """The codes of pictures, (n_pictures, n_dims)."""
+        return project(check_features(self, X, fitting=False), self.x_mean_, self.components_)
+
+    def fit_transform(self, X: Features, tags: Any = None) -> NDArray[Any]:
+        """Fit, then the codes of the same pictures."""
+        return self.fit(X, tags).transform(X)
+
+    def _fit_moments(self, moments: Moments) -> Self:
+        self.moments_ = moments
+        self.x_mean_ = moments.x_mean_
+        self._solve(moments)
+        return self
+
+    def _solve(self, moments: Moments) -> None:
+        """Set ``components_`` and whatever else the method knows."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.n_dims, Integral) or self.n_dims < 1:
+            raise InputError(f"n_dims must be a whole number of at least 1, not {self.n_dims!r}")
+
+    def _tagged(self, X: Features, tags: Any, *, fitting: bool) -> tuple[Matrix, sparse.csr_array | None]:
+        """The checked pictures to learn from, and their tags."""
+        checked = check_features(self, X, fitting=fitting)
+        if self.needs_covariance and checked.shape[1] > MAX_COVARIANCE_DIMS:
+            raise InputError(
+                f"{type(self).__name__} of {checked.shape[1]} features would need their covariances: bring them to at "
+                f"most {MAX_COVARIANCE_DIMS} first, by KernelMap or PCA"
+            )
+        if not self.learns_from_tags:
+            return checked, None
+        if tags is None:
+            raise InputError(f"{type(self).__name__} learns from tags: pass them as (n_pictures, n_tags)")
+        return tagged_rows(checked, check_tags(tags, int(checked.shape[0])))
+
+
+def tagged_rows(X: Matrix, tags: sparse.csr_array) -> tuple[Matrix, sparse.csr_array]:
+    """The pictures that carry tags."""
+    rows = np.flatnonzero(np.diff(tags.indptr))
+    if not len(rows):
+        raise InputError("no picture has a tag: at least one is needed to learn from")
+    return (X, tags) if len(rows) == X.shape[0] else (X[rows], tags[rows])
+
+
+def project(X: Matrix, mean: NDArray[Any], components: NDArray[Any]) -> NDArray[Any]:
+    """``(X - mean) @ components`` in the precision of ``X``, blockwise, so that no centred copy of ``X`` is made."""
+    codes = np.empty((X.shape[0], components.shape[1]), X.dtype)
+    if isinstance(X, np.ndarray):
+        mean, components = mean.astype(X.dtype), components.astype(X.dtype)
+        for start in range(0, len(X), BLOCK):
+            np.matmul(X[start : start + BLOCK] - mean, components, out=codes[start : start + BLOCK])
+    elif X.shape[0]:
+        codes[:] = X @ components - mean @ components
+    return codes
+
+
+def leading(matrix: NDArray[Any], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The ``n`` largest eigenvalues of a symmetric matrix, largest first, and their vectors, signs fixed.
+
+    >>> leading(np.diag([1.0, 3.0, 2.0]), 2)[0]
+    array([3., 2.])
+    """
+    from scipy.linalg import eigh
+    from scipy.sparse.linalg import eigsh
+
+    size = len(matrix)
+    if size > 1500 and n <= size // 8:
+        start = np.random.default_rng(0).standard_normal(size)
+        values, vectors = eigsh(matrix, k=n, v0=start)
+    elif n > size // 4:
+        values, vectors = eigh(matrix, driver="evd")  # all of them by the fastest driver
+    else:
+        values, vectors = eigh(matrix, subset_by_index=[size - n, size - 1])
+    order = np.argsort(-values, kind="stable")[:n]
+    return np.maximum(values[order], 0), with_fixed_signs(vectors[:, order])
+
+
+def with_fixed_signs(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Every column turned so that its largest entry (the first of equals) is positive."""
+    return vectors * signs(vectors)
+
+
+def signs(vectors: NDArray[Any]) -> NDArray[Any]:
+    """The sign of the largest entry of every column; of entries that rounding alone tells apart, the first."""
+    sizes = np.abs(vectors)
+    first = np.argmax(sizes >= sizes.max(axis=0, initial=0) * (1 - 1e-6), axis=0)
+    return np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

@@ -1,0 +1,93 @@
+"""Any base distance as a Euclidean one: kernel principal components on a few landmarks."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.compute.parallel import map_shards, split
+from visterm.contracts import Features, Matrix, check_features
+from visterm.contracts.estimator import Estimator
+from visterm.distances.named import metric_named
+from visterm.errors import InputError
+from visterm.subspace._linear import leading, project, with_fixed_signs
+from visterm.subspace.moments import Moments
+
+#: Pictures compared with the landmarks at a time.
+_BLOCK = 512
+#: Directions of the landmarks' kernel below this share of the largest are noise.
+_NOISE = 1e-6
+
+
+class KernelMap(Estimator):
+    """Codes whose Euclidean geometry follows a base distance, by kernel PCA on ``n_landmarks`` training pictures.
+
+    The kernel is ``K(a, b) = exp(-dist(a, b) / 2P)`` with ``P`` the mean base distance between landmarks. A picture's
+    coordinates are its kernels with the landmarks; the directions ``w`` in the span of the landmarks' images, of
+    length ``w^T w = a^T K a = 1``, are those of largest variance over *all* training pictures (Nakayama et al. 2010,
+    section 2.6). The codes serve as features of any linear subspace. Metrics are those of
+    :mod:`visterm.distances.named`: ``chi2`` and ``intersection`` for histograms, ``l1``, ``euclidean``, ``hellinger``.
+
+    >>> X = np.random.default_rng(0).random((50, 10))
+    >>> KernelMap(5, metric="chi2", n_landmarks=20).fit(X).transform(X[:3]).shape
+    (3, 5)
+    """
+
+    def __init__(
+        self, n_dims: int = 200, *, metric: str = "chi2", n_landmarks: int = 300, random_state: int | None = 0
+    ) -> None:
+        self.n_dims = n_dims
+        self.metric = metric
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+    def fit(self, X: Features, tags: Any = None) -> Self:  # noqa: ARG002 - embeddings take tags
+        """Draw landmarks, then look at all pictures once; tags are not looked at."""
+        if self.n_dims < 1 or self.n_landmarks < 2:
+            raise InputError("a kernel map needs at least one dimension and two landmarks")
+        metric = metric_named(self.metric)
+        X = check_features(self, X, fitting=True, non_negative=metric.needs_counts)
+        rng = np.random.default_rng(self.random_state)
+        n_landmarks = min(self.n_landmarks, int(X.shape[0]))
+        self.landmarks_ = X[np.sort(rng.choice(int(X.shape[0]), n_landmarks, replace=False))]
+        between = np.asarray(metric(self.landmarks_, self.landmarks_), np.float64)
+        self.mean_distance_ = float(between.sum() / max(1, n_landmarks * (n_landmarks - 1))) or 1.0  # P
+        moments = Moments().fit(self._kernel(X))
+        self.kernel_mean_ = moments.x_mean_
+        # C a = variance K a: in the coordinates in which K is the identity, an ordinary eigenproblem.
+        lengths, axes = leading(np.exp(-between / (2 * self.mean_distance_)), n_landmarks)
+        known = lengths > lengths[0] * _NOISE
+        whitening = axes[:, known] / np.sqrt(lengths[known])
+        variance, turned = leading(whitening.T @ moments.C_xx @ whitening, min(self.n_dims, int(known.sum())))
+        self.variance_ = variance
+        self.components_ = with_fixed_signs(whitening @ turned)
+        return self
+
+    def transform(self, X: Features) -> NDArray[Any]:
+        """The codes of pictures, (n_pictures, n_dims)."""
+        X = check_features(self, X, fitting=False)
+        return project(self._kernel(X), self.kernel_mean_, self.components_)
+
+    def fit_transform(self, X: Features, tags: Any = None) -> NDArray[Any]:
+        """Fit, then the codes of the same pictures."""
+        return self.fit(X, tags).transform(X)
+
+    def _kernel(self, X: Matrix) -> NDArray[Any]:
+        """The kernels with the landmarks, (n_pictures, n_landmarks), in the precision of ``X``."""
+        metric = metric_named(self.metric)
+        landmarks = metric.prepare(self.landmarks_.astype(X.dtype, copy=False))
+        kernel = np.empty((int(X.shape[0]), self.landmarks_.shape[0]), X.dtype)
+
+        def of_rows(rows: slice) -> None:
+            distances = metric.between(metric.prepare(X[rows]), landmarks)
+            np.exp(distances * (-0.5 / self.mean_distance_), out=kernel[rows], casting="same_kind")
+
+        shards = split(len(kernel), size=_BLOCK)
+        if len(shards) <= 1:
+            of_rows(slice(0, len(kernel)))
+        else:
+            for _ in map_shards(lambda shard: of_rows(shard.rows), shards, description="Comparing with landmarks"):
+                pass
+        return kernel

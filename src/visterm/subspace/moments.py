@@ -1,0 +1,239 @@
+"""Means and covariances of features and tags: all that the linear subspaces need to know of a collection."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.compute.device import Device, choose
+from visterm.compute.parallel import split, sum_shards
+from visterm.contracts import Matrix, check_features, check_tags
+from visterm.contracts.estimator import Estimator
+from visterm.errors import InputError
+
+#: Pictures centred and multiplied at a time: a block and its product stay in the processor's cache.
+BLOCK = 2048
+#: Pictures a task goes through.
+_SHARD = 8 * BLOCK
+
+
+class Moments(Estimator):
+    """Means and scatter matrices of features ``x`` and tags ``y``, in one pass over the pictures.
+
+    Features may be float32: sums of a block are made in the features' precision around the block's own mean, blocks
+    are merged in float64 (Chan, Golub and LeVeque 1983). Tags stay sparse. Moments of different pictures add up, and
+    those of pictures that are gone can be subtracted; a vocabulary that has grown is filled up with tags that no
+    earlier picture carries.
+
+    ``covariance=False`` leaves out the (n_dims, n_dims) matrix, of which only the diagonal is kept: what partial least
+    squares needs, for features of any width. ``device`` is that of :func:`visterm.compute.device.choose`.
+
+    >>> X, tags = np.array([[0.0, 1.0], [2.0, 5.0], [4.0, 0.0]]), [[1], [0], [1]]
+    >>> whole = Moments().fit(X, tags)
+    >>> parts = Moments().fit(X[:1], tags[:1]) + Moments().fit(X[1:], tags[1:])
+    >>> np.allclose(parts.C_xx, whole.C_xx), (whole - parts).n_pictures_
+    (True, 0)
+    """
+
+    def __init__(self, *, covariance: bool = True, device: str | None = "numpy") -> None:
+        self.covariance = covariance
+        self.device = device
+
+    def fit(self, X: Any, tags: Any = None) -> Self:
+        """Go through the pictures once; without ``tags``, only features are looked at."""
+        X = check_features(self, X, fitting=True)
+        return self._take(self._of(X, _as_tags(tags, int(X.shape[0]))))
+
+    def partial_fit(self, X: Any, tags: Any = None) -> Self:
+        """Take more pictures in; ``tags`` may have more columns than before, at the end."""
+        if not hasattr(self, "n_pictures_"):
+            return self.fit(X, tags)
+        X = check_features(self, X, fitting=False)
+        return self._take(self + self._of(X, _as_tags(tags, int(X.shape[0]))))
+
+    def __add__(self, other: Moments) -> Moments:
+        """The moments of both sets of pictures together."""
+        return _combined(self, other, sign=1)
+
+    def __sub__(self, other: Moments) -> Moments:
+        """The moments of the pictures that are left when those of ``other`` are gone."""
+        return _combined(self, other, sign=-1)
+
+    @property
+    def C_xx(self) -> NDArray[np.float64]:  # noqa: N802 - the paper's symbol
+        """The covariance of the features, (n_dims, n_dims)."""
+        if self.xx_ is None:
+            raise InputError("these moments hold variances only: fit them with covariance=True")
+        return self.xx_ / max(1, self.n_pictures_)
+
+    @property
+    def C_xy(self) -> NDArray[np.float64]:  # noqa: N802 - the paper's symbol
+        """The covariance between features and tags, (n_dims, n_tags)."""
+        return self.xy_ / max(1, self.n_pictures_)
+
+    @property
+    def C_yy(self) -> NDArray[np.float64]:  # noqa: N802 - the paper's symbol
+        """The covariance of the tags, (n_tags, n_tags)."""
+        return self.yy_ / max(1, self.n_pictures_)
+
+    @property
+    def x_variance(self) -> NDArray[np.float64]:
+        """The variance of each feature; never negative, whatever was subtracted."""
+        return np.maximum(self.x_squares_, 0) / max(1, self.n_pictures_)
+
+    @property
+    def y_variance(self) -> NDArray[np.float64]:
+        """The variance of each tag."""
+        return np.maximum(np.diag(self.yy_), 0) / max(1, self.n_pictures_)
+
+    def _of(self, X: Matrix, tags: sparse.csr_array) -> Moments:
+        device = choose(self.device)
+        shards = split(int(X.shape[0]), size=_SHARD)
+
+        def of_rows(rows: slice) -> Moments:
+            blocks = (slice(start, min(start + BLOCK, rows.stop)) for start in range(rows.start, rows.stop, BLOCK))
+            return self._of_blocks(X, tags, blocks, device)
+
+        if len(shards) == 1:
+            return of_rows(shards[0].rows)
+        return sum_shards(lambda shard: of_rows(shard.rows), shards, description="Measuring features")
+
+    def _of_blocks(self, X: Matrix, tags: sparse.csr_array, blocks: Any, device: Device) -> Moments:
+        merged: Moments | None = None
+        for rows in blocks:
+            found = self._of_block(X[rows], tags[rows], device)
+            merged = found if merged is None else merged._absorb(found)
+        assert merged is not None  # noqa: S101 - a shard has rows
+        return merged
+
+    def _of_block(self, X: Matrix, tags: sparse.csr_array, device: Device) -> Moments:
+        n = int(X.shape[0])
+        shift, rest, xx, squares, xy = _sums(X, tags, self.covariance, device)
+        y_mean = np.asarray(tags.sum(axis=0), np.float64).ravel() / n
+        # ``rest`` is what rounding left of the mean after centring.
+        if xx is not None:
+            xx -= n * np.outer(rest, rest)
+        return self._new(
+            n,
+            shift + rest,
+            y_mean,
+            xx,
+            squares - n * rest**2,
+            xy - n * np.outer(rest, y_mean),
+            (tags.T @ tags).toarray().astype(np.float64) - n * np.outer(y_mean, y_mean),
+        )
+
+    def _new(self, n: int, x_mean: Any, y_mean: Any, xx: Any, squares: Any, xy: Any, yy: Any) -> Moments:
+        moments = type(self)(**self.get_params())
+        moments.n_features_in_ = len(x_mean)
+        moments.n_pictures_, moments.x_mean_, moments.y_mean_ = n, x_mean, y_mean
+        moments.xx_, moments.x_squares_, moments.xy_, moments.yy_ = xx, squares, xy, yy
+        return moments
+
+    def _absorb(self, other: Moments) -> Moments:
+        """``self + other`` for moments of the same tags that nobody else holds: the large matrices are changed."""
+        n, m = self.n_pictures_, other.n_pictures_
+        dx, dy = other.x_mean_ - self.x_mean_, other.y_mean_ - self.y_mean_
+        weight = n * m / (n + m)
+        if self.xx_ is not None:
+            self.xx_ += other.xx_
+            self.xx_ += np.outer(weight * dx, dx)
+        self.x_squares_ += other.x_squares_ + weight * dx**2
+        self.xy_ += other.xy_ + np.outer(weight * dx, dy)
+        self.yy_ += other.yy_ + np.outer(weight * dy, dy)
+        self.x_mean_ += dx * (m / (n + m))
+        self.y_mean_ += dy * (m / (n + m))
+        self.n_pictures_ = n + m
+        return self
+
+    def _widened(self, n_tags: int) -> Moments:
+        """The same pictures, described by a vocabulary whose last tags none of them carries."""
+        more = n_tags - len(self.y_mean_)
+        if not more:
+            return self
+        return self._new(
+            self.n_pictures_,
+            self.x_mean_,
+            np.pad(self.y_mean_, (0, more)),
+            self.xx_,
+            self.x_squares_,
+            np.pad(self.xy_, ((0, 0), (0, more))),
+            np.pad(self.yy_, (0, more)),
+        )
+
+    def _take(self, other: Moments) -> Self:
+        for name, value in vars(other).items():
+            if name.endswith("_"):
+                setattr(self, name, value)
+        return self
+
+
+def _as_tags(tags: Any, n_rows: int) -> sparse.csr_array:
+    return sparse.csr_array((n_rows, 0), dtype=np.float32) if tags is None else check_tags(tags, n_rows)
+
+
+def _combined(a: Moments, b: Moments, *, sign: int) -> Moments:
+    """Chan's update: ``sign`` 1 puts both sets of pictures together, -1 takes those of ``b`` out of ``a``."""
+    if len(a.x_mean_) != len(b.x_mean_):
+        raise InputError(f"moments of {len(a.x_mean_)} and {len(b.x_mean_)} features cannot be combined")
+    if (a.xx_ is None) != (b.xx_ is None):
+        raise InputError("moments with and without covariance cannot be combined")
+    n_tags = max(len(a.y_mean_), len(b.y_mean_))
+    a, b = a._widened(n_tags), b._widened(n_tags)
+    n = a.n_pictures_ + sign * b.n_pictures_
+    if n < 0:
+        raise InputError(f"{b.n_pictures_} pictures cannot be taken out of {a.n_pictures_}")
+    if n == 0:
+        return a._new(
+            0, *(None if part is None else np.zeros_like(part) for part in (a.x_mean_, a.y_mean_, a.xx_)),
+            np.zeros_like(a.x_squares_), np.zeros_like(a.xy_), np.zeros_like(a.yy_),
+        )  # fmt: skip
+    share = sign * b.n_pictures_ / n
+    x_step, y_step = b.x_mean_ - a.x_mean_, b.y_mean_ - a.y_mean_
+    weight = sign * a.n_pictures_ * b.n_pictures_ / n
+    return a._new(
+        n,
+        a.x_mean_ + share * x_step,
+        a.y_mean_ + share * y_step,
+        None if a.xx_ is None else a.xx_ + sign * b.xx_ + weight * np.outer(x_step, x_step),
+        a.x_squares_ + sign * b.x_squares_ + weight * x_step**2,
+        a.xy_ + sign * b.xy_ + weight * np.outer(x_step, y_step),
+        a.yy_ + sign * b.yy_ + weight * np.outer(y_step, y_step),
+    )
+
+
+def _sums(
+    X: Matrix, tags: sparse.csr_array, covariance: bool, device: Device
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None, NDArray[Any], NDArray[Any]]:
+    """A shift near the mean and, of the features less the shift: mean, products, squares and products with the tags."""
+    block = X if isinstance(X, np.ndarray) else X.toarray()
+    if device.uses_torch:
+        return _sums_by_torch(block, tags, covariance, device)
+    ones = np.ones(len(block), block.dtype)
+    shift = (ones @ block) / len(block)
+    block = block - shift
+    xx = (block.T @ block).astype(np.float64) if covariance else None
+    squares = np.diag(xx).copy() if xx is not None else np.einsum("ij,ij->j", block, block).astype(np.float64)
+    xy = np.asarray(tags.T @ block, np.float64).T
+    return shift.astype(np.float64), (ones @ block).astype(np.float64) / len(block), xx, squares, xy
+
+
+def _sums_by_torch(block: NDArray[Any], tags: sparse.csr_array, covariance: bool, device: Device) -> Any:
+    """The same on a torch device; tags are made dense there, block by block."""
+    rows = device.asarray(np.ascontiguousarray(block), str(block.dtype))
+    shift = rows.mean(0)
+    rows = rows - shift
+    dense = device.asarray(tags.toarray(), str(block.dtype))
+    xx = device.to_numpy(rows.T @ rows).astype(np.float64) if covariance else None
+    squares = np.diag(xx).copy() if xx is not None else device.to_numpy((rows * rows).sum(0)).astype(np.float64)
+    xy = device.to_numpy(rows.T @ dense).astype(np.float64)
+    return (
+        device.to_numpy(shift).astype(np.float64),
+        device.to_numpy(rows.mean(0)).astype(np.float64),
+        xx,
+        squares,
+        xy,
+    )

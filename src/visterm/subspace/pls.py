@@ -1,0 +1,48 @@
+"""Partial least squares, plain and normalised."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from visterm.subspace._linear import LinearEmbedding, leading, with_fixed_signs
+from visterm.subspace.moments import Moments
+
+
+class PLS(LinearEmbedding):
+    """The subspace of features with the largest covariance to tags.
+
+    ``C_xy C_yx V = V Theta`` with ``V^T V = I``; the code is ``V^T (x - x_mean)``. ``normalize=True`` (nPLS) first
+    scales every feature and every tag to unit variance. Only ``C_xy`` and variances are needed, and the smaller of
+    the two sides is solved: features may be of any width.
+
+    >>> X, tags = np.array([[0.0, 9.0], [1.0, 9.0], [0.0, 8.0], [1.0, 8.0]]), [[1, 0], [0, 1], [1, 0], [0, 1]]
+    >>> PLS(1).fit(X, tags).components_.ravel().round(6)
+    array([1., 0.])
+    """
+
+    needs_covariance: ClassVar[bool] = False
+
+    def __init__(self, n_dims: int = 20, *, normalize: bool = False) -> None:
+        self.n_dims = n_dims
+        self.normalize = normalize
+
+    def _solve(self, moments: Moments) -> None:
+        cross = moments.C_xy
+        scale = np.ones(len(cross))
+        if self.normalize:
+            scale, y_scale = (
+                1 / np.sqrt(np.where(variance > 0, variance, 1.0))
+                for variance in (moments.x_variance, moments.y_variance)
+            )
+            cross = scale[:, None] * cross * y_scale
+        n_dims = min(self.n_dims, *cross.shape)
+        if cross.shape[0] <= cross.shape[1]:
+            values, vectors = leading(cross @ cross.T, n_dims)
+        else:
+            values, right = leading(cross.T @ cross, n_dims)
+            lengths = np.sqrt(np.where(values > values[0] * 1e-14, values, np.inf))
+            vectors = with_fixed_signs(cross @ (right / lengths))
+        self.covariances_ = np.sqrt(values)  # the square root of Theta
+        self.components_ = scale[:, None] * vectors
