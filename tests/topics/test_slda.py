@@ -295,6 +295,8 @@ def test_held_out_pictures_stop_the_model_and_restarts_keep_the_best():
     X, y, tags = collection()
     model = SupervisedLDA(4, held_out_share=0.25, max_iter=40, tol=0, refine=30, random_state=0).fit(X, y, tags)
     assert model.score(X, y) > 0.8
+    assert model.temperature_ != 1
+    np.testing.assert_allclose(model.predict_proba(X).argmax(axis=1), model.predict(X))
     best = SupervisedLDA(4, n_restarts=3, refine=0, random_state=0).fit(X, y, tags)
     one = SupervisedLDA(4, refine=0, random_state=0).fit(X, y, tags)
     assert best.objective_[-1] >= one.objective_[-1]

@@ -15,7 +15,7 @@ from visterm.contracts import Features, Scores
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.topics.bags import check_bags
-from visterm.topics.class_response import improve_coefficients
+from visterm.topics.class_response import fit_temperature, improve_coefficients
 from visterm.topics.dirichlet import fit_dirichlet
 from visterm.topics.em import climb, held_out_rows
 from visterm.topics.explain import Reasons, tag_reasons
@@ -54,6 +54,7 @@ class JointTopicModel(Estimator):
     refinement_: Array
     online_: dict[str, Any]
     mean_n_tags_: float
+    temperature_: float
 
     def __init__(
         self,
@@ -110,6 +111,7 @@ class JointTopicModel(Estimator):
                     seen, model, n_steps=self.refine, ridge=ridge, smoothing=smoothing, look=look
                 )
         self._keep(model)
+        self.temperature_ = fit_temperature(self._class_scores(unseen.bags), unseen.classes)
         self.n_iter_ = len(self.objective_)
         tagged = np.diff(data.tags.indptr) > 0
         self.mean_n_tags_ = float(data.tags.nnz / max(1, tagged.sum()))
@@ -178,7 +180,7 @@ class JointTopicModel(Estimator):
         if not hasattr(self, "online_"):
             model, gamma = self._start(data, n_classes, check_random_state(self.random_state))
             online = OnlineStatistics.none(self.n_topics, data.bags.shape[1], data.tags.shape[1])
-            self.objective_, self.refinement_ = np.empty(0), np.empty(0)
+            self.objective_, self.refinement_, self.temperature_ = np.empty(0), np.empty(0), 1.0
         else:
             model = self._model()
             gamma = infer_topics(data.bags, model.codewords, model.alpha).gamma
@@ -220,8 +222,14 @@ class JointTopicModel(Estimator):
 
     def transform(self, X: Features) -> Array:
         """The topic proportions of every picture, (n_pictures, n_topics): the mean share of its codewords."""
-        bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
+        return self._proportions(check_bags(self, X, fitting=False, n_tokens=self.n_tokens))
+
+    def _proportions(self, bags: sparse.csr_array) -> Array:
         return mean_assignments(infer_topics(bags, self.topic_codewords_, self.alpha_).gamma, bags, self.alpha_)
+
+    def _class_scores(self, bags: sparse.csr_array) -> Array:
+        phibar = self._proportions(bags)
+        return (roots(phibar) if self.is_refined else phibar) @ self.class_coefficients_.T
 
     def score_tags(self, X: Features) -> Scores:
         """The probability that a picture carries each tag.

@@ -16,8 +16,6 @@ from visterm.topics.bags import check_bags
 from visterm.topics.explain import Reasons, class_reasons
 from visterm.topics.joint import Labelled
 from visterm.topics.joint_model import JointTopicModel, no_tags
-from visterm.topics.refine import roots
-from visterm.topics.statistics import Array
 
 
 class SupervisedLDA(ClassifierMixin, JointTopicModel):
@@ -163,12 +161,14 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
 
     def decision_function(self, X: Features) -> Scores:
         """eta . phibar for every class, (n_pictures, n_classes), phibar in roots after refinement."""
-        phibar = self.transform(X)
-        return (roots(phibar) if self.is_refined else phibar) @ self._coefficients().T
+        bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
+        if not len(self.classes_):
+            raise InputError("the model has learned no classes: fit it with y")
+        return self._class_scores(bags)
 
     def predict_proba(self, X: Features) -> Scores:
-        """The probability of every class."""
-        return softmax(self.decision_function(X), axis=1)
+        """The probability of every class, at the temperature that held-out pictures chose."""
+        return softmax(self.decision_function(X) / self.temperature_, axis=1)
 
     def predict(self, X: Features) -> NDArray[Any]:
         """The class of the largest score, the paper's equation (13)."""
@@ -182,11 +182,6 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
         if not len(number):
             raise InputError(f"there is no class {label!r}: the model knows {', '.join(map(str, self.classes_))}")
         return class_reasons(bags, self._model(), int(number[0]), rooted=self.is_refined)
-
-    def _coefficients(self) -> Array:
-        if not len(self.classes_):
-            raise InputError("the model has learned no classes: fit it with y")
-        return self.class_coefficients_
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,0 +1,69 @@
+"""LDA against scikit-learn's, in one process: ``python benchmarks/lda.py``.
+
+Processor seconds to the same held-out perplexity, measured for both by the same bound; cost against the number of
+pictures; memory of a fit.
+"""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+
+import numpy as np
+from scipy import sparse
+from sklearn.decomposition import LatentDirichletAllocation
+
+from visterm.topics.inference import infer_topics
+from visterm.topics.lda import LDA
+from visterm.topics.statistics import normalised
+
+N_TOPICS, N_CODEWORDS, LENGTH, ALPHA = 50, 1000, 300, 0.1
+SIZES = (1_000, 10_000, 100_000)
+
+
+def pictures(n: int, seed: int) -> sparse.csr_array:
+    """Pictures of known topics, all lengths alike."""
+    rng = np.random.default_rng(seed)
+    topics = np.random.default_rng(0).dirichlet(np.full(N_CODEWORDS, 0.05), N_TOPICS)
+    proportions = rng.dirichlet(np.full(N_TOPICS, ALPHA), n)
+    rows = [sparse.csr_array(rng.multinomial(LENGTH, row @ topics).reshape(1, -1)) for row in proportions]
+    return sparse.csr_array(sparse.vstack(rows), dtype=np.float64)
+
+
+def perplexity(bags: sparse.csr_array, topics: np.ndarray) -> float:
+    """exp(-bound a codeword), for topics of either."""
+    return float(np.exp(-infer_topics(bags, topics, ALPHA).statistics.bound / bags.sum()))
+
+
+def main() -> None:
+    """Print the figures, one a line."""
+    train, test = pictures(2000, 1), pictures(500, 2)
+    LDA(2, max_iter=2).fit(train[:300])  # compile
+    started = time.process_time()
+    peer = LatentDirichletAllocation(
+        N_TOPICS, doc_topic_prior=ALPHA, topic_word_prior=0.01, max_iter=20, learning_method="batch", random_state=0
+    ).fit(train)
+    theirs, their_perplexity = time.process_time() - started, perplexity(test, normalised(peer.components_, 0.0))
+    print(f"{'scikit-learn':24}{theirs:8.2f} s  perplexity {their_perplexity:.1f} after 20 iterations", flush=True)
+    for iterations in (5, 10, 20, 40):
+        started = time.process_time()
+        ours = LDA(N_TOPICS, alpha=ALPHA, max_iter=iterations, tol=0, random_state=0).fit(train)
+        seconds, reached = time.process_time() - started, perplexity(test, ours.topic_codewords_)
+        print(f"{'visterm':24}{seconds:8.2f} s  perplexity {reached:.1f} after {iterations} iterations", flush=True)
+        if reached <= their_perplexity:
+            print(f"{'ratio':24}{theirs / seconds:8.1f}", flush=True)
+            break
+    few = pictures(SIZES[0], 3)
+    for n in SIZES:
+        many = sparse.csr_array(sparse.vstack([few] * (n // SIZES[0])))
+        tracemalloc.start()
+        started = time.process_time()
+        LDA(N_TOPICS, alpha=ALPHA, max_iter=2, tol=0, random_state=0).fit(many)
+        seconds, peak = time.process_time() - started, tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        cost = f"{seconds / many.nnz * 1e9:6.0f} ns a count  {peak / n:8.0f} bytes a picture"
+        print(f"{f'{n} pictures':24}{seconds:8.2f} s  {cost}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
