@@ -25,18 +25,27 @@ PUBLISHED = {
     ("mnist", "STL"): (65.6, 73.6, 79.8, 83.1, 85.7),
     ("mnist", "MTL"): (66.2, 74.0, 79.7, 83.4, 86.0),
 }
-#: The grids: C of the one-vs-all start, C = 1 / (lam n) of the predictors and C = 1 / (mu n T) of the map.
-ALONE = tuple(10.0 ** np.arange(-5, 2.1, 0.5))
+#: The grids: C of one-vs-all, alone and as the start of multitask learning (besides the best), C = 1 / (lam n) of the
+#: predictors and C = 1 / (mu n T) of the map.
+ALONE = tuple(10.0 ** np.arange(-3, 4.1, 0.5))
+START = (0.1, 1.0)
 PREDICTORS = (0.1, 1.0, 10.0)
-MAP = tuple(10.0 ** np.arange(-5, 1.1, 0.5))
+MAP = tuple(10.0 ** np.arange(-1, 2.1, 0.5))
 
 
 def read(data: Path, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The 1500 pictures to draw from, their digits, the test pictures and their digits."""
+    """The 1500 pictures to draw from, their digits, the test pictures and their digits; features of unit length.
+
+    Unit length raises the validation accuracy of one-vs-all at every size (by 0.4 to 1.3 points).
+    """
     stored = loadmat(data / "usps_mnist_mtl" / name / f"split1_{name}_1000train.mat")
     pool = np.vstack([stored["digit_trainx"], stored["digit_validx"]])
     digits = np.concatenate([stored["digit_trainy"], stored["digit_validy"]]).ravel()
-    return pool, digits, stored["digit_testx"], stored["digit_testy"].ravel()
+    return _unit(pool), digits, _unit(stored["digit_testx"]), stored["digit_testy"].ravel()
+
+
+def _unit(X: np.ndarray) -> np.ndarray:
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
 def draw(digits: np.ndarray, per_class: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -63,7 +72,8 @@ def run(data: Path, name: str, per_class: int, seed: int) -> tuple[float, float]
     alone = best([SDCAClassifier(C, **common).fit(X[train], y[train]) for C in ALONE], X[validation], y[validation])
     together = best(
         [
-            MultitaskSDCA(alone.C, lam=1 / (C_w * n), mu=1 / (C_u * n * n_tasks), **common).fit(X[train], y[train])
+            MultitaskSDCA(C, lam=1 / (C_w * n), mu=1 / (C_u * n * n_tasks), **common).fit(X[train], y[train])
+            for C in {*START, alone.C}
             for C_w in PREDICTORS
             for C_u in MAP
         ],

@@ -165,8 +165,11 @@ def gather(G: Array, rows: Array, shift: float) -> Array:
 
 @njit(nogil=True, cache=True)
 def unsettled(f: Array, b: Array, y: Array, C: Array, loss: Any, limit: int) -> Array:
-    """The coordinates of one task that are not settled at a bound, in order; at most those ``limit`` of largest gap."""
-    _, _, low, high = loss
+    """The coordinates of one task that are not settled at a bound, in order; at most those ``limit`` of largest gap.
+
+    Settled is a coordinate whose dual gradient, ``1 - m - gamma b``, points out of its range.
+    """
+    is_logistic, gamma, low, high = loss
     n = len(f)
     chosen = np.empty(n, np.int64)
     gaps = np.empty(n, np.float64)
@@ -174,8 +177,9 @@ def unsettled(f: Array, b: Array, y: Array, C: Array, loss: Any, limit: int) -> 
     for i in range(n):
         if C[i] > 0.0:
             m = y[i] * f[i]
-            settled = (b[i] <= low and m > 1.0) or (b[i] >= high and m < 1.0)
-            if not settled:
+            gradient = 1.0 - m - gamma * b[i]
+            settled = (b[i] <= low and gradient < 0.0) or (b[i] >= high and gradient > 0.0)
+            if is_logistic or not settled:
                 chosen[count] = i
                 gaps[count] = C[i] * coordinate_gap(b[i], m, loss)
                 count += 1

@@ -1,0 +1,228 @@
+"""The dual solver: objectives of scikit-learn, gaps that bound, kernels that equal their NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, LinearSVC
+
+from visterm.margin import _kernels
+from visterm.margin.losses import Hinge, Logistic, SmoothHinge, Squared, SquaredHinge
+from visterm.margin.solver import FeaturePictures, GramPictures, evaluate, relative_gap, solve
+
+LOSSES = [Hinge(), SmoothHinge(1.0), SquaredHinge(), Squared(), Logistic()]
+by_loss = pytest.mark.parametrize("loss", LOSSES, ids=str)
+
+
+def primal(X, y, C, w, loss):
+    return 0.5 * np.sum(w * w) + np.sum(C * loss.value(y * (X @ w)))
+
+
+def run(X, labels, C, loss, *, tol=1e-3, shift=0.0, features=False, seed=0, **more):
+    pictures = FeaturePictures(X, shift) if features else GramPictures(X @ X.T, shift)
+    return solve(
+        pictures, labels, np.broadcast_to(C, labels.shape), loss, tol=tol, rng=np.random.default_rng(seed), **more
+    )
+
+
+@by_loss
+@pytest.mark.parametrize("features", [False, True], ids=["gram", "features"])
+def test_reaches_the_optimum_within_its_gap(loss, features, blobs):
+    solution = run(blobs.X, blobs.labels, 0.7, loss, tol=1e-6, features=features)
+    assert (solution.gaps <= 1e-6).all()
+    for t, y in enumerate(blobs.labels):
+        w = solution.theta[t] @ blobs.X
+        value = primal(blobs.X, y, 0.7, w, loss)
+        assert value == pytest.approx(solution.primal[t], rel=1e-9)
+        if not isinstance(loss, Hinge):  # smooth: an independent minimiser can confirm it
+            best = minimize(lambda w, y=y: primal(blobs.X, y, 0.7, w, loss), w, method="BFGS").fun
+            assert solution.dual[t] <= best + 1e-9 * abs(best)
+            assert value <= best * (1 + 2e-6)
+
+
+@pytest.mark.parametrize(("C", "intercept"), [(0.05, 0.0), (1.0, 0.0), (20.0, 0.0), (1.0, 1.0)])
+def test_hinge_objective_is_that_of_linear_svc(C, intercept, blobs):
+    ours = run(blobs.X, blobs.labels, C, Hinge(), tol=1e-4, shift=intercept**2)
+    for t, y in enumerate(blobs.labels):
+        theirs = LinearSVC(C=C, loss="hinge", tol=1e-8, max_iter=200_000, fit_intercept=bool(intercept), random_state=0)
+        theirs.fit(blobs.X, y)
+        w, X = theirs.coef_[0], blobs.X
+        if intercept:
+            w, X = np.append(w, theirs.intercept_), np.hstack([X, np.ones((len(X), 1))])
+        assert ours.primal[t] == pytest.approx(primal(X, y, C, w, Hinge()), rel=2e-4)
+
+
+def test_hinge_objective_approaches_that_of_svc_with_a_free_intercept(blobs):
+    # SVC does not penalise its intercept; a constant feature s penalises it by b^2 / (2 s^2).
+    G, s = blobs.X @ blobs.X.T, 5.0
+    ours = run(blobs.X, blobs.labels, 1.0, Hinge(), tol=1e-5, shift=s * s)
+    for t, y in enumerate(blobs.labels):
+        svc = SVC(kernel="precomputed", C=1.0, tol=1e-8).fit(G, y)
+        theta = np.zeros(len(y))
+        theta[svc.support_] = svc.dual_coef_[0]
+        value = 0.5 * theta @ G @ theta + Hinge().value(y * (G @ theta + svc.intercept_)).sum()
+        assert value <= ours.primal[t] * (1 + 1e-6)
+        assert ours.primal[t] <= (value + svc.intercept_[0] ** 2 / (2 * s * s)) * (1 + 2e-5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    n=st.integers(3, 40),
+    d=st.integers(1, 6),
+    log_C=st.floats(-3, 2),
+    loss=st.sampled_from(LOSSES),
+    shift=st.sampled_from([0.0, 1.0]),
+)
+def test_the_dual_never_falls_and_the_gap_bounds_the_suboptimality(seed, n, d, log_C, loss, shift):
+    rng = np.random.default_rng(seed)
+    X, labels = rng.normal(size=(n, d)), np.where(rng.random((2, n)) < 0.3, 1.0, -1.0)
+    rough = run(X, labels, 10**log_C, loss, tol=0.3, shift=shift, seed=seed)
+    fine = run(X, labels, 10**log_C, loss, tol=1e-5, shift=shift, seed=seed)
+    for solution in (rough, fine):
+        duals = np.array([dual for _, dual in solution.trace])
+        assert (np.diff(duals) >= -1e-9 * (1 + np.abs(duals[:-1]))).all()
+        assert (solution.primal - solution.dual >= -1e-9 * (1 + solution.primal)).all()
+    best = fine.primal  # at least the optimum
+    assert (rough.dual <= best + 1e-9 * (1 + best)).all()
+    assert (rough.primal - best <= rough.primal - rough.dual + 1e-9 * (1 + best)).all()
+
+
+@by_loss
+def test_gram_and_features_agree(loss, blobs):
+    gram = run(blobs.X, blobs.labels, 1.0, loss, tol=1e-7, shift=1.0)
+    features = run(blobs.X, blobs.labels, 1.0, loss, tol=1e-7, shift=1.0, features=True)
+    np.testing.assert_allclose(gram.scores, features.scores, atol=2e-3)
+
+
+def test_single_precision_reaches_the_gap(many_blobs):
+    data = many_blobs(n_pictures=400, n_dims=30)
+    solution = run(data.X.astype(np.float32), data.labels, 1.0, Hinge(), shift=1.0)
+    assert solution.b.dtype == np.float32
+    assert (solution.gaps <= 1e-3).all()
+
+
+def test_more_unsettled_pictures_than_are_refined_at_once(many_blobs, monkeypatch):
+    from visterm.margin import solver
+
+    monkeypatch.setattr(solver, "REFINE_ROWS", 20)
+    data = many_blobs(n_pictures=300)
+    assert (run(data.X, data.labels, 1.0, Hinge(), shift=1.0).gaps <= 1e-3).all()
+
+
+def test_weights_of_zero_leave_pictures_out(blobs):
+    keep = np.arange(len(blobs.y)) % 3 != 0
+    weights = np.where(keep, 1.5, 0.0)
+    masked = run(blobs.X, blobs.labels, weights, SmoothHinge(), tol=1e-8)
+    alone = run(blobs.X[keep], blobs.labels[:, keep], 1.5, SmoothHinge(), tol=1e-8)
+    assert (masked.b[:, ~keep] == 0).all()
+    np.testing.assert_allclose(masked.theta @ blobs.X, alone.theta @ blobs.X[keep], atol=1e-3)
+
+
+def test_a_weight_of_two_is_a_picture_twice(blobs):
+    weights = np.ones(len(blobs.y))
+    weights[:10] = 2.0
+    weighted = run(blobs.X, blobs.labels, weights, SmoothHinge(), tol=1e-8)
+    twice = np.concatenate([np.arange(len(blobs.y)), np.arange(10)])
+    repeated = run(blobs.X[twice], blobs.labels[:, twice], 1.0, SmoothHinge(), tol=1e-8)
+    np.testing.assert_allclose(weighted.primal, repeated.primal, rtol=1e-7)
+    np.testing.assert_allclose(weighted.theta @ blobs.X, repeated.theta @ blobs.X[twice], atol=1e-3)
+
+
+def test_a_warm_start_costs_less(many_blobs):
+    data = many_blobs(n_pictures=400)
+    first = run(data.X, data.labels, 1.0, Hinge(), shift=1.0)
+    assert len(run(data.X, data.labels, 1.0, Hinge(), shift=1.0, start=first.b).trace) == 1
+    path = run(data.X, data.labels, 1.2, Hinge(), shift=1.0, start=first.b)
+    cold = run(data.X, data.labels, 1.2, Hinge(), shift=1.0)
+    assert path.trace[0][1] > cold.trace[0][1]
+    assert len(path.trace) <= len(cold.trace)
+    np.testing.assert_allclose(path.primal, cold.primal, rtol=2e-3)
+
+
+def test_the_same_seed_gives_the_same_solution(blobs):
+    first, second = (run(blobs.X, blobs.labels, 1.0, Hinge(), seed=4) for _ in range(2))
+    np.testing.assert_array_equal(first.b, second.b)
+
+
+def test_duplicates_with_different_labels_cancel():
+    X = np.array([[1.0, 0.0], [1.0, 0.0]])
+    solution = run(X, np.array([[1.0, -1.0]]), 1.0, Hinge(), tol=1e-6)
+    np.testing.assert_allclose(solution.scores, 0.0, atol=1e-5)
+
+
+def test_an_unreachable_gap_is_said(blobs):
+    with pytest.warns(ConvergenceWarning, match="duality gap"):
+        run(blobs.X, blobs.labels, 1e6, Hinge(), tol=1e-12, max_sweeps=1)
+
+
+def test_relative_gap_of_nothing_is_zero():
+    np.testing.assert_array_equal(relative_gap(np.array([0.0, 2.0]), np.array([0.0, 1.0])), [0.0, 0.5])
+
+
+def test_one_block_is_coordinate_ascent_one_by_one(blobs):
+    """The NumPy reference of ``ascend_block``."""
+    G, y, C = blobs.X @ blobs.X.T, blobs.labels, np.full(blobs.labels.shape, 0.3)
+    rows = np.random.default_rng(0).permutation(len(blobs.y))[:40]
+    b = np.random.default_rng(1).uniform(size=y.shape)
+    scores = (C * b * y) @ G
+    expected_b, expected_f = b.copy(), scores.copy()
+    for t in range(len(y)):
+        for i in rows:
+            step = (
+                np.clip(expected_b[t, i] + (1 - y[t, i] * expected_f[t, i]) / (0.3 * G[i, i]), 0, 1) - expected_b[t, i]
+            )
+            expected_b[t, i] += step
+            expected_f[t] += 0.3 * y[t, i] * step * G[i]
+    f, delta = np.ascontiguousarray(scores[:, rows]), np.zeros((len(y), len(rows)))
+    _kernels.ascend_block(np.ascontiguousarray(G[np.ix_(rows, rows)]), f, rows, b, y, C, Hinge().code, delta)
+    np.testing.assert_allclose(b, expected_b, atol=1e-10)
+    np.testing.assert_allclose(f, expected_f[:, rows], atol=1e-9)
+    np.testing.assert_allclose(scores + delta @ G[rows], expected_f, atol=1e-9)
+
+
+@by_loss
+def test_task_values_are_the_objectives(loss, blobs):
+    G, y = blobs.X @ blobs.X.T, blobs.labels
+    C, b = np.full(y.shape, 0.4), np.random.default_rng(0).uniform(0.1, 0.9, size=y.shape)
+    state = evaluate(GramPictures(G), y, C, b, loss)
+    theta = C * b * y
+    norms = np.einsum("ti,ij,tj->t", theta, G, theta)
+    np.testing.assert_allclose(state.primal, 0.5 * norms + (C * loss.value(y * (theta @ G))).sum(axis=1))
+    np.testing.assert_allclose(state.dual, -(C * loss.conjugate(b)).sum(axis=1) - 0.5 * norms)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), loss=st.sampled_from(LOSSES[:4]))
+def test_the_long_step_raises_the_dual_and_keeps_the_scores(seed, loss):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(25, 5)), np.where(rng.random(25) < 0.5, 1.0, -1.0)
+    G, C, b = X @ X.T + 1.0, rng.uniform(0.1, 3.0, 25), rng.choice([0.0, 0.2, 0.7, 1.0], 25)
+    f = (C * b * y) @ G
+
+    def dual(b):
+        theta = C * b * y
+        return -(C * loss.conjugate(b)).sum() - 0.5 * theta @ G @ theta
+
+    before = dual(b)
+    _kernels.solve_inside(G, f, b, y, C, loss.code)
+    assert dual(b) >= before - 1e-9 * (1 + abs(before))
+    np.testing.assert_allclose(f, (C * b * y) @ G, atol=1e-8)
+
+
+def test_gather_and_unsettled(blobs):
+    G, rows = blobs.X @ blobs.X.T, np.array([5, 2, 9])
+    np.testing.assert_allclose(_kernels.gather(G, rows, 0.5), G[np.ix_(rows, rows)] + 0.5)
+    f, y, C = np.array([2.0, 0.0, -3.0, 0.0, 2.0]), np.ones(5), np.array([1.0, 1, 1, 0, 1])
+    b = np.array([0.0, 0.0, 1.0, 0.5, 0.5])  # settled, violating, settled, absent, inside
+    np.testing.assert_array_equal(_kernels.unsettled(f, b, y, C, Hinge().code, 9), [1, 4])
+    np.testing.assert_array_equal(_kernels.unsettled(f, b, y, C, Hinge().code, 1), [1])
+    # The smooth hinge holds a variable at 1 only below the parabola.
+    at_one = np.ones(2)
+    np.testing.assert_array_equal(
+        _kernels.unsettled(np.array([0.5, -0.5]), at_one, at_one, at_one, SmoothHinge(1.0).code, 9), [0]
+    )
