@@ -27,6 +27,14 @@ from visterm.vision.recipes import recipe, recipe_names
 from visterm.vision.recipes.training import TrainingPictures
 
 
+def condensed(X: np.ndarray) -> np.ndarray:
+    """Rows with the same inner products in at most as many dimensions as there are rows: the same SVM, much sooner."""
+    if X.shape[1] <= len(X):
+        return X
+    values, vectors = np.linalg.eigh((X @ X.T).astype(np.float64))
+    return vectors * np.sqrt(np.maximum(values, 0))
+
+
 def prepared(X: Any) -> Any:
     """``X`` as a linear classifier likes it."""
     if hasattr(X, "toarray"):
@@ -69,7 +77,7 @@ def main() -> None:
             continue
         spent = time.perf_counter() - started
         for output, matrix in (X if isinstance(X, Mapping) else {"": X}).items():
-            mean, deviation = accuracy(prepared(matrix), y[kept])
+            mean, deviation = accuracy(condensed(prepared(matrix)), y[kept])
             print(
                 f"{name + ('.' + output if output else ''):<24} {mean:.1%} ± {deviation:.1%}   {spent:.0f} s",
                 flush=True,
