@@ -2,6 +2,7 @@
 
 from visterm.contracts.inputs import (
     check_classes,
+    check_feature_mapping,
     check_features,
     check_queries,
     check_tags,
@@ -20,6 +21,7 @@ __all__ = [
     "Scores",
     "Task",
     "check_classes",
+    "check_feature_mapping",
     "check_features",
     "check_queries",
     "check_tags",

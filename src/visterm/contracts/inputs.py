@@ -59,6 +59,44 @@ def check_features(estimator: Any, X: Any, *, fitting: bool, non_negative: bool 
     return sparse.csr_array(checked) if sparse.issparse(checked) else checked
 
 
+def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool) -> dict[str, Matrix]:
+    """``X`` as several named features of the same pictures; a plain matrix is one feature, called ``x``.
+
+    Each is checked as :func:`check_features` does. Fitting sets ``n_features_in_``, the width of all together, and
+    ``feature_widths_``, that of each.
+    """
+    if not isinstance(X, Mapping):
+        if not fitting and set(getattr(estimator, "feature_widths_", {"x": 0})) != {"x"}:
+            raise InputError(f"X must map names to features: {', '.join(estimator.feature_widths_)}")
+        checked = check_features(estimator, X, fitting=fitting)
+        if fitting:
+            estimator.feature_widths_ = {"x": int(checked.shape[1])}
+        return {"x": checked}
+    from sklearn.utils.validation import check_array, check_is_fitted
+
+    if not fitting:
+        check_is_fitted(estimator)
+    if not X:
+        raise InputError("X holds no feature: map at least one name to a matrix")
+    features = {}
+    for name, matrix in X.items():
+        try:
+            kinds = [np.float32, np.float64]
+            checked = check_array(matrix, accept_sparse="csr", dtype=kinds, ensure_min_samples=int(fitting))
+        except ValueError as error:
+            raise InputError(f"feature {name!r}: {error}") from error
+        features[str(name)] = sparse.csr_array(checked) if sparse.issparse(checked) else checked
+    n_pictures(features)
+    widths = {name: int(matrix.shape[1]) for name, matrix in features.items()}
+    if fitting:
+        estimator.feature_widths_, estimator.n_features_in_ = widths, sum(widths.values())
+    elif widths != estimator.feature_widths_:
+        raise InputError(
+            f"X has features of widths {widths}, but the method was fitted with {estimator.feature_widths_}"
+        )
+    return {name: features[name] for name in estimator.feature_widths_}
+
+
 def check_classes(y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
     """``y`` as one class a row."""
     from sklearn.utils import column_or_1d

@@ -107,12 +107,22 @@ def _by_kernel(name: str, A: Matrix, B: Matrix) -> NDArray[Any]:
     out = np.empty((A.shape[0], B.shape[0]), A.dtype)
     if isinstance(A, np.ndarray) and isinstance(B, np.ndarray):
         getattr(_kernels, f"{name}_dense")(np.ascontiguousarray(A), np.ascontiguousarray(B), out)
-        return out
+        return _rounded(out)
     A, B = sparse.csr_array(A), sparse.csr_array(B)
     sums = np.asarray(abs(B).sum(axis=1, dtype=np.float64)).ravel()
     kernel = getattr(_kernels, f"{name}_sparse")
     kernel(A.data, A.indices, A.indptr, B.data, B.indices, B.indptr, sums, A.shape[1], out)
-    return out
+    return _rounded(out)
+
+
+def _rounded(distances: NDArray[Any]) -> NDArray[Any]:
+    """Without the last bits, which tell in which order sums were made: five of a float32, fifteen of a float64."""
+    bits: NDArray[Any] = distances.view(np.uint32 if distances.dtype == np.float32 else np.uint64)
+    dropped = 5 if distances.dtype == np.float32 else 15
+    bits += 1 << (dropped - 1)
+    bits >>= dropped
+    bits <<= dropped
+    return distances
 
 
 def _double(X: Matrix) -> Matrix:

@@ -19,8 +19,8 @@ from visterm.neighbours.distances import metric_named, nearest
 class KnnClassifier(ClassifierMixin, Estimator):
     """The class most frequent among the ``n_neighbors`` nearest training pictures.
 
-    Ties go to the rarer class, as Nakayama et al. do for tags. Metrics: ``euclidean``, ``cosine``, ``hellinger``
-    (histograms and bags). Pictures of unknown class (-1) are not neighbours.
+    Ties go to the rarer class, as Nakayama et al. do for tags. Metrics are those of :mod:`visterm.distances.named`.
+    Pictures of unknown class (-1) are not neighbours.
 
     >>> KnnClassifier(n_neighbors=1).fit([[0.0], [1.0]], [3, 8]).predict([[0.2]])
     array([3])
@@ -33,7 +33,7 @@ class KnnClassifier(ClassifierMixin, Estimator):
     def fit(self, X: Features, y: ArrayLike) -> Self:
         """Keep the pictures whose class is known."""
         _check_parameters(self.n_neighbors, self.metric)
-        X = check_features(self, X, fitting=True, non_negative=self.metric == "hellinger")
+        X = check_features(self, X, fitting=True, non_negative=metric_named(self.metric).needs_counts)
         y = check_classes(y, X.shape[0])
         known = np.flatnonzero(y != UNKNOWN_CLASS) if y.dtype.kind in "if" else np.arange(len(y))
         if not len(known):
@@ -60,7 +60,7 @@ class KnnClassifier(ClassifierMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = self.metric == "hellinger"
+        tags.input_tags.positive_only = metric_named(self.metric).needs_counts
         return tags
 
 
@@ -83,11 +83,12 @@ class KnnAnnotator(Estimator):
     def fit(self, X: Features, tags: Any) -> Self:
         """Keep the tagged pictures."""
         _check_parameters(self.n_neighbors, self.metric)
-        X = check_features(self, X, fitting=True, non_negative=self.metric == "hellinger")
+        X = check_features(self, X, fitting=True, non_negative=metric_named(self.metric).needs_counts)
         tags = check_tags(tags, X.shape[0])
         tagged = np.flatnonzero(np.diff(tags.indptr))
         if not len(tagged):
             raise InputError("no picture has a tag: at least one is needed to learn from")
+        self.train_rows_ = tagged
         self.train_features_ = X[tagged]
         self.train_tags_ = tags[tagged]
         self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
@@ -95,14 +96,22 @@ class KnnAnnotator(Estimator):
 
     def score_tags(self, X: Features) -> Scores:
         """The share of neighbours that carry each tag."""
-        X = check_features(self, X, fitting=False)
-        neighbours, _ = nearest(X, self.train_features_, self.n_neighbors, metric=self.metric)
+        neighbours = self._neighbours(X)
         n_pictures, k = neighbours.shape
         votes = sparse.csr_array(
             (np.ones(neighbours.size), neighbours.ravel(), np.arange(0, neighbours.size + 1, k)),
             shape=(n_pictures, self.train_tags_.shape[0]),
         )
         return (votes @ self.train_tags_).toarray() / k
+
+    def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The rows of the training pictures that vote, nearest first, and the weight of each."""
+        neighbours = self._neighbours(X)
+        return self.train_rows_[neighbours], np.full(neighbours.shape, 1 / max(1, neighbours.shape[1]))
+
+    def _neighbours(self, X: Features) -> NDArray[np.intp]:
+        X = check_features(self, X, fitting=False)
+        return nearest(X, self.train_features_, self.n_neighbors, metric=self.metric)[0]
 
 
 def _check_parameters(n_neighbors: Any, metric: str) -> None:

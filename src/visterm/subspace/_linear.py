@@ -29,7 +29,7 @@ class LinearEmbedding(Estimator):
     learns_from_tags: ClassVar[bool] = True
     needs_covariance: ClassVar[bool] = True
 
-    n_dims: int
+    n_dims: Any
 
     def fit(self, X: Features, tags: Any = None) -> Self:
         """Learn the subspace."""

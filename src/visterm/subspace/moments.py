@@ -38,6 +38,8 @@ class Moments(Estimator):
     (True, 0)
     """
 
+    n_pictures_: int
+
     def __init__(self, *, covariance: bool = True, device: str | None = "numpy") -> None:
         self.covariance = covariance
         self.device = device
@@ -187,10 +189,9 @@ def _combined(a: Moments, b: Moments, *, sign: int) -> Moments:
     if n < 0:
         raise InputError(f"{b.n_pictures_} pictures cannot be taken out of {a.n_pictures_}")
     if n == 0:
-        return a._new(
-            0, *(None if part is None else np.zeros_like(part) for part in (a.x_mean_, a.y_mean_, a.xx_)),
-            np.zeros_like(a.x_squares_), np.zeros_like(a.xy_), np.zeros_like(a.yy_),
-        )  # fmt: skip
+        xx = None if a.xx_ is None else np.zeros_like(a.xx_)
+        rest = [np.zeros_like(part) for part in (a.x_mean_, a.y_mean_, a.x_squares_, a.xy_, a.yy_)]
+        return a._new(0, rest[0], rest[1], xx, *rest[2:])
     share = sign * b.n_pictures_ / n
     x_step, y_step = b.x_mean_ - a.x_mean_, b.y_mean_ - a.y_mean_
     weight = sign * a.n_pictures_ * b.n_pictures_ / n

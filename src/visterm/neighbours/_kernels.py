@@ -1,0 +1,130 @@
+"""The loops of the neighbour methods; the tests hold their plain NumPy equivalents."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@njit(nogil=True, cache=True)
+def propagate(weights: Array, neighbours: Array, ends: Array, tags: Array, out: Array) -> None:
+    """``out[i] = sum_k weights[i, k] * Y[neighbours[i, k]]`` for the 0/1 rows ``Y`` of CSR (ends, tags)."""
+    out[:] = 0
+    for i in range(weights.shape[0]):
+        for k in range(weights.shape[1]):
+            j = neighbours[i, k]
+            for entry in range(ends[j], ends[j + 1]):
+                out[i, tags[entry]] += weights[i, k]
+
+
+@njit(nogil=True, cache=True)
+def gather(gradient: Array, neighbours: Array, ends: Array, tags: Array, out: Array) -> None:
+    """``out[i, k] = gradient[i] @ Y[neighbours[i, k]]``, the transpose of ``propagate``."""
+    for i in range(neighbours.shape[0]):
+        for k in range(neighbours.shape[1]):
+            j = neighbours[i, k]
+            total = 0.0
+            for entry in range(ends[j], ends[j + 1]):
+                total += gradient[i, tags[entry]]
+            out[i, k] = total
+
+
+@njit(nogil=True, cache=True)
+def nearest_of_each_tag(distances: Array, starts: Array, pictures: Array, k: int, chosen: Array) -> None:
+    """``chosen[i, j]``: whether picture ``j`` is among the ``k`` nearest of ``i`` that carry one of its tags.
+
+    (starts, pictures) list the pictures of every tag.
+    """
+    values = np.empty(k, distances.dtype)
+    places = np.empty(k, np.int64)
+    chosen[:] = False
+    for i in range(distances.shape[0]):
+        for tag in range(len(starts) - 1):
+            n_found = 0
+            for entry in range(starts[tag], starts[tag + 1]):
+                j = pictures[entry]
+                value = distances[i, j]
+                if n_found == k and value >= values[k - 1]:
+                    continue
+                place = min(n_found, k - 1)
+                while place > 0 and values[place - 1] > value:
+                    values[place] = values[place - 1]
+                    places[place] = places[place - 1]
+                    place -= 1
+                values[place] = value
+                places[place] = j
+                n_found = min(n_found + 1, k)
+            for place in range(n_found):
+                chosen[i, places[place]] = True
+
+
+@njit(nogil=True, cache=True)
+def margin_terms(D: Array, targets: Array, gains: Array, weights: Array, gradient: Array) -> float:
+    """The large-margin loss over triplets and its gradient, added to ``gradient``.
+
+    ``D[i, k]`` holds the base distances of picture ``i`` to its ``k``-th candidate. For every target ``k`` and every
+    impostor ``l``, the loss is ``gains[i, l] * max(0, 1 + w.D[i, k] - w.D[i, l])``; ``gains`` of targets are not used.
+    """
+    n, n_candidates, n_features = D.shape
+    total = 0.0
+    joint = np.empty(n_candidates)
+    counts = np.empty(n_candidates)
+    for i in range(n):
+        for k in range(n_candidates):
+            value = 0.0
+            for f in range(n_features):
+                value += weights[f] * D[i, k, f]
+            joint[k] = value
+            counts[k] = 0.0
+        for k in range(n_candidates):
+            if not targets[i, k]:
+                continue
+            for other in range(n_candidates):
+                if targets[i, other] or gains[i, other] <= 0:
+                    continue
+                slack = 1 + joint[k] - joint[other]
+                if slack > 0:
+                    total += gains[i, other] * slack
+                    counts[k] += gains[i, other]
+                    counts[other] -= gains[i, other]
+        for k in range(n_candidates):
+            if counts[k] != 0:
+                for f in range(n_features):
+                    gradient[f] += counts[k] * D[i, k, f]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def log_likelihood(x: Array, present: Array, gain: float, loss: float, slope: Array, offset: Array, G: Array) -> float:
+    """The weighted log-likelihood of 0/1 ``present`` under ``sigmoid(slope * x + offset)``; ``G`` gets d/dx.
+
+    An infinite ``slope[w]`` stands for no sigmoid: the probability is ``x`` itself. ``gain`` and ``loss`` weigh
+    present and absent tags.
+    """
+    total = 0.0
+    for i in range(x.shape[0]):
+        for w in range(x.shape[1]):
+            weight = gain if present[i, w] else loss
+            if math.isinf(slope[w]):
+                p = min(max(x[i, w], 1e-5), 1 - 1e-5)
+                if present[i, w]:
+                    total += weight * math.log(p)
+                    G[i, w] = weight / p
+                else:
+                    total += weight * math.log(1 - p)
+                    G[i, w] = -weight / (1 - p)
+            else:
+                score = slope[w] * x[i, w] + offset[w]
+                side = 1.0 if present[i, w] else -1.0
+                margin = side * score
+                small = math.exp(-abs(margin))
+                total += weight * (min(margin, 0.0) - math.log1p(small))
+                miss = small / (1 + small) if margin > 0 else 1 / (1 + small)
+                G[i, w] = weight * side * miss * slope[w]
+    return total
