@@ -255,3 +255,43 @@ register(
         defaults={"n_tokens": 200, "random_state": 0},
     )
 )
+register(
+    Method(
+        "ccd2",
+        "visterm.neighbours.coded:CodeAnnotator",
+        ANNOTATE,
+        "colour",
+        "the tags of the nearest pictures in a small space learned from tags",
+        reference="Nakayama et al., BMVC 2010",
+    )
+)
+register(
+    Method(
+        "jec",
+        "visterm.neighbours.jec:JEC",
+        ANNOTATE,
+        "colour",
+        "the tags of the nearest picture, filled up from the next, all features counting the same",
+        reference="Makadia, Pavlovic and Kumar, ECCV 2008",
+    )
+)
+register(
+    Method(
+        "tagprop",
+        "visterm.neighbours.tagprop:TagProp",
+        ANNOTATE,
+        "colour",
+        "the tags of similar pictures, their votes weighed to explain the training tags best",
+        reference="Guillaumin et al., ICCV 2009",
+    )
+)
+register(
+    Method(
+        "two-pass-knn",
+        "visterm.neighbours.two_pass:TwoPassKnn",
+        ANNOTATE,
+        "colour",
+        "the votes of the most similar pictures of every tag, frequent or rare",
+        reference="Verma and Jawahar, ECCV 2012",
+    )
+)
