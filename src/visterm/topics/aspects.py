@@ -25,7 +25,7 @@ SHARD_ROWS = 8192
 #: Steps between two looks at the held-out pictures.
 STEPS_PER_LOOK = 5
 #: Looks, and powers, without a worthwhile rise of the held-out score (relative to it) before giving up.
-PATIENCE, WORTHWHILE = 2, 1e-4
+PATIENCE, WORTHWHILE = 3, 1e-4
 #: The share of held-out words that are taken to say nothing of their picture.
 SLIP = 0.01
 _FOLD_IN_STEPS, _FOLD_IN_TOLERANCE = 100, 1e-4
@@ -40,10 +40,10 @@ class Aspects:
 
     @classmethod
     def random(cls, counts: sparse.csr_array, n_topics: int, random: Any) -> Aspects:
-        """A start that tells the topics apart only a little."""
+        """A start in which topics differ by their words, and pictures only a little by their topics."""
         n_pictures, n_words = counts.shape
         pictures = distributions(1 + random.random_sample((n_pictures, n_topics)))
-        return cls(pictures, distributions(1 + random.random_sample((n_topics, n_words))).T.copy())
+        return cls(pictures, distributions(random.exponential(size=(n_topics, n_words))).T.copy())
 
     def step(
         self, counts: sparse.csr_array, power: float = 1.0, *, pictures_fixed: bool = False
@@ -152,17 +152,17 @@ def find_schedule(
 ) -> Schedule:
     """The steps after which ``held_out``, a score of the aspects at a power, no longer rises.
 
-    Plain EM first; whenever the score stops rising the power is multiplied by ``cooling``, until that does not help
-    either (Hofmann's tempered EM). ``cooling`` 1 is early stopping alone.
+    Plain EM first; whenever the score stops rising, after ``max_iter`` steps at the latest, the power is multiplied by
+    ``cooling``, until that does not help either (Hofmann's tempered EM). ``cooling`` 1 is early stopping alone.
     """
     schedule: Schedule = []
-    best, best_score, power, n_steps, vain_powers = start, -np.inf, 1.0, 0, 0
-    while n_steps < max_iter and vain_powers < PATIENCE:
+    best, best_score, power, vain_powers = start, -np.inf, 1.0, 0
+    while vain_powers < PATIENCE:
         aspects, useful, taken = best, 0, 0
-        while n_steps < max_iter and taken - useful < PATIENCE * STEPS_PER_LOOK:
+        while taken < max_iter and taken - useful < PATIENCE * STEPS_PER_LOOK:
             for _ in range(STEPS_PER_LOOK):
                 aspects, _ = aspects.step(counts, power, pictures_fixed=pictures_fixed)
-            taken, n_steps = taken + STEPS_PER_LOOK, n_steps + STEPS_PER_LOOK
+            taken += STEPS_PER_LOOK
             score = held_out(aspects, power)
             if score > best_score + WORTHWHILE * abs(score):
                 best, best_score, useful = aspects, score, taken

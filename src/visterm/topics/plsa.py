@@ -44,7 +44,7 @@ class PLSA(Estimator):
         n_tokens: float | None = None,
         held_out_share: float = 0.1,
         cooling: float = 0.9,
-        max_iter: int = 200,
+        max_iter: int = 100,
         tol: float = 1e-5,
         random_state: Any = None,
     ) -> None:
