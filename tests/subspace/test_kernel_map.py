@@ -1,0 +1,60 @@
+"""Kernel principal components on landmarks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from sklearn.decomposition import KernelPCA
+
+from visterm.errors import InputError
+from visterm.subspace.kernel_map import KernelMap
+
+
+@pytest.fixture
+def X():
+    return np.random.default_rng(0).gamma(1.0, size=(60, 8)) + 0.01
+
+
+def test_all_pictures_as_landmarks_is_kernel_pca(X):
+    model = KernelMap(6, metric="l1", n_landmarks=60).fit(X)
+    distances = cdist(X, X, "cityblock")
+    P = distances.sum() / (60 * 59)
+    theirs = KernelPCA(6, kernel="precomputed").fit_transform(np.exp(-distances / (2 * P)))
+    np.testing.assert_allclose(np.abs(model.transform(X)), np.abs(theirs), atol=1e-6)
+
+
+def test_directions_are_those_of_largest_variance_and_of_unit_length(X):
+    model = KernelMap(4, metric="chi2", n_landmarks=15).fit(X)
+    codes = model.transform(X)
+    np.testing.assert_allclose(np.cov(codes.T, bias=True), np.diag(model.variance_), atol=1e-8)
+    K = model._kernel(model.landmarks_)
+    np.testing.assert_allclose(model.components_.T @ K @ model.components_, np.eye(4), atol=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["chi2", "l1", "euclidean", "intersection", "hellinger", "cosine"])
+def test_kinds_of_arrays_do_not_matter(metric, X):
+    expected = KernelMap(3, metric=metric, n_landmarks=30).fit_transform(X)
+    found = KernelMap(3, metric=metric, n_landmarks=30).fit(sparse.csr_array(X))
+    np.testing.assert_allclose(found.transform(sparse.csr_array(X)), expected, atol=1e-6)
+    single = KernelMap(3, metric=metric, n_landmarks=30).fit_transform(X.astype(np.float32))
+    np.testing.assert_allclose(single, expected, atol=1e-3)
+
+
+def test_copies_and_blocks(X, monkeypatch):
+    same = np.repeat(X[:1], 9, axis=0)
+    assert np.isfinite(KernelMap(5).fit_transform(same)).all()
+    model = KernelMap(3).fit(X)
+    whole = model.transform(X)
+    monkeypatch.setattr("visterm.subspace.kernel_map._BLOCK", 7)
+    np.testing.assert_allclose(model.transform(X), whole)
+
+
+def test_what_is_refused(X):
+    with pytest.raises(InputError, match="unknown metric"):
+        KernelMap(metric="manhattan").fit(X)
+    with pytest.raises(InputError, match="two landmarks"):
+        KernelMap(n_landmarks=1).fit(X)
+    with pytest.raises(InputError, match="Negative"):
+        KernelMap(metric="chi2").fit(-X)

@@ -1,0 +1,117 @@
+"""One pass, many passes, pictures that come and go: always the same sums."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from visterm.errors import InputError
+from visterm.subspace import moments
+from visterm.subspace.moments import Moments
+
+PARTS = ("x_mean_", "y_mean_", "xx_", "x_squares_", "xy_", "yy_")
+
+
+def collection(n, p=5, q=4, seed=0, offset=100.0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, p)) + offset, (rng.random((n, q)) < 0.4).astype(np.float32)
+
+
+def assert_equal(a, b, rtol=1e-9, atol=1e-8):
+    assert a.n_pictures_ == b.n_pictures_
+    for part in PARTS:
+        np.testing.assert_allclose(getattr(a, part), getattr(b, part), rtol=rtol, atol=atol, err_msg=part)
+
+
+def test_moments_are_those_of_numpy():
+    X, tags = collection(300)
+    found = Moments().fit(X, tags)
+    both = np.cov(np.hstack([X, tags]).T, bias=True)
+    np.testing.assert_allclose(found.C_xx, both[:5, :5], atol=1e-10)
+    np.testing.assert_allclose(found.C_xy, both[:5, 5:], atol=1e-10)
+    np.testing.assert_allclose(found.C_yy, both[5:, 5:], atol=1e-7)
+    np.testing.assert_allclose(found.x_mean_, X.mean(axis=0))
+    np.testing.assert_allclose(found.x_variance, X.var(axis=0))
+    np.testing.assert_allclose(found.y_variance, tags.astype(np.float64).var(axis=0))
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 99))
+@settings(max_examples=40, deadline=None)
+def test_merged_moments_are_those_of_one_pass_and_can_be_taken_apart(n, m, seed):
+    X, tags = collection(n + m, seed=seed)
+    first, second = Moments().fit(X[:n], tags[:n]), Moments().fit(X[n:], tags[n:])
+    whole = Moments().fit(X, tags)
+    assert_equal(first + second, whole)
+    assert_equal(second + first, whole)
+    assert_equal(whole - second, first, atol=1e-6)
+    assert_equal(Moments().fit(X[:n], tags[:n]).partial_fit(X[n:], tags[n:]), whole)
+
+
+def test_merging_leaves_its_parts_alone():
+    X, tags = collection(30)
+    first, second = Moments().fit(X[:9], tags[:9]), Moments().fit(X[9:], tags[9:])
+    before = first.xx_.copy(), second.xx_.copy()
+    _ = first + second
+    np.testing.assert_array_equal(first.xx_, before[0])
+    np.testing.assert_array_equal(second.xx_, before[1])
+
+
+def test_blocks_and_shards_do_not_matter(monkeypatch):
+    X, tags = collection(200)
+    whole = Moments().fit(X, tags)
+    monkeypatch.setattr(moments, "BLOCK", 7)
+    monkeypatch.setattr(moments, "_SHARD", 21)
+    assert_equal(Moments().fit(X, tags), whole)
+    assert_equal(Moments().fit(sparse.csr_array(X), sparse.csr_array(tags)), whole)
+
+
+def test_single_precision_survives_a_large_mean():
+    X, tags = collection(5000, offset=1000.0)
+    single = X.astype(np.float32)
+    np.testing.assert_allclose(
+        Moments().fit(single, tags).C_xx, np.cov(single.astype(np.float64).T, bias=True), rtol=1e-5, atol=1e-5
+    )
+
+
+def test_a_vocabulary_that_grows():
+    X, tags = collection(50)
+    early = tags.copy()
+    early[:20, 3] = 0
+    grown = Moments().fit(X[:20], early[:20, :3]).partial_fit(X[20:], early[20:])
+    assert_equal(grown, Moments().fit(X, early))
+
+
+def test_variances_alone():
+    X, tags = collection(60)
+    slim, full = Moments(covariance=False).fit(X, tags), Moments().fit(X, tags)
+    assert slim.xx_ is None
+    np.testing.assert_allclose(slim.x_variance, full.x_variance)
+    np.testing.assert_allclose(slim.C_xy, full.C_xy, atol=1e-12)
+    np.testing.assert_allclose((slim + slim).x_variance, full.x_variance)
+    with pytest.raises(InputError, match="covariance=True"):
+        slim.C_xx  # noqa: B018
+    with pytest.raises(InputError, match="with and without"):
+        slim + full
+
+
+def test_what_cannot_be_combined():
+    X, tags = collection(10)
+    whole = Moments().fit(X, tags)
+    with pytest.raises(InputError, match="5 and 3 features"):
+        whole + Moments().fit(X[:, :3], tags)
+    with pytest.raises(InputError, match="cannot be taken out"):
+        Moments().fit(X[:2], tags[:2]) - whole
+    assert (whole - whole).n_pictures_ == 0
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_torch_gives_the_same():
+    X, tags = collection(100)
+    assert_equal(Moments(device="cpu").fit(X, tags), Moments().fit(X, tags))
+    slim = Moments(device="cpu", covariance=False).fit(X, tags)
+    np.testing.assert_allclose(slim.x_variance, X.var(axis=0))

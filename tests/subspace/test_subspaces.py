@@ -1,0 +1,280 @@
+"""Every subspace against its definition, an independent solver, and its neighbours."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.linalg import subspace_angles
+from sklearn import cross_decomposition, decomposition
+from sklearn.pipeline import make_pipeline
+
+from visterm.errors import InputError
+from visterm.neighbours.knn import KnnAnnotator
+from visterm.subspace._linear import leading
+from visterm.subspace.cca import CCA
+from visterm.subspace.contextual import ContextualDistance
+from visterm.subspace.moments import Moments
+from visterm.subspace.pca import PCA
+from visterm.subspace.pls import PLS
+
+ALL = [PCA(3), PCA(3, whiten=True), PLS(3), PLS(3, normalize=True), CCA(3), ContextualDistance(3, views=1),
+       ContextualDistance(3, views=2, beta=0.3)]  # fmt: skip
+
+
+def named(embeddings=ALL):
+    return pytest.mark.parametrize("embedding", embeddings, ids=lambda e: f"{e!r}".replace(" ", ""))
+
+
+@pytest.fixture
+def pictures():
+    """Features that depend on five tags, and vary by themselves."""
+    rng = np.random.default_rng(1)
+    tags = (rng.random((400, 5)) < 0.4).astype(np.float32)
+    tags[tags.sum(axis=1) == 0, 0] = 1
+    X = tags @ rng.standard_normal((5, 12)) + rng.standard_normal((400, 12)) @ rng.standard_normal((12, 12))
+    return X + 3, tags
+
+
+def test_pca_is_that_of_scikit_learn(pictures):
+    X, _ = pictures
+    theirs, ours = decomposition.PCA(4).fit(X), PCA(4).fit(X)
+    np.testing.assert_allclose(np.abs(np.sum(ours.components_ * theirs.components_.T, axis=0)), 1)
+    np.testing.assert_allclose(ours.variance_ * len(X) / (len(X) - 1), theirs.explained_variance_)
+    np.testing.assert_allclose(np.cov(PCA(4, whiten=True).fit_transform(X).T, bias=True), np.eye(4), atol=1e-9)
+
+
+def test_pca_on_the_side_of_the_pictures():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 300))
+    theirs, ours = decomposition.PCA(5).fit(X), PCA(5).fit(X)
+    np.testing.assert_allclose(np.abs(np.sum(ours.components_ * theirs.components_.T, axis=0)), 1)
+    np.testing.assert_allclose(np.abs(ours.transform(X)), np.abs(theirs.transform(X)), atol=1e-9)
+    np.testing.assert_allclose(PCA(5).fit(sparse.csr_array(X)).components_, ours.components_, atol=1e-9)
+    # More dimensions than pictures: what is beyond them is zero, not noise.
+    assert np.abs(PCA(30, whiten=True).fit(X).transform(X)[:, -1]).max() < 1e-6
+
+
+def test_pls_satisfies_its_equation(pictures):
+    X, tags = pictures
+    model, C_xy = PLS(4).fit(X, tags), Moments().fit(X, tags).C_xy
+    V = model.components_
+    np.testing.assert_allclose(V.T @ V, np.eye(4), atol=1e-9)
+    np.testing.assert_allclose(C_xy @ C_xy.T @ V, V * model.covariances_**2, atol=1e-9)  # (1)
+    wide = PLS(4).fit(np.hstack([X] * 30), tags)  # solved among the tags
+    np.testing.assert_allclose(wide.covariances_, model.covariances_ * np.sqrt(30))
+
+
+def test_normalised_pls_does_not_see_units(pictures):
+    X, tags = pictures
+    scaled = X * np.geomspace(1e-3, 1e3, X.shape[1])
+    np.testing.assert_allclose(
+        PLS(3, normalize=True).fit_transform(scaled, tags), PLS(3, normalize=True).fit_transform(X, tags), rtol=1e-6
+    )
+
+
+def test_cca_is_the_svd_of_the_whitened_cross_covariance(pictures):
+    X, tags = pictures
+    model = CCA(4, ridge=0).fit(X, tags)
+    # An oracle by QR: cosines between the column spaces.
+    bases = [np.linalg.qr(part - part.mean(axis=0))[0] for part in (X, tags.astype(np.float64))]
+    expected = np.linalg.svd(bases[0].T @ bases[1])[1]
+    np.testing.assert_allclose(model.correlations_, expected[:4], rtol=1e-8)
+    codes = model.transform(X)
+    np.testing.assert_allclose(np.cov(codes.T, bias=True), np.eye(4), atol=1e-8)  # U_x^T C_xx U_x = I
+    words = model.transform_tags(tags)
+    np.testing.assert_allclose(codes.T @ words / len(X), np.diag(expected[:4]), atol=1e-7)
+    C = Moments().fit(X, tags)
+    left = C.C_xy @ np.linalg.solve(C.C_yy, C.C_xy.T) @ model.x_components_
+    np.testing.assert_allclose(left, C.C_xx @ model.x_components_ * model.correlations_**2, atol=1e-7)  # (3)
+
+
+def test_cca_is_that_of_scikit_learn(pictures):
+    X, tags = pictures
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = cross_decomposition.CCA(3, max_iter=5000, tol=1e-12).fit(X, tags)
+    ours = CCA(3, ridge=0).fit(X, tags)
+    assert np.rad2deg(subspace_angles(ours.transform(X), theirs.transform(X))).max() < 0.5
+    pairs = zip(theirs.transform(X).T, theirs.transform(X, tags)[1].T, strict=True)
+    np.testing.assert_allclose(ours.correlations_, [np.corrcoef(a, b)[0, 1] for a, b in pairs], atol=1e-4)
+
+
+@pytest.mark.parametrize("beta", [0.2, 0.5, 0.9])
+def test_contextual_codes_are_gaussian_posteriors(pictures, beta):
+    """Equations (6) to (9) against conditioning of the joint Gaussian of z, x and y by brute force."""
+    X, tags = pictures
+    C = Moments().fit(X, tags)
+    model = ContextualDistance(3, views=2, beta=beta, ridge=0).fit(X, tags)
+    M_x, M_y = np.diag(model.correlations_**beta), np.diag(model.correlations_ ** (1 - beta))
+    W_x, W_y = C.C_xx @ model.x_components_ @ M_x, C.C_yy @ model.tag_components_ @ M_y
+    # x = W_x z + noise with covariance C_xx, likewise y; x and y are independent given z.
+    joint = np.block([[C.C_xx, W_x @ W_y.T], [W_y @ W_x.T, C.C_yy]])
+    W = np.vstack([W_x, W_y])
+    seen = np.hstack([X - C.x_mean_, tags - C.y_mean_])[:20]
+    mean_x = seen[:, :12] @ np.linalg.solve(C.C_xx, W_x)
+    spread_x = np.eye(3) - W_x.T @ np.linalg.solve(C.C_xx, W_x)
+    mean_xy = seen @ np.linalg.solve(joint, W)
+    spread_xy = np.eye(3) - W.T @ np.linalg.solve(joint, W)
+    np.testing.assert_allclose(np.diag(model.uncertainty_x_), spread_x, atol=1e-8)
+    np.testing.assert_allclose(np.diag(model.uncertainty_xy_), spread_xy, atol=1e-6)
+    queries, trained = model.transform(X[:20]), model.transform_training(X[:20], tags[:20])
+    root = np.sqrt(np.diag(spread_xy))
+    np.testing.assert_allclose(queries * root, mean_x, atol=1e-7)
+    np.testing.assert_allclose(trained * root, mean_xy, atol=1e-6)
+    one = ContextualDistance(3, views=1, beta=beta, ridge=0).fit(X, tags)
+    np.testing.assert_allclose(one.transform(X[:20]) * np.sqrt(np.diag(spread_x)), mean_x, atol=1e-7)
+
+
+def divergence(mean_a, spread_a, mean_b, spread_b):
+    """KL(a || b) of Gaussians."""
+    inverse, apart = np.linalg.inv(spread_b), mean_b - mean_a
+    trace, logs = np.trace(inverse @ spread_a), np.log(np.linalg.det(spread_b) / np.linalg.det(spread_a))
+    return 0.5 * (trace - len(mean_a) + apart @ inverse @ apart + logs)
+
+
+def test_distances_of_codes_are_divergences_up_to_a_constant(pictures):
+    X, tags = pictures
+    model = ContextualDistance(3, views=2).fit(X, tags)
+    spread_x, spread_xy = np.diag(model.uncertainty_x_), np.diag(model.uncertainty_xy_)
+    root = np.sqrt(model.uncertainty_xy_)
+    queries, trained = model.transform(X[:6]), model.transform_training(X[6:12], tags[6:12])
+    constant = divergence(np.zeros(3), spread_x, np.zeros(3), spread_xy)
+    for q in queries:
+        for t in trained:
+            found = divergence(q * root, spread_x, t * root, spread_xy)  # (11)
+            np.testing.assert_allclose(found, constant + 0.5 * np.sum((q - t) ** 2), rtol=1e-9)
+    one = ContextualDistance(3, views=1).fit(X, tags)
+    root, codes = np.sqrt(one.uncertainty_x_), one.transform(X[:2])
+    spread = np.diag(one.uncertainty_x_)
+    found = divergence(codes[0] * root, spread, codes[1] * root, spread)  # (10)
+    np.testing.assert_allclose(found, 0.5 * np.sum((codes[0] - codes[1]) ** 2))
+
+
+def test_rows_without_tags_are_coded_as_queries(pictures):
+    X, tags = pictures
+    model = ContextualDistance(3).fit(X, tags)
+    some = tags[:10].copy()
+    some[::2] = 0
+    codes = model.transform_training(X[:10], some)
+    np.testing.assert_allclose(codes[::2], model.transform(X[:10:2]))
+    assert np.abs(codes[1::2] - model.transform(X[1:10:2])).max() > 0.1
+
+
+@named()
+def test_updating_is_refitting(embedding, pictures):
+    from sklearn.base import clone
+
+    X, tags = pictures
+    early = tags.copy()
+    early[:250, 4] = 0  # the fifth tag is new to the late pictures
+    early[:250, 0] = 1
+    whole = clone(embedding).fit(X, early)
+    grown = clone(embedding).fit(X[:250], early[:250, :4]).partial_fit(X[250:], early[250:])
+    np.testing.assert_allclose(grown.transform(X), whole.transform(X), rtol=1e-5, atol=1e-7)
+    parts = Moments().fit(X[:99], early[:99]) + Moments().fit(X[99:], early[99:])
+    np.testing.assert_allclose(
+        clone(embedding).fit_moments(parts).transform(X), whole.transform(X), rtol=1e-5, atol=1e-7
+    )
+
+
+@named()
+def test_kinds_of_arrays_do_not_matter(embedding, pictures):
+    from sklearn.base import clone
+
+    X, tags = pictures
+    expected = clone(embedding).fit(X, tags).transform(X[:9])
+    bags = clone(embedding).fit(sparse.csr_array(X), sparse.csr_array(tags))
+    np.testing.assert_allclose(bags.transform(sparse.csr_array(X[:9])), expected, rtol=1e-6, atol=1e-8)
+    single = clone(embedding).fit(X.astype(np.float32), tags)
+    np.testing.assert_allclose(single.transform(X[:9].astype(np.float32)), expected, rtol=1e-2, atol=1e-3)
+    assert single.transform(X[:9].astype(np.float32)).dtype == np.float32
+    assert bags.transform(sparse.csr_array(X[:0])).shape == (0, 3)
+
+
+@named()
+@pytest.mark.parametrize(
+    "case", ["constant features", "duplicated tags", "a tag on every picture", "p > n", "one picture"]
+)
+def test_singular_covariances(embedding, case, pictures):
+    from sklearn.base import clone
+
+    X, tags = (part.copy() for part in pictures)
+    match case:
+        case "constant features":
+            X[:, 2:] = 7
+        case "duplicated tags":
+            tags = np.hstack([tags, tags])
+        case "a tag on every picture":
+            tags[:, 2] = 1
+        case "p > n":
+            X, tags = X[:8], tags[:8]
+        case "one picture":
+            X, tags = X[:1], tags[:1]
+    for ridge in ({"ridge": 0.0}, {"ridge": 1e-2}) if hasattr(embedding, "ridge") else ({},):
+        model = clone(embedding).set_params(**ridge).fit(X, tags)
+        assert np.isfinite(model.transform(X)).all()
+        if hasattr(model, "transform_training"):
+            assert np.isfinite(model.transform_training(X, tags)).all()
+
+
+@named()
+def test_impossible_parameters_and_missing_tags(embedding, pictures):
+    from sklearn.base import clone
+
+    X, tags = pictures
+    with pytest.raises(InputError, match="n_dims"):
+        clone(embedding).set_params(n_dims=0).fit(X, tags)
+    if embedding.learns_from_tags:
+        with pytest.raises(InputError, match="learns from tags"):
+            clone(embedding).fit(X)
+        with pytest.raises(InputError, match="no picture has a tag"):
+            clone(embedding).fit(X, tags * 0)
+    for name, value in (("views", 3), ("beta", 1.0), ("ridge", -1.0), ("reduce_to", 0)):
+        if name in embedding.get_params():
+            with pytest.raises(InputError, match=name):
+                clone(embedding).set_params(**{name: value}).fit(X, tags)
+
+
+def test_reducing_first_is_pca_then_cca():
+    rng = np.random.default_rng(0)
+    tags = (rng.random((200, 4)) < 0.5).astype(np.float32)
+    tags[tags.sum(axis=1) == 0, 0] = 1
+    X = tags @ rng.standard_normal((4, 40)) + rng.standard_normal((200, 40))
+    # A ridge is relative to the variance of all features: none here, so that both are the same problem.
+    first = PCA(10).fit(X)
+    expected = CCA(3, ridge=0, reduce_to=None).fit(first.transform(X), tags)
+    found = CCA(3, ridge=0, reduce_to=10).fit(X, tags)
+    np.testing.assert_allclose(found.correlations_, expected.correlations_)
+    np.testing.assert_allclose(np.abs(found.transform(X)), np.abs(expected.transform(first.transform(X))), atol=1e-7)
+
+
+def test_too_many_features_for_a_covariance(pictures):
+    with pytest.raises(InputError, match="KernelMap or PCA"):
+        CCA().fit(np.ones((3, 5000), np.float32), np.ones((3, 1)))
+    wide = np.random.default_rng(0).random((20, 5000)).astype(np.float32)
+    tags = (np.random.default_rng(1).random((20, 3)) < 0.5).astype(int)
+    assert PLS(2).fit(wide, tags).transform(wide).shape == (20, 2)
+    assert PCA(2).fit(wide).transform(wide).shape == (20, 2)
+
+
+def test_codes_in_a_pipeline_use_the_training_tags(pictures):
+    X, tags = pictures
+    pipeline = make_pipeline(ContextualDistance(3), KnnAnnotator(5)).fit(X, tags)
+    np.testing.assert_allclose(
+        pipeline[-1].train_features_, ContextualDistance(3).fit(X, tags).transform_training(X, tags)
+    )
+
+
+@pytest.mark.parametrize(("size", "n"), [(6, 6), (40, 5), (1600, 4)])
+def test_leading_eigenvectors(size, n):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((size, 20))
+    matrix = A @ A.T
+    values, vectors = leading(matrix, n)
+    expected = np.linalg.eigvalsh(matrix)[::-1][:n]
+    np.testing.assert_allclose(values, np.maximum(expected, 0), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-5)
+    assert (vectors[np.argmax(np.abs(vectors), axis=0), np.arange(n)] > 0).all()
