@@ -241,7 +241,7 @@ register(
         "colour",
         "class and tags from topics learned for both",
         reference="Wang, Blei and Fei-Fei, CVPR 2009",
-        defaults={"n_tokens": 200, "random_state": 0},
+        defaults={"n_tokens": 200, "max_iter": 15, "refine": 30, "random_state": 0},
     )
 )
 register(
@@ -252,7 +252,7 @@ register(
         "colour",
         "the tags of the topics of a picture's regions",
         reference="Blei and Jordan, SIGIR 2003",
-        defaults={"n_tokens": 200, "random_state": 0},
+        defaults={"n_tokens": 200, "max_iter": 15, "refine": 30, "random_state": 0},
     )
 )
 register(

@@ -86,13 +86,13 @@ def test_the_bound_is_below_the_evidence():
 
 
 def test_statistics_of_shards_merge_to_those_of_the_whole():
-    bags, topics, alpha = problem(3, n_pictures=700)
+    bags, topics, alpha = problem(3, n_pictures=2500)
     whole = infer_topics(bags, topics, alpha)
-    parts = [infer_topics(bags[rows], topics, alpha) for rows in (slice(0, 100), slice(100, 450), slice(450, 700))]
+    parts = [infer_topics(bags[rows], topics, alpha) for rows in (slice(0, 100), slice(100, 450), slice(450, 2500))]
     merged = parts[0].statistics + parts[1].statistics + parts[2].statistics
     np.testing.assert_allclose(np.vstack([part.gamma for part in parts]), whole.gamma, rtol=1e-12)
     np.testing.assert_allclose(merged.codewords, whole.statistics.codewords, rtol=1e-10)
-    assert merged.n_pictures == 700
+    assert merged.n_pictures == 2500
     assert merged.bound == pytest.approx(whole.statistics.bound)
     single = infer_topics(bags, topics, alpha, n_jobs=1)
     assert np.array_equal(single.statistics.codewords, whole.statistics.codewords)

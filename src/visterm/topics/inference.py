@@ -20,8 +20,8 @@ from visterm.topics.statistics import Array, TopicStatistics
 
 T = TypeVar("T")
 
-#: Pictures of a shard: few enough to keep every core busy, many enough that its statistics are worth merging.
-_SHARD_PICTURES = 256
+#: Pictures of a shard: enough that waking a thread for them is worth while.
+_SHARD_PICTURES = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
