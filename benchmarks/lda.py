@@ -18,6 +18,8 @@ from visterm.topics.lda import LDA
 from visterm.topics.statistics import normalised
 
 N_TOPICS, N_CODEWORDS, LENGTH, ALPHA = 50, 1000, 300, 0.1
+#: Where either ends depends on its start: a difference less than this in perplexity is none.
+CLOSE = 0.01
 SIZES = (1_000, 10_000, 100_000)
 
 
@@ -50,8 +52,8 @@ def main() -> None:
         ours = LDA(N_TOPICS, alpha=ALPHA, max_iter=iterations, tol=0, random_state=0).fit(train)
         seconds, reached = time.process_time() - started, perplexity(test, ours.topic_codewords_)
         print(f"{'visterm':24}{seconds:8.2f} s  perplexity {reached:.1f} after {iterations} iterations", flush=True)
-        if reached <= their_perplexity:
-            print(f"{'ratio':24}{theirs / seconds:8.1f}", flush=True)
+        if reached <= (1 + CLOSE) * their_perplexity:
+            print(f"{'ratio':24}{theirs / seconds:8.1f}  at a perplexity within {CLOSE:.0%}", flush=True)
             break
     few = pictures(SIZES[0], 3)
     for n in SIZES:
