@@ -155,7 +155,10 @@ def test_duplicates_with_different_labels_cancel():
     np.testing.assert_allclose(solution.scores, 0.0, atol=1e-5)
 
 
-def test_an_unreachable_gap_is_said(blobs):
+def test_an_unreachable_gap_is_said(blobs, monkeypatch):
+    from visterm.margin import solver
+
+    monkeypatch.setattr(solver, "MAX_SWEEPS", 1)
     with pytest.warns(ConvergenceWarning, match="duality gap"):
         run(blobs.X, blobs.labels, 1e6, Hinge(), tol=1e-12, max_sweeps=1)
 

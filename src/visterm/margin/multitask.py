@@ -22,6 +22,9 @@ from visterm.margin.solver import FeaturePictures, Solution, solve
 
 Array = NDArray[Any]
 
+#: Predictors are never far from those of the round before; what they lack, the next round makes good.
+_PREDICTOR_SWEEPS = 30
+
 
 class MultitaskSDCA(OneVsAll, ExpansionEstimator):
     """Classes and tags as tasks that share one linear map of the features: MTL-SDCA of Lapin et al. 2014.
@@ -31,8 +34,8 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         1/T sum_t [ 1/n sum_i loss(y_ti <w_t, U^T x_i>) + lam/2 ||w_t||^2 ] + mu/2 ||U||^2
 
     by Algorithm 1: from the one-vs-all solution (of parameter ``C``) on, predictors and map are learned in turn, each
-    to the relative duality gap ``tol``, until the dual variables change by less than ``tol``. Only inner products of
-    pictures are used. The objective never rises.
+    to the duality gap ``tol`` relative to its objective in (1), until the dual variables change by less than ``tol``.
+    Only inner products of pictures are used. The objective never rises.
 
     - ``mu``: None for 1 / (C n T), the strength of the one-vs-all regulariser; ``lam``: None for 1 / n.
     - ``n_dims``: columns of U; None for as many as tasks, as in the paper.
@@ -155,18 +158,35 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         alone = solve(pictures, y, self.C * takes_part, loss, tol=self.tol, rng=rng)
         Z, squared_norm = _first_map(alone, self.n_dims)
         C_w, C_u = (takes_part * pictures.dtype.type(1 / c) for c in (lam * n, mu * n * n_tasks))
-        B, A = np.zeros_like(y), np.clip(alone.b, loss.code.low, loss.code.high)
+        B, A = np.zeros(y.shape), np.clip(alone.b, loss.code.low, loss.code.high)
         W = np.zeros((n_tasks, len(Z)), y.dtype)
         objectives = [loss_sum(y * 0, takes_part, loss) / (n * n_tasks) + 0.5 * mu * squared_norm]
         learned = Learned(alone.theta, np.eye(n_tasks), objectives)
         for _ in range(self.max_iter):
-            # The predictors: one-vs-all in the learned representation.
-            predictors = solve(FeaturePictures(np.ascontiguousarray(Z.T)), y, C_w, loss, tol=self.tol, rng=rng, start=B)
+            # The predictors: one-vs-all in the learned representation, in double precision: their losses are small.
+            represented = FeaturePictures(np.ascontiguousarray(Z.T, dtype=np.float64))
+            offset = 0.5 * mu * squared_norm / lam  # the share of the map in (1)
+            predictors = solve(
+                represented, y, C_w, loss, tol=self.tol, rng=rng, start=B, offset=offset, max_sweeps=_PREDICTOR_SWEEPS
+            )
             objective = lam * float(predictors.primal.sum()) / n_tasks + 0.5 * mu * squared_norm
+            if objective > objectives[-1]:  # within the gap, but not better: nearer the optimum
+                predictors = solve(
+                    represented,
+                    y,
+                    C_w,
+                    loss,
+                    tol=0.1 * self.tol,
+                    rng=rng,
+                    start=predictors.b,
+                    offset=offset,
+                    max_sweeps=_PREDICTOR_SWEEPS,
+                )
+                objective = lam * float(predictors.primal.sum()) / n_tasks + 0.5 * mu * squared_norm
             if objective > objectives[-1]:
                 break
             objectives.append(objective)
-            W = predictors.theta @ Z.T
+            W = (predictors.theta @ represented.X).astype(y.dtype)
             M = W @ W.T
             # The map: it may not undo what the predictors gained.
             penalty = 0.5 * lam * float(np.vdot(W, W)) / n_tasks

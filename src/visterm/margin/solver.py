@@ -152,13 +152,15 @@ class Solution:
     scores: Array
     primal: Array
     dual: Array
+    #: What the objective of each task has besides, and the gap is relative to.
+    offset: float = 0.0
     #: The sums of primal and dual objectives after each sweep, over the tasks still worked on and the finished ones.
     trace: list[tuple[float, float]] = field(default_factory=list)
 
     @property
     def gaps(self) -> Array:
         """The relative duality gap of each task."""
-        return relative_gap(self.primal, self.dual)
+        return relative_gap(self.primal + self.offset, self.dual + self.offset)
 
     def take(self, tasks: Array, part: Solution) -> None:
         """Replace the given tasks by those of ``part``."""
@@ -186,17 +188,20 @@ def solve(
     tol: float = 1e-3,
     rng: np.random.Generator,
     start: Array | None = None,
+    offset: float = 0.0,
     max_sweeps: int = MAX_SWEEPS,
     description: str = "Separating classes",
 ) -> Solution:
     """Solve all tasks to the relative duality gap ``tol``, starting from the dual variables ``start`` (None: zero).
 
-    ``y`` and ``C`` are (n_tasks, n_pictures). A finished task is not touched again.
+    ``y`` and ``C`` are (n_tasks, n_pictures). A finished task is not touched again. ``offset`` is what a larger
+    objective, of which each task is a part, adds to it: the gap is relative to the sum.
     """
     dtype = pictures.dtype
     y, C = (np.ascontiguousarray(array, dtype=dtype) for array in (y, C))
     b = np.zeros_like(y) if start is None else np.clip(start, loss.code.low, loss.code.high).astype(dtype)
     state = evaluate(pictures, y, C, b, loss)
+    state.offset = offset
     live = state.note(np.flatnonzero(state.gaps > tol))
     all_refined = False
     with progress.task(description) as bar, ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -209,7 +214,7 @@ def solve(
             state.take(live, evaluate(pictures, y[live], C[live], state.b[live], loss))
             live = state.note(live[state.gaps[live] > tol])
             bar.report(objective=state.trace[-1][0], gap=float(state.gaps.max()))
-    if len(live):
+    if len(live) and max_sweeps >= MAX_SWEEPS:  # fewer are asked for by callers that go on from there
         warn_unconverged(float(state.gaps.max()), tol)
     return state
 
@@ -219,7 +224,7 @@ def evaluate(pictures: Pictures, y: Array, C: Array, b: Array, loss: Loss) -> So
     from visterm.margin._kernels import task_values
 
     theta = C * b * y
-    scores = pictures.scores(theta)
+    scores = pictures.scores(theta) if b.any() else np.zeros_like(theta)
     sums = np.empty((len(y), 3))
     task_values(scores, b, y, C, loss.code, sums)
     return Solution(b, theta, scores, 0.5 * sums[:, 0] + sums[:, 1], -sums[:, 2] - 0.5 * sums[:, 0])
@@ -276,7 +281,7 @@ def _refine(
 
     code = loss.code
     seeds = rng.integers(2**31, size=len(live))
-    scale = np.maximum(np.abs(state.primal), np.abs(state.dual))
+    scale = np.maximum(np.abs(state.primal + state.offset), np.abs(state.dual + state.offset))
     targets = np.maximum(REFINE_SHARE * tol * scale, REFINE_FALL * (state.primal - state.dual))
 
     def refine(t: int, seed: int) -> bool:

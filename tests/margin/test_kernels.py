@@ -1,0 +1,81 @@
+"""Kernels: their definitions, wide features read in pieces, and what has no meaning refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics.pairwise import additive_chi2_kernel
+
+from visterm.errors import InputError
+from visterm.margin import kernels
+
+
+@pytest.fixture
+def histograms():
+    rng = np.random.default_rng(0)
+    A, B = rng.poisson(2.0, size=(7, 12)).astype(float), rng.poisson(1.0, size=(5, 12)).astype(float)
+    A[3] = 0.0  # a picture without features
+    return A, B
+
+
+def shares(X):
+    return X / np.maximum(X.sum(axis=1, keepdims=True), 1e-300)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "hellinger", "chi2", "exp-chi2:1.5"])
+def test_definitions(kernel, histograms):
+    A, B = histograms
+    expected = {
+        "linear": lambda: A @ B.T,
+        "hellinger": lambda: np.sqrt(shares(A)) @ np.sqrt(shares(B)).T,
+        # sum (a - b)^2 / (a + b) = sum (a + b) - 2 chi2 for shares
+        "chi2": lambda: (
+            (shares(A).sum(axis=1)[:, None] + shares(B).sum(axis=1) + additive_chi2_kernel(shares(A), shares(B))) / 2
+        ),
+        "exp-chi2:1.5": lambda: np.exp(1.5 * (kernels.gram(A, B, kernel="chi2") - 1)),
+    }[kernel]()
+    np.testing.assert_allclose(kernels.gram(A, B, kernel=kernel), expected, atol=1e-9)
+    csr = kernels.gram(sparse.csr_array(A), sparse.csr_array(B), kernel=kernel)
+    np.testing.assert_allclose(csr, expected, atol=1e-9)
+    np.testing.assert_allclose(kernels.gram(A, kernel=kernel), kernels.gram(A, A, kernel=kernel), atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["hellinger", "chi2", "exp-chi2"])
+def test_a_picture_is_like_itself(kernel, histograms):
+    A = np.delete(histograms[0], 3, axis=0)
+    np.testing.assert_allclose(np.diag(kernels.gram(A, kernel=kernel)), 1.0)
+    np.testing.assert_allclose(kernels.gram(5 * A, kernel=kernel), kernels.gram(A, kernel=kernel))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "hellinger", "chi2"])
+def test_signs_are_kept(kernel):
+    a, b = np.array([[1.0, -2.0, 0.5]]), np.array([[-1.0, 2.0, -0.5]])
+    np.testing.assert_allclose(kernels.gram(a, b, kernel=kernel), -kernels.gram(a, kernel=kernel))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "hellinger", "chi2"])
+def test_wide_features_are_read_in_pieces(kernel, tmp_path, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(6, 500)).astype(np.float32)
+    np.save(tmp_path / "features.npy", X)
+    mapped = np.load(tmp_path / "features.npy", mmap_mode="r")
+    whole = kernels.gram(X, kernel=kernel, dtype=np.float32)
+    monkeypatch.setattr(kernels, "BLOCK_BYTES", 6 * 4 * 7)  # 7 columns at a time
+    np.testing.assert_allclose(kernels.gram(mapped, kernel=kernel, dtype=np.float32), whole, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", kernels.EXPLICIT)
+def test_feature_maps_give_the_kernel(kernel, histograms):
+    A, B = histograms
+    mapped = kernels.feature_map(A, kernel) @ kernels.feature_map(B, kernel).T
+    np.testing.assert_allclose(mapped, kernels.gram(A, B, kernel=kernel), atol=1e-12)
+
+
+@pytest.mark.parametrize("wrong", ["rbf", "exp-chi2:x", "exp-chi2:-1", "exp-chi2:nan", "linear:2", ""])
+def test_unknown_kernels_are_refused(wrong):
+    with pytest.raises(InputError, match="kernel"):
+        kernels.kernel_named(wrong)
+    with pytest.raises(InputError, match="precomputed"):
+        kernels.gram(np.eye(2), kernel="precomputed")
+    with pytest.raises(InputError, match="square"):
+        kernels.check_square(np.ones((2, 3)))

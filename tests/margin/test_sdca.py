@@ -1,0 +1,151 @@
+"""One-vs-all estimators: explicit weights, support, probabilities, weights, warm starts, selection, hostile input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.svm import LinearSVC
+
+from visterm.errors import InputError
+from visterm.margin import pictures
+from visterm.margin.elastic import ElasticNetSDCA
+from visterm.margin.losses import Hinge
+from visterm.margin.sdca import SDCAClassifier
+from visterm.margin.selection import choose
+
+
+@pytest.mark.parametrize("kernel", ["linear", "hellinger", "chi2", "exp-chi2"])
+def test_kernels_agree_with_their_matrix(kernel, blobs):
+    from visterm.margin.kernels import gram
+
+    X = np.abs(blobs.X)
+    given = SDCAClassifier(kernel="precomputed", tol=1e-6, calibration_folds=0, random_state=0)
+    named = SDCAClassifier(kernel=kernel, tol=1e-6, calibration_folds=0, random_state=0).fit(X, blobs.y)
+    given.fit(gram(X, kernel=kernel), blobs.y)
+    np.testing.assert_allclose(named.decision_function(X), given.decision_function(gram(X, kernel=kernel)), atol=5e-3)
+    assert hasattr(named, "coef_") == (kernel in ("linear", "hellinger"))
+    if kernel == "chi2":
+        assert len(named.support_vectors_) == named.dual_coef_.shape[1] <= len(X)
+
+
+def test_weights_are_those_of_linear_svc(blobs):
+    ours = SDCAClassifier(C=0.5, loss="squared_hinge", tol=1e-7, random_state=0).fit(blobs.X, blobs.y)
+    theirs = LinearSVC(C=0.5, loss="squared_hinge", tol=1e-9, max_iter=100_000).fit(blobs.X, blobs.y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-3)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-3)
+
+
+def test_only_supporting_pictures_are_kept(many_blobs):
+    data = many_blobs(n_pictures=150, spread=0.2)
+    model = SDCAClassifier(C=10.0, kernel="exp-chi2", calibration_folds=0, random_state=0).fit(np.abs(data.X), data.y)
+    assert len(model.support_) < 150
+
+
+def test_top_classes_and_probabilities(blobs):
+    model = SDCAClassifier(random_state=0).fit(blobs.X, blobs.y)
+    top = model.predict_top(blobs.X, 3)
+    np.testing.assert_array_equal(top[:, 0], model.predict(blobs.X))
+    np.testing.assert_array_equal(np.sort(top, axis=1), np.tile([0, 1, 2], (len(blobs.X), 1)))
+    probabilities = model.predict_proba(blobs.X)
+    np.testing.assert_array_equal(probabilities.argmax(axis=1), model.predict(blobs.X))
+    with pytest.raises(InputError, match="k must"):
+        model.predict_top(blobs.X, 4)
+    assert not hasattr(SDCAClassifier(calibration_folds=0), "predict_proba")
+
+
+def test_probabilities_hold_on_new_pictures(many_blobs):
+    data = many_blobs(n_pictures=900, spread=2.0)
+    model = SDCAClassifier(C=0.1, random_state=0).fit(data.X[:450], data.y[:450])
+    probabilities = model.predict_proba(data.X[450:])
+    right = model.predict(data.X[450:]) == data.y[450:]
+    assert abs(probabilities.max(axis=1).mean() - right.mean()) < 0.07
+
+
+def test_class_and_picture_weights(blobs):
+    few = np.flatnonzero((blobs.y != 0) | (np.arange(len(blobs.y)) < 9))
+    X, y = blobs.X[few], blobs.y[few]
+    plain, balanced = (SDCAClassifier(class_weight=w, random_state=0).fit(X, y) for w in (None, "balanced"))
+    assert (balanced.predict(blobs.X) == 0).sum() > (plain.predict(blobs.X) == 0).sum()
+    weighted = SDCAClassifier(random_state=0).fit(X, y, picture_weight=np.where(y == 0, 50.0, 1.0))
+    assert (weighted.predict(X) == 0).sum() > (plain.predict(X) == 0).sum()
+    for wrong in (np.ones(3), np.full(len(y), -1.0), np.full(len(y), np.nan), np.zeros(len(y))):
+        with pytest.raises(InputError, match="weight"):
+            SDCAClassifier().fit(X, y, picture_weight=wrong)
+    with pytest.raises(InputError, match="class_weight"):
+        SDCAClassifier(class_weight="even").fit(X, y)
+
+
+def test_warm_start_goes_on_from_the_last_solution(blobs):
+    model = SDCAClassifier(C=1.0, warm_start=True, calibration_folds=0, random_state=0).fit(blobs.X, blobs.y)
+    again = model.fit(blobs.X, blobs.y)
+    assert len(again.objective_) == 1  # it was finished already
+    model.fit(blobs.X[:60], blobs.y[:60])  # other pictures: from the beginning
+    assert len(model.objective_) > 1
+
+
+def test_traces_are_monotone_and_the_gap_is_told(blobs):
+    model = SDCAClassifier(C=5.0, random_state=0).fit(blobs.X, blobs.y)
+    assert (np.diff(model.dual_objective_) >= -1e-9).all()
+    assert (model.duality_gap_ <= 1e-3).all()
+    assert model.objective_[-1] >= model.dual_objective_[-1]
+
+
+def test_hostile_input(blobs):
+    with pytest.raises(InputError, match="one class"):
+        SDCAClassifier().fit(blobs.X, np.zeros(len(blobs.y)))
+    for parameters in ({"C": -1.0}, {"tol": 0.0}, {"kernel": "rbf"}, {"loss": "none"}, {"intercept_scaling": -1.0}):
+        with pytest.raises(InputError):
+            SDCAClassifier(**parameters).fit(blobs.X, blobs.y)
+    with pytest.raises(InputError, match="square"):
+        SDCAClassifier(kernel="precomputed").fit(blobs.X, blobs.y)
+    # A class of one picture, duplicates of different classes, more classes than dimensions.
+    X, y = np.array([[0.0], [0.0], [1.0], [1.0], [2.0]]), np.array([0, 1, 1, 0, 2])
+    assert np.isfinite(SDCAClassifier(random_state=0).fit(X, y).predict_proba(X)).all()
+
+
+def test_elastic_net_without_l1_is_the_plain_machine(blobs):
+    sparse_one = ElasticNetSDCA(C=0.5, l1=0.0, loss="smooth_hinge", tol=1e-7, random_state=0).fit(blobs.X, blobs.y)
+    plain = SDCAClassifier(C=0.5, loss="smooth_hinge", tol=1e-7, random_state=0).fit(blobs.X, blobs.y)
+    np.testing.assert_allclose(sparse_one.coef_, plain.coef_, atol=1e-3)
+
+
+def test_elastic_net_reaches_its_optimum_and_shrinks(blobs):
+    from scipy.optimize import minimize
+
+    X, y = np.hstack([blobs.X, np.ones((len(blobs.X), 1))]), blobs.labels[0]
+    model = ElasticNetSDCA(C=0.5, l1=2.0, tol=1e-6, random_state=0).fit(blobs.X, (blobs.y == 0).astype(int))
+
+    def objective(w):
+        return 0.5 * w @ w + 2.0 * np.abs(w[:-1]).sum() + 0.5 * Hinge().value(y * (X @ w)).sum()
+
+    ours = objective(np.append(model.coef_[0], model.intercept_))
+    for start in (np.zeros(X.shape[1]), np.append(model.coef_[0], model.intercept_)):
+        assert ours <= minimize(objective, start, method="Powell").fun + 1e-4
+    sizes = [
+        np.count_nonzero(ElasticNetSDCA(C=0.5, l1=l1, random_state=0).fit(blobs.X, blobs.y).coef_)
+        for l1 in (0, 12, 100)
+    ]
+    assert sizes[0] > sizes[1] > sizes[2] == 0
+    with pytest.raises(InputError, match="features"):
+        ElasticNetSDCA(kernel="chi2").fit(blobs.X, blobs.y)
+
+
+def test_choosing_parameters_is_cross_validation(blobs):
+    grid = [10.0, 0.01, 1.0]
+    choice = choose(SDCAClassifier(calibration_folds=0, tol=1e-5, random_state=0), blobs.X, blobs.y, {"C": grid})
+    assert [setting["C"] for setting, _ in choice.tried] == [0.01, 1.0, 10.0]
+    assert choice.accuracy == max(accuracy for _, accuracy in choice.tried)
+    with pytest.raises(InputError, match="cross-validation"):
+        choose(SDCAClassifier(), blobs.X, blobs.y, {"kernel": ["linear"]})
+    with pytest.raises(InputError, match="no values"):
+        choose(SDCAClassifier(), blobs.X, blobs.y, {"C": []})
+
+
+def test_similarity_as_a_picture(tmp_path):
+    similarity = np.array([[1.0, 0.1, 0.9], [0.1, 1.0, 0.2], [0.9, 0.2, 1.0]])
+    order = pictures.similarity_order(similarity).tolist()
+    assert abs(order.index(0) - order.index(2)) == 1
+    pictures.save_similarity(similarity, ["a", "b", "c"], tmp_path / "similarity.png")
+    assert (tmp_path / "similarity.png").stat().st_size > 1000
+    with pytest.raises(InputError, match="names"):
+        pictures.save_similarity(similarity, ["a"], tmp_path / "no.png")
