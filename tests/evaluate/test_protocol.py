@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from visterm import registry
+from visterm.baselines.floor import TagFrequency
 from visterm.contracts.estimator import Estimator
 from visterm.contracts.tasks import Task
 from visterm.errors import InputError
@@ -201,3 +202,21 @@ def test_drawing_needs_two_labelled_pictures():
 
 def test_tags_are_counted():
     assert tag_counts(make()).tolist() == [5, 3, 1]
+
+
+def test_transductive_learning_sees_the_test_pictures_but_not_their_labels(monkeypatch):
+    seen = {}
+
+    class Spy(TagFrequency):
+        def fit(self, X, tags):
+            seen["rows"], seen["tags"] = X.shape[0], tags.toarray()
+            return super().fit(X, tags)
+
+    method = registry.Method("spy", "x:y", frozenset({Task.ANNOTATE}), "colour", "")
+    monkeypatch.setattr(registry.Method, "load", lambda self: Spy)
+    tags = sparse.csr_array(np.eye(6, 3, dtype=np.float32) + np.eye(6, 3, -3, dtype=np.float32))
+    data = Dataset("d", np.zeros((6, 2)), np.full(6, -1), (), tags, ("a", "b", "c"))
+    run(method, data, Split.of([0, 1, 2], [3, 4, 5]), transductive=True)
+    assert seen["rows"] == 6
+    np.testing.assert_array_equal(seen["tags"][3:], 0)
+    np.testing.assert_array_equal(seen["tags"][:3], tags.toarray()[:3])

@@ -52,7 +52,7 @@ def check_features(estimator: Any, X: Any, *, fitting: bool, non_negative: bool 
             accept_sparse="csr",
             dtype=[np.float32, np.float64],
             ensure_min_samples=int(fitting),
-            ensure_non_negative=non_negative,
+            ensure_non_negative=non_negative and np.shape(X)[0] > 0,  # nothing has no least value
         )
     except ValueError as error:
         raise InputError(str(error)) from error

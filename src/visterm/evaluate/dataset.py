@@ -61,6 +61,16 @@ class Dataset:
         X = take(self.X, rows)
         return Dataset(self.name, X, self.y[rows], self.class_names, self.tags[rows], self.tag_names, splits)
 
+    def without_labels(self, rows: NDArray[Any]) -> Dataset:
+        """The same pictures, of which the given rows have neither class nor tags."""
+        y = self.y.copy()
+        y[rows] = UNKNOWN_CLASS
+        kept = np.ones(len(self), dtype=np.float32)
+        kept[rows] = 0
+        tags = sparse.csr_array(self.tags.multiply(kept[:, None]))
+        tags.eliminate_zeros()
+        return Dataset(self.name, self.X, y, self.class_names, tags, self.tag_names, self.splits)
+
 
 def encode_classes(names: Sequence[str | None]) -> tuple[NDArray[np.intp], tuple[str, ...]]:
     """Classes as numbers in the sorted order of their names; None becomes -1.

@@ -9,7 +9,8 @@
     [protocol]
     split = "share-tagged"       # given, stratified, k-fold, per-class or share-tagged
     share = 0.25                 # what that split takes besides the seed
-    repeats = 5
+    repeats = 5                  # each with a seed of its own, for the split and for the method
+    transductive = true          # the test pictures take part in learning, without their labels
 
     [[figures]]
     measure = "tag accuracy"
@@ -143,14 +144,21 @@ def carry_out(experiment: Experiment, folder: Path) -> list[Finding]:
     method = registry.get(experiment.method)
     asked = [measures.parse(figure.measure) for figure in experiment.figures]
     loaded = [research_data.load(name, folder) for name in experiment.data]
-    runs = [(data, split) for data in loaded for split in _splits(data, experiment.protocol)]
+    runs = [(data, seed, split) for data in loaded for seed, split in _splits(data, experiment.protocol)]
+    is_random = "random_state" in method.create().get_params(deep=False)
     outcomes = []
     with progress.task(experiment.name, total=len(runs)) as bar:
-        for data, split in runs:
-            words = experiment.protocol.get("max_query_words")
-            outcomes.append(
-                run(method, data, split, parameters=experiment.parameters, measures=asked, max_query_words=words)
+        for data, seed, split in runs:
+            outcome = run(
+                method,
+                data,
+                split,
+                parameters=({"random_state": seed} if is_random else {}) | dict(experiment.parameters),
+                measures=asked,
+                max_query_words=experiment.protocol.get("max_query_words"),
+                transductive=experiment.protocol.get("transductive", False),
             )
+            outcomes.append(outcome)
             bar.advance()
     seconds = statistics.fmean(outcome.fit_seconds + outcome.answer_seconds for outcome in outcomes)
     for figure, measure in zip(experiment.figures, asked, strict=True):
@@ -162,21 +170,22 @@ def carry_out(experiment: Experiment, folder: Path) -> list[Finding]:
     ]
 
 
-def _splits(data: Dataset, protocol: Mapping[str, Any]) -> Iterator[Split]:
-    """The splits of the protocol, one a repeat (one a fold and repeat for k-fold)."""
+def _splits(data: Dataset, protocol: Mapping[str, Any]) -> Iterator[tuple[int, Split]]:
+    """The seed of every repeat and its split (for k-fold, its splits)."""
     first_seed = protocol.get("seed", 0)
     for seed in range(first_seed, first_seed + protocol.get("repeats", 1)):
         match protocol["split"]:
             case "given":
-                yield splits.given(data.splits)
+                yield seed, splits.given(data.splits)
             case "stratified":
-                yield splits.stratified(data.y, protocol["share"], seed)
+                yield seed, splits.stratified(data.y, protocol["share"], seed)
             case "k-fold":
-                yield from splits.k_fold(data.y if data.class_names else len(data), protocol["n_folds"], seed)
+                folds = splits.k_fold(data.y if data.class_names else len(data), protocol["n_folds"], seed)
+                yield from ((seed, fold) for fold in folds)
             case "per-class":
-                yield splits.per_class(data.y, protocol["n_train"], seed, n_test=protocol.get("n_test"))
+                yield seed, splits.per_class(data.y, protocol["n_train"], seed, n_test=protocol.get("n_test"))
             case "share-tagged":
-                yield splits.share_tagged(data.tags, protocol["share"], seed)
+                yield seed, splits.share_tagged(data.tags, protocol["share"], seed)
 
 
 #: The columns of the table people read; the seconds are those of one run.

@@ -83,9 +83,18 @@ def run(
     parameters: Mapping[str, Any] | None = None,
     measures: Sequence[Measure[Any]] | None = None,
     max_query_words: int | None = MAX_QUERY_WORDS,
+    transductive: bool = False,
 ) -> Outcome:
-    """Measure ``method`` on the tasks it can do; test labels are seen by the measures only."""
-    train, test = data.select(split.train), data.select(split.test)
+    """Measure ``method`` on the tasks it can do; test labels are seen by the measures only.
+
+    With ``transductive`` the test pictures take part in learning, without their labels.
+    """
+    test = data.select(split.test)
+    if transductive:
+        rows = np.union1d(split.train, split.test)
+        train = data.without_labels(split.test).select(rows)
+    else:
+        train = data.select(split.train)
     started = time.perf_counter()
     with progress.task(f"Fitting {method.name}"):
         estimator = fit_method(method, train, parameters)

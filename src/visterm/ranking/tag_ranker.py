@@ -36,7 +36,7 @@ class TagRanker(Estimator):
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
         """Fit a copy of the annotator; ``queries`` are not needed."""
         tags = check_tags(tags, n_pictures(X))
-        self.annotator_ = clone(self.annotator).fit(X, tags)
+        self.annotator_ = clone(self.annotator).fit(X, tags=tags)
         return self._describe(X, tags.shape[1])
 
     @classmethod
