@@ -16,6 +16,8 @@ from visterm.subspace.moments import BLOCK, Moments
 
 #: Features wider than this are not covered by an (n_dims, n_dims) matrix.
 MAX_COVARIANCE_DIMS = 4096
+#: Eigenproblems up to this size are solved by one thread.
+_ONE_THREAD_DIMS = 1024
 
 
 class LinearEmbedding(Estimator):
@@ -59,9 +61,13 @@ class LinearEmbedding(Estimator):
         return self.fit(X, tags).transform(X)
 
     def _fit_moments(self, moments: Moments) -> Self:
+        from threadpoolctl import threadpool_limits
+
         self.moments_ = moments
         self.x_mean_ = moments.x_mean_
-        self._solve(moments)
+        # Threads wait for each other at every step of a small eigenproblem: on a busy machine, many times its work.
+        with threadpool_limits(limits=1 if len(self.x_mean_) <= _ONE_THREAD_DIMS else None, user_api="blas"):
+            self._solve(moments)
         return self
 
     def _solve(self, moments: Moments) -> None:
