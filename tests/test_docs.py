@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from visterm import registry
+from visterm.contracts import Task
+from visterm.vision.recipes import recipe_names
+
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 
@@ -58,3 +62,14 @@ def test_the_readme_shows_what_make_runs():
         assert line in readme
         assert line in makefile
     assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_every_method_and_recipe_is_documented():
+    methods, features = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("methods.md", "features.md"))
+    for method in registry.methods():
+        line = next((line for line in methods.splitlines() if line.startswith(f"| `{method.name}` |")), "")
+        assert line, f"docs/methods.md says nothing of {method.name}"
+        ticks = [cell.strip() == "✓" for cell in line.split("|")[2:5]]
+        assert ticks == [method.does(task) for task in (Task.CLASSIFY, Task.ANNOTATE, Task.RANK)]
+    for name in recipe_names():
+        assert f"| `{name}` |" in features, f"docs/features.md says nothing of {name}"
