@@ -102,3 +102,29 @@ def test_the_smallest_by_walk_and_by_sort(n_rows, n_columns, k, seed):
 def test_histograms_are_not_negative(metric):
     with pytest.raises(InputError, match="negative"):
         metric_named(metric)(-np.ones((1, 2)), np.ones((1, 2)))
+
+
+@given(st.integers(1, 700), st.integers(1, 9), st.integers(1, 9), st.integers(0, 99))
+@settings(max_examples=30, deadline=None)
+def test_nearest_codes_are_those_of_a_full_sort(n_train, n_dims, k, seed):
+    rng = np.random.default_rng(seed)
+    A, B = (rng.integers(0, 4, (n, n_dims)).astype(np.float32) for n in (5, n_train))
+    k = min(k, n_train)
+    rows, squared = np.empty((5, k), np.intp), np.empty((5, k), np.float32)
+    _kernels.nearest_codes(A, np.ascontiguousarray(B.T), rows, squared)
+    full = ((A[:, None] - B[None]) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(rows, np.argsort(full, axis=1, kind="stable")[:, :k])
+    np.testing.assert_array_equal(squared, np.sort(full, axis=1)[:, :k])
+
+
+def test_many_codes_and_few_agree():
+    rng = np.random.default_rng(0)
+    train, queries = (
+        rng.standard_normal((5000, 12)).astype(np.float32),
+        rng.standard_normal((300, 12)).astype(np.float32),
+    )
+    rows, found = nearest(queries, train, 7)
+    few, expected = nearest(queries.astype(np.float64), train.astype(np.float64), 7)
+    np.testing.assert_array_equal(rows, few)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_array_equal(nearest(queries * np.float32(1e25), train * np.float32(1e25), 7)[0], few)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 _SUMS = {"reassoc", "nsz", "contract"}  # lets sums be vectorised; not-a-numbers never get here
+_CODES = 256  # small codes compared at a time: with their sums they fill the first cache
 _TILE = 16  # rows of B that stay in the cache while rows of A pass by
 
 
@@ -145,3 +146,36 @@ def smallest(block: Array, out: Array) -> None:
             values[place] = value
             out[i, place] = j
             n_found = min(n_found + 1, k)
+
+
+@njit(nogil=True, cache=True)
+def nearest_codes(A: Array, columns: Array, rows: Array, squared: Array) -> None:
+    """``squared[i], rows[i]``: the smallest ``((A[i] - B)**2).sum(axis=1)`` and where, ``columns`` being ``B.T``.
+
+    Nothing but the smallest is written to memory. A sum is made in the same order wherever its row stands.
+    """
+    k = rows.shape[1]
+    sums = np.empty(_CODES, A.dtype)
+    squared[:] = np.inf
+    rows[:] = 0
+    for first in range(0, columns.shape[1], _CODES):
+        width = min(_CODES, columns.shape[1] - first)
+        for i in range(A.shape[0]):
+            sums[:] = 0
+            for d in range(A.shape[1]):
+                value = A[i, d]
+                line = columns[d, first : first + width]
+                for c in range(width):
+                    apart = line[c] - value
+                    sums[c] += apart * apart
+            limit = squared[i, k - 1]
+            for c in range(width):
+                if sums[c] < limit:
+                    place = k - 1
+                    while place > 0 and squared[i, place - 1] > sums[c]:
+                        squared[i, place] = squared[i, place - 1]
+                        rows[i, place] = rows[i, place - 1]
+                        place -= 1
+                    squared[i, place] = sums[c]
+                    rows[i, place] = first + c
+                    limit = squared[i, k - 1]

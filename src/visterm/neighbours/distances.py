@@ -32,6 +32,8 @@ def nearest(
     """
     named = metric_named(metric)
     n_neighbors = min(n_neighbors, int(train.shape[0]))
+    if metric == "euclidean" and _are_codes(queries, train, n_neighbors):
+        return _nearest_codes(queries, train, n_neighbors)
     prepared = named.prepare(train)
 
     def of_block(rows: slice) -> tuple[NDArray[np.intp], NDArray[Any]]:
@@ -47,6 +49,36 @@ def nearest(
         return of_block(shards[0].rows)
     found = list(map_shards(lambda shard: of_block(shard.rows), shards, description="Finding look-alikes"))
     return np.concatenate([rows for rows, _ in found]), np.concatenate([distances for _, distances in found])
+
+
+def _are_codes(queries: Matrix, train: Matrix, n_neighbors: int) -> bool:
+    """Whether many short rows of float32 are compared, whose squares neither overflow nor vanish."""
+    if not (isinstance(queries, np.ndarray) and isinstance(train, np.ndarray)):
+        return False
+    if not queries.dtype == train.dtype == np.float32 or train.shape[1] > 64 or n_neighbors > 256:
+        return False
+    if len(queries) * len(train) < _COMPILED_FROM:
+        return False
+    largest = max(float(np.abs(queries).max()), float(np.abs(train).max()))
+    return 1e-12 < largest < 1e15
+
+
+def _nearest_codes(queries: Any, train: Any, n_neighbors: int) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """The nearest rows without a matrix of distances: differences are squared, so that nothing cancels in float32."""
+    from visterm.distances import _kernels
+
+    columns = np.ascontiguousarray(train.T)
+    rows = np.empty((len(queries), n_neighbors), np.intp)
+    distances = np.empty((len(queries), n_neighbors), np.float32)
+
+    def of_block(block: slice) -> None:
+        _kernels.nearest_codes(np.ascontiguousarray(queries[block]), columns, rows[block], distances[block])
+
+    for _ in map_shards(
+        lambda shard: of_block(shard.rows), split(len(queries), size=512), description="Finding look-alikes"
+    ):
+        pass
+    return rows, np.sqrt(distances, out=distances)
 
 
 def smallest(block: NDArray[Any], k: int) -> NDArray[np.intp]:
