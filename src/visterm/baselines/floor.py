@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_features, check_tags
+from visterm.contracts import UNKNOWN_CLASS, Features, Matrix, Scores, check_classes, check_features, check_tags
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 
@@ -24,7 +25,7 @@ class MajorityClass(ClassifierMixin, Estimator):
 
     def fit(self, X: Features, y: ArrayLike) -> Self:
         """Count the classes; pictures of unknown class (-1) are left out."""
-        X = check_features(self, X, fitting=True)
+        X = check_features(self, _any_feature(X), fitting=True)
         y = check_classes(y, X.shape[0])
         known = y[y != UNKNOWN_CLASS] if y.dtype.kind in "if" else y
         if not len(known):
@@ -35,7 +36,7 @@ class MajorityClass(ClassifierMixin, Estimator):
 
     def predict_proba(self, X: Features) -> Scores:
         """The class frequencies, the same for every picture."""
-        X = check_features(self, X, fitting=False)
+        X = check_features(self, _any_feature(X), fitting=False)
         return np.tile(self.class_frequency_, (X.shape[0], 1))
 
     def predict(self, X: Features) -> NDArray[Any]:
@@ -62,7 +63,7 @@ class TagFrequency(Estimator):
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Count the tags of the tagged pictures."""
-        X = check_features(self, X, fitting=True)
+        X = check_features(self, _any_feature(X), fitting=True)
         tags = check_tags(tags, X.shape[0])
         n_tagged = int((np.diff(tags.indptr) > 0).sum())
         if not n_tagged:
@@ -73,5 +74,10 @@ class TagFrequency(Estimator):
 
     def score_tags(self, X: Features) -> Scores:
         """The tag frequencies, the same for every picture."""
-        X = check_features(self, X, fitting=False)
+        X = check_features(self, _any_feature(X), fitting=False)
         return np.tile(self.tag_frequency_, (X.shape[0], 1))
+
+
+def _any_feature(X: Features) -> Matrix:
+    """One matrix, whichever: only its number of rows is looked at."""
+    return next(iter(X.values())) if isinstance(X, Mapping) else X
