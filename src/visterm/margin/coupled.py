@@ -30,6 +30,9 @@ from visterm.margin.solver import (
 
 Array = NDArray[Any]
 
+#: Coordinates of all tasks are solved together up to this many.
+TOGETHER_ROWS = 1024
+
 
 class CoupledSolution:
     """Dual variables of the coupled problem and what follows from them, computed afresh.
@@ -84,7 +87,7 @@ def solve_coupled(
             state = CoupledSolution(pictures, M, y, C, state.b, loss)
         goal = REFINE_SHARE * min(tol, state.gap) * max(abs(state.primal), abs(state.dual))
         f, b, labels, weights = _flat(state.scores, state.b, y, C)
-        few = len(_kernels.unsettled(f, b, labels, weights, loss.code, REFINE_ROWS)) < REFINE_ROWS
+        few = len(_kernels.unsettled(f, b, labels, weights, loss.code, TOGETHER_ROWS)) < TOGETHER_ROWS
         all_refined = few or _refine_each(pictures, M, y, C, state, loss, goal / len(y), rng)
         if few or not fell:  # tasks that lean on each other strongly are not solved one by one
             _refine_together(pictures, M, y, C, state, loss, goal, rng)
@@ -154,7 +157,7 @@ def _refine_together(
     from visterm.margin import _kernels
 
     f, b, y, C = _flat(M @ state.base, state.b, y, C)
-    chosen = _kernels.unsettled(f, b, y, C, loss.code, REFINE_ROWS)
+    chosen = _kernels.unsettled(f, b, y, C, loss.code, TOGETHER_ROWS)
     tasks, rows = np.divmod(chosen, state.b.shape[1])
     gram = pictures.block(rows) * M[np.ix_(tasks, tasks)]
     target = max(goal, REFINE_FALL * (state.primal - state.dual))
