@@ -155,7 +155,7 @@ register(
         "bow-240",
         "classes and tags separated in a representation they share",
         reference="Lapin, Schiele, Hein, CVPR 2014",
-        defaults={"C": 10.0, "kernel": "hellinger", "max_iter": 3, "calibration_folds": 2},
+        defaults={"C": 10.0, "kernel": "hellinger", "max_iter": 3, "calibration_folds": 2, "tol": 0.01},
     )
 )
 register(
