@@ -36,7 +36,7 @@ class TwoPassKnn(Lookalikes):
         n_neighbors: int = 4,
         *,
         metric: Any = "auto",
-        bandwidth: float = 0.05,
+        bandwidth: float = 0.02,
         learn_metric: bool = True,
         max_iter: int = 50,
     ) -> None:
@@ -105,16 +105,15 @@ class TwoPassKnn(Lookalikes):
 
         base, targets, gains = self._candidates()
         pull = np.where(targets[..., None], base, 0).sum(axis=(0, 1), dtype=np.float64)
-        # Both parts per picture and target, so that neither grows with the collection.
-        n_targets, n_triplets = max(1, targets.sum()), max(1.0, float((targets.sum(axis=1) * gains.sum(axis=1)).sum()))
+        n_targets = max(1, int(targets.sum()))  # losses are means over targets, whatever the collection's size
         weights = best = np.full(base.shape[2], 1.0)
         least, trace, rate = np.inf, [], 0.3
         with progress.task("Learning the metric", total=self.max_iter) as bar:
             for _ in range(self.max_iter):
                 gradient = np.zeros(base.shape[2])
-                loss = _kernels.margin_terms(base, targets, gains, weights, gradient) / n_triplets
+                loss = _kernels.margin_terms(base, targets, gains, weights, gradient) / n_targets
                 loss += weights @ pull / n_targets
-                gradient = gradient / n_triplets + pull / n_targets
+                gradient = (gradient + pull) / n_targets
                 if loss < least:
                     least, best = loss, weights
                     trace.append(loss)
