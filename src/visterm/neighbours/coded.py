@@ -55,7 +55,7 @@ class CodeAnnotator(Estimator):
         *,
         n_dims: int = 20,
         n_neighbors: int = 16,
-        ridge: float = 1e-2,
+        ridge: float = 0.1,
         kernel: str | None = None,
     ) -> None:
         self.subspace = subspace

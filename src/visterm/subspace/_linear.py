@@ -16,8 +16,6 @@ from visterm.subspace.moments import BLOCK, Moments
 
 #: Features wider than this are not covered by an (n_dims, n_dims) matrix.
 MAX_COVARIANCE_DIMS = 4096
-#: Eigenproblems up to this size are solved by one thread.
-_ONE_THREAD_DIMS = 1024
 
 
 class LinearEmbedding(Estimator):
@@ -65,8 +63,8 @@ class LinearEmbedding(Estimator):
 
         self.moments_ = moments
         self.x_mean_ = moments.x_mean_
-        # Threads wait for each other at every step of a small eigenproblem: on a busy machine, many times its work.
-        with threadpool_limits(limits=1 if len(self.x_mean_) <= _ONE_THREAD_DIMS else None, user_api="blas"):
+        # Threads wait for each other at every step of an eigenproblem: on a busy machine, many times its work.
+        with threadpool_limits(limits=1, user_api="blas"):
             self._solve(moments)
         return self
 

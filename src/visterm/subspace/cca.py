@@ -31,7 +31,7 @@ class CCA(LinearEmbedding):
     array([0.96])
     """
 
-    def __init__(self, n_dims: int = 20, *, ridge: float = 1e-2, reduce_to: int | None = 200) -> None:
+    def __init__(self, n_dims: int = 20, *, ridge: float = 0.1, reduce_to: int | None = 200) -> None:
         self.n_dims = n_dims
         self.ridge = ridge
         self.reduce_to = reduce_to

@@ -48,7 +48,7 @@ class ContextualDistance(CCA):
         *,
         views: int = 2,
         beta: float = 0.5,
-        ridge: float = 1e-2,
+        ridge: float = 0.1,
         reduce_to: int | None = 200,
     ) -> None:
         super().__init__(n_dims, ridge=ridge, reduce_to=reduce_to)
