@@ -10,6 +10,9 @@ import sys
 import pytest
 from PIL import Image
 
+from visterm.app.training import compare
+from visterm.app.workspace import Workspace
+
 
 def test_help_is_quick_and_imports_nothing_heavy():
     """What makes it quick is asserted here; how quick it is, is measured in benchmarks/start.py."""
@@ -74,7 +77,7 @@ def test_from_pictures_to_answers(visterm_process, tmp_path, postcards):
     assert len(like["found"]) == 5
     assert not any(item["path"].endswith("0003.jpg") for item in like["found"])
 
-    compared = visterm_json("evaluate", "-w", home)
+    compared = visterm_json("evaluate", "knn", "knn-tags", "-w", home)
     assert {row["method"] for row in compared["classify"]} == {"majority-class", "knn"}
     assert compared["classify"][0]["method"] == "majority-class"
     assert {row["method"] for row in compared["search"]} == {"tag-frequency", "knn-tags"}
@@ -283,3 +286,13 @@ def test_recipes_are_listed_with_their_cost(visterm, visterm_json, workspace):
     listed = {item["name"]: item for item in visterm_json("features", "-w", workspace)["recipes"]}
     assert listed["fisher"]["megabytes"] == 25.0
     assert "visterms-10k" in visterm("features", "-w", workspace).stdout
+
+
+def test_a_comparison_out_of_time_keeps_the_floor_and_names_what_it_left_out(trained):
+    with Workspace(trained) as workspace:
+        comparison = compare(workspace, ["knn", "knn-tags"], max_seconds=0)
+    assert comparison.left_out == ("knn", "knn-tags")
+    assert {outcome.method for listed in comparison.outcomes.values() for outcome in listed} == {
+        "majority-class",
+        "tag-frequency",
+    }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -83,16 +85,33 @@ def train(
     return info
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How methods did on the same held-out pictures, by task, the floor first; and those there was no time for."""
+
+    outcomes: dict[Task, list[Outcome]]
+    left_out: tuple[str, ...]
+
+
 def compare(
-    workspace: Workspace, method_names: list[str], *, recipe_name: str | None = None
-) -> dict[Task, list[Outcome]]:
-    """Measure methods and the floor on the same held-out pictures: the outcomes by task, the floor first."""
+    workspace: Workspace,
+    method_names: Sequence[str] = (),
+    *,
+    recipe_name: str | None = None,
+    max_seconds: float = math.inf,
+) -> Comparison:
+    """Measure methods (by default all) and the floor; after ``max_seconds`` no further method is begun."""
+    started = time.perf_counter()
     chosen = [registry.get(name) for name in method_names] or registry.methods()
     floors = [registry.floor(task) for task in Task if any(method.does(task) for method in chosen)]
     ordered = list(dict.fromkeys([*floors, *chosen]))
     outcomes = []
+    left_out = []
     datasets: dict[str, Dataset] = {}
     for method in ordered:
+        if not method.is_floor and time.perf_counter() - started > max_seconds:
+            left_out.append(method.name)
+            continue
         wanted = recipe_name or method.recipe
         if wanted not in datasets:
             datasets[wanted] = labelled(workspace, ready_recipe(workspace, wanted))
@@ -101,7 +120,8 @@ def compare(
             outcomes.append(run(method, data, validation_split(data)))
     if not outcomes:
         raise InputError("nothing can be measured: no picture has a class or tags; add labels first")
-    return {task: [o for o in outcomes if task in o.values] for task in Task if any(task in o.values for o in outcomes)}
+    by_task = {task: [outcome for outcome in outcomes if task in outcome.values] for task in Task}
+    return Comparison({task: listed for task, listed in by_task.items() if listed}, tuple(left_out))
 
 
 def _measure(

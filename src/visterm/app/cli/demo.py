@@ -31,6 +31,7 @@ def demo(
             "folder": str(done.folder),
             "pictures": done.n_pictures,
             "held_out": tables,
+            "not_measured": list(done.not_measured),
             "unlabelled_accuracy": done.unlabelled_accuracy,
             "unlabelled_tag_precision": done.unlabelled_tag_precision,
             "sheets": {name: str(file) for name, file in done.pictures.items()},
@@ -54,6 +55,9 @@ def demo(
                 say(console, f"  {name}: {file}")
             spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in done.seconds.items())
             say(console, f"Time: {spent}")
+            if done.not_measured:
+                say(console, f"Not measured here, for the time it takes: {', '.join(done.not_measured)}")
+                say(console, f"All methods: visterm evaluate -w {done.folder}")
             say(console, f"Look around: visterm status -w {done.folder}")
 
         emit(value, as_json, show)
