@@ -10,6 +10,7 @@ from typing import Any
 
 from visterm import registry
 from visterm.app import adding, answering, training
+from visterm.app.describing import describe, ready_recipe
 from visterm.app.sheets import contact_sheet, save_sheet
 from visterm.app.workspace import Workspace
 from visterm.collection.postcards import make_postcards
@@ -47,6 +48,8 @@ def run_demo(folder: Path, *, n_pictures: int = 400) -> Demo:
     with Workspace.create(folder) as workspace:
         adding.add(workspace, [folder])
         clock.lap("add")
+        describe(workspace, *(ready_recipe(workspace, name) for name in sorted({m.recipe for m in registry.methods()})))
+        clock.lap("compute features")
         names = [method.name for method in registry.methods() if method.name not in _FIRST]
         comparison = training.compare(workspace, [*_FIRST, *names], max_seconds=_MEASURING_SECONDS)
         outcomes = comparison.outcomes
