@@ -104,7 +104,7 @@ def main() -> None:
                      "neighbours": k, "P": precision, "R": recall, "F": f, "N+": n_plus}
                 )  # fmt: skip
             best = max((row for row in rows[-len(SUBSPACES) * len(DIMS) :]), key=lambda row: row["F"])
-            print(  # noqa: T201
+            print(
                 f"{feature:9} kernel {kernel or 'none':5} best {best['subspace']}-{best['n_dims']}: F {best['F']:.3f}"
             )
     write(rows, arguments.out)

@@ -103,7 +103,7 @@ def main() -> None:
                 for key, value in found.items():
                     values.setdefault(key, []).append(value)
             rows.append((name, n_topics, values))
-            print(table(rows[-1:]).splitlines()[-1], flush=True)  # noqa: T201 - what the script is run for
+            print(table(rows[-1:]).splitlines()[-1], flush=True)
     asked.results.mkdir(parents=True, exist_ok=True)
     stem = f"wang-2009_topics_{asked.set}"
     write_text_atomically(asked.results / f"{stem}.md", table(rows))

@@ -74,7 +74,7 @@ def main() -> None:
         ours = [measure(tags[test], scores, frequencies=counts) for measure in MEASURES]
         figures = [" / ".join(f"{100 * v:.1f}" for v in row[:3]) + f" / {row[3]:.0f}" for row in (published, ours)]
         lines.append(f"{name} | {figures[0]} | {figures[1]} | {time.process_time() - began:.0f}")
-        print(lines[-1], flush=True)  # noqa: T201 - what is asked for
+        print(lines[-1], flush=True)
     arguments.out.mkdir(parents=True, exist_ok=True)
     table = "".join(f"| {line} |\n" for line in lines)
     (arguments.out / "corel5k_neighbours.md").write_text(table, encoding="utf-8")
