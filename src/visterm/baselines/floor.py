@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from visterm.contracts import UNKNOWN_CLASS, Features, Matrix, Scores, check_classes, check_features, check_tags
+from visterm.contracts import (
+    UNKNOWN_CLASS,
+    Features,
+    Matrix,
+    Scores,
+    check_classes,
+    check_features,
+    check_tags,
+    is_several,
+)
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 
@@ -80,4 +88,4 @@ class TagFrequency(Estimator):
 
 def _any_feature(X: Features) -> Matrix:
     """One matrix, whichever: only its number of rows is looked at."""
-    return next(iter(X.values())) if isinstance(X, Mapping) else X
+    return next(iter(X.values())) if is_several(X) else X

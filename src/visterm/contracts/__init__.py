@@ -6,6 +6,7 @@ from visterm.contracts.inputs import (
     check_features,
     check_queries,
     check_tags,
+    is_several,
     n_pictures,
     take,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "check_features",
     "check_queries",
     "check_tags",
+    "is_several",
     "n_pictures",
     "take",
 ]

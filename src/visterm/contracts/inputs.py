@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,21 +13,26 @@ from visterm.contracts.tasks import Features, Matrix
 from visterm.errors import InputError
 
 
+def is_several(X: Any) -> TypeGuard[Mapping[str, Matrix]]:
+    """Whether ``X`` is a mapping of features, not one matrix (some sparse matrices of SciPy are mappings, too)."""
+    return isinstance(X, Mapping) and not sparse.issparse(X)
+
+
 def n_pictures(X: Features) -> int:
     """The number of rows of a feature matrix, or of every matrix of a mapping."""
-    if isinstance(X, Mapping):
+    if is_several(X):
         sizes = {name: int(matrix.shape[0]) for name, matrix in X.items()}
         if len(set(sizes.values())) != 1:
             raise InputError(f"every feature must describe the same pictures, but their rows differ: {sizes}")
         return next(iter(sizes.values()))
-    return int(np.shape(X)[0])
+    return int(np.shape(cast(Any, X))[0])
 
 
 def take(X: Features, rows: NDArray[np.integer[Any]] | slice) -> Features:
     """The given rows of a feature matrix or of every matrix of a mapping."""
-    if isinstance(X, Mapping):
+    if is_several(X):
         return {name: matrix[rows] for name, matrix in X.items()}
-    return X[rows]
+    return cast(Matrix, X)[rows]
 
 
 def check_features(estimator: Any, X: Any, *, fitting: bool, non_negative: bool = False) -> Matrix:
@@ -36,7 +41,7 @@ def check_features(estimator: Any, X: Any, *, fitting: bool, non_negative: bool 
     float32 and float64 are kept, anything else becomes float32. Fitting sets ``n_features_in_``. Methods of counts
     and histograms ask for ``non_negative`` values.
     """
-    if isinstance(X, Mapping):
+    if is_several(X):
         raise InputError(
             f"{type(estimator).__name__} takes one feature matrix, not several: choose one of {', '.join(map(str, X))}"
         )
@@ -65,7 +70,7 @@ def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool) -> dict[str,
     Each is checked as :func:`check_features` does. Fitting sets ``n_features_in_``, the width of all together, and
     ``feature_widths_``, that of each.
     """
-    if not isinstance(X, Mapping):
+    if not is_several(X):
         if not fitting and set(getattr(estimator, "feature_widths_", {"x": 0})) != {"x"}:
             raise InputError(f"X must map names to features: {', '.join(estimator.feature_widths_)}")
         checked = check_features(estimator, X, fitting=fitting)
