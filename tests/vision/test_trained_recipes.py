@@ -10,6 +10,8 @@ from visterm.collection.postcards import paint
 from visterm.errors import InputError
 from visterm.vision.recipes import recipe, recipe_names
 from visterm.vision.recipes.bags import BagRecipe
+from visterm.vision.recipes.colour import ColourHistogram
+from visterm.vision.recipes.combined import CombinedRecipe
 from visterm.vision.recipes.descriptors import DenseGrid, PatternBlocks, SegmentedRegions
 from visterm.vision.recipes.fisher import FisherRecipe
 from visterm.vision.recipes.training import TrainingPictures
@@ -162,3 +164,43 @@ def test_unreadable_pictures_are_left_out_of_the_sample(pictures):
 def test_unknown_kinds_are_refused(rgb):
     with pytest.raises(InputError, match="unknown kind"):
         DenseGrid(("smell",)).describe(rgb)
+
+
+def test_recipes_combine(pictures, rgb):
+    both, restored = (CombinedRecipe([small("bag"), small("fisher"), recipe("colour")]) for _ in range(2))
+    assert both.name == "bag+fisher+colour"
+    assert list(both.outputs) == ["bag", "fisher", "colour"]
+    assert not both.is_trained
+    both.train(pictures)
+    assert both.is_trained
+    restored.restore(both.state())
+    assert restored.hash == both.hash
+    alone = small("bag")
+    alone.train(pictures)
+    rows, (again,) = both.compute(rgb), restored.compute_many([rgb])
+    same(rows["bag"], alone.compute(rgb)["bag"])
+    for output in both.outputs:
+        same(rows[output], again[output])
+    assert recipe("colour+globals").outputs.keys() == {"colour", *recipe("globals").outputs}
+    with pytest.raises(InputError, match="named twice"):
+        recipe("colour+colour")
+    with pytest.raises(InputError, match="unknown recipe"):
+        recipe("colour+magic")
+
+
+def test_parts_see_pictures_of_their_own_size(rgb):
+    class Half(ColourHistogram):
+        name = "half"
+        pixel_budget = rgb.shape[0] * rgb.shape[1] // 4
+        seen = ()
+
+        @property
+        def outputs(self):
+            return {"half": super().outputs["colour"]}
+
+        def compute(self, rgb):
+            Half.seen = rgb.shape
+            return {"half": super().compute(rgb)["colour"]}
+
+    CombinedRecipe([Half(), recipe("colour")]).compute(rgb)
+    assert Half.seen == (rgb.shape[0] // 2, rgb.shape[1] // 2, 3)

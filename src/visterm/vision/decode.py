@@ -93,6 +93,18 @@ def _fitted(size: tuple[int, int], pixel_budget: int) -> tuple[int, int]:
     return min(width, max(1, pixel_budget // height)), min(height, max(1, pixel_budget // width))
 
 
+def shrink(rgb: NDArray[np.uint8], pixel_budget: int) -> NDArray[np.uint8]:
+    """A decoded picture made smaller to at most ``pixel_budget`` pixels, or as it is when it fits."""
+    import numpy as np
+    from PIL import Image
+
+    height, width = rgb.shape[:2]
+    size = _fitted((width, height), pixel_budget)
+    if size == (width, height):
+        return rgb
+    return np.asarray(Image.fromarray(rgb).resize(size, Image.Resampling.BOX))
+
+
 def _to_rgb(image: Image.Image, size: tuple[int, int]) -> Image.Image:
     from PIL import Image
 

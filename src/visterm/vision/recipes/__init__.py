@@ -36,11 +36,15 @@ def recipe_names() -> list[str]:
 
 
 def recipe(name: str) -> Recipe:
-    """A new, untrained recipe called ``name``.
+    """A new, untrained recipe called ``name``, or several joined by ``+``.
 
     >>> recipe("colour").outputs["colour"].n_dims
     256
     """
+    if "+" in name:
+        from visterm.vision.recipes.combined import CombinedRecipe
+
+        return CombinedRecipe([recipe(part) for part in name.split("+")])
     if name not in _TARGETS:
         raise InputError(f"unknown recipe {name!r}: choose one of {', '.join(recipe_names())}")
     module, _, make = _TARGETS[name].partition(":")

@@ -1,0 +1,79 @@
+"""Several recipes as one: their features side by side, by name, for methods that weigh them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import InputError
+from visterm.vision.decode import shrink
+from visterm.vision.recipes.base import Recipe
+from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision.spec import FeatureSpec
+
+
+class CombinedRecipe(Recipe):
+    """The outputs of all ``parts``; asked for as ``bow-1000+globals``.
+
+    Pictures are decoded once, at the largest size that a part looks at, and made smaller for the others.
+    """
+
+    def __init__(self, parts: Sequence[Recipe]) -> None:
+        self.parts = tuple(parts)
+        self.name = "+".join(part.name for part in self.parts)
+        self.summary = "; ".join(part.summary for part in self.parts)
+        self.pixel_budget = max(part.pixel_budget for part in self.parts)
+        self.n_training_pictures = max(part.n_training_pictures for part in self.parts)
+        self.seconds_per_picture = sum(part.seconds_per_picture for part in self.parts)
+        names = [output for part in self.parts for output in part.outputs]
+        if len(set(names)) < len(names):
+            raise InputError(f"{self.name} cannot be combined: a feature is named twice")
+
+    @property
+    def outputs(self) -> Mapping[str, FeatureSpec]:
+        """Those of all parts."""
+        return {output: spec for part in self.parts for output, spec in part.outputs.items()}
+
+    def parameters(self) -> dict[str, Any]:
+        """Those of all parts, by name."""
+        return {part.name: [part.version, part.parameters()] for part in self.parts}
+
+    def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
+        """Every part of the same picture."""
+        return self.compute_many([rgb])[0]
+
+    def compute_many(self, pictures: Sequence[NDArray[np.uint8]]) -> list[dict[str, Any]]:
+        """Every part of the same pictures."""
+        rows: list[dict[str, Any]] = [{} for _ in pictures]
+        for part in self.parts:
+            seen = [shrink(rgb, part.pixel_budget) for rgb in pictures]
+            for row, of_part in zip(rows, part.compute_many(seen), strict=True):
+                row |= of_part
+        return rows
+
+    def train(self, pictures: TrainingPictures) -> None:
+        """Each part that learns, from as many pictures as it asks for."""
+        for part in self.parts:
+            if part.n_training_pictures:
+                files = pictures.files[: part.n_training_pictures]
+                part.train(TrainingPictures(files, pixel_budget=part.pixel_budget))
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether every part is."""
+        return all(part.is_trained for part in self.parts)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What every part learned."""
+        return {f"{part.name}:{key}": value for part in self.parts for key, value in part.state().items()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Give every part back what it learned."""
+        for part in self.parts:
+            prefix = f"{part.name}:"
+            own = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
+            if own:
+                part.restore(own)
