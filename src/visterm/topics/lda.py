@@ -57,7 +57,7 @@ class LDA(TransformerMixin, Estimator):
     max_iter, tol
         Stop after so many iterations, or when the objective rises by less than ``tol`` of itself.
     max_sweeps
-        Sweeps over a picture at every iteration, from where the last one ended.
+        Sweeps over a picture at every iteration, from where the last one ended; more lock pictures to few topics early.
     held_out_share
         Share of the pictures that are not learned from but stop the iterations when they are no longer better
         explained.
@@ -88,7 +88,7 @@ class LDA(TransformerMixin, Estimator):
         n_restarts: int = 1,
         max_iter: int = 100,
         tol: float = 1e-5,
-        max_sweeps: int = 10,
+        max_sweeps: int = 1,
         held_out_share: float = 0.0,
         random_state: Any = None,
     ) -> None:
