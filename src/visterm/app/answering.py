@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from visterm.app.describing import describe, features_of_files, ready_recipe, stored_features
 from visterm.app.workspace import Workspace
+from visterm.collection.labels import Kind, LabelRow
 from visterm.collection.records import Skipped, model_source
 from visterm.collection.scan import find_pictures
 from visterm.contracts import Features, Scores, Task
@@ -100,14 +101,14 @@ def tag(model: Model, paths: Sequence[Path], workspace: Workspace | None = None,
 
 def suggest(workspace: Workspace, model: Model, answers: Answers, task: Task) -> int:
     """Write answers to the catalogue as the model's suggestions; people's labels stay what they are."""
-    kind = "class" if task is Task.CLASSIFY else "tag"
-    rows = [
+    kind: Kind = "class" if task is Task.CLASSIFY else "tag"
+    rows: list[LabelRow] = [
         (answer.picture_id, kind, name, "suggested", score)
         for answer in answers.answers
         if answer.picture_id is not None
         for name, score in (answer.labels[:1] if task is Task.CLASSIFY else answer.labels)
     ]
-    return workspace.catalogue.write_labels(rows, source=model_source(model.info.name, model.info.version))  # type: ignore[arg-type]
+    return workspace.catalogue.write_labels(rows, source=model_source(model.info.name, model.info.version))
 
 
 def search(workspace: Workspace, model: Model, text: str, *, n_best: int = 20) -> Findings:
