@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from visterm.errors import InputError
@@ -41,6 +41,7 @@ def test_conjugate_is_infinite_outside_its_range(loss):
 @by_loss
 @settings(max_examples=60, deadline=None)
 @given(share=st.floats(0, 1), margin=st.floats(-20, 20), q=st.floats(1e-3, 50))
+@example(share=0.0, margin=-2.75, q=46.0)
 def test_step_equals_a_line_search(loss, share, margin, q):
     low, high = range_of(loss)
     b = low + share * (high - low)

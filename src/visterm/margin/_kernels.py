@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-_NEWTON_STEPS = 50
+_NEWTON_STEPS = 100  # halving alone needs about fifty; Newton ends after a handful
 _CG_STEPS = 20
 _CG_REDUCTION = 0.1
 _TINY = np.float32(1e-30)  # keeps 0 / 0 out of sums over dimensions
