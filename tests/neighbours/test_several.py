@@ -8,8 +8,9 @@ from scipy import sparse
 from scipy.optimize import approx_fprime
 from scipy.spatial.distance import cdist
 
+from visterm.distances import base
 from visterm.errors import InputError
-from visterm.neighbours import _kernels, several
+from visterm.neighbours import _kernels
 from visterm.neighbours.coded import SUBSPACES, CodeAnnotator
 from visterm.neighbours.jec import JEC
 from visterm.neighbours.knn import KnnAnnotator
@@ -60,7 +61,7 @@ def test_blocks_do_not_matter(method, collection, monkeypatch):
 
     X, tags = collection
     expected = clone(method).fit(X, tags).score_tags(X)
-    monkeypatch.setattr(several, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(base, "BLOCK_BYTES", 1)
     np.testing.assert_allclose(clone(method).fit(X, tags).score_tags(X), expected, atol=1e-9)
 
 
@@ -188,7 +189,7 @@ def test_rank_weights_are_at_their_optimum(collection):
     """The likelihood is concave in the weights of ranks: no weight moved to another rank raises it."""
     X, tags = collection
     model = TagProp(6, weighting="rank", sigmoids=False, max_iter=2000).fit(X, tags)
-    rows, _ = model._nearest(model.train_features_, 6, np.full(2, 0.5), leave_out=True)
+    rows, _ = model._nearest(X, 6, np.full(2, 0.5), leave_out=True)
     votes = Votes(rows, model.train_tags_)
     none = np.full(5, np.inf), np.zeros(5)
     best, _ = votes.likelihood(np.tile(model.rank_weights_, (60, 1)), *none)
@@ -213,7 +214,7 @@ def test_sigmoids_raise_rare_words():
 def test_two_passes_by_hand(collection):
     X, tags = collection
     model = TwoPassKnn(2, metric="l1", bandwidth=0.3, learn_metric=False).fit(X, tags)
-    joint = sum(cdist(X[name], X[name], "cityblock") / model.scales_[name] for name in X) / 2
+    joint = sum(cdist(X[name], X[name], "cityblock") / model.distances_.scales_[name] for name in X) / 2
     for scores, distances in zip(model.score_tags(X), joint, strict=True):
         sent = set()
         for tag in range(5):

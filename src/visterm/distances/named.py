@@ -19,6 +19,9 @@ from visterm.errors import InputError
 
 #: Relative to the squared length: far above the rounding of a product of any width, far below any real difference.
 _GRAIN = 2.0**-40
+#: Numbers of float32 rows that are widened to float64 at a time: their terms nearly cancel for look-alikes, but a
+#: float64 copy of a whole collection is not made.
+_WIDENED = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +50,27 @@ def metric_named(name: str) -> Metric:
 
 def _squared_norms(X: Matrix) -> NDArray[Any]:
     if isinstance(X, np.ndarray):
-        return np.einsum("ij,ij->i", X, X)
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
     return np.asarray(X.multiply(X).sum(axis=1)).ravel()
 
 
 def _product(A: Matrix, B: Matrix) -> NDArray[Any]:
-    product = A @ B.T
-    return product if isinstance(product, np.ndarray) else product.toarray()
+    """The products of all pairs of rows, in float64."""
+    A = A.astype(np.float64, copy=False)
+    if not isinstance(B, np.ndarray) or B.dtype == np.float64:
+        product = A @ B.T
+        return product if isinstance(product, np.ndarray) else product.toarray()
+    products = np.empty((A.shape[0], B.shape[0]))
+    step = max(1, _WIDENED // max(1, B.shape[1]))
+    for start in range(0, len(B), step):
+        rows = slice(start, start + step)
+        products[:, rows] = A @ B[rows].astype(np.float64).T
+    return products
 
 
 def _apart(A: Matrix, B: Matrix) -> NDArray[Any]:
     """Euclidean distances, rounded to what the arithmetic can tell apart, so that copies of a row are equally far."""
-    # ||a - b||^2 = ||a||^2 + ||b||^2 - 2 a.b: one BLAS product; float64, since the terms nearly cancel for look-alikes.
+    # ||a - b||^2 = ||a||^2 + ||b||^2 - 2 a.b: one BLAS product.
     squared = _product(A, B)
     squared *= -2
     squares_of_A, squares_of_B = _squared_norms(A), _squared_norms(B)
@@ -125,8 +137,9 @@ def _rounded(distances: NDArray[Any]) -> NDArray[Any]:
     return distances
 
 
-def _double(X: Matrix) -> Matrix:
-    return X.astype(np.float64, copy=False)
+def _exact(X: Matrix) -> Matrix:
+    """Rows whose products are made in float64: dense ones are widened when they are multiplied."""
+    return X if isinstance(X, np.ndarray) else X.astype(np.float64, copy=False)
 
 
 def _as_it_is(X: Matrix) -> Matrix:
@@ -135,7 +148,7 @@ def _as_it_is(X: Matrix) -> Matrix:
 
 def _unit(X: Matrix) -> Matrix:
     """Rows of length one; a row of zeros has no direction: it stays, as far from everything as unrelated rows are."""
-    X = _double(X)
+    X = _exact(X)
     lengths = np.sqrt(_squared_norms(X))
     return _scaled(X, 1 / np.where(lengths > 0, lengths, 1.0))
 
@@ -145,23 +158,26 @@ def _shares(X: Matrix) -> Matrix:
     if X.shape[0] and X.min() < 0:
         raise InputError("this distance needs histograms or counts, but X has negative values")
     totals = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
-    return _scaled(X, (1 / np.where(totals > 0, totals, 1.0))).astype(X.dtype, copy=False)
+    return _scaled(X, 1 / np.where(totals > 0, totals, 1.0))
 
 
 def _root_of_shares(X: Matrix) -> Matrix:
     """The square roots of each row's shares: rows of unit length."""
     if X.shape[0] and X.min() < 0:
         raise InputError("the Hellinger distance needs histograms or counts, but X has negative values")
-    shares = _shares(_double(X))
+    shares = _shares(_exact(X))
     return np.sqrt(shares) if isinstance(shares, np.ndarray) else shares.sqrt()
 
 
 def _scaled(X: Matrix, factors: NDArray[Any]) -> Matrix:
-    return X * factors[:, None] if isinstance(X, np.ndarray) else X.multiply(factors[:, None]).tocsr()
+    """Every row times its factor, in the precision of ``X``."""
+    if isinstance(X, np.ndarray):
+        return np.multiply(X, factors[:, None], out=np.empty(X.shape, X.dtype), casting="same_kind")
+    return X.multiply(factors[:, None]).tocsr().astype(X.dtype, copy=False)
 
 
 METRICS = {
-    "euclidean": Metric(_double, _apart),
+    "euclidean": Metric(_exact, _apart),
     "cosine": Metric(_unit, _apart_in_direction),
     "hellinger": Metric(_root_of_shares, _apart, needs_counts=True),
     "l1": Metric(_as_it_is, _l1),

@@ -60,5 +60,4 @@ class JEC(Lookalikes):
         return self.train_rows_[neighbours], np.full(neighbours.shape, 1 / max(1, neighbours.shape[1]))
 
     def _neighbours(self, X: Features) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        features = self._check(X)
-        return self._nearest(features, self.n_neighbors, np.full(len(features), 1 / len(features)))
+        return self._nearest(self._check(X), self.n_neighbors, np.full(self._n_features, 1 / self._n_features))

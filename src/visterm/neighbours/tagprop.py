@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute import progress
-from visterm.contracts import Features, Matrix, Scores
+from visterm.contracts import Features, Scores
 from visterm.errors import InputError
 from visterm.neighbours.several import Lookalikes
 from visterm.neighbours.sigmoids import fit_sigmoids, sigmoid
@@ -59,15 +59,14 @@ class TagProp(Lookalikes):
         """Learn from every training picture's neighbours among the others."""
         if self.n_neighbors < 1 or self.weighting not in {"distance", "rank"}:
             raise InputError("TagProp needs at least one neighbour and a weighting of 'distance' or 'rank'")
-        self._keep(X, tags)
-        n_features, n_tags = len(self.metrics_), len(self.tag_counts_)
-        self.feature_weights_ = dict.fromkeys(self.metrics_, 1 / n_features)
+        pictures, n_tags = self._keep(X, tags), len(self.tag_counts_)
+        self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / self._n_features)
         self.rank_weights_ = np.ones(1)
         self.slope_, self.offset_ = np.full(n_tags, np.inf), np.zeros(n_tags)
         self.objective_ = np.empty(0)
         if self._n_train < 2:
             return self
-        rows, base = self._nearest(self.train_features_, self.n_neighbors, self._weights(), leave_out=True)
+        rows, base = self._nearest(pictures, self.n_neighbors, self._weights(), leave_out=True)
         votes = Votes(rows, self.train_tags_)
         with progress.task("Weighing neighbours", total=self.max_iter) as bar:
             if self.weighting == "rank":
@@ -92,8 +91,7 @@ class TagProp(Lookalikes):
         return self.train_rows_[rows], self._shares(base)
 
     def _neighbours(self, X: Features) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        checked: dict[str, Matrix] = self._check(X)
-        return self._nearest(checked, self.n_neighbors, self._weights())
+        return self._nearest(self._check(X), self.n_neighbors, self._weights())
 
     def _weights(self) -> Floats:
         return np.array(list(self.feature_weights_.values()))
@@ -149,7 +147,7 @@ class TagProp(Lookalikes):
             callback=note,
             options={"maxiter": self.max_iter},
         )
-        self.feature_weights_ = dict(zip(self.metrics_, found.x.tolist(), strict=True))
+        self.feature_weights_ = dict(zip(self.feature_weights_, found.x.tolist(), strict=True))
         self.objective_ = np.array(trace)
 
 

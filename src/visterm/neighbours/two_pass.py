@@ -50,12 +50,11 @@ class TwoPassKnn(Lookalikes):
         """Keep the tagged pictures; with several features, learn how much each counts."""
         if self.n_neighbors < 1 or not self.bandwidth > 0:
             raise InputError("TwoPassKnn needs at least one neighbour of each tag and a positive bandwidth")
-        self._keep(X, tags)
-        n_features = len(self.metrics_)
-        self.feature_weights_ = dict.fromkeys(self.metrics_, 1 / n_features)
+        pictures = self._keep(X, tags)
+        self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / self._n_features)
         self.objective_ = np.empty(0)
-        if self.learn_metric and n_features > 1 and self._n_train > 1:
-            self._learn_metric()
+        if self.learn_metric and self._n_features > 1 and self._n_train > 1:
+            self._learn_metric(pictures)
         return self
 
     def score_tags(self, X: Features) -> Scores:
@@ -86,7 +85,7 @@ class TwoPassKnn(Lookalikes):
             votes = np.where(chosen, np.exp((nearest - joint) / self.bandwidth, dtype=np.float64), 0.0)
             return votes / votes.sum(axis=1, keepdims=True)
 
-        return list(self._map_distances(features, of_block))
+        return list(self.distances_.map_blocks(features, of_block))
 
     def _weights(self) -> Floats:
         return np.array(list(self.feature_weights_.values()))
@@ -100,10 +99,10 @@ class TwoPassKnn(Lookalikes):
         _kernels.nearest_of_each_tag(joint, by_tag.indptr, by_tag.indices, self.n_neighbors, chosen)
         return chosen
 
-    def _learn_metric(self) -> None:
+    def _learn_metric(self, pictures: Features) -> None:
         from visterm.neighbours import _kernels
 
-        base, targets, gains = self._candidates()
+        base, targets, gains = self._candidates(pictures)
         pull = np.where(targets[..., None], base, 0).sum(axis=(0, 1), dtype=np.float64)
         n_targets = max(1, int(targets.sum()))  # losses are means over targets, whatever the collection's size
         weights = best = np.full(base.shape[2], 1.0)
@@ -127,11 +126,11 @@ class TwoPassKnn(Lookalikes):
                 weights = np.maximum(weights - rate * len(weights) * gradient / max(np.abs(gradient).sum(), 1e-12), 0)
         self.objective_ = np.array(trace)
         if best.sum() > 0:
-            self.feature_weights_ = dict(zip(self.metrics_, (best / best.sum()).tolist(), strict=True))
+            self.feature_weights_ = dict(zip(self.feature_weights_, (best / best.sum()).tolist(), strict=True))
 
-    def _candidates(self) -> tuple[NDArray[Any], NDArray[np.bool_], Floats]:
+    def _candidates(self, pictures: Features) -> tuple[NDArray[Any], NDArray[np.bool_], Floats]:
         """Of every training picture: nearby pictures by base distances, which are targets, how far others miss."""
-        rows, base = self._nearest(self.train_features_, 50, self._weights(), leave_out=True)
+        rows, base = self._nearest(pictures, 50, self._weights(), leave_out=True)
         common = np.zeros(rows.shape)
         for picture, near in enumerate(rows):
             common[picture] = (self.train_tags_[near] @ self.train_tags_[[picture]].T).toarray().ravel()
