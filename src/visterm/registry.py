@@ -133,7 +133,7 @@ register(
         "bow-240",
         "each class separated from all others by a wide margin",
         reference="Lapin, Schiele, Hein, CVPR 2014",
-        defaults={"C": 10.0, "kernel": "hellinger"},
+        defaults={"C": 10.0, "kernel": "auto"},
     )
 )
 register(
@@ -144,7 +144,7 @@ register(
         "bow-240",
         "a second layer of margins over the scores of the first",
         reference="Lapin, Schiele, Hein, CVPR 2014",
-        defaults={"C": 10.0, "kernel": "hellinger"},
+        defaults={"C": 10.0, "kernel": "auto"},
     )
 )
 register(
@@ -155,7 +155,7 @@ register(
         "bow-240",
         "classes and tags separated in a representation they share",
         reference="Lapin, Schiele, Hein, CVPR 2014",
-        defaults={"C": 10.0, "kernel": "hellinger", "max_iter": 3, "calibration_folds": 2, "tol": 0.01},
+        defaults={"C": 10.0, "kernel": "auto", "max_iter": 3, "calibration_folds": 2, "tol": 0.01},
     )
 )
 register(

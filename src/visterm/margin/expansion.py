@@ -7,16 +7,27 @@ no training picture is kept; otherwise only the pictures with a coefficient are.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import Features, Matrix, Scores, check_features
+from visterm.contracts import (
+    Features,
+    Matrix,
+    Scores,
+    check_feature_mapping,
+    check_features,
+    is_several,
+    n_pictures,
+    take,
+)
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.margin import kernels
+from visterm.margin.product_kernel import ProductKernel
 from visterm.margin.solver import FeaturePictures, GramPictures
 
 Array = NDArray[Any]
@@ -31,20 +42,36 @@ _NO_SUPPORT = 1e-7
 class ExpansionEstimator(Estimator):
     """An estimator with the parameters ``kernel`` and ``intercept_scaling`` that learns expansions over pictures.
 
-    Fitted: ``coef_`` (n_tasks, n_dims) and ``intercept_`` where the kernel has explicit features; else ``dual_coef_``
-    (n_tasks, n_support), ``intercept_``, ``support_`` (rows) and, unless it is precomputed, ``support_vectors_``.
+    Fitted: ``kernel_``, the kernel that was used; ``coef_`` (n_tasks, n_dims) and ``intercept_`` where it has explicit
+    features; else ``dual_coef_`` (n_tasks, n_support), ``intercept_``, ``support_`` (rows) and what the kernel needs
+    of those pictures: ``support_vectors_``, or ``product_kernel_`` for several features.
     """
 
     kernel: str
     intercept_scaling: float
+    #: What the kernel ``auto`` means for one feature; several are compared by the weighted product.
+    _kernel_of_one_feature: ClassVar[str] = "hellinger"
 
-    def _check_fit_features(self, X: Features) -> Matrix:
+    def _check_fit_features(self, X: Features) -> Features:
         """``X`` checked for fitting, together with the parameters."""
-        kernels.kernel_named(self.kernel)
         if not 0.0 <= self.intercept_scaling < np.inf:
             raise InputError(f"intercept_scaling must be 0 (no intercept) or positive, not {self.intercept_scaling}")
+        self.kernel_ = self._kernel_for(X)
+        name, _ = kernels.kernel_named(self.kernel_)
+        self._forget("feature_widths_")
+        if name in kernels.PRODUCTS:
+            return check_feature_mapping(self, X, fitting=True)
+        if is_several(X):
+            raise InputError(
+                f"the kernel {name} takes one feature, but X has {len(X)}: choose auto or weighted-product"
+            )
         checked = check_features(self, X, fitting=True)
-        return kernels.check_square(checked) if self.kernel == "precomputed" else checked
+        return kernels.check_square(checked) if name == "precomputed" else checked
+
+    def _kernel_for(self, X: Features) -> str:
+        if self.kernel != "auto":
+            return self.kernel
+        return "weighted-product" if is_several(X) else self._kernel_of_one_feature
 
     def _forget(self, *names: str) -> None:
         """Drop fitted attributes that the next fit may not set."""
@@ -52,45 +79,67 @@ class ExpansionEstimator(Estimator):
             if hasattr(self, name):
                 delattr(self, name)
 
-    def _training_pictures(self, X: Matrix, rows: Array) -> TrainingPictures:
-        """The given rows of checked features, as the solver wants them."""
+    def _training_pictures(self, X: Features, rows: Array, labels: Array) -> TrainingPictures:
+        """The given rows of checked features, as the solver wants them.
+
+        ``labels`` (n_tasks, len(rows)) are positive where a label is present and negative where it is absent.
+        """
         shift = float(self.intercept_scaling) ** 2
-        dtype = np.float64 if len(rows) <= DOUBLE_PRECISION_ROWS else np.float32
-        if self.kernel == "precomputed":
-            G = X if len(rows) == len(X) else np.ascontiguousarray(X[np.ix_(rows, rows)])
-            return GramPictures(G.astype(dtype, copy=False), shift)
-        X = X if len(rows) == X.shape[0] else X[rows]
-        if self.kernel in kernels.EXPLICIT and X.shape[1] < X.shape[0]:
-            mapped = kernels.feature_map(X, self.kernel, dtype)
+        if self.kernel_ in kernels.EXPLICIT and cast(Matrix, X).shape[1] < len(rows):
+            mapped = kernels.feature_map(cast(Matrix, _rows_of(X, rows)), self.kernel_, _precision(rows))
             return FeaturePictures(
                 np.ascontiguousarray(mapped if isinstance(mapped, np.ndarray) else mapped.toarray()), shift
             )
-        return GramPictures(kernels.gram(X, kernel=self.kernel, dtype=dtype), shift)
+        return GramPictures(self._training_gram(X, rows, labels), shift)
 
-    def _keep(self, X: Matrix, rows: Array, theta: Array) -> None:
+    def _training_gram(self, X: Features, rows: Array, labels: Array) -> Array:
+        """The kernel between the given rows of checked features; ``labels`` as above."""
+        dtype, (name, scale) = _precision(rows), kernels.kernel_named(self.kernel_)
+        if name == "precomputed":
+            G = cast(Array, X)
+            G = G if len(rows) == len(G) else np.ascontiguousarray(G[np.ix_(rows, rows)])
+            return G.astype(dtype, copy=False)
+        if name in kernels.PRODUCTS:
+            self.product_kernel_ = ProductKernel(scale, weights=kernels.PRODUCTS[name])
+            # A label of one against the rest says as much of the rest.
+            present = np.vstack([labels, -labels] if len(labels) == 1 else [labels]).T > 0
+            return self.product_kernel_.fit_transform(_rows_of(X, rows), present).astype(dtype, copy=False)
+        return kernels.gram(cast(Matrix, _rows_of(X, rows)), kernel=self.kernel_, dtype=dtype)
+
+    def _keep(self, X: Features, rows: Array, theta: Array) -> None:
         """Keep the functions with coefficients ``theta`` (n_tasks, len(rows)) over the given rows."""
         self._forget("coef_", "dual_coef_", "support_", "support_vectors_")
         self.intercept_ = float(self.intercept_scaling) ** 2 * theta.sum(axis=1, dtype=np.float64)
-        if self.kernel in kernels.EXPLICIT:
-            self.coef_ = _folded(X, rows, theta, self.kernel)
-            return
-        size = np.abs(theta)
-        is_support = (size > _NO_SUPPORT * size.max(axis=1, keepdims=True, initial=0.0)).any(axis=0)
-        self.support_ = rows[is_support]
-        self.dual_coef_ = np.ascontiguousarray(theta[:, is_support])
-        if self.kernel != "precomputed":
-            self.support_vectors_ = X[self.support_]
+        name, _ = kernels.kernel_named(self.kernel_)
+        if name in kernels.EXPLICIT:
+            self.coef_ = _folded(cast(Matrix, X), rows, theta, name)
+        else:
+            size = np.abs(theta)
+            is_support = (size > _NO_SUPPORT * size.max(axis=1, keepdims=True, initial=0.0)).any(axis=0)
+            self.support_ = rows[is_support]
+            self.dual_coef_ = np.ascontiguousarray(theta[:, is_support])
+            if name in kernels.PRODUCTS:
+                self.product_kernel_ = self.product_kernel_.select(np.flatnonzero(is_support))
+            elif name != "precomputed":
+                self.support_vectors_ = cast(Matrix, X)[self.support_]
+        if name not in kernels.PRODUCTS:
+            self._forget("product_kernel_")
 
     def _task_scores(self, X: Features) -> Scores:
         """(n_pictures, n_tasks): the learned functions at new pictures."""
+        check_is_fitted(self)
+        name, _ = kernels.kernel_named(self.kernel_)
+        if name in kernels.PRODUCTS:
+            checked = check_feature_mapping(self, X, fitting=False)
+            return self.product_kernel_.transform(checked) @ self.dual_coef_.T + self.intercept_
         X = check_features(self, X, fitting=False)
-        if self.kernel in kernels.EXPLICIT:
-            scores = kernels.feature_map(X, self.kernel, self.coef_.dtype) @ self.coef_.T
-        elif self.kernel == "precomputed":
+        if name in kernels.EXPLICIT:
+            scores = kernels.feature_map(X, name, self.coef_.dtype) @ self.coef_.T
+        elif name == "precomputed":
             scores = X[:, self.support_] @ self.dual_coef_.T
         else:
             scores = (
-                kernels.gram(X, self.support_vectors_, kernel=self.kernel, dtype=self.dual_coef_.dtype)
+                kernels.gram(X, self.support_vectors_, kernel=self.kernel_, dtype=self.dual_coef_.dtype)
                 @ self.dual_coef_.T
             )
         return np.asarray(scores) + self.intercept_
@@ -125,6 +174,14 @@ def folds(groups: Array, n_folds: int, rng: np.random.Generator) -> list[Array]:
     shuffled = rng.permutation(len(groups))
     dealt = shuffled[np.argsort(groups[shuffled], kind="stable")]
     return [np.sort(dealt[fold::n_folds]) for fold in range(min(n_folds, len(groups)))]
+
+
+def _precision(rows: Array) -> Any:
+    return np.float64 if len(rows) <= DOUBLE_PRECISION_ROWS else np.float32
+
+
+def _rows_of(X: Features, rows: Array) -> Features:
+    return X if len(rows) == n_pictures(X) else take(X, rows)
 
 
 def _folded(X: Matrix, rows: Array, theta: Array, kernel: str) -> Array:

@@ -1,13 +1,16 @@
-"""Kernels between pictures: linear, Hellinger, chi2, or a matrix computed elsewhere.
+"""Kernels between pictures: linear, Hellinger, chi2, products over several features, or a matrix computed elsewhere.
 
-All are sums over feature dimensions, taken a block of columns at a time, so features too wide for memory may stay in a
-memory map. Hellinger and chi2 compare shares (rows divided by the sum of their absolute values, signs kept), so that
-every picture has the kernel 1 with itself:
+Those of one feature are sums over its dimensions, taken a block of columns at a time, so features too wide for memory
+may stay in a memory map. Hellinger and chi2 compare shares (rows divided by the sum of their absolute values, signs
+kept), so that every picture has the kernel 1 with itself:
 
     linear      sum_d a_d b_d
     hellinger   sum_d sign(a_d b_d) sqrt(|a_d b_d|)
     chi2        sum_d sign(a_d b_d) 2 |a_d b_d| / (|a_d| + |b_d|)
     exp-chi2    exp(-gamma (1 - chi2)), written exp-chi2:GAMMA, gamma 2 where it is left out
+
+Several features (a mapping of name to matrix) are compared by ``product[:SCALE]``, all counting the same, or
+``weighted-product[:SCALE]``, each as much as it tells of the labels: see :mod:`visterm.margin.product_kernel`.
 """
 
 from __future__ import annotations
@@ -22,29 +25,33 @@ from scipy import sparse
 from visterm.contracts import Matrix
 from visterm.errors import InputError
 
-NAMES = ("linear", "hellinger", "chi2", "exp-chi2", "precomputed")
+NAMES = ("linear", "hellinger", "chi2", "exp-chi2", "product", "weighted-product", "precomputed")
 #: Kernels that are inner products of features a picture can be mapped to.
 EXPLICIT = ("linear", "hellinger")
+#: Kernels over any number of features, and how each weighs them.
+PRODUCTS = {"product": "equal", "weighted-product": "likelihood"}
 #: Columns are read this many bytes at a time.
 BLOCK_BYTES = 128 * 2**20
+#: Two pictures that are as unlike as two pictures are on average have the kernel exp(-2).
 _DEFAULT_GAMMA = 2.0
+_EXPONENTIAL = ("exp-chi2", *PRODUCTS)
 
 
 def kernel_named(kernel: str) -> tuple[str, float]:
-    """The kernel's name and gamma (used by ``exp-chi2`` alone).
+    """The kernel's name and the number behind it (of exponential kernels alone).
 
     >>> kernel_named("exp-chi2:1.5")
     ('exp-chi2', 1.5)
     """
     name, _, gamma = str(kernel).partition(":")
-    if name not in NAMES or (gamma and name != "exp-chi2"):
-        raise InputError(f"unknown kernel {kernel!r}: choose one of {', '.join(NAMES)} or exp-chi2:GAMMA")
+    if name not in NAMES or (gamma and name not in _EXPONENTIAL):
+        raise InputError(f"unknown kernel {kernel!r}: choose one of auto, {', '.join(NAMES)}, or exp-chi2:GAMMA")
     try:
         value = float(gamma) if gamma else _DEFAULT_GAMMA
     except ValueError:
         value = -1.0
     if not 0.0 < value < np.inf:
-        raise InputError(f"cannot read the kernel {kernel!r}: write exp-chi2:GAMMA with a positive GAMMA")
+        raise InputError(f"cannot read the kernel {kernel!r}: write {name}:NUMBER with a positive number")
     return name, value
 
 
@@ -58,6 +65,8 @@ def gram(A: Matrix, B: Matrix | None = None, *, kernel: str = "linear", dtype: A
     name, gamma = kernel_named(kernel)
     if name == "precomputed":
         raise InputError("a precomputed kernel is given, not computed: pass the matrix itself as X")
+    if name in PRODUCTS:
+        raise InputError(f"{name} is a kernel of several features: use visterm.margin.product_kernel.ProductKernel")
     if name in EXPLICIT and sparse.issparse(A):
         A, B = feature_map(A, name, dtype), None if B is None else feature_map(B, name, dtype)
         return _dense(A @ (A if B is None else B).T)

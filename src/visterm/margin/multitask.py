@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.compute import progress
-from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_tags
+from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_tags, n_pictures
 from visterm.errors import InputError
 from visterm.margin import calibration
 from visterm.margin.coupled import solve_coupled
@@ -89,8 +89,8 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         check_positive(C=self.C, tol=self.tol, mu=self.mu or 1.0, lam=self.lam or 1.0)
         loss, rng = loss_named(self.loss), generator(self.random_state)
         self._forget("classes_", "temperature_", "tag_means_", "tag_scales_", "tag_platt_", "n_tags_")
-        rows, tasks = self._tasks(y, tags, X.shape[0])
-        pictures = self._training_pictures(X, rows)
+        rows, tasks = self._tasks(y, tags, n_pictures(X))
+        pictures = self._training_pictures(X, rows, tasks.labels)
         with progress.task("Sharing a representation") as bar:
             learned = self._learn(pictures, tasks, loss, rng, bar)
         self._keep(X, rows, learned.theta)

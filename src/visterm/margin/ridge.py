@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from visterm.contracts import Features, Scores, check_tags
+from visterm.contracts import Features, Scores, check_tags, n_pictures
 from visterm.errors import InputError
 from visterm.margin import calibration
 from visterm.margin.expansion import ExpansionEstimator, TrainingPictures
@@ -26,7 +26,8 @@ class KernelRidgeAnnotator(ExpansionEstimator):
     each tag is centred and divided by ``tag_power`` of its deviation over these scores, so that frequent and rare tags
     can be compared, and calibrated to probabilities on them.
 
-    - ``kernel``: ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]`` or ``precomputed``.
+    - ``kernel``: ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``, ``precomputed``; for several features
+      ``product[:SCALE]`` or ``weighted-product[:SCALE]``; ``auto`` is ``exp-chi2`` for one and the latter for several.
     - ``intercept_scaling``: the constant feature that carries the intercept; 0 for none.
 
     Rows without tags are left out.
@@ -37,12 +38,13 @@ class KernelRidgeAnnotator(ExpansionEstimator):
     """
 
     scores_are_probabilities = False
+    _kernel_of_one_feature = "exp-chi2"
 
     def __init__(
         self,
         alpha: float = 0.1,
         *,
-        kernel: str = "exp-chi2",
+        kernel: str = "auto",
         tag_power: float = 1.0,
         intercept_scaling: float = 1.0,
     ) -> None:
@@ -54,13 +56,13 @@ class KernelRidgeAnnotator(ExpansionEstimator):
     def fit(self, X: Features, tags: Any) -> Self:
         """Solve for the tagged pictures and score each as if it had been left out."""
         X = self._check_fit_features(X)
-        tags = check_tags(tags, X.shape[0])
+        tags = check_tags(tags, n_pictures(X))
         check_positive(alpha=self.alpha)
         rows = np.flatnonzero(np.diff(tags.indptr))
         if not len(rows):
             raise InputError("no picture has a tag: at least one is needed to learn from")
         present = tags[rows].toarray()
-        theta, left_out = ridge(self._training_pictures(X, rows), present, self.alpha)
+        theta, left_out = ridge(self._training_pictures(X, rows, 2 * present.T - 1), present, self.alpha)
         self._keep(X, rows, np.ascontiguousarray(theta.T))
         self.tag_means_, self.tag_scales_ = calibration.deviations(left_out, self.tag_power)
         self.tag_platt_ = calibration.fit_platt(left_out, present)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.class_weight import compute_class_weight
 
-from visterm.contracts import Features, Scores, check_classes
+from visterm.contracts import Features, Scores, check_classes, n_pictures
 from visterm.errors import InputError
 from visterm.margin import calibration
 from visterm.margin.expansion import ExpansionEstimator, folds
@@ -33,7 +33,8 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
     For each class minimises ``||w||^2 / 2 + C sum_i c_i loss(y_i <w, x_i>)`` to the relative duality gap ``tol``, as
     scikit-learn's ``LinearSVC`` and ``SVC`` write it (the paper's lambda is 1 / (C n)). Two classes need one function.
 
-    - ``kernel``: ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]`` or ``precomputed``.
+    - ``kernel``: ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``, ``precomputed``; for several features
+      ``product[:SCALE]`` or ``weighted-product[:SCALE]``; ``auto`` is ``hellinger`` for one and the latter for several.
     - ``loss``: ``hinge``, ``smooth_hinge[:GAMMA]``, ``squared_hinge``, ``squared`` or ``logistic``.
     - ``intercept_scaling``: the constant feature that carries the intercept; 0 for none.
     - ``class_weight``: None, ``balanced``, or a dict of class to weight.
@@ -73,14 +74,14 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
     def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:
         """Learn from the pictures whose class is known; ``picture_weight`` multiplies the losses of each picture."""
         X = self._check_fit_features(X)
-        y = check_classes(y, X.shape[0])
+        y = check_classes(y, n_pictures(X))
         check_positive(C=self.C, tol=self.tol)
         loss, rng = loss_named(self.loss), generator(self.random_state)
         rows = known_rows(y)
         self.classes_, codes, labels = class_tasks(y[rows])
         weights = self.C * picture_weights(self.class_weight, self.classes_, codes, rows, len(y), picture_weight)
         weights = np.broadcast_to(weights, labels.shape)
-        pictures = self._training_pictures(X, rows)
+        pictures = self._training_pictures(X, rows, labels)
         start = getattr(self, "dual_", None) if self.warm_start else None
         if start is not None and start.shape != labels.shape:
             start = None

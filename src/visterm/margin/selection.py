@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from visterm.compute import progress
-from visterm.contracts import Features, check_classes, check_features
+from visterm.contracts import Features, check_classes, n_pictures
 from visterm.errors import InputError
-from visterm.margin import kernels
-from visterm.margin.expansion import DOUBLE_PRECISION_ROWS, folds
-from visterm.margin.one_vs_all import generator, known_rows
+from visterm.margin.expansion import folds
+from visterm.margin.one_vs_all import class_tasks, generator, known_rows
 
 Array = NDArray[Any]
 
@@ -50,15 +49,12 @@ def choose(
     {'C': 0.01}
     """
     settings = _settings(estimator, grid)
-    name = estimator.get_params()["kernel"]
-    checked = check_features(clone(estimator), X, fitting=True)
-    classes = check_classes(y, checked.shape[0])
+    one_for_all = clone(estimator)
+    checked = one_for_all._check_fit_features(X)
+    classes = check_classes(y, n_pictures(checked))
     rows = known_rows(classes)
-    if name == "precomputed":
-        G = kernels.check_square(checked)[np.ix_(rows, rows)]
-    else:
-        dtype = np.float64 if len(rows) <= DOUBLE_PRECISION_ROWS else np.float32
-        G = kernels.gram(checked[rows], kernel=name, dtype=dtype)
+    labels = class_tasks(classes[rows])[2]
+    G = one_for_all._training_gram(checked, rows, labels)
     parts = folds(np.unique(classes[rows], return_inverse=True)[1], n_folds, generator(random_state))
     correct = np.zeros(len(settings))
     with progress.task("Choosing parameters", total=len(parts) * len(settings)) as bar:

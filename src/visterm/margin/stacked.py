@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.contracts import Features, Scores, check_classes
+from visterm.contracts import Features, Scores, check_classes, n_pictures
 from visterm.margin import calibration
 from visterm.margin.expansion import ExpansionEstimator, folds
 from visterm.margin.losses import loss_named
@@ -61,12 +61,12 @@ class StackedSDCA(OneVsAll, ExpansionEstimator):
     def fit(self, X: Features, y: ArrayLike) -> Self:
         """Learn both layers from the pictures whose class is known."""
         X = self._check_fit_features(X)
-        y = check_classes(y, X.shape[0])
+        y = check_classes(y, n_pictures(X))
         check_positive(C=self.C, C_second=self.C_second, tol=self.tol)
         rng = generator(self.random_state)
         rows = known_rows(y)
         self.classes_, codes, labels = class_tasks(y[rows])
-        pictures = self._training_pictures(X, rows)
+        pictures = self._training_pictures(X, rows, labels)
         self._keep(X, rows, self._learn(pictures, labels, rng))
         if self.calibration_folds > 0:
             held_out = cross_scores(

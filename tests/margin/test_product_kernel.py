@@ -1,0 +1,163 @@
+"""The product kernel: its definition, its weights, and the methods that use it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from visterm.distances.named import metric_named
+from visterm.errors import InputError
+from visterm.margin import product_kernel
+from visterm.margin.multitask import MultitaskSDCA
+from visterm.margin.product_kernel import ProductKernel
+from visterm.margin.ridge import KernelRidgeAnnotator
+from visterm.margin.sdca import SDCAClassifier
+from visterm.margin.selection import choose
+from visterm.margin.stacked import StackedSDCA
+from visterm.models.state import pack, unpack
+
+
+@pytest.fixture
+def features():
+    rng = np.random.default_rng(0)
+    return {"counts": rng.integers(0, 5, (12, 6)).astype(float), "signed": rng.normal(size=(12, 4))}
+
+
+def labelled(n=60, seed=0):
+    """One telling feature, one of noise; three tags, one of them of the picture's class."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    X = {"telling": rng.random((n, 6)) + 2 * np.eye(6)[y], "noise": rng.random((n, 5))}
+    return X, y, np.eye(3)[y]
+
+
+def test_is_its_definition(features):
+    kernel = ProductKernel(1.5, metric={"signed": "euclidean"}, weights={"counts": 3.0, "signed": 1.0}).fit(features)
+    assert kernel.metrics_ == {"counts": "chi2", "signed": "euclidean"}
+    assert kernel.feature_weights_ == {"counts": 0.75, "signed": 0.25}
+    total = 0.0
+    for name, metric in kernel.metrics_.items():
+        D = metric_named(metric)(features[name], features[name])
+        mean = D[~np.eye(len(D), dtype=bool)].mean()
+        assert kernel.mean_distances_[name] == pytest.approx(mean)
+        total = total + kernel.feature_weights_[name] * D / mean
+    np.testing.assert_allclose(kernel.gram(), np.exp(-1.5 * total), rtol=1e-5)
+    assert kernel.gram().dtype == np.float32
+
+
+def test_training_pictures_and_new_ones_are_compared_alike(features, monkeypatch):
+    kernel = ProductKernel().fit(features)
+    whole = kernel.gram()
+    np.testing.assert_array_equal(whole, whole.T)
+    np.testing.assert_array_equal(np.diag(whole), 1.0)
+    monkeypatch.setattr(product_kernel, "BLOCK_BYTES", 8 * 12 * 5)  # five pictures at a time
+    np.testing.assert_allclose(kernel.transform(features), whole, rtol=1e-5)
+    some = {name: matrix[[3, 7]] for name, matrix in features.items()}
+    np.testing.assert_allclose(kernel.transform(some), whole[[3, 7]], rtol=1e-5)
+    np.testing.assert_allclose(
+        kernel.select(np.array([1, 5])).transform(some), whole[np.ix_([3, 7], [1, 5])], rtol=1e-5
+    )
+
+
+def test_bags_may_be_sparse(features):
+    rng = np.random.default_rng(1)
+    bags = rng.poisson(0.05, (12, 80)).astype(np.float32)
+    dense = ProductKernel().fit(features | {"bags": bags})
+    csr = ProductKernel().fit(features | {"bags": sparse.csr_array(bags)})
+    np.testing.assert_allclose(dense.gram(), csr.gram(), rtol=1e-5)
+    np.testing.assert_allclose(csr.transform(features | {"bags": bags}), dense.gram(), rtol=1e-5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    X=hnp.arrays(np.float64, (9, 4), elements=st.floats(0, 5)),
+    metric=st.sampled_from(["chi2", "l1", "euclidean", "cosine", "hellinger"]),
+    scale=st.floats(0.1, 5.0),
+)
+def test_is_a_kernel(X, metric, scale):
+    """Symmetric, within (0, 1], positive semi-definite, whatever the features."""
+    X = np.hstack([X, np.ones((9, 1))])
+    K = ProductKernel(scale, metric=metric).fit({"a": X, "b": np.arange(9.0)[:, None] + 1}).gram().astype(float)
+    assert K.min() >= 0
+    assert K.max() <= 1 + 1e-6
+    assert np.linalg.eigvalsh(K).min() > -1e-5
+
+
+def test_learned_weights_find_the_telling_feature():
+    X, _, tags = labelled()
+    weights = ProductKernel(weights="likelihood").fit(X, tags).feature_weights_
+    assert weights["telling"] > 0.8
+    assert sum(weights.values()) == pytest.approx(1.0)
+
+
+def test_wrong_use_is_explained(features):
+    for parameters, message in (
+        ({"scale": 0.0}, "scale"),
+        ({"metric": "warp"}, "unknown metric"),
+        ({"metric": "chi2"}, "negative"),
+        ({"weights": "best"}, "unknown weights"),
+        ({"weights": "likelihood"}, "needs tags"),
+        ({"weights": {"no": 1.0}}, "does not have"),
+        ({"weights": {"counts": 0.0}}, "one positive"),
+        ({"weights": {"counts": -1.0, "signed": 2.0}}, "none negative"),
+    ):
+        with pytest.raises(InputError, match=message):
+            ProductKernel(**parameters).fit(features)
+    with pytest.raises(InputError, match="widths"):
+        ProductKernel().fit(features).transform({"counts": features["counts"]})
+
+
+@pytest.mark.parametrize("kernel", ["auto", "product", "weighted-product:1.5"])
+@pytest.mark.parametrize("method", [SDCAClassifier, StackedSDCA, MultitaskSDCA])
+def test_classifiers_take_several_features(method, kernel):
+    X, y, _ = labelled()
+    new, truth, _ = labelled(seed=1)
+    model = method(C=10.0, kernel=kernel, random_state=0).fit(X, y)
+    assert model.score(new, truth) > 0.9
+    expected = "weighted-product" if kernel == "auto" else kernel
+    assert model.kernel_ == expected
+    G = ProductKernel(1.5 if ":" in kernel else 2.0, weights="equal" if kernel == "product" else "likelihood").fit(
+        X, np.eye(3)[y]
+    )
+    given_kernel = method(C=10.0, kernel="precomputed", random_state=0).fit(G.gram(), y)
+    np.testing.assert_allclose(
+        model.decision_function(new), given_kernel.decision_function(G.transform(new)), atol=1e-2
+    )
+
+
+def test_annotators_take_several_features_and_are_stored():
+    X, _, tags = labelled()
+    new, truth, _ = labelled(seed=1)
+    for method in (KernelRidgeAnnotator(), MultitaskSDCA(kernel="auto", random_state=0)):
+        scores = method.fit(X, tags=tags).score_tags(new)
+        assert (scores.argmax(axis=1) == truth).mean() > 0.9
+        tensors = {}
+        restored = unpack(pack(method, "model", tensors), tensors)
+        np.testing.assert_allclose(restored.score_tags(new), scores)
+
+
+def test_only_support_pictures_are_kept():
+    X, y, _ = labelled(120)
+    model = SDCAClassifier(C=1.0, kernel="product", random_state=0, calibration_folds=0).fit(X, y)
+    assert len(model.support_) < 120
+    assert model.product_kernel_.train_features_["noise"].shape[0] == len(model.support_)
+
+
+def test_kernels_of_one_feature_refuse_several_and_refitting_forgets():
+    X, y, _ = labelled()
+    with pytest.raises(InputError, match="product"):
+        SDCAClassifier(kernel="hellinger").fit(X, y)
+    model = SDCAClassifier(kernel="auto", random_state=0).fit(X, y).fit(X["telling"], y)
+    assert model.kernel_ == "hellinger"
+    assert not hasattr(model, "product_kernel_")
+    assert model.predict(X["telling"]).shape == y.shape
+
+
+def test_cross_validation_shares_one_product_kernel():
+    X, y, _ = labelled()
+    choice = choose(SDCAClassifier(kernel="auto", calibration_folds=0, random_state=0), X, y, {"C": [0.1, 10.0]})
+    assert choice.accuracy > 0.9
