@@ -135,7 +135,7 @@ def similar(workspace: Workspace, picture: Path, recipe_name: str, *, n_best: in
     describe(workspace, recipe)
     known = workspace.catalogue.picture(picture.absolute() if picture.exists() else picture)
     rows = [(p.sha256, p.paths[0]) for p in workspace.catalogue.pictures(state="ok") if p.paths]
-    missing = {key for store in workspace.stores(recipe).values() for key in store.missing([key for key, _ in rows])}
+    missing = workspace.features.missing(recipe, [key for key, _ in rows])
     rows = [(key, path) for key, path in rows if key not in missing and (known is None or key != known.sha256)]
     if not rows:
         raise InputError("there is no other picture in the collection to compare with")
@@ -173,8 +173,7 @@ def _subjects(model: Model, paths: Sequence[Path], workspace: Workspace | None, 
         for picture in workspace.catalogue.pictures(state="ok")
         if picture.paths and (lacking is None or not _has(picture, lacking))
     ]
-    stores = workspace.stores(model.recipe).values()
-    without = {key for store in stores for key in store.missing([picture.sha256 for picture in chosen])}
+    without = workspace.features.missing(model.recipe, [picture.sha256 for picture in chosen])
     chosen = [picture for picture in chosen if picture.sha256 not in without]
     X = stored_features(workspace, model.recipe, [picture.sha256 for picture in chosen])
     return _Subjects(X, [picture.paths[0] for picture in chosen], [picture.id for picture in chosen], done.failed)

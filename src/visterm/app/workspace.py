@@ -12,10 +12,9 @@ from visterm.collection.catalogue import Catalogue
 from visterm.errors import InputError, VistermError
 
 if TYPE_CHECKING:
-    from visterm.collection.features import FeatureStore
+    from visterm.collection.describing import FeatureLibrary
     from visterm.contracts.tasks import Task
     from visterm.models import Model, ModelInfo
-    from visterm.vision.recipes.base import Recipe
 
 STATE = ".visterm"
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -67,22 +66,12 @@ class Workspace:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    # What is derived
+    @property
+    def features(self) -> FeatureLibrary:
+        """What recipes learned from this collection, and the features they computed."""
+        from visterm.collection.describing import FeatureLibrary
 
-    def recipe_file(self, name: str) -> Path:
-        """Where what the recipe ``name`` learned from this collection is kept."""
-        return self.state / "recipes" / f"{name}.safetensors"
-
-    def stores(self, recipe: Recipe) -> dict[str, FeatureStore]:
-        """The store of every output of ``recipe``."""
-        from visterm.collection.features import FeatureStore
-
-        return {
-            output: FeatureStore(
-                self.state / "features" / f"{recipe.name}.{output}.{recipe.hash}", spec, recipe=recipe.hash
-            )
-            for output, spec in recipe.outputs.items()
-        }
+        return FeatureLibrary(self.state)
 
     # Models
 

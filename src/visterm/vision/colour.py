@@ -22,6 +22,8 @@ _XYZ = np.array(
 )
 _XYZ_OF_WHITE = (_XYZ / _XYZ.sum(axis=1, keepdims=True)).astype(np.float32)
 
+_ROOT_2, _ROOT_3, _ROOT_6 = (np.float32(number**0.5) for number in (2, 3, 6))
+
 
 def unit_rgb(rgb: ArrayLike) -> NDArray[np.float32]:
     """``rgb`` as contiguous float32 from 0 to 1, checked: three finite values on the last axis."""
@@ -54,6 +56,17 @@ def to_grey(rgb: ArrayLike) -> NDArray[np.float32]:
     1.0
     """
     return unit_rgb(rgb) @ _LUMA
+
+
+def to_opponent(rgb: ArrayLike) -> NDArray[np.float32]:
+    """The opponent colours red against green and yellow against blue, and the intensity; turned axes of RGB.
+
+    >>> to_opponent(np.array([255, 255, 255], np.uint8)).round(2)
+    array([0.  , 0.  , 1.73], dtype=float32)
+    """
+    red, green, blue = np.moveaxis(unit_rgb(rgb), -1, 0)
+    axes = ((red - green) / _ROOT_2, (red + green - 2 * blue) / _ROOT_6, (red + green + blue) / _ROOT_3)
+    return np.stack(axes, axis=-1)
 
 
 def to_hsv(rgb: ArrayLike) -> NDArray[np.float32]:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import InputError
 from visterm.vision._filters import coverage, sample
-from visterm.vision.colour import colour_picture
+from visterm.vision.colour import colour_picture, to_opponent
 from visterm.vision.grid import CELLS, count_patches, grids, stack_frames, with_rows
 
 
@@ -53,9 +53,7 @@ def dense_hue(
 
 def _shared_saturation(picture: NDArray[np.float32], n_hues: int) -> NDArray[np.float32]:
     """The saturation of every pixel, shared between the two of ``n_hues`` hues next to its own."""
-    red, green, blue = np.moveaxis(picture, 2, 0)
-    first_opponent = (red - green) / np.float32(math.sqrt(2))
-    second_opponent = (red + green - 2 * blue) / np.float32(math.sqrt(6))
+    first_opponent, second_opponent, _ = np.moveaxis(to_opponent(picture), 2, 0)
     saturation = np.hypot(first_opponent, second_opponent)
     position = np.arctan2(first_opponent, second_opponent) * np.float32(n_hues / (2 * math.pi)) % np.float32(n_hues)
     below = np.floor(position).astype(np.int64)

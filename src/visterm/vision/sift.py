@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import InputError
 from visterm.vision._filters import gather, sample, smooth, triangle
-from visterm.vision.colour import grey_picture
+from visterm.vision.colour import colour_picture, grey_picture, to_opponent
 from visterm.vision.grid import CELLS, Grid, count_patches, grids, stack_frames, with_rows
 
 #: Directions per cell.
@@ -94,6 +94,24 @@ def root_sift(descriptors: ArrayLike) -> NDArray[np.float32]:
         raise InputError("RootSIFT takes the square root of descriptors: none may be negative or NaN")
     sums = histograms.sum(axis=-1, keepdims=True)
     return np.sqrt(histograms / np.where(sums > 0, sums, np.float32(1)))
+
+
+def opponent_sift(
+    rgb: ArrayLike, step: int | Sequence[int] = 4, bin_sizes: Sequence[int] = (4, 6, 8, 10, 12)
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """RootSIFT of the intensity and of the two opponent colours side by side, at the patches of :func:`dense_sift`.
+
+    Van de Sande, Gevers & Snoek, PAMI 2010. ``rgb`` is (height, width, 3), ``uint8`` from 0 to 255 or float from 0 to
+    1. Returns ``frames`` (n, 3) and ``descriptors`` (n, 384) of at most unit length.
+
+    >>> opponent_sift(np.zeros((32, 32, 3), np.uint8), bin_sizes=[8])[1].shape
+    (4, 384)
+    """
+    red_green, yellow_blue, intensity = np.moveaxis(to_opponent(colour_picture(rgb)), 2, 0)
+    described = [dense_sift(channel, step, bin_sizes) for channel in (intensity, red_green, yellow_blue)]
+    rows = np.concatenate([root_sift(descriptors) for _, descriptors in described], axis=1)
+    rows /= np.float32(3**0.5)
+    return described[0][0], rows
 
 
 def _fill_flat(energy: NDArray[np.float32], grid: Grid, out: NDArray[np.float32]) -> None:

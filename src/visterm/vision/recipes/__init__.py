@@ -20,6 +20,7 @@ _TARGETS: dict[str, str] = {
     "regions-500": "visterm.vision.recipes.presets:regions_500",
     "fisher": "visterm.vision.recipes.presets:fisher",
     "fisher-32k": "visterm.vision.recipes.presets:fisher_32k",
+    "tagging": "visterm.vision.recipes.presets:tagging",
     "deep": "visterm.vision.recipes.deep:DeepFeatures",
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.vision.codebook import Codebook
+from visterm.vision.pyramid import SpatialPyramid
 from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.descriptors import LocalDescriptors
 from visterm.vision.recipes.training import TrainingPictures
@@ -21,7 +22,7 @@ _DESCRIPTORS = "descriptors."
 
 
 class BagRecipe(Recipe):
-    """Counts of the ``n_words`` words of a codebook learned from the collection.
+    """Counts of the ``n_words`` words of a codebook learned from the collection, in every cell of a pyramid.
 
     A word is learned from ten descriptors at least: a small collection gets fewer words, the columns stay ``n_words``.
     """
@@ -33,6 +34,7 @@ class BagRecipe(Recipe):
         descriptors: LocalDescriptors,
         n_words: int,
         *,
+        cells: str = "1x1",
         max_sample: int = 200_000,
         n_training_pictures: int = 1000,
         seconds_per_picture: float = 0.02,
@@ -40,6 +42,7 @@ class BagRecipe(Recipe):
         self.name, self.summary = name, summary
         self.descriptors = descriptors
         self.n_words = n_words
+        self.pyramid = SpatialPyramid(cells)
         self.max_sample = max_sample
         self.n_training_pictures = n_training_pictures
         self.seconds_per_picture = seconds_per_picture
@@ -47,14 +50,15 @@ class BagRecipe(Recipe):
 
     @property
     def outputs(self) -> Mapping[str, FeatureSpec]:
-        """One bag."""
-        return {self.name: FeatureSpec(self.n_words, "int32", sparse=True)}
+        """One bag: the words of every cell, side by side."""
+        return {self.name: FeatureSpec(self.pyramid.n_cells * self.n_words, "int32", sparse=True)}
 
     def parameters(self) -> dict[str, Any]:
         """Descriptors and codebook."""
         return {
             "descriptors": self.descriptors.parameters(),
             "n_words": self.n_words,
+            "cells": self.pyramid.cells,
             "max_sample": self.max_sample,
             "n_training_pictures": self.n_training_pictures,
         }
@@ -68,6 +72,10 @@ class BagRecipe(Recipe):
             seed=_SEED,
             description=f"Sampling descriptors for {self.name}",
         )
+        self.learn(rows)
+
+    def learn(self, rows: NDArray[np.float32]) -> None:
+        """Learn the words from descriptors."""
         n_words = min(self.n_words, max(1, len(rows) // _DESCRIPTORS_PER_WORD))
         self._codebook = Codebook(n_words, random_state=_SEED).fit(rows)
 
@@ -78,11 +86,17 @@ class BagRecipe(Recipe):
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
         """Describe, find the words, count."""
+        return {self.name: self.encode(*self.descriptors.describe(rgb), rgb.shape)}
+
+    def encode(self, frames: NDArray[np.float32], rows: NDArray[np.float32], shape: tuple[int, ...]) -> Any:
+        """The bag of a picture of the given shape from its descriptors."""
         from scipy.sparse import csr_array
 
-        words, counts = self._trained().bag(self.descriptors.describe(rgb)[1])
-        row = csr_array((counts.astype(np.int32), words, [0, len(words)]), shape=(1, self.n_words))
-        return {self.name: row}
+        words = self._trained().assign(rows)
+        cells = self.pyramid.cell_ids(frames, width=shape[1], height=shape[0])
+        columns, counts = np.unique(cells * self.n_words + words, return_counts=True)
+        n_columns = self.pyramid.n_cells * self.n_words
+        return csr_array((counts.astype(np.int32), columns, [0, len(columns)]), shape=(1, n_columns))
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The words, and what the descriptors learned."""

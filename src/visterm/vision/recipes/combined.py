@@ -21,10 +21,10 @@ class CombinedRecipe(Recipe):
     Pictures are decoded once, at the largest size that a part looks at, and made smaller for the others.
     """
 
-    def __init__(self, parts: Sequence[Recipe]) -> None:
+    def __init__(self, parts: Sequence[Recipe], *, name: str | None = None, summary: str | None = None) -> None:
         self.parts = tuple(parts)
-        self.name = "+".join(part.name for part in self.parts)
-        self.summary = "; ".join(part.summary for part in self.parts)
+        self.name = name or "+".join(part.name for part in self.parts)
+        self.summary = summary or "; ".join(part.summary for part in self.parts)
         self.pixel_budget = max(part.pixel_budget for part in self.parts)
         self.n_training_pictures = max(part.n_training_pictures for part in self.parts)
         self.seconds_per_picture = sum(part.seconds_per_picture for part in self.parts)

@@ -17,6 +17,9 @@ Described = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 _PALETTE_PIXELS = 100_000
 _REGION_ROWS = 20_000
+_KINDS = ("sift", "root-sift", "opponent-sift", "lcs", "lab-statistics", "hue")
+#: Lightness and colour to about the same spread.
+_LAB_SCALE = np.array([100, 80, 80], np.float32)
 
 
 class LocalDescriptors(ABC):
@@ -43,7 +46,11 @@ class LocalDescriptors(ABC):
 
 @dataclass(frozen=True, slots=True)
 class DenseGrid(LocalDescriptors):
-    """Descriptors of the given kinds (``sift``, ``lcs``, ``hue``) side by side, on one grid."""
+    """Descriptors of the given kinds side by side, on one grid.
+
+    ``sift``, ``root-sift``, ``opponent-sift``; ``lcs``: local colour statistics, square-rooted and of unit length;
+    ``lab-statistics``: the same of CIE Lab, as they are, so that dark and pale patches differ; ``hue``.
+    """
 
     kinds: tuple[str, ...]
     steps: tuple[int, ...] = (4, 4, 4, 4, 4)
@@ -51,22 +58,30 @@ class DenseGrid(LocalDescriptors):
 
     def describe(self, rgb: NDArray[np.uint8]) -> Described:
         """Every kind at every place."""
-        from visterm.vision.colour import to_grey
+        from visterm.vision.colour import to_grey, to_lab
         from visterm.vision.hue import dense_hue
         from visterm.vision.lcs import local_colour_statistics
-        from visterm.vision.sift import dense_sift
+        from visterm.vision.sift import dense_sift, opponent_sift, root_sift
 
         described: list[Described] = []
         for kind in self.kinds:
             match kind:
                 case "sift":
                     described.append(dense_sift(to_grey(rgb), self.steps, self.bin_sizes))
+                case "root-sift":
+                    frames, descriptors = dense_sift(to_grey(rgb), self.steps, self.bin_sizes)
+                    described.append((frames, root_sift(descriptors)))
+                case "opponent-sift":
+                    described.append(opponent_sift(rgb, self.steps, self.bin_sizes))
+                case "lab-statistics":
+                    lab = to_lab(rgb) / _LAB_SCALE
+                    described.append(local_colour_statistics(lab, self.steps, self.bin_sizes, power=False, l2=False))
                 case "lcs":
                     described.append(local_colour_statistics(rgb, self.steps, self.bin_sizes))
                 case "hue":
                     described.append(dense_hue(rgb, self.steps, self.bin_sizes))
                 case _:
-                    raise InputError(f"unknown kind of descriptor {kind!r}: choose sift, lcs or hue")
+                    raise InputError(f"unknown kind of descriptor {kind!r}: choose from {', '.join(_KINDS)}")
         if len(described) == 1:
             return described[0]
         return described[0][0], np.concatenate([descriptors for _, descriptors in described], axis=1)

@@ -76,18 +76,24 @@ class FisherRecipe(Recipe):
             seed=_SEED,
             description=f"Sampling descriptors for {self.name}",
         )
+        self.learn(rows)
+
+    def learn(self, rows: NDArray[np.float32]) -> None:
+        """Learn axes and mixture from descriptors."""
         self._pca = DescriptorPCA(self.n_axes).fit(rows)
         self._gmm = DiagonalGMM(self.n_components, random_state=_SEED).fit(self._pca.transform(rows))
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
         """Describe, project, encode every cell."""
+        return {self.name: self.encode(*self.descriptors.describe(rgb), rgb.shape)}
+
+    def encode(self, frames: NDArray[np.float32], rows: NDArray[np.float32], shape: tuple[int, ...]) -> Any:
+        """The vector of a picture of the given shape from its descriptors."""
         if self._pca is None or self._gmm is None:
             raise InputError(f"the recipe {self.name!r} learns its mixture from pictures: train it first")
-        frames, rows = self.descriptors.describe(rgb)
-        height, width = rgb.shape[:2]
         encoder = FisherEncoder(self._gmm)
-        vector = self.pyramid.encode(encoder, self._pca.transform(rows), frames, width=width, height=height)
-        return {self.name: vector.astype(np.float16)}
+        vector = self.pyramid.encode(encoder, self._pca.transform(rows), frames, width=shape[1], height=shape[0])
+        return vector.astype(np.float16)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Axes and mixture."""

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from visterm.vision.grid import rescaled
 from visterm.vision.recipes.bags import BagRecipe
+from visterm.vision.recipes.combined import CombinedRecipe
 from visterm.vision.recipes.descriptors import DenseGrid, PatternBlocks, SegmentedRegions
 from visterm.vision.recipes.fisher import FisherRecipe
+from visterm.vision.recipes.shared import SharedDescriptors
+from visterm.vision.recipes.whole import PlacedHistograms
+
+#: Descriptors that each feature of ``tagging`` learns from.
+_SAMPLE = 120_000
 
 
 def bow_240() -> BagRecipe:
@@ -58,6 +64,33 @@ def fisher() -> FisherRecipe:
 def fisher_32k() -> FisherRecipe:
     """An eighth of the full size, most of its accuracy."""
     return _fisher("fisher-32k", n_axes=64, n_components=64, seconds=0.08)
+
+
+def tagging() -> CombinedRecipe:
+    """Thirteen features for methods that weigh many, after Guillaumin et al. 2009: texture, colour and place."""
+    parts = [
+        PlacedHistograms(),
+        _encoded("sift", "root-sift", (3, 4, 6, 8), n_words=1000, n_axes=64),
+        _encoded("opponent", "opponent-sift", (4, 7), n_words=1000, n_axes=64),
+        _encoded("lab", "lab-statistics", (4, 7), n_words=1000, n_axes=48),
+        _encoded("hue", "hue", (3,), n_words=300),
+    ]
+    summary = "thirteen features for methods that weigh many: texture, colour and place"
+    return CombinedRecipe(parts, name="tagging", summary=summary)
+
+
+def _encoded(
+    name: str, kind: str, bin_sizes: tuple[int, ...], *, n_words: int, n_axes: int | None = None
+) -> SharedDescriptors:
+    """Words in three stripes and, with ``n_axes``, Fisher vectors of one kind of descriptor."""
+    grid = DenseGrid((kind,), steps=(4,) * len(bin_sizes), bin_sizes=bin_sizes)
+    summary = f"{n_words} words of {kind} in three stripes"
+    words = BagRecipe(f"{name}-words", summary, grid, n_words, cells="3x1", max_sample=_SAMPLE)
+    if n_axes is None:
+        return SharedDescriptors(name, grid, [words])
+    summary = f"Fisher vectors of {kind}, whole and in three stripes"
+    vectors = FisherRecipe(f"{name}-fisher", summary, grid, n_axes=n_axes, n_components=64, max_sample=_SAMPLE)
+    return SharedDescriptors(name, grid, [words, vectors])
 
 
 def _fisher(name: str, *, n_axes: int, n_components: int, seconds: float) -> FisherRecipe:
