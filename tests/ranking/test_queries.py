@@ -11,8 +11,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.evaluate import queries
-from visterm.evaluate.queries import from_tags, relevant_pictures
+from visterm.ranking import queries
+from visterm.ranking.queries import affordable_words, from_tags, idf, query_vectors, relevant_pictures, wanted_words
 
 few = settings(max_examples=40, deadline=None)
 tag_matrices = hnp.arrays(np.int64, st.tuples(st.integers(0, 7), st.integers(0, 6)), elements=st.integers(0, 1))
@@ -107,3 +107,30 @@ def test_corel_test_queries_are_as_many_as_published():
         tags = corel["labels"][corel["is_test"]]
     made = from_tags(tags[:, tags.sum(axis=0) >= 2])
     assert (made.words.shape[1], len(made), len(made.easy()), len(made.difficult())) == (179, 2241, 421, 1820)
+
+
+def test_vectors_are_normalised_idf_weights_of_the_words():
+    weights = idf([1, 2, 4, 0], 4)
+    vectors = query_vectors([[1, 1, 1, 0], [0, 0, 1, 1], [0, 0, 0, 0], [2, 1, 0, 0]], weights).toarray()
+    raw = np.array([np.log(4), np.log(2), 0, 0])
+    np.testing.assert_allclose(vectors[0], raw / np.linalg.norm(raw))
+    np.testing.assert_allclose(vectors[1], np.array([0, 0, 1, 1]) / np.sqrt(2))  # no word tells anything: all alike
+    assert not vectors[2].any()
+    np.testing.assert_allclose(vectors[3, 0] / vectors[3, 1], 2 * np.log(4) / np.log(2))
+
+
+@few
+@given(hnp.arrays(np.float64, (3, 4), elements=st.sampled_from([-1.0, 0.0, 1.0, 2.0])))
+def test_what_was_wanted_is_known_from_the_vector(words):
+    weights = np.array([0.5, 3.0, 1.0, 2.0])
+    wanted = wanted_words(query_vectors(words, weights), weights).toarray()
+    n_words = (words != 0).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(wanted, words * n_words / np.maximum(np.abs(words).sum(axis=1, keepdims=True), 1))
+
+
+def test_as_many_words_as_can_be_afforded():
+    tags = np.ones((1, 60))
+    assert affordable_words(tags, 60 + 60 * 59 // 2) == 2
+    assert affordable_words(tags, 10) == 1
+    assert affordable_words(np.ones((2, 3)), 10**6) == 3
+    assert affordable_words(np.zeros((2, 3)), 5) == 1

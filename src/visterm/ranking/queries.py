@@ -1,0 +1,256 @@
+"""Queries made from captions, and queries as vectors, as Grangier & Bengio (TPAMI 2008) define both.
+
+Every non-empty set of words that at least one picture's caption contains is a query, and a picture is relevant to it
+when its caption contains all of its words. As a vector, a query is the idf of its words, scaled to length one. Rankers
+learn from such queries, and evaluation asks them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.contracts import check_tags
+from visterm.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Integers = NDArray[np.int64]
+
+#: More pairs of a caption and one of its subsets are refused: a caption of m words has 2^m - 1 of them.
+MAX_SUBSETS = 5_000_000
+
+_BLOCK = 1024  # queries answered at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Queries:
+    """Queries as sets of words, and the pictures relevant to each; ordered by length, then by the words' columns."""
+
+    words: csr_array[Any]
+    """(n_queries, n_tags), True where the query has the word (or a number: how much of it is wanted)."""
+    relevance: csr_array[Any]
+    """(n_queries, n_pictures), True where the picture has all words of the query (or a number: the gain)."""
+
+    def __len__(self) -> int:
+        return int(self.words.shape[0])
+
+    @property
+    def n_words(self) -> Integers:
+        """The number of words of every query."""
+        return np.diff(self.words.indptr).astype(np.int64)
+
+    @property
+    def n_relevant(self) -> Integers:
+        """The number of pictures relevant to every query."""
+        return np.diff(self.relevance.indptr).astype(np.int64)
+
+    def columns(self) -> list[tuple[int, ...]]:
+        """Every query as the columns of its words.
+
+        >>> from_tags([[1, 1, 0], [0, 1, 0]]).columns()
+        [(0,), (1,), (0, 1)]
+        """
+        return [tuple(words.tolist()) for words in np.split(self.words.indices, self.words.indptr[1:-1])][: len(self)]
+
+    def select(self, which: NDArray[Any]) -> Queries:
+        """The queries of a boolean mask or of row numbers."""
+        return Queries(self.words[which], self.relevance[which])
+
+    def easy(self, min_relevant: int = 3) -> Queries:
+        """The queries with at least ``min_relevant`` relevant pictures."""
+        return self.select(self.n_relevant >= min_relevant)
+
+    def difficult(self, min_relevant: int = 3) -> Queries:
+        """The queries with fewer than ``min_relevant`` relevant pictures."""
+        return self.select(self.n_relevant < min_relevant)
+
+    def single_word(self) -> Queries:
+        """The queries of one word."""
+        return self.select(self.n_words == 1)
+
+    def multi_word(self) -> Queries:
+        """The queries of two or more words."""
+        return self.select(self.n_words > 1)
+
+    def unseen_in(self, tags: Any) -> Queries:
+        """The queries to which no picture of another set, such as the training pictures' ``tags``, is relevant."""
+        return self.select(np.diff(relevant_pictures(self.words, tags).indptr) == 0)
+
+
+def from_tags(tags: Any, *, max_words: int | None = None) -> Queries:
+    """All queries of the pictures whose (n_pictures, n_tags) 0/1 ``tags`` are given.
+
+    A caption of m words makes 2^m - 1 queries, so long captions need ``max_words``, the most words a query may have;
+    without it more than :data:`MAX_SUBSETS` subsets are refused before any is made.
+
+    >>> queries = from_tags([[1, 1, 0], [0, 1, 0], [0, 0, 0]])
+    >>> queries.relevance.toarray().astype(int)
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 0, 0]])
+    """
+    from scipy.sparse import csr_array
+
+    captions = _captions(tags)
+    n_pictures, n_tags = captions.shape
+    lengths = np.diff(captions.indptr)
+    longest = int(lengths.max(initial=0))
+    if max_words is not None and max_words < 1:
+        raise InputError(f"a query has at least 1 word, not {max_words}")
+    limit = min(longest, max_words or longest)
+    _refuse_too_many(lengths, limit)
+
+    sizes, words, counts, pictures = [], [], [], []
+    for size in range(1, limit + 1):
+        subsets, owners = _subsets(captions, lengths, size)
+        order = np.lexsort((owners, *subsets.T[::-1]))
+        subsets, owners = subsets[order], owners[order]
+        new = np.append(True, (subsets[1:] != subsets[:-1]).any(axis=1))
+        firsts = np.flatnonzero(new)
+        sizes.append(np.full(len(firsts), size))
+        words.append(subsets[firsts].ravel())
+        counts.append(np.diff(firsts, append=len(owners)))
+        pictures.append(owners)
+
+    def incidence(row_sizes: list[Any], columns: list[Any], n_columns: int) -> csr_array[Any]:
+        empty = np.empty(0, dtype=np.int64)
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate([empty, *row_sizes]))])
+        indices = np.concatenate([empty, *columns])
+        return csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(indptr) - 1, n_columns))
+
+    return Queries(incidence(sizes, words, n_tags), incidence(counts, pictures, n_pictures))
+
+
+def relevant_pictures(words: Any, tags: Any) -> csr_array[Any]:
+    """The (n_queries, n_pictures) relevance of pictures with ``tags`` to any queries given by their ``words``.
+
+    >>> relevant_pictures([[1, 0], [1, 1]], [[1, 1], [1, 0]]).toarray()
+    array([[ True,  True],
+           [ True, False]])
+    """
+    from scipy.sparse import csr_array
+
+    asked, captions = _captions(words), _captions(tags)
+    if asked.shape[1] != captions.shape[1]:
+        raise InputError(f"the queries {asked.shape} and the tags {captions.shape} must have the same columns")
+    n_words = np.diff(asked.indptr)
+    if (n_words == 0).any():
+        raise InputError(f"query {int(np.flatnonzero(n_words == 0)[0])} has no words")
+    pictures_of_word = captions.T.tocsr()
+    indices, counts = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for start in range(0, asked.shape[0], _BLOCK):
+        matched = asked[start : start + _BLOCK] @ pictures_of_word
+        matched.sort_indices()
+        rows = np.repeat(np.arange(matched.shape[0]), np.diff(matched.indptr))
+        complete = matched.data == n_words[start + rows]
+        indices.append(matched.indices[complete])
+        counts.append(np.bincount(rows[complete], minlength=matched.shape[0]))
+    found = np.concatenate(indices)
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+    return csr_array((np.ones(len(found), dtype=bool), found, indptr), shape=(asked.shape[0], captions.shape[0]))
+
+
+def affordable_words(tags: Any, budget: int) -> int:
+    """The most words a query may have for the captions to have at most ``budget`` subsets; at least 1.
+
+    >>> affordable_words([[1, 1, 1, 0], [1, 0, 0, 0]], 7)
+    2
+    """
+    lengths = np.diff(_captions(tags).indptr)
+    limit = 1
+    while limit < lengths.max(initial=0) and _n_subsets(lengths, limit + 1) <= budget:
+        limit += 1
+    return limit
+
+
+def idf(tag_counts: Any, n_pictures: int) -> NDArray[np.float64]:
+    """``-log(share of pictures that carry the tag)``; a tag on every picture, or on none, tells nothing: 0.
+
+    >>> idf([1, 4, 0], 4).round(3)
+    array([1.386, 0. , 0. ])
+    """
+    counts = np.asarray(tag_counts, dtype=np.float64)
+    share = np.where(counts > 0, counts / max(1, n_pictures), 1.0)
+    return np.abs(np.log(share))
+
+
+def query_vectors(words: Any, idf: NDArray[Any]) -> csr_array[Any]:
+    """Queries (n_queries, n_tags), given by how much of each word is wanted, as idf weights of length one.
+
+    A query whose words all have idf 0 weighs them as given, so that it still asks for them.
+
+    >>> query_vectors([[1, 1, 0], [0, 0, 1]], np.array([3.0, 4.0, 0.0])).toarray().round(2)
+    array([[0.6, 0.8, 0. ],
+           [0. , 0. , 1. ]])
+    """
+    from scipy.sparse import csr_array
+
+    wanted = csr_array(words, dtype=np.float64)
+    rows = np.repeat(np.arange(wanted.shape[0]), np.diff(wanted.indptr))
+    weights = wanted.data * idf[wanted.indices]
+    lengths = np.sqrt(np.bincount(rows, weights**2, minlength=wanted.shape[0]))
+    telling = lengths[rows] > 0
+    weights = np.where(telling, weights, wanted.data)
+    lengths = np.sqrt(np.bincount(rows, weights**2, minlength=wanted.shape[0]))
+    weights /= np.maximum(lengths[rows], np.finfo(np.float64).tiny)
+    return csr_array((weights, wanted.indices, wanted.indptr), shape=wanted.shape)
+
+
+def wanted_words(Q: csr_array[Any], idf: NDArray[Any]) -> csr_array[Any]:
+    """The opposite of :func:`query_vectors`, up to scale: how much of each word is wanted, 1 on average a query.
+
+    >>> wanted_words(query_vectors([[2, 2, 0]], np.array([3.0, 4.0, 0.0])), np.array([3.0, 4.0, 0.0])).toarray()
+    array([[1., 1., 0.]])
+    """
+    from scipy.sparse import csr_array
+
+    rows = np.repeat(np.arange(Q.shape[0]), np.diff(Q.indptr))
+    weights = np.asarray(Q.data, np.float64)
+    of_word = idf[Q.indices]
+    has_idf = np.bincount(rows, of_word, minlength=Q.shape[0])[rows] > 0
+    weights = np.divide(weights, of_word, out=np.where(has_idf, 0.0, weights), where=of_word > 0)
+    total = np.bincount(rows, np.abs(weights), minlength=Q.shape[0])
+    n_words = np.bincount(rows, weights != 0, minlength=Q.shape[0])
+    scale = np.divide(n_words, total, out=np.zeros_like(total), where=total > 0)
+    return csr_array((weights * scale[rows], Q.indices, Q.indptr), shape=Q.shape)
+
+
+def _captions(tags: Any) -> csr_array[Any]:
+    shape = np.shape(tags)
+    return check_tags(tags, shape[0] if shape else 0)
+
+
+def _n_subsets(lengths: NDArray[Any], limit: int) -> int:
+    """The subsets of up to ``limit`` words of captions of the given lengths."""
+    total = 0
+    for length, n_captions in zip(*np.unique(lengths, return_counts=True), strict=True):
+        total += int(n_captions) * sum(comb(int(length), size) for size in range(1, min(limit, int(length)) + 1))
+    return total
+
+
+def _refuse_too_many(lengths: NDArray[Any], limit: int) -> None:
+    n_subsets = _n_subsets(lengths, limit)
+    if n_subsets > MAX_SUBSETS:
+        raise InputError(
+            f"captions of up to {int(lengths.max())} words have {n_subsets} subsets of up to {limit} words,"
+            f" more than the {MAX_SUBSETS} allowed: set max_words lower, such as 3"
+        )
+
+
+def _subsets(captions: csr_array[Any], lengths: NDArray[Any], size: int) -> tuple[Integers, Integers]:
+    """Every subset of ``size`` words of every caption as sorted columns (one row each), and the picture it is of."""
+    subsets, owners = [], []
+    for length in np.unique(lengths[lengths >= size]):
+        pictures = np.flatnonzero(lengths == length)
+        words = captions.indices[captions.indptr[pictures][:, np.newaxis] + np.arange(length)]
+        chosen = np.array(list(combinations(range(int(length)), size)))
+        subsets.append(words[:, chosen].reshape(-1, size))
+        owners.append(np.repeat(pictures, len(chosen)))
+    return np.concatenate(subsets).astype(np.int64), np.concatenate(owners)
