@@ -217,8 +217,8 @@ def wanted_words(Q: csr_array[Any], idf: NDArray[Any]) -> csr_array[Any]:
     has_idf = np.bincount(rows, of_word, minlength=Q.shape[0])[rows] > 0
     weights = np.divide(weights, of_word, out=np.where(has_idf, 0.0, weights), where=of_word > 0)
     total = np.bincount(rows, np.abs(weights), minlength=Q.shape[0])
-    n_words = np.bincount(rows, weights != 0, minlength=Q.shape[0])
-    scale = np.divide(n_words, total, out=np.zeros_like(total), where=total > 0)
+    n_words = np.bincount(rows[weights != 0], minlength=Q.shape[0])
+    scale = np.divide(n_words, total, out=np.zeros(Q.shape[0]), where=total > 0)
     return csr_array((weights * scale[rows], Q.indices, Q.indptr), shape=Q.shape)
 
 
