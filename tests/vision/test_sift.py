@@ -10,7 +10,7 @@ from scipy import ndimage
 from visterm.errors import InputError
 from visterm.vision._filters import coverage, sample, smooth, triangle
 from visterm.vision.grid import Grid, grids, rescaled
-from visterm.vision.sift import dense_sift, root_sift
+from visterm.vision.sift import dense_sift, opponent_sift, root_sift
 
 modest = settings(max_examples=15, deadline=None, derandomize=True)
 pictures = st.tuples(st.integers(13, 24), st.integers(13, 24)).flatmap(
@@ -330,3 +330,23 @@ def test_cell_centres_lie_on_the_lattice_and_in_the_picture(shape, step, bin_siz
 def test_patches_of_the_paper_are_about_ten_thousand():
     n_patches = sum(grid.n_patches for grid in grids((274, 365), *rescaled()))
     assert 9_000 < n_patches < 11_000
+
+
+def test_opponent_sift_of_a_grey_picture_is_the_sift_of_its_grey():
+    grey = np.random.default_rng(0).integers(0, 256, (40, 40)).astype(np.uint8)
+    frames, descriptors = opponent_sift(np.repeat(grey[..., None], 3, axis=2), bin_sizes=[6])
+    expected_frames, plain = dense_sift(grey, bin_sizes=[6])
+    np.testing.assert_array_equal(frames, expected_frames)
+    # The intensity is sqrt(3) times the grey, which descriptors of unit length do not see; there is no colour.
+    np.testing.assert_allclose(descriptors[:, :128], root_sift(plain) / np.sqrt(3), atol=1e-3)
+    assert not descriptors[:, 128:].any()
+
+
+def test_opponent_sift_sees_edges_between_equally_bright_colours():
+    picture = np.zeros((40, 40, 3), np.float32)
+    picture[:, :20, 0], picture[:, 20:, 1] = 0.5, 0.5  # red beside green
+    _, descriptors = opponent_sift(picture, bin_sizes=[6])
+    intensity, red_green, yellow_blue = np.split(descriptors, 3, axis=1)
+    assert not intensity.any()
+    assert red_green.any()
+    assert not yellow_blue.any()

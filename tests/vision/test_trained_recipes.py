@@ -14,8 +14,9 @@ from visterm.vision.recipes.colour import ColourHistogram
 from visterm.vision.recipes.combined import CombinedRecipe
 from visterm.vision.recipes.descriptors import DenseGrid, PatternBlocks, SegmentedRegions
 from visterm.vision.recipes.fisher import FisherRecipe
+from visterm.vision.recipes.shared import SharedDescriptors
 from visterm.vision.recipes.training import TrainingPictures
-from visterm.vision.recipes.whole import GlobalsRecipe
+from visterm.vision.recipes.whole import GlobalsRecipe, PlacedHistograms
 
 GRID = DenseGrid(("sift",), steps=(16,), bin_sizes=(6,))
 
@@ -104,6 +105,66 @@ def test_a_small_collection_gets_a_smaller_codebook(pictures, rgb):
     n_words = len(made.state()["codebook.words_"])
     assert n_words < 4500
     assert made.compute(rgb)["cells"].shape == (1, 4500)
+
+
+def test_words_are_counted_where_they_are(pictures, rgb):
+    whole, stripes = small("bag"), BagRecipe("stripes", "", GRID, 20, cells="1x1+3x1", max_sample=500)
+    whole.train(pictures)
+    stripes.train(pictures)
+    cells = stripes.compute(rgb)["stripes"].toarray().reshape(4, 20)
+    np.testing.assert_array_equal(cells[0], whole.compute(rgb)["bag"].toarray().ravel())
+    np.testing.assert_array_equal(cells[0], cells[1:].sum(axis=0))
+    frames, words = stripes.codewords(rgb)
+    below = frames[:, 1] * 3 >= 2 * rgb.shape[0]
+    np.testing.assert_array_equal(cells[3], np.bincount(words[below], minlength=20))
+
+
+def test_shared_descriptors_give_what_each_encoding_gives(pictures, rgb):
+    def encodings():
+        return [
+            BagRecipe("words", "", GRID, 20, cells="3x1", max_sample=500),
+            FisherRecipe("vectors", "", GRID, n_axes=8, n_components=4, max_sample=500),
+        ]
+
+    both, restored = (SharedDescriptors("both", GRID, encodings()) for _ in range(2))
+    assert not both.is_trained
+    both.train(pictures)
+    restored.restore({name: array.copy() for name, array in both.state().items()})
+    assert restored.hash == both.hash
+    rows = both.compute(rgb)
+    for alone in encodings():
+        alone.train(pictures)
+        same(rows[alone.name], alone.compute(rgb)[alone.name])
+        same(rows[alone.name], restored.compute(rgb)[alone.name])
+        assert both.outputs[alone.name] == alone.outputs[alone.name]
+
+
+def test_placed_histograms_say_where_colours_are(rgb):
+    made = PlacedHistograms()
+    rows = made.compute(rgb)
+    assert rows.keys() == made.outputs.keys()
+    for name, spec in made.outputs.items():
+        assert rows[name].shape == ((1, spec.n_dims) if spec.sparse else (spec.n_dims,))
+    np.testing.assert_allclose(rows["hsv-stripes"].toarray().reshape(3, -1).sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(rows["lbp-stripes"].sum(), 1, rtol=1e-5)
+    flag = np.zeros((90, 60, 3), np.uint8)
+    flag[:30], flag[30:60] = (255, 0, 0), (0, 255, 0)
+    turned = made.compute(flag[::-1])["rgb-stripes"].toarray().reshape(3, -1)
+    np.testing.assert_array_equal(made.compute(flag)["rgb-stripes"].toarray().reshape(3, -1), turned[::-1])
+    for shape in ((1, 1, 3), (2, 40, 3)):
+        tiny = made.compute(np.full(shape, 7, np.uint8))
+        assert all(np.isfinite(row.sum()) for row in tiny.values())
+
+
+def test_every_kind_of_descriptor_lies_on_the_same_grid(rgb):
+    kinds = ("sift", "root-sift", "opponent-sift", "lcs", "lab-statistics", "hue")
+    described = {kind: DenseGrid((kind,), (16,), (6,)).describe(rgb) for kind in kinds}
+    for frames, descriptors in described.values():
+        same(frames, described["sift"][0])
+        assert len(frames) == len(descriptors)
+        assert np.isfinite(descriptors).all()
+    side_by_side = DenseGrid(kinds, (16,), (6,)).describe(rgb)[1]
+    same(side_by_side, np.concatenate([descriptors for _, descriptors in described.values()], axis=1))
 
 
 def test_fisher_vectors_have_cells_of_unit_length(pictures, rgb):
