@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from visterm.distances import base
 from visterm.distances.named import metric_named
 from visterm.errors import InputError
 from visterm.margin import product_kernel
@@ -35,15 +36,17 @@ def labelled(n=60, seed=0):
     return X, y, np.eye(3)[y]
 
 
-def test_is_its_definition(features):
-    kernel = ProductKernel(1.5, metric={"signed": "euclidean"}, weights={"counts": 3.0, "signed": 1.0}).fit(features)
-    assert kernel.metrics_ == {"counts": "chi2", "signed": "euclidean"}
+@pytest.mark.parametrize("counts", ["chi2", "hellinger", "l1"])
+def test_is_its_definition(features, counts):
+    metrics = {"counts": counts, "signed": "euclidean"}
+    kernel = ProductKernel(1.5, metric=metrics, weights={"counts": 3.0, "signed": 1.0}).fit(features)
+    assert kernel.distances_.metrics_ == metrics
     assert kernel.feature_weights_ == {"counts": 0.75, "signed": 0.25}
     total = 0.0
-    for name, metric in kernel.metrics_.items():
+    for name, metric in kernel.distances_.metrics_.items():
         D = metric_named(metric)(features[name], features[name])
         mean = D[~np.eye(len(D), dtype=bool)].mean()
-        assert kernel.mean_distances_[name] == pytest.approx(mean)
+        assert kernel.distances_.scales_[name] == pytest.approx(mean)
         total = total + kernel.feature_weights_[name] * D / mean
     np.testing.assert_allclose(kernel.gram(), np.exp(-1.5 * total), rtol=1e-5)
     assert kernel.gram().dtype == np.float32
@@ -54,13 +57,31 @@ def test_training_pictures_and_new_ones_are_compared_alike(features, monkeypatch
     whole = kernel.gram()
     np.testing.assert_array_equal(whole, whole.T)
     np.testing.assert_array_equal(np.diag(whole), 1.0)
-    monkeypatch.setattr(product_kernel, "BLOCK_BYTES", 8 * 12 * 5)  # five pictures at a time
+    monkeypatch.setattr(base, "BLOCK_BYTES", 2 * 8 * 12 * 5)  # five pictures at a time
     np.testing.assert_allclose(kernel.transform(features), whole, rtol=1e-5)
+    np.testing.assert_allclose(kernel.fit_transform(features), whole, rtol=1e-5)
     some = {name: matrix[[3, 7]] for name, matrix in features.items()}
     np.testing.assert_allclose(kernel.transform(some), whole[[3, 7]], rtol=1e-5)
     np.testing.assert_allclose(
         kernel.select(np.array([1, 5])).transform(some), whole[np.ix_([3, 7], [1, 5])], rtol=1e-5
     )
+
+
+def test_distances_may_be_given_and_need_not_be_kept(monkeypatch):
+    X, _, tags = labelled()
+    new, _, _ = labelled(seed=1)
+    kernel = ProductKernel(weights="likelihood")
+    K = kernel.fit_transform(X, tags)
+    tables, of_new = kernel.distances_.transform_training(), kernel.distances_.transform(new)
+    given_tables = ProductKernel(metric="precomputed", weights="likelihood")
+    np.testing.assert_allclose(given_tables.fit_transform(tables, tags), K, rtol=1e-4)
+    np.testing.assert_allclose(given_tables.transform(of_new), kernel.transform(new), rtol=1e-4)
+    some = np.array([4, 9, 11])
+    np.testing.assert_allclose(given_tables.select(some).transform(of_new), kernel.transform(new)[:, some], rtol=1e-4)
+    with pytest.raises(InputError, match="fit_transform"):
+        given_tables.gram()
+    monkeypatch.setattr(product_kernel, "TABLE_BYTES", 0)
+    np.testing.assert_allclose(ProductKernel(weights="likelihood").fit_transform(X, tags), K, rtol=1e-3)
 
 
 def test_bags_may_be_sparse(features):
@@ -144,7 +165,7 @@ def test_only_support_pictures_are_kept():
     X, y, _ = labelled(120)
     model = SDCAClassifier(C=1.0, kernel="product", random_state=0, calibration_folds=0).fit(X, y)
     assert len(model.support_) < 120
-    assert model.product_kernel_.train_features_["noise"].shape[0] == len(model.support_)
+    assert model.product_kernel_.distances_.train_features_["noise"].shape[0] == len(model.support_)
 
 
 def test_kernels_of_one_feature_refuse_several_and_refitting_forgets():

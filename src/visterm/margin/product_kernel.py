@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from visterm.compute.parallel import map_shards, split
-from visterm.contracts import Features, Matrix, check_feature_mapping, n_pictures, take
+from visterm.contracts import Features, check_feature_mapping, n_pictures
 from visterm.contracts.estimator import Estimator
-from visterm.distances.named import metric_named
+from visterm.distances.base import PRECOMPUTED, BaseDistances, Tables
 from visterm.errors import InputError
 
 Array = NDArray[Any]
 
 #: How the weights of the features are found.
 WEIGHTS = ("equal", "likelihood")
-#: Bytes of the (block, n_train) distances that are computed at a time.
-BLOCK_BYTES = 32 * 2**20
-#: Pairs of this many training pictures bring a base distance to scale.
-_SCALE_SAMPLE = 500
-#: A matrix with a smaller share of non-zero entries is compared as a sparse one.
-_SPARSE_BELOW = 0.2
-_METRICS_OF_HISTOGRAMS = {"chi2", "l1", "intersection"}
+#: The distances between the training pictures are kept while fitting up to this size, else computed blockwise.
+TABLE_BYTES = 2**31
 
 
 class ProductKernel(Estimator):
@@ -37,16 +31,17 @@ class ProductKernel(Estimator):
     every picture has 1 with itself. The matrices are float32, computed a block of pictures at a time.
 
     - ``metric``: the base distance of all features, or a mapping of feature to base distance; ``auto`` is chi2 where
-      no value is negative (histograms, bags), else cosine (Fisher vectors, network features).
+      no value is negative (histograms, bags), else cosine (Fisher vectors). Of a ``precomputed`` feature, ``X`` holds
+      distances to the training pictures, see :class:`~visterm.distances.base.BaseDistances`.
     - ``weights``: ``equal``; ``likelihood`` for those that explain each training picture's tags best by its
       neighbours' (TagProp, Guillaumin et al. 2009), which needs tags or classes; or a mapping of feature to weight.
 
-    Fitted: ``feature_weights_`` (of sum 1), ``metrics_``, ``mean_distances_``, ``train_features_``.
+    Fitted: ``feature_weights_`` (of sum 1) and ``distances_``, the base distances.
 
     >>> rng = np.random.default_rng(0)
     >>> X = {"colours": rng.random((6, 3)), "edges": rng.normal(size=(6, 4))}
     >>> kernel = ProductKernel().fit(X)
-    >>> kernel.metrics_
+    >>> kernel.distances_.metrics_
     {'colours': 'chi2', 'edges': 'cosine'}
     >>> bool(np.allclose(kernel.gram(), kernel.transform(X)))
     True
@@ -64,29 +59,20 @@ class ProductKernel(Estimator):
         self.weights = weights
 
     def fit(self, X: Features, tags: Any = None) -> Self:
-        """Keep the training pictures, measure each feature's mean distance, and weigh the features."""
-        if not 0.0 < self.scale < np.inf:
-            raise InputError(f"scale must be positive and finite, not {self.scale}")
-        features = check_feature_mapping(self, X, fitting=True)
-        self.metrics_ = {name: self._metric_of(name, matrix) for name, matrix in features.items()}
-        self.train_features_ = {name: _compact(matrix, self.metrics_[name]) for name, matrix in features.items()}
-        self.mean_distances_ = {
-            name: _mean_distance(matrix, self.metrics_[name]) for name, matrix in self.train_features_.items()
-        }
-        self.feature_weights_ = self._weigh(tags)
+        """Make the training pictures ready for comparison and weigh the features."""
+        self._fit(X, tags)
         return self
 
     def fit_transform(self, X: Features, tags: Any = None) -> Array:
-        """Fit, and the kernel between all training pictures."""
-        return self.fit(X, tags).gram()
+        """Fit, and the kernel between all training pictures; distances are computed once for both where they fit."""
+        tables = self._fit(X, tags)
+        return self.gram() if tables is None else self._kernel_of(lambda name: tables[name])
 
     def gram(self) -> Array:
         """(n_train, n_train) float32: the kernel between the training pictures, symmetric with a diagonal of 1."""
-        K = self._against_training(self.train_features_)
-        K += K.T.copy()
-        K *= np.float32(0.5)
-        np.fill_diagonal(K, 1.0)
-        return K
+        if PRECOMPUTED in self.distances_.metrics_.values():
+            raise InputError("precomputed distances between the training pictures are not kept: use fit_transform")
+        return self._kernel_of(lambda name: _only(self.distances_, name).transform_training()[name])
 
     def transform(self, X: Features) -> Array:
         """(n_pictures, n_train) float32: the kernel between pictures and the training pictures."""
@@ -94,37 +80,48 @@ class ProductKernel(Estimator):
 
     def select(self, rows: Array) -> ProductKernel:
         """The same kernel against some of the training pictures only."""
-        part = ProductKernel(self.scale, metric=self.metric, weights=self.weights)
-        for name, value in vars(self).items():
-            if name.endswith("_"):
-                setattr(part, name, value)
-        part.train_features_ = {name: matrix[rows] for name, matrix in self.train_features_.items()}
+        distances, part = copy(self.distances_), copy(self)
+        own = np.arange(self.distances_.n_train_) if distances.rows_ is None else distances.rows_
+        distances.rows_, distances.n_train_ = own[rows], len(rows)
+        distances.train_features_ = {name: matrix[rows] for name, matrix in distances.train_features_.items()}
+        part.distances_ = distances
         return part
 
-    def _metric_of(self, name: str, matrix: Matrix) -> str:
-        chosen = self.metric.get(name, "auto") if isinstance(self.metric, Mapping) else self.metric
-        if chosen == "auto":
-            return "chi2" if matrix.min() >= 0 else "cosine"
-        if metric_named(chosen).needs_counts and matrix.min() < 0:
-            raise InputError(f"feature {name!r} has negative values, which {chosen} cannot compare: choose l1, say")
-        return str(chosen)
+    def _fit(self, X: Features, tags: Any) -> Tables | None:
+        """Fit; the distances between the training pictures, if they are small enough to be kept or given."""
+        if not 0.0 < self.scale < np.inf:
+            raise InputError(f"scale must be positive and finite, not {self.scale}")
+        features = check_feature_mapping(self, X, fitting=True)
+        metrics = {name: self._metric_of(name, matrix) for name, matrix in features.items()}
+        self.distances_ = BaseDistances(metrics).fit(features)
+        given = all(metric == PRECOMPUTED for metric in metrics.values())
+        fits = PRECOMPUTED not in metrics.values() and 4 * len(metrics) * n_pictures(features) ** 2 <= TABLE_BYTES
+        if not (given or fits):
+            self.feature_weights_ = self._weigh(features, tags, metrics)
+            return None
+        tables = self.distances_.transform(features) if given else self.distances_.transform_training()
+        self.feature_weights_ = self._weigh(tables, tags, PRECOMPUTED)
+        return tables
 
-    def _weigh(self, tags: Any) -> dict[str, float]:
-        names = list(self.train_features_)
+    def _metric_of(self, name: str, matrix: Any) -> str:
+        chosen = self.metric.get(name, "auto") if isinstance(self.metric, Mapping) else self.metric
+        return ("chi2" if matrix.min() >= 0 else "cosine") if chosen == "auto" else str(chosen)
+
+    def _weigh(self, X: Features, tags: Any, metric: Any) -> dict[str, float]:
+        names = list(self.distances_.metrics_)
         if isinstance(self.weights, Mapping):
             unknown = [name for name in self.weights if name not in names]
             if unknown:
                 raise InputError(f"weights name {unknown[0]!r}, which X does not have: its features are {names}")
             weights = {name: float(self.weights.get(name, 0.0)) for name in names}
-        elif self.weights == "equal" or len(names) == 1:
+        elif self.weights == "equal" or (self.weights in WEIGHTS and len(names) == 1):
             weights = dict.fromkeys(names, 1.0)
         elif self.weights == "likelihood":
             if tags is None:
                 raise InputError("weights='likelihood' needs tags: pass fit(X, tags), or choose weights='equal'")
             from visterm.neighbours.tagprop import TagProp
 
-            learned = TagProp(metric=self.metrics_, sigmoids=False).fit(self.train_features_, tags)
-            weights = dict(learned.feature_weights_)
+            weights = dict(TagProp(metric=metric, sigmoids=False).fit(X, tags).feature_weights_)
             if not sum(weights.values()) > 0:  # no feature tells tags: none is better than another
                 weights = dict.fromkeys(names, 1.0)
         else:
@@ -134,42 +131,31 @@ class ProductKernel(Estimator):
             raise InputError(f"weights must be finite, none negative and one positive, not {weights}")
         return {name: weight / total for name, weight in weights.items()}
 
-    def _against_training(self, X: Mapping[str, Matrix]) -> Array:
-        n_train = n_pictures(self.train_features_)
-        rates = {
-            name: np.float32(self.scale * weight / self.mean_distances_[name])
-            for name, weight in self.feature_weights_.items()
-            if weight > 0
-        }
-        prepared = {name: metric_named(self.metrics_[name]).prepare(self.train_features_[name]) for name in rates}
-        K = np.zeros((n_pictures(X), n_train), np.float32)
+    def _rates(self) -> dict[str, float]:
+        """How fast the kernel falls with the distance of each feature that counts."""
+        return {name: self.scale * weight for name, weight in self.feature_weights_.items() if weight > 0}
 
-        def of_rows(rows: slice) -> None:
-            for name, rate in rates.items():
-                metric, train = metric_named(self.metrics_[name]), prepared[name]
-                queries = X[name][rows].astype(self.train_features_[name].dtype, copy=False)
-                if sparse.issparse(train) and not sparse.issparse(queries):
-                    queries = sparse.csr_array(queries)
-                distances = metric.between(metric.prepare(queries), train)
-                K[rows] -= rate * distances.astype(np.float32, copy=False)
-            np.exp(K[rows], out=K[rows])
+    def _kernel_of(self, table: Callable[[str], Array]) -> Array:
+        """The kernel between the training pictures from their distances by each feature, asked for one by one."""
+        K = np.zeros((self.distances_.n_train_,) * 2, np.float32)
+        for name, rate in self._rates().items():
+            K -= np.float32(rate) * table(name)
+        return np.exp(K, out=K)
 
-        shards = split(len(K), size=max(1, BLOCK_BYTES // (8 * n_train)))
-        for _ in map_shards(lambda shard: of_rows(shard.rows), shards, description="Comparing pictures"):
+    def _against_training(self, X: Features) -> Array:
+        K = np.empty((n_pictures(X), self.distances_.n_train_), np.float32)
+        rates = np.array([self._rates().get(name, 0.0) for name in self.distances_.metrics_])
+
+        def keep(rows: slice, block: Array) -> None:
+            np.exp(-np.tensordot(rates.astype(block.dtype), block, axes=1), out=K[rows], casting="same_kind")
+
+        for _ in self.distances_.map_blocks(X, keep):
             pass
         return K
 
 
-def _compact(matrix: Matrix, metric: str) -> Matrix:
-    """Mostly empty histograms as CSR: only what two pictures share is then looked at."""
-    if not isinstance(matrix, np.ndarray) or metric not in _METRICS_OF_HISTOGRAMS:
-        return matrix
-    return sparse.csr_array(matrix) if np.count_nonzero(matrix) < _SPARSE_BELOW * matrix.size else matrix
-
-
-def _mean_distance(matrix: Matrix, metric: str) -> float:
-    """Over all pairs of some training pictures, evenly spaced; 1 where all are equal."""
-    rows = np.linspace(0, matrix.shape[0] - 1, min(_SCALE_SAMPLE, matrix.shape[0])).astype(np.intp)
-    sample = take(matrix, rows)
-    distances = metric_named(metric)(sample, sample)
-    return float(distances.sum(dtype=np.float64) / max(1, len(rows) * (len(rows) - 1))) or 1.0
+def _only(distances: BaseDistances, name: str) -> BaseDistances:
+    """The base distances of one of the features."""
+    part = copy(distances)
+    part.metrics_, part.train_features_ = {name: distances.metrics_[name]}, {name: distances.train_features_[name]}
+    return part
