@@ -172,3 +172,31 @@ def test_the_table():
     assert lines[0] == f"| {' | '.join(experiments.COLUMNS)} |"
     assert len(lines) == 4
     assert len({line.count("|") for line in lines}) == 1
+
+
+def test_collections_of_pictures_are_described_by_the_recipe_named(experiment, monkeypatch, tmp_path):
+    X = {"colour": np.eye(4)}
+    tags = sparse.csr_array(np.array([[1, 0, 1], [1, 1, 0], [1, 0, 1], [1, 0, 0]], np.float32))
+    asked = []
+
+    def load_pictures(name, folder, recipe, *, cache):
+        asked.append((name, folder, recipe, cache))
+        return Dataset(
+            name, X, np.array([0, 0, 0, 1]), ("a", "b"), tags, ("sea", "sky", "sun"), ("train",) * 2 + ("test",) * 2
+        )
+
+    monkeypatch.setattr("visterm.evaluate.picture_data.load_pictures", load_pictures)
+    with pytest.raises(InputError, match="name the recipe"):
+        read(experiment(('"tiny"', '"corel5k"')))
+    path = experiment(('data = "tiny"', 'data = "corel5k"\nrecipe = "colour"'))
+    (accuracy, _) = carry_out(read(path), tmp_path, cache=tmp_path / "cache")
+    assert asked == [("corel5k", tmp_path, "colour", tmp_path / "cache")]
+    assert accuracy.values == (0.5,)
+
+
+def test_words_of_one_part_only_may_be_left_out():
+    tags = sparse.csr_array(np.array([[1, 0, 1], [1, 1, 0], [1, 0, 1], [1, 0, 0]], np.float32))
+    data = Dataset("tiny", np.eye(4), np.zeros(4, np.intp), ("a",), tags, ("sea", "sky", "sun"))
+    kept = data.with_words_of_both(np.array([0, 1]), np.array([2, 3]))
+    assert kept.tag_names == ("sea", "sun")
+    assert kept.tags.toarray().tolist() == [[1, 1], [1, 0], [1, 1], [1, 0]]

@@ -61,6 +61,15 @@ class Dataset:
         X = take(self.X, rows)
         return Dataset(self.name, X, self.y[rows], self.class_names, self.tags[rows], self.tag_names, splits)
 
+    def with_words_of_both(self, train: NDArray[Any], test: NDArray[Any]) -> Dataset:
+        """The same pictures with only those tags that a picture of either part carries."""
+        used = np.ones(len(self.tag_names), np.bool_)
+        for rows in (train, test):
+            used &= np.bincount(self.tags[rows].indices, minlength=len(self.tag_names)) > 0
+        kept = np.flatnonzero(used)
+        tags, names = sparse.csr_array(self.tags[:, kept]), tuple(self.tag_names[column] for column in kept)
+        return Dataset(self.name, self.X, self.y, self.class_names, tags, names, self.splits)
+
     def without_labels(self, rows: NDArray[Any]) -> Dataset:
         """The same pictures, of which the given rows have neither class nor tags."""
         y = self.y.copy()

@@ -5,12 +5,14 @@
     title = "Empirical tag frequency on Corel, a quarter tagged"
     method = "tag-frequency"
     data = ["corel16k002", "corel16k003"]
+    recipe = "tagging"           # for collections of pictures (corel5k, scenes8): how they are described
 
     [protocol]
     split = "share-tagged"       # given, stratified, k-fold, per-class or share-tagged
     share = 0.25                 # what that split takes besides the seed
     repeats = 5                  # each with a seed of its own, for the split and for the method
     transductive = true          # the test pictures take part in learning, without their labels
+    used_words = true            # of the tags, only those of both a training and a test picture
 
     [[figures]]
     measure = "tag accuracy"
@@ -24,14 +26,15 @@ from __future__ import annotations
 import statistics
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from visterm import registry
 from visterm.compute import progress
+from visterm.contracts import is_several
 from visterm.errors import InputError
-from visterm.evaluate import measures, research_data, splits
+from visterm.evaluate import measures, picture_data, research_data, splits
 from visterm.evaluate.dataset import Dataset
 from visterm.evaluate.protocol import run
 from visterm.evaluate.splits import Split
@@ -67,6 +70,7 @@ class Experiment:
     protocol: Mapping[str, Any]
     figures: tuple[Figure, ...]
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    recipe: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,7 @@ def read(path: Path) -> Experiment:
             protocol=contents["protocol"],
             figures=tuple(Figure(**figure) for figure in contents["figures"]),
             parameters=contents.get("parameters", {}),
+            recipe=contents.get("recipe"),
         )
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not a readable experiment: {error}") from error
@@ -121,8 +126,12 @@ def read(path: Path) -> Experiment:
 
 def _check(experiment: Experiment) -> None:
     registry.get(experiment.method)
-    if unknown := set(experiment.data) - set(research_data.names()):
-        raise InputError(f"unknown data {', '.join(sorted(unknown))}: choose from {', '.join(research_data.names())}")
+    known = research_data.names() if experiment.recipe is None else picture_data.names()
+    if unknown := set(experiment.data) - set(known):
+        hint = ""
+        if experiment.recipe is None and unknown <= set(picture_data.names()):
+            hint = "; for a collection of pictures, name the recipe that describes them"
+        raise InputError(f"unknown data {', '.join(sorted(unknown))}: choose from {', '.join(known)}{hint}")
     if not experiment.data or not experiment.figures:
         raise InputError("it needs at least one data set and one figure")
     for figure in experiment.figures:
@@ -139,12 +148,14 @@ def _check(experiment: Experiment) -> None:
         raise InputError("an experiment is repeated at least once")
 
 
-def carry_out(experiment: Experiment, folder: Path) -> list[Finding]:
-    """Run ``experiment`` on the data in ``folder``: one finding a figure."""
+def carry_out(experiment: Experiment, folder: Path, *, cache: Path = Path("results/features")) -> list[Finding]:
+    """Run ``experiment`` on the data in ``folder``: one finding a figure; ``cache`` keeps features."""
     method = registry.get(experiment.method)
     asked = [measures.parse(figure.measure) for figure in experiment.figures]
-    loaded = [research_data.load(name, folder) for name in experiment.data]
+    loaded = [_load(name, folder, experiment.recipe, cache) for name in experiment.data]
     runs = [(data, seed, split) for data in loaded for seed, split in _splits(data, experiment.protocol)]
+    if experiment.protocol.get("used_words", False):
+        runs = [(data.with_words_of_both(split.train, split.test), seed, split) for data, seed, split in runs]
     is_random = "random_state" in method.create().get_params(deep=False)
     outcomes = []
     with progress.task(experiment.name, total=len(runs)) as bar:
@@ -168,6 +179,15 @@ def carry_out(experiment: Experiment, folder: Path) -> list[Finding]:
         Finding(experiment.name, figure, tuple(outcome.flat()[measure.name] for outcome in outcomes), seconds)
         for figure, measure in zip(experiment.figures, asked, strict=True)
     ]
+
+
+def _load(name: str, folder: Path, recipe: str | None, cache: Path) -> Dataset:
+    if recipe is None:
+        return research_data.load(name, folder)
+    data = picture_data.load_pictures(name, folder, recipe, cache=cache)
+    if is_several(data.X) and len(data.X) == 1:
+        return replace(data, X=next(iter(data.X.values())))
+    return data
 
 
 def _splits(data: Dataset, protocol: Mapping[str, Any]) -> Iterator[tuple[int, Split]]:

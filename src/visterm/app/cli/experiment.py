@@ -57,7 +57,7 @@ def run(
         findings, absent = [], []
         for name in chosen:
             try:
-                findings += experiments.carry_out(experiments.read(known[name]), source)
+                findings += experiments.carry_out(experiments.read(known[name]), source, cache=results / "features")
             except InputError as error:
                 if len(chosen) == 1:
                     raise
