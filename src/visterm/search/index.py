@@ -1,0 +1,400 @@
+"""The index: one vector a picture, searched exactly or through lists, changed while others read.
+
+What a model says of every word (a few hundred numbers a picture) and the codes of pictures that are compared with each
+other are kept alike: text search reads the dimensions of its words, look-alikes take a product with all of them.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from visterm.collection._features.lock import WriteLock
+from visterm.collection.atomic import write_error
+from visterm.compute import progress
+from visterm.errors import InputError
+from visterm.search._segments import DTYPES, MANIFEST, Folder, Lists, Segment, merged, new_segment
+
+METRICS = ("dot", "cosine", "euclidean")
+#: A search through lists looks into this many unless told otherwise.
+N_PROBES = 32
+#: Columns scored at a time: the sums stay in the processor's cache.
+_BLOCK = 16_384
+#: A query with fewer dimensions than this share of all is summed dimension by dimension.
+_SPARSE_SHARE = 0.125
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The best pictures of a query, best first: their keys, and dot products, cosines or distances."""
+
+    keys: list[str]
+    scores: NDArray[np.float32]
+
+
+class Snapshot:
+    """An index at one moment; it stays what it is while the index changes. Slots number its pictures, dead ones too."""
+
+    def __init__(self, segments: Sequence[Segment], metric: str, n_dims: int) -> None:
+        self.segments = tuple(segments)
+        self.metric, self.n_dims = metric, n_dims
+        self._starts = np.cumsum([0, *map(len, segments)])
+
+    @property
+    def n_slots(self) -> int:
+        """The number of slots."""
+        return int(self._starts[-1])
+
+    def keys(self) -> list[str]:
+        """The key of every slot."""
+        return [key for part in self.segments for key in part.keys]
+
+    def alive(self) -> NDArray[np.bool_]:
+        """Which slots hold a picture that was neither removed nor replaced."""
+        return np.concatenate([np.empty(0, np.bool_), *(part.alive for part in self.segments)])
+
+    def dimension(self, number: int) -> NDArray[np.float32]:
+        """One dimension of all slots."""
+        rows = [part.vectors[number] for part in self.segments]
+        return np.concatenate([np.empty(0, np.float32), *rows]).astype(np.float32, copy=False)
+
+    def dimension_at(self, number: int, slots: NDArray[np.intp]) -> NDArray[np.float32]:
+        """One dimension of some slots."""
+        values = np.empty(len(slots), np.float32)
+        of_slot = np.searchsorted(self._starts, slots, side="right") - 1
+        for i, part in enumerate(self.segments):
+            inside = of_slot == i if len(self.segments) > 1 else slice(None)
+            values[inside] = part.vectors[number][slots[inside] - self._starts[i]]
+        return values
+
+    def nearest(self, query: ArrayLike, n_best: int = 20, *, n_probes: int | None = None) -> Nearest:
+        """The pictures nearest ``query``; with ``n_probes``, in the nearest lists only where a segment has lists."""
+        wanted = self._prepared(query)
+        n_candidates = n_best if self.metric != "euclidean" else 2 * n_best + 16
+        slots, scores = [np.empty(0, np.intp)], [np.empty(0, np.float32)]
+        for start, part in zip(self._starts.tolist(), self.segments, strict=False):
+            found, values = _best_of(part, wanted, n_candidates, n_probes, self.metric)
+            slots.append(found + start)
+            scores.append(values)
+        every = np.concatenate(scores)
+        chosen = largest(every, n_candidates)
+        return self._answer(wanted, np.concatenate(slots)[chosen], every[chosen], n_best)
+
+    def _answer(self, wanted: NDArray[Any], slots: NDArray[np.intp], scores: NDArray[Any], n_best: int) -> Nearest:
+        if self.metric == "euclidean":
+            # Products of long vectors cancel; the differences of the few that remain do not.
+            apart = np.linalg.norm(self._vectors_at(slots).astype(np.float64) - wanted[:-1], axis=1)
+            order = np.lexsort((slots, apart))[:n_best]
+            slots, scores = slots[order], apart[order].astype(np.float32)
+        keys = [self._key(int(slot)) for slot in slots]
+        return Nearest(keys, scores)
+
+    def _vectors_at(self, slots: NDArray[np.intp]) -> NDArray[np.float32]:
+        rows = np.empty((len(slots), self.n_dims), np.float32)
+        of_slot = np.searchsorted(self._starts, slots, side="right") - 1
+        for i in np.unique(of_slot):
+            inside = np.flatnonzero(of_slot == i)
+            rows[inside] = self.segments[i].vectors[: self.n_dims, slots[inside] - self._starts[i]].T
+        return rows
+
+    def _key(self, slot: int) -> str:
+        part = int(np.searchsorted(self._starts, slot, side="right")) - 1
+        return self.segments[part].keys[slot - int(self._starts[part])]
+
+    def _prepared(self, query: ArrayLike) -> NDArray[np.float32]:
+        vector = np.asarray(query, dtype=np.float32)
+        if vector.shape != (self.n_dims,):
+            raise InputError(f"a query has one number for each of the {self.n_dims} dimensions, not {vector.shape}")
+        if not np.isfinite(vector).all():
+            raise InputError("the query contains NaN or infinity")
+        if self.metric == "cosine":
+            return vector / max(float(np.linalg.norm(vector)), 1e-12)
+        # -|q - x|^2 / 2 is q.x - |x|^2 / 2 but for a constant, and |x|^2 / 2 is stored as one dimension more.
+        return np.append(vector, np.float32(-1)) if self.metric == "euclidean" else vector
+
+
+class Index:
+    """Vectors by key, in memory or, with ``folder``, memory-mapped from disk.
+
+    ``metric`` is what near means: "dot" (the largest product), "cosine" or "euclidean". Adding a key that is there
+    replaces its vector. Any number of threads and processes read while one writes: a reader works on the
+    :class:`Snapshot` it took, and sees a change whole or not at all. ``about`` says what made the vectors; a folder
+    that holds others is refused. A picture takes ``n_dims`` numbers of 4 or 2 bytes, and its key.
+
+    New vectors go to a new segment; a segment is merged with the one before when it is at least half as long, so there
+    are never many. :meth:`cluster` orders them into lists for a search that looks at a few of them.
+
+    >>> index = Index(2, metric="euclidean")
+    >>> index.add(["beach", "wood", "lake"], [[0.9, 0.8], [0.1, 0.2], [0.7, 0.7]])
+    >>> index.nearest([1.0, 1.0], 2).keys
+    ['beach', 'lake']
+    >>> index.remove(["beach"])
+    1
+    >>> index.nearest([1.0, 1.0], 2).keys
+    ['lake', 'wood']
+    """
+
+    def __init__(
+        self, n_dims: int, *, metric: str = "dot", dtype: str = "float32", folder: Path | None = None, about: str = ""
+    ) -> None:
+        if metric not in METRICS:
+            raise InputError(f"unknown metric {metric!r}: choose one of {', '.join(METRICS)}")
+        if dtype not in DTYPES:
+            raise InputError(f"vectors are {' or '.join(DTYPES)}, not {dtype!r}")
+        if n_dims < 1:
+            raise InputError(f"vectors have at least one dimension, not {n_dims}")
+        self.n_dims, self.metric, self.dtype, self.about = n_dims, metric, dtype, about
+        self._guard = threading.RLock()
+        self._folder = None if folder is None else Folder(folder)
+        self._lock = None if folder is None else WriteLock(folder)
+        self._snapshot = Snapshot((), metric, n_dims)
+        self._seen: tuple[int, ...] = ()
+        if folder is not None:
+            self._create_where_absent(folder)
+
+    @classmethod
+    def open(cls, folder: Path) -> Index:
+        """The index that is in ``folder``."""
+        about = Folder(folder).about()
+        try:
+            return cls(
+                int(about["n_dims"]),
+                metric=about["metric"],
+                dtype=about["dtype"],
+                folder=folder,
+                about=about["about"],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"the index in {folder} is damaged ({error}): delete the folder to have it made again"
+            ) from error
+
+    def __len__(self) -> int:
+        return _n_alive(self.snapshot().segments)
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and any(part.find(key) is not None for part in self.snapshot().segments)
+
+    def missing(self, keys: Iterable[str]) -> list[str]:
+        """Those of ``keys`` that have no vector here, in their order."""
+        parts = self.snapshot().segments
+        return [key for key in keys if not any(part.find(key) is not None for part in parts)]
+
+    def keys(self) -> list[str]:
+        """The keys of all vectors."""
+        parts = self.snapshot().segments
+        return [key for part in parts for key, alive in zip(part.keys, part.alive.tolist(), strict=True) if alive]
+
+    def snapshot(self) -> Snapshot:
+        """The index as it is now."""
+        if self._folder is None or self._folder.seen() == self._seen:
+            return self._snapshot
+        with self._guard:
+            return self._refreshed()
+
+    def nearest(self, query: ArrayLike, n_best: int = 20, *, n_probes: int | None = None) -> Nearest:
+        """The ``n_best`` pictures nearest ``query``; through lists, where there are any, if ``n_probes`` is given."""
+        return self.snapshot().nearest(query, n_best, n_probes=n_probes)
+
+    def add(self, keys: Sequence[str], vectors: ArrayLike) -> None:
+        """Add or replace one vector a key, all or none."""
+        columns = self._columns(keys, vectors)
+        if not len(keys):
+            return
+        with self._changing() as parts:
+            parts[:] = [*_without(parts, keys), new_segment(keys, columns)]
+            while len(parts) > 1 and 2 * len(parts[-1]) >= len(parts[-2]):
+                parts[-2:] = [merged(parts[-2:])]
+
+    def remove(self, keys: Iterable[str]) -> int:
+        """Remove vectors, and say how many there were; keys without one are passed over."""
+        with self._changing() as parts:
+            n_before = _n_alive(parts)
+            kept = [part if 2 * len(part.dead) < len(part) else merged([part]) for part in _without(parts, keys)]
+            parts[:] = [part for part in kept if len(part)]
+            return n_before - _n_alive(parts)
+
+    def cluster(self, n_lists: int | None = None, *, random_state: int = 0) -> None:
+        """Order everything into ``n_lists`` lists (by default about 2 sqrt(n_pictures)) of near vectors, by k-means.
+
+        Searches with ``n_probes`` then look into so many lists only. What is added later is searched exactly until the
+        next time.
+        """
+        with progress.task("Ordering the index into lists"), self._changing() as parts:
+            if parts:
+                whole = merged(parts)
+                parts[:] = [_clustered(whole, n_lists, self.n_dims, self.metric, random_state)] if len(whole) else []
+
+    # Inside
+
+    def _columns(self, keys: Sequence[str], vectors: ArrayLike) -> NDArray[Any]:
+        """The vectors as columns of the stored type, with what the metric needs."""
+        rows = np.asarray(vectors, dtype=np.float32)
+        if rows.shape != (len(keys), self.n_dims) and (len(keys) or rows.size):
+            raise InputError(f"the vectors of {len(keys)} pictures are {(len(keys), self.n_dims)}, not {rows.shape}")
+        if len(set(keys)) != len(keys):
+            raise InputError("a key occurs twice: give each picture one vector")
+        for key in keys:
+            if not key or "\n" in key or not _is_text(key):
+                raise InputError(f"{key!r} cannot be a key: it must be one line of text")
+        if self.metric == "cosine":
+            rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+        elif self.metric == "euclidean":
+            rows = np.hstack([rows, 0.5 * np.einsum("ij,ij->i", rows, rows)[:, np.newaxis]])
+        with np.errstate(over="ignore"):
+            columns = rows.T.astype(self.dtype)
+        if not np.isfinite(columns).all():
+            raise InputError(f"the vectors contain NaN, infinity or numbers beyond {self.dtype}")
+        return columns
+
+    def _description(self) -> dict[str, Any]:
+        return {"n_dims": self.n_dims, "metric": self.metric, "dtype": self.dtype, "about": self.about}
+
+    def _create_where_absent(self, folder: Path) -> None:
+        assert self._folder is not None and self._lock is not None  # noqa: S101, PT018 - as the caller knows
+        try:
+            if not (folder / MANIFEST).exists():
+                folder.mkdir(parents=True, exist_ok=True)
+                with self._lock.held():
+                    if not (folder / MANIFEST).exists():  # nobody was faster
+                        self._folder.write(self._description(), (), ())
+        except OSError as error:
+            raise write_error(folder, error) from error
+        self._refreshed()
+
+    def _refreshed(self) -> Snapshot:
+        """What is on disk now. Segments that are known are not read again."""
+        assert self._folder is not None  # noqa: S101 - only an index on disk has others write to it
+        while True:
+            seen = self._folder.seen()
+            try:
+                about, parts = self._folder.read(self._snapshot.segments)
+            except FileNotFoundError as error:
+                if self._folder.seen() == seen:  # else another process has merged what the manifest named
+                    raise InputError(
+                        f"{error.filename} is missing: delete its folder to have the index made again"
+                    ) from error
+                continue
+            if about != self._description():
+                raise InputError(f"{self._folder.path} holds another index: {about} instead of {self._description()}")
+            self._snapshot, self._seen = Snapshot(parts, self.metric, self.n_dims), seen
+            return self._snapshot
+
+    @contextmanager
+    def _changing(self) -> Iterator[list[Segment]]:
+        """The segments, to be changed in place: what they are when the block ends well becomes the index."""
+        with self._guard, self._lock.held() if self._lock is not None else nullcontext():
+            before = self.snapshot().segments
+            parts = list(before)
+            yield parts
+            if self._folder is not None:
+                try:
+                    self._folder.write(self._description(), parts, before)
+                    for path in self._folder.strays(parts):
+                        with suppress(OSError):  # Windows keeps a file that is mapped: a later change removes it
+                            path.unlink()
+                    parts = self._folder.mapped(parts)
+                    self._seen = self._folder.seen()
+                except OSError as error:
+                    raise write_error(self._folder.path, error) from error
+            self._snapshot = Snapshot(parts, self.metric, self.n_dims)
+
+
+def largest(scores: NDArray[Any], n: int) -> NDArray[np.intp]:
+    """The places of the ``n`` largest scores, largest first, equal ones in their order.
+
+    >>> largest(np.array([1.0, 3.0, 2.0, 3.0]), 3)
+    array([1, 3, 2])
+    """
+    if n >= len(scores):
+        return np.argsort(-scores, kind="stable")
+    if n < 1:
+        return np.empty(0, np.intp)
+    last = np.partition(scores, len(scores) - n)[len(scores) - n]
+    above = np.flatnonzero(scores > last)
+    level = np.flatnonzero(scores == last)[: n - len(above)]
+    chosen = np.concatenate([above, level])
+    return chosen[np.argsort(-scores[chosen], kind="stable")]
+
+
+def _best_of(
+    part: Segment, query: NDArray[np.float32], n_best: int, n_probes: int | None, metric: str
+) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    """The best columns of a segment, and their scores."""
+    if part.lists is None or n_probes is None:
+        scores = _scores(part.vectors, query)
+        if len(part.dead):
+            scores[part.dead] = -np.inf
+        chosen = largest(scores, min(n_best, len(part) - len(part.dead)))
+        return chosen, scores[chosen]
+    near = part.lists.centres @ query
+    if metric == "euclidean":  # the centres' last dimension is that of centres, not the mean of their pictures'
+        near = part.lists.centres[:, :-1] @ query[:-1] - part.lists.centres[:, -1]
+    probed = largest(near, n_probes)
+    spans = [(int(part.lists.starts[i]), int(part.lists.starts[i + 1])) for i in probed]
+    scores = np.concatenate([_scores(part.vectors[:, start:stop], query) for start, stop in spans])
+    columns = np.concatenate([np.arange(start, stop) for start, stop in spans])
+    if len(part.dead):
+        kept = part.alive[columns]
+        columns, scores = columns[kept], scores[kept]
+    chosen = largest(scores, n_best)
+    return columns[chosen], scores[chosen]
+
+
+def _scores(vectors: NDArray[Any], query: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The product of the query with every column."""
+    asked = np.flatnonzero(query)
+    if len(asked) < _SPARSE_SHARE * len(query):
+        total = np.zeros(vectors.shape[1], np.float32)
+        for number in asked:
+            total += query[number] * vectors[number].astype(np.float32, copy=False)
+        return total
+    blocks = [
+        query @ vectors[:, start : start + _BLOCK].astype(np.float32, copy=False)
+        for start in range(0, vectors.shape[1], _BLOCK)
+    ]
+    return blocks[0] if len(blocks) == 1 else np.concatenate([np.empty(0, np.float32), *blocks])
+
+
+def _without(parts: Sequence[Segment], keys: Iterable[str]) -> list[Segment]:
+    """The segments, in which the columns of ``keys`` are dead."""
+    keys = list(keys)
+    found = [np.array([c for key in keys if (c := part.find(key)) is not None], np.int64) for part in parts]
+    return [part.without(columns) if len(columns) else part for part, columns in zip(parts, found, strict=True)]
+
+
+def _clustered(part: Segment, n_lists: int | None, n_dims: int, metric: str, random_state: int) -> Segment:
+    """The segment in the order of its lists."""
+    from visterm.vision.codebook import Codebook
+
+    n_lists = min(len(part), n_lists or max(1, round(2 * math.sqrt(len(part)))))
+    rows = np.ascontiguousarray(part.vectors[:n_dims].T, dtype=np.float32)
+    codebook = Codebook(n_lists, n_iterations=10, max_sample=64 * n_lists, random_state=random_state).fit(rows)
+    assigned = codebook.assign(rows, exact=True)
+    order = np.argsort(assigned, kind="stable")
+    starts = np.searchsorted(assigned[order], np.arange(n_lists + 1))
+    centres = np.asarray(codebook.words_, np.float32)
+    if metric == "euclidean":
+        centres = np.hstack([centres, 0.5 * np.einsum("ij,ij->i", centres, centres)[:, np.newaxis]])
+    ordered = new_segment([part.keys[i] for i in order], part.vectors[:, order])
+    return replace(ordered, lists=Lists(centres, starts.astype(np.int64)))
+
+
+def _n_alive(parts: Iterable[Segment]) -> int:
+    return sum(len(part) - len(part.dead) for part in parts)
+
+
+def _is_text(key: str) -> bool:
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
