@@ -1,0 +1,165 @@
+"""Compiled inner loops of the top-k solver; each names its NumPy equivalent, which the tests hold it to.
+
+``f`` (n_classes, n_pictures) scores, ``p`` (n_classes, n_pictures) dual variables, zero at a picture's own class ``y``;
+the coefficients of the expansion are ``theta[j, i] = C_i (1[j = y_i] sum_j p[j, i] - p[j, i])``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@njit(nogil=True, cache=True)
+def project_top_k(b: Array, k: int, rho: float, out: Array) -> None:
+    """The minimiser of ``|p - b|^2 + rho (sum p)^2`` with ``0 <= p <= sum(p) / k`` and ``sum(p) <= 1``, exactly.
+
+    Sorted, the largest ``n_top`` entries lie at the cap ``s / k``, the next ``n_middle`` at ``b - t``, the rest at 0.
+    """
+    m = len(b)
+    order = np.argsort(-b)
+    top_k = 0.0
+    for i in range(k):
+        top_k += b[order[i]]
+    out[:] = 0.0
+    if top_k <= 0.0:  # no feasible direction gains
+        return
+    t, s = _inside(b, order, k, rho)
+    if s >= 1.0:
+        s = 1.0
+        t = _on_the_edge(b, order, k)
+    cap = s / k
+    for i in range(m):
+        out[i] = min(max(b[i] - t, 0.0), cap)
+
+
+@njit(nogil=True, cache=True)
+def _inside(b: Array, order: Array, k: int, rho: float) -> tuple[float, float]:
+    """Threshold and sum of the minimiser without the bound on the sum; the sum is 2 where it exceeds every bound."""
+    m = len(b)
+    total_top = 0.0
+    for n_top in range(k):
+        total_middle = 0.0
+        free = 1.0 - n_top / k
+        for n_middle in range(1, m - n_top + 1):
+            total_middle += b[order[n_top + n_middle - 1]]
+            # free s + n_middle t = total_middle;  free t = (rho + n_top / k^2) s - total_top / k
+            steep = rho + n_top / (k * k)
+            s = (free * total_middle + n_middle * total_top / k) / (free * free + n_middle * steep)
+            t = (steep * s - total_top / k) / free
+            lowest, next_one = b[order[n_top + n_middle - 1]], n_top + n_middle
+            slack = 1e-12 * (1.0 + abs(t))
+            if lowest - t < -slack or (next_one < m and b[order[next_one]] - t > slack):
+                continue
+            if b[order[n_top]] - t > s / k + slack or (n_top > 0 and b[order[n_top - 1]] - t < s / k - slack):
+                continue
+            return t, s
+        total_top += b[order[n_top]]
+    # All k at the cap: any threshold between the k-th and the next does.
+    s = total_top / (k * rho + 1.0)
+    return b[order[k - 1]] - s / k, s
+
+
+@njit(nogil=True, cache=True)
+def _on_the_edge(b: Array, order: Array, k: int) -> float:
+    """The threshold ``t`` with ``sum(clip(b - t, 0, 1 / k)) = 1``: the sum falls piecewise linearly in ``t``."""
+    m = len(b)
+    cap = 1.0 / k
+    left, right = b[order[m - 1]] - 1.0, b[order[0]]
+    for _ in range(200):
+        t = 0.5 * (left + right)
+        total, n_free, free = 0.0, 0, 0.0
+        for i in range(m):
+            value = b[i] - t
+            if value >= cap:
+                total += cap
+            elif value > 0.0:
+                total += value
+                n_free += 1
+                free += b[i]
+        if total > 1.0:
+            left = t
+        else:
+            right = t
+        if n_free > 0:  # exact, if no entry changes its piece
+            exact = t + (total - 1.0) / n_free
+            if left <= exact <= right:
+                check = 0.0
+                for i in range(m):
+                    check += min(max(b[i] - exact, 0.0), cap)
+                if abs(check - 1.0) <= 1e-14:
+                    return exact
+        if right - left <= 1e-15 * (1.0 + abs(t)):
+            break
+    return 0.5 * (left + right)
+
+
+@njit(nogil=True, cache=True)
+def ascend_pictures(
+    G: Array, f: Array, order: Array, rows: Array, p: Array, y: Array, C: Array, k: int, delta: Array
+) -> None:
+    """One exact step for all dual variables of each picture in turn (``project_top_k``).
+
+    ``G`` is the Gram matrix of the pictures ``rows``, ``f`` (n_classes, len(rows)) their scores, changed in place as
+    ``p`` is; ``order`` visits them, ``delta`` receives the change of theta.
+    """
+    n_classes, size = f.shape
+    target, best = np.empty(n_classes - 1), np.empty(n_classes - 1)
+    change = np.empty(n_classes, f.dtype)
+    for i in order:
+        row = rows[i]
+        own, q = y[row], float(C[row]) * G[i, i]
+        if q <= 0.0:
+            continue
+        total = 0.0
+        for j in range(n_classes):
+            total += p[j, row]
+        place = 0
+        for j in range(n_classes):
+            if j != own:  # scores without the picture's own part
+                target[place] = (1.0 + f[j, i] - f[own, i]) / q + p[j, row] + total
+                place += 1
+        project_top_k(target, k, 1.0, best)
+        place, moved, largest = 0, 0.0, 0.0
+        for j in range(n_classes):
+            if j == own:
+                continue
+            step = best[place] - p[j, row]
+            change[j] = -C[row] * step
+            moved += step
+            largest = max(largest, abs(step))
+            p[j, row] = best[place]
+            place += 1
+        if largest == 0.0:
+            continue
+        change[own] = C[row] * moved
+        for j in range(n_classes):
+            if change[j] != 0.0:
+                delta[j, i] += change[j]
+                for other in range(size):
+                    f[j, other] += change[j] * G[i, other]
+
+
+@njit(nogil=True, cache=True)
+def picture_values(f: Array, p: Array, y: Array, k: int, losses: Array, gains: Array) -> None:
+    """``losses[i] = max(0, mean of the k largest of 1 + f_j - f_y over j != y)`` and ``gains[i] = sum(p[:, i])``."""
+    n_classes, n = f.shape
+    slack = np.empty(n_classes - 1)
+    for i in range(n):
+        place, total = 0, 0.0
+        for j in range(n_classes):
+            total += p[j, i]
+            if j != y[i]:
+                slack[place] = 1.0 + f[j, i] - f[y[i], i]
+                place += 1
+        gains[i] = total
+        slack.sort()
+        top = 0.0
+        for place in range(k):
+            top += slack[n_classes - 2 - place]
+        losses[i] = max(0.0, top / k)
