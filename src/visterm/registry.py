@@ -295,3 +295,25 @@ register(
         reference="Verma and Jawahar, ECCV 2012",
     )
 )
+register(
+    Method(
+        "graph-mixture",
+        "visterm.graph.graph_mixture:GraphMixture",
+        ANNOTATE,
+        "bow-240",
+        "topics that look-alikes agree on, for collections of which few pictures are tagged",
+        reference="Shao et al., ACM TIST 2014",
+        defaults={"n_tokens": 20, "random_state": 0},
+    )
+)
+register(
+    Method(
+        "label-propagation",
+        "visterm.graph.propagation:LabelPropagation",
+        ANNOTATE,
+        "bow-240",
+        "tags that travel along links between look-alikes",
+        reference="Zhou et al., NIPS 2004",
+        defaults={"metric": "hellinger"},
+    )
+)

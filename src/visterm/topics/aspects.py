@@ -46,17 +46,22 @@ class Aspects:
         return cls(pictures, distributions(random.exponential(size=(n_topics, n_words))).T.copy())
 
     def step(
-        self, counts: sparse.csr_array, power: float = 1.0, *, pictures_fixed: bool = False
+        self,
+        counts: sparse.csr_array,
+        power: float = 1.0,
+        *,
+        pictures_fixed: bool = False,
+        settle: Callable[[NDArray[Any]], NDArray[np.float64]] = distributions,
     ) -> tuple[Aspects, float]:
         """One step of EM, and the objective *before* it: ``sum counts * log(sum_z (p p) ** power) / power``.
 
         At a given power no step lowers that objective; at power 1 it is the log-likelihood. With ``pictures_fixed``
-        only the words of the topics are learned.
+        only the words of the topics are learned. ``settle`` makes p(z | picture) of the topics' expected counts.
         """
         pictures, words = self.picture_topics**power, self.word_topics**power
         picture_sums, word_sums, total = _expected_ratios(counts, pictures, words)
         updated = Aspects(
-            self.picture_topics if pictures_fixed else distributions(pictures * picture_sums),
+            self.picture_topics if pictures_fixed else settle(pictures * picture_sums),
             distributions((words * word_sums).T).T.copy(),
         )
         return updated, total / power

@@ -1,0 +1,215 @@
+"""Numba kernels over neighbour graphs (CSR): every picture's distribution given those of its neighbours.
+
+An update maximises, over the simplex, a picture's own term less ``strength / 2 * (degree |p|^2 - 2 p . pull)``, where
+``pull`` is the weighted sum of the neighbours' distributions: a concave problem with a diagonal Hessian and one
+Lagrange multiplier. Given the multiplier, each entry has a solution of its own; the sum of the entries is a convex,
+falling function of the multiplier, so that Newton's method, started where the sum is at least one, goes down to the
+root without ever passing it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+_STEPS, _LEAPS = 100, 20
+_TOLERANCE = 1e-13
+#: Entries whose logarithm is below this are nothing beside the others: their exponential is all they are.
+_LOG_NOTHING = -40.0
+
+
+@njit(nogil=True, cache=True)
+def log_share(t: float, c: float, u: float) -> float:
+    """The u with ``u + c exp(u) = t``, by Newton's method from ``u``; ``exp(u)`` is ``lambertw(c exp(t)) / c``."""
+    if t < _LOG_NOTHING:
+        return t - c * math.exp(t)
+    u = min(u, t)  # the root lies below t; from its left the first step leaps to its right, then all steps go left
+    for _ in range(_STEPS):
+        p = c * math.exp(u)
+        step = (u + p - t) / (1.0 + p)
+        u = min(u - step, t)
+        if abs(step) < _TOLERANCE * (1.0 + abs(u)):
+            break
+    return u
+
+
+@njit(nogil=True, cache=True)
+def _descend_discrete(t: Any, c: float, largest: float, p: Any) -> None:
+    """Solve ``log p + c p = t - multiplier``, ``sum(p) = 1`` from the left of the multiplier, slowly but surely."""
+    multiplier = largest - c  # at which the largest entry alone is one
+    total = 1.0
+    for k in range(len(p)):
+        p[k] = min(t[k] - multiplier, 0.0)  # until the end, log p
+    for _ in range(_STEPS):
+        total, slope = 0.0, 0.0
+        for k in range(len(p)):
+            p[k] = log_share(t[k] - multiplier, c, p[k])
+            share = math.exp(p[k])
+            total += share
+            slope += share / (1.0 + c * share)
+        step = (total - 1.0) / slope
+        if step <= _TOLERANCE * (1.0 + abs(multiplier)):
+            break
+        multiplier += step
+        for k in range(len(p)):
+            p[k] -= step / (1.0 + c * math.exp(p[k]))
+    for k in range(len(p)):
+        p[k] = math.exp(p[k]) / total
+
+
+@njit(nogil=True, cache=True)
+def _leap_discrete(t: Any, c: float, p: Any, logs: Any) -> bool:
+    """As :func:`_descend_discrete`, all entries and the multiplier moving at once from ``p``; False if it wandered off.
+
+    From the distribution of the last sweep two or three steps do, each with one exponential an entry.
+    """
+    multiplier = 0.0
+    for k in range(len(p)):
+        logs[k] = math.log(max(p[k], 1e-300))
+        multiplier += p[k] * (t[k] - logs[k] - c * p[k])
+    for _ in range(_LEAPS):
+        total, slope, missed, moved = 0.0, 0.0, 0.0, 0.0
+        for k in range(len(p)):
+            if t[k] - multiplier < _LOG_NOTHING:
+                moved += p[k]
+                logs[k], p[k] = t[k] - multiplier, 0.0
+                continue
+            weight = p[k] / (1.0 + c * p[k])
+            total += p[k]
+            slope += weight
+            missed += weight * (logs[k] + c * p[k] - t[k] + multiplier)
+        if not slope > 0.0:
+            return False
+        step = (total - 1.0 - missed) / slope
+        moved += abs(total - 1.0)
+        multiplier += step
+        for k in range(len(p)):
+            if t[k] - multiplier < _LOG_NOTHING:
+                continue
+            change = (t[k] - multiplier - logs[k] - c * p[k]) / (1.0 + c * p[k])
+            logs[k] = min(logs[k] + change, min(t[k] - multiplier, 0.0))
+            share = math.exp(logs[k])
+            moved += abs(share - p[k])
+            p[k] = share
+        if moved < _TOLERANCE:
+            for k in range(len(p)):
+                if p[k] == 0.0:
+                    p[k] = math.exp(t[k] - multiplier)
+            return True
+    return False
+
+
+@njit(nogil=True, cache=True)
+def best_discrete(score: Any, pull: Any, strength: float, degree: float, p: Any, room: Any) -> None:
+    """Move ``p`` to the maximum of ``p . (score - log p) - strength / 2 * (degree |p|^2 - 2 p . pull)``.
+
+    The free-form discrete variable; ``score`` is the expected log joint probability of each of its values. Without
+    neighbours ``p = softmax(score)``. ``room`` is (2, n_topics) numbers to work in.
+    """
+    n_topics = len(score)
+    t = room[0]
+    largest = -np.inf
+    for k in range(n_topics):
+        t[k] = score[k] + strength * pull[k]
+        largest = max(largest, t[k])
+    c = strength * degree
+    if c == 0.0:
+        total = 0.0
+        for k in range(n_topics):
+            p[k] = math.exp(t[k] - largest)
+            total += p[k]
+        for k in range(n_topics):
+            p[k] /= total
+    elif not _leap_discrete(t, c, p, room[1]):
+        _descend_discrete(t, c, largest, p)
+
+
+@njit(nogil=True, cache=True)
+def best_point(expected: Any, pull: Any, strength: float, degree: float, p: Any) -> None:
+    """Write to ``p`` the maximiser of ``expected . log p - strength / 2 * (degree |p|^2 - 2 p . pull)``.
+
+    The point estimate; ``expected`` counts how often each value is thought to have occurred. Without neighbours
+    ``p = expected / expected.sum()``, uniform if nothing was counted.
+    """
+    n_topics = len(expected)
+    c = strength * degree
+    total = expected.sum()
+    if c == 0.0:
+        for k in range(n_topics):
+            p[k] = expected[k] / total if total > 0.0 else 1.0 / n_topics
+        return
+    # c p_k^2 + (multiplier - strength pull_k) p_k = expected_k, whose root is one for the greatest at the start.
+    multiplier = -np.inf
+    for k in range(n_topics):
+        multiplier = max(multiplier, expected[k] - c + strength * pull[k])
+    for _ in range(_STEPS):
+        total, slope = 0.0, 0.0
+        for k in range(n_topics):
+            half = 0.5 * (strength * pull[k] - multiplier)
+            root = math.sqrt(half * half + c * expected[k])
+            # Of two forms of the root, the one in which nothing cancels.
+            p[k] = (half + root) / c if half > 0.0 else (expected[k] / (root - half) if root > half else 0.0)
+            total += p[k]
+            slope += 0.5 * p[k] / root if root > 0.0 else 0.0
+        step = (total - 1.0) / slope
+        if step <= _TOLERANCE * (1.0 + abs(multiplier)):
+            break
+        multiplier += step
+    for k in range(n_topics):
+        p[k] /= total
+
+
+@njit(nogil=True, cache=True)
+def gather(indptr: Any, indices: Any, weights: Any, i: int, neighbours: Any, pull: Any) -> float:
+    """Set ``pull`` to ``weights[i] @ neighbours`` of CSR row ``i``; returns the row's sum, the degree."""
+    pull[:] = 0.0
+    degree = 0.0
+    for e in range(indptr[i], indptr[i + 1]):
+        w = weights[e]
+        degree += w
+        row = neighbours[indices[e]]
+        for k in range(len(pull)):
+            pull[k] += w * row[k]
+    return degree
+
+
+@njit(nogil=True, cache=True)
+def sweep_discrete(
+    indptr: Any, indices: Any, weights: Any, scores: Any, strength: float, order: Any, neighbours: Any, P: Any
+) -> None:
+    """:func:`best_discrete` of the rows of ``P`` in the given order, neighbours being rows of ``neighbours``.
+
+    Handed the same array twice, an update is seen by those after it.
+    """
+    pull, room = np.empty(P.shape[1]), np.empty((2, P.shape[1]))
+    for i in order:
+        degree = gather(indptr, indices, weights, i, neighbours, pull)
+        best_discrete(scores[i], pull, strength, degree, P[i], room)
+
+
+@njit(nogil=True, cache=True)
+def sweep_point(
+    indptr: Any, indices: Any, weights: Any, expected: Any, strength: float, order: Any, neighbours: Any, P: Any
+) -> None:
+    """As :func:`sweep_discrete`, by :func:`best_point`."""
+    pull = np.empty(P.shape[1])
+    for i in order:
+        degree = gather(indptr, indices, weights, i, neighbours, pull)
+        best_point(expected[i], pull, strength, degree, P[i])
+
+
+@njit(nogil=True, cache=True)
+def roughness(indptr: Any, indices: Any, weights: Any, P: Any) -> float:
+    """``sum_k P[:, k] @ L @ P[:, k]``: half the sum over i and j of ``weight_ij |P_i - P_j|^2``."""
+    total = 0.0
+    for i in range(len(indptr) - 1):
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            apart = 0.0
+            for k in range(P.shape[1]):
+                apart += (P[i, k] - P[j, k]) ** 2
+            total += weights[e] * apart
+    return 0.5 * total

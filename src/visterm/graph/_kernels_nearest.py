@@ -1,0 +1,207 @@
+"""Numba kernels of approximate nearest neighbours: trees of random cuts, then neighbours of neighbours.
+
+Lists hold, for every row, the nearest rows found so far, nearest first: ``found`` (n, k) with -1 for nobody yet and
+``squared`` (n, k) their squared distances. A kernel writes only to the lists of its own rows, so that shards of rows
+can be worked on at the same time and the outcome does not depend on how many there are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+_SUMS = {"reassoc", "nsz", "contract"}  # lets sums be vectorised; not-a-numbers never get here
+
+
+@njit(nogil=True, cache=True, fastmath=_SUMS)
+def apart(a: Any, b: Any) -> Any:
+    """``((a - b) ** 2).sum()``."""
+    total = np.float32(0)
+    for d in range(a.shape[0]):
+        difference = a[d] - b[d]
+        total += difference * difference
+    return total
+
+
+@njit(nogil=True, cache=True)
+def insert(found: Any, squared: Any, is_new: Any, row: int, distance: float) -> bool:
+    """Insert ``row`` into one list unless it is there or too far; of equally near rows the lower comes first."""
+    k = found.shape[0]
+    if distance > squared[k - 1] or (distance == squared[k - 1] and row > found[k - 1] and found[k - 1] >= 0):
+        return False
+    for place in range(k):
+        if found[place] == row:
+            return False
+    place = k - 1
+    while place > 0 and (squared[place - 1] > distance or (squared[place - 1] == distance and found[place - 1] > row)):
+        squared[place] = squared[place - 1]
+        found[place] = found[place - 1]
+        is_new[place] = is_new[place - 1]
+        place -= 1
+    squared[place] = distance
+    found[place] = row
+    is_new[place] = True
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _draw(state: Any, n: int) -> int:
+    """A random number below ``n``; the state is moved on (Knuth's linear congruential generator, its high bits)."""
+    state[0] = state[0] * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+    return int((state[0] >> np.uint64(33)) % np.uint64(n))
+
+
+@njit(nogil=True, cache=True, fastmath=_SUMS)
+def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
+    """Cut the rows in two, and these again, until at most ``leaf_size`` are left; returns the ends of the leaves.
+
+    A cut lies halfway between two random rows. ``order`` is filled with the rows, leaf by leaf.
+    """
+    state = np.array([2 * seed + 1], np.uint64)
+    n = rows.shape[0]
+    for i in range(n):
+        order[i] = i
+    ends = np.empty(n, np.int64)
+    n_leaves = 0
+    stack = np.empty((2 * 64 + n // max(1, leaf_size // 2), 2), np.int64)
+    stack[0, 0], stack[0, 1] = 0, n
+    height = 1
+    side = np.empty(n, np.bool_)
+    room = np.empty(n, order.dtype)
+    normal = np.empty(rows.shape[1], np.float32)
+    while height > 0:
+        height -= 1
+        first, last = stack[height, 0], stack[height, 1]
+        size = last - first
+        if size <= leaf_size:
+            ends[n_leaves] = last
+            n_leaves += 1
+            continue
+        a, b = order[first + _draw(state, size)], order[first + _draw(state, size)]
+        middle = np.float32(0)
+        for d in range(rows.shape[1]):
+            normal[d] = rows[a, d] - rows[b, d]
+            middle += normal[d] * (rows[a, d] + rows[b, d]) / 2
+        n_left = 0
+        for at in range(first, last):
+            value = np.float32(0)
+            row = order[at]
+            for d in range(rows.shape[1]):
+                value += normal[d] * rows[row, d]
+            side[at] = value < middle
+            n_left += side[at]
+        # A cut that leaves nearly all on one side, as among copies, is replaced by a random one.
+        if min(n_left, size - n_left) < size // 20 + 1:
+            for at in range(first, last):
+                swap = at + _draw(state, last - at)
+                order[at], order[swap] = order[swap], order[at]
+            middle_at = first + size // 2
+        else:
+            left, right = first, first + n_left
+            for at in range(first, last):
+                if side[at]:
+                    room[left] = order[at]
+                    left += 1
+                else:
+                    room[right] = order[at]
+                    right += 1
+            order[first:last] = room[first:last]
+            middle_at = first + n_left
+        # The left part is cut next, so that leaves end in the order of their rows.
+        stack[height, 0], stack[height, 1] = middle_at, last
+        stack[height + 1, 0], stack[height + 1, 1] = first, middle_at
+        height += 2
+    return ends[:n_leaves].copy()
+
+
+@njit(nogil=True, cache=True)
+def compare_leaves(
+    rows: Any, order: Any, ends: Any, first: int, last: int, found: Any, squared: Any, is_new: Any
+) -> None:
+    """Offer every row of the leaves ``first`` to ``last`` to the other rows of its leaf."""
+    for leaf in range(first, last):
+        start = ends[leaf - 1] if leaf else 0
+        for at in range(start, ends[leaf]):
+            i = order[at]
+            for other in range(start, ends[leaf]):
+                j = order[other]
+                if i != j:
+                    insert(found[i], squared[i], is_new[i], j, apart(rows[i], rows[j]))
+
+
+@njit(nogil=True, cache=True)
+def reverse_lists(found: Any, is_new: Any, backward: Any, backward_new: Any) -> None:
+    """``backward[j]``: the first rows that list j, new entries before old, as many as there is room; -1 for nobody."""
+    n, k = found.shape
+    room = backward.shape[1]
+    filled = np.zeros(n, np.int64)
+    backward[:] = -1
+    backward_new[:] = False
+    for wanted in (True, False):
+        for i in range(n):
+            for place in range(k):
+                j = found[i, place]
+                if j >= 0 and is_new[i, place] == wanted and filled[j] < room:
+                    backward[j, filled[j]] = i
+                    backward_new[j, filled[j]] = wanted
+                    filled[j] += 1
+
+
+@njit(nogil=True, cache=True)
+def _offer(
+    rows: Any, i: int, j: int, j_new: bool, old: Any, old_new: Any, seen: Any, found: Any, squared: Any, is_new: Any
+) -> int:
+    """Offer the rows that j lists to i, where one of the two links is new."""
+    n_inserted = 0
+    for place in range(old.shape[1]):
+        candidate = old[j, place]
+        if candidate < 0 or candidate == i or not (j_new or old_new[j, place]) or seen[candidate] == i:
+            continue
+        seen[candidate] = i
+        if insert(found, squared, is_new, candidate, apart(rows[i], rows[candidate])):
+            n_inserted += 1
+    return n_inserted
+
+
+@njit(nogil=True, cache=True)
+def compare_neighbours(
+    rows: Any,
+    start: int,
+    stop: int,
+    lists: Any,
+    lists_new: Any,
+    backward: Any,
+    backward_new: Any,
+    found: Any,
+    squared: Any,
+    is_new: Any,
+) -> int:
+    """Offer to each of the rows ``start`` to ``stop`` the neighbours of its neighbours; returns how many were taken.
+
+    Neighbours are those it lists and those that list it, as they were (``lists``, ``backward``); what is taken goes to
+    ``found``, ``squared`` and ``is_new``, marked as new.
+    """
+    n_inserted = 0
+    seen = np.full(rows.shape[0], -1, np.int64)
+    for i in range(start, stop):
+        is_new[i] = False
+        for place in range(lists.shape[1]):
+            j = lists[i, place]
+            if j < 0:
+                continue
+            j_new = lists_new[i, place]
+            n_inserted += _offer(rows, i, j, j_new, lists, lists_new, seen, found[i], squared[i], is_new[i])
+            n_inserted += _offer(rows, i, j, j_new, backward, backward_new, seen, found[i], squared[i], is_new[i])
+        for place in range(backward.shape[1]):
+            j = backward[i, place]
+            if j < 0:
+                continue
+            j_new = backward_new[i, place]
+            if seen[j] != i:
+                seen[j] = i
+                if insert(found[i], squared[i], is_new[i], j, apart(rows[i], rows[j])):
+                    n_inserted += 1
+            n_inserted += _offer(rows, i, j, j_new, lists, lists_new, seen, found[i], squared[i], is_new[i])
+    return n_inserted

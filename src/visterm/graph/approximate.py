@@ -1,0 +1,107 @@
+"""Approximately the nearest neighbours of all rows, in nearly linear time.
+
+Trees of random cuts (Dasgupta and Freund 2008) put look-alikes into the same leaves; then each row asks its neighbours
+for theirs until hardly anybody learns of a nearer one (nearest-neighbour descent: Dong, Moses and Li 2011).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.compute.parallel import Engine, Shard, map_shards, split
+from visterm.contracts import Matrix
+
+#: Trees, rows of a leaf, and how many neighbours a row keeps in mind at least: fewer get stuck.
+_TREES, _LEAF, _MIND = 8, 40, 15
+#: Rounds at most, and the share of all entries that must have changed for another one.
+_ROUNDS, _WORTHWHILE = 8, 0.002
+#: Sparse rows are compared by random projections to so many dimensions.
+_PROJECTED = 96
+
+
+def nearest_of_all(
+    rows: Matrix, n_neighbors: int, *, random_state: int = 0
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """For every row, the others that are (almost surely) nearest it, and their Euclidean distances, nearest first.
+
+    Sparse rows are compared by random projections first, then the best candidates by themselves.
+
+    >>> rows = np.arange(500, dtype=np.float32)[:, None]
+    >>> nearest_of_all(rows, 2)[0][100].tolist()
+    [99, 101]
+    """
+    if not isinstance(rows, np.ndarray):
+        candidates, _ = _descend(_projected(rows, random_state), 3 * n_neighbors, random_state)
+        return _best_of(rows, candidates, n_neighbors)
+    found, squared = _descend(np.ascontiguousarray(rows, np.float32), n_neighbors, random_state)
+    return found, np.sqrt(squared)
+
+
+def _descend(
+    rows: NDArray[np.float32], n_neighbors: int, random_state: int
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    from visterm.graph import _kernels_nearest as kernels
+
+    n = len(rows)
+    n_neighbors = min(n_neighbors, n - 1)
+    k = min(max(n_neighbors, _MIND), n - 1)
+    found, squared = np.full((n, k), -1, np.int32), np.full((n, k), np.inf, np.float32)
+    is_new = np.zeros((n, k), np.bool_)
+    threads = Engine("threads")  # they share the lists
+    order = np.empty(n, np.int32)
+    for tree in range(_TREES):
+        ends = kernels.cut(rows, _LEAF, random_state + tree, order)
+
+        def compare(leaves: Shard, order: Any = order, ends: Any = ends) -> None:
+            kernels.compare_leaves(rows, order, ends, leaves.start, leaves.stop, found, squared, is_new)
+
+        _all(compare, split(len(ends), size=1 + len(ends) // 16), threads, f"Cutting, tree {tree + 1} of {_TREES}")
+    backward, backward_new = np.empty((n, k), np.int32), np.empty((n, k), np.bool_)
+    for _ in range(_ROUNDS):
+        lists, lists_new = found.copy(), is_new.copy()
+        kernels.reverse_lists(lists, lists_new, backward, backward_new)
+
+        def ask(shard: Shard, lists: Any = lists, lists_new: Any = lists_new) -> int:
+            first, last = shard.start, shard.stop
+            return kernels.compare_neighbours(
+                rows, first, last, lists, lists_new, backward, backward_new, found, squared, is_new
+            )
+
+        n_changed = sum(_all(ask, split(n, size=1 + n // 16), threads, "Asking neighbours"))
+        if n_changed < _WORTHWHILE * found.size:
+            break
+    return found[:, :n_neighbors], squared[:, :n_neighbors]
+
+
+def _all(task: Any, shards: list[Shard], engine: Engine, description: str) -> list[Any]:
+    return list(map_shards(task, shards, engine=engine, description=description))
+
+
+def _projected(rows: sparse.csr_array, random_state: int) -> NDArray[np.float32]:
+    """Random projections, which keep distances to about a tenth of themselves (Johnson and Lindenstrauss 1984)."""
+    directions = np.random.default_rng(random_state).standard_normal((rows.shape[1], _PROJECTED))
+    return np.ascontiguousarray(rows @ (directions / np.sqrt(_PROJECTED)), np.float32)
+
+
+def _best_of(
+    rows: sparse.csr_array, candidates: NDArray[np.int32], n_neighbors: int
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """The nearest of every row's candidates, by the rows themselves."""
+    n, n_candidates = candidates.shape
+    n_neighbors = min(n_neighbors, n_candidates)
+    squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    found, distances = np.empty((n, n_neighbors), np.int32), np.empty((n, n_neighbors), np.float32)
+    for shard in split(n, size=max(1, 2**20 // n_candidates)):
+        columns = candidates[shard.rows]
+        owners = np.repeat(np.arange(shard.start, shard.stop), n_candidates)
+        products = np.asarray(rows[owners].multiply(rows[columns.ravel()]).sum(axis=1)).ravel()
+        squared = squares[owners] + squares[columns.ravel()] - 2 * products
+        squared = np.maximum(squared, 0).reshape(columns.shape).astype(np.float32)
+        best = np.lexsort((columns, squared), axis=1)[:, :n_neighbors]
+        found[shard.rows] = np.take_along_axis(columns, best, axis=1)
+        distances[shard.rows] = np.sqrt(np.take_along_axis(squared, best, axis=1))
+    return found, distances

@@ -1,0 +1,269 @@
+"""How each kind of model is learned when the distributions of its pictures are regularised over a graph.
+
+The regulariser changes one thing: the update of the pictures' distributions. All else, the start, the order of steps
+and the updates of the parameters, is the model's own, so that strength 0 is the model itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import digamma
+
+from visterm.compute import progress
+from visterm.contracts import Features, check_tags
+from visterm.errors import InputError
+from visterm.graph.lapvar import DirichletMeans, Discrete, LapVar, Point
+from visterm.topics.aspects import Aspects
+from visterm.topics.bags import check_bags, check_tag_bags
+from visterm.topics.em import climb
+from visterm.topics.inference import Inferred, infer_topics, starting_gamma
+from visterm.topics.lda import LDA
+from visterm.topics.mixture import UnigramMixture, Unigrams, start_responsibilities
+from visterm.topics.parameters import check_parameters
+from visterm.topics.plsa import PLSA
+from visterm.topics.slda import SupervisedLDA
+from visterm.topics.statistics import normalised
+
+Array = NDArray[np.float64]
+
+#: Rounds of a new picture's own inference and its neighbours' pull, and the change of its proportions that ends them.
+_ROUNDS, _SETTLED = 50, 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """What a regularised fit gives besides the model: the pictures' topics, the tags of topics, Q at every step."""
+
+    proportions: Array  # (n_pictures, n_topics)
+    topic_tags: Array  # (n_topics, n_tags)
+    objective: Array
+
+
+class Case(Protocol):
+    """A kind of model."""
+
+    def fit(self, model: Any, X: Features, tags: Any, y: Any, lapvar: LapVar) -> Learned:
+        """Fit ``model`` in place, its pictures' distributions regularised."""
+
+    def fold_in(self, model: Any, X: Features, links: sparse.csr_array, proportions: Array, lapvar: LapVar) -> Array:
+        """The proportions of new pictures, ``links`` being their neighbours among those of ``proportions``."""
+
+
+def case_of(model: Any) -> Case:
+    """The kind of ``model``."""
+    from visterm.graph.supervised import SupervisedCase
+
+    cases: dict[type, Case] = {
+        UnigramMixture: MixtureCase(),
+        PLSA: AspectCase(),
+        SupervisedLDA: SupervisedCase(),
+        LDA: AllocationCase(),
+    }
+    for kind, case in cases.items():
+        if isinstance(model, kind):
+            return case
+    names = ", ".join(kind.__name__ for kind in cases)
+    raise InputError(f"a {type(model).__name__} cannot be regularised over a graph: choose one of {names}")
+
+
+class _Best:
+    """The best of the steps seen: LapVar2 does not promise that the last one is."""
+
+    def __init__(self) -> None:
+        self.value = -np.inf
+        self.kept: tuple[Any, ...] = ()
+
+    def see(self, value: float, *kept: Any) -> None:
+        if value > self.value:
+            self.value, self.kept = value, kept
+
+
+class MixtureCase:
+    """The paper's LapMixUnigram: one discrete variable a picture, q(z) free-form."""
+
+    def fit(self, model: UnigramMixture, X: Features, tags: Any, y: Any, lapvar: LapVar) -> Learned:  # noqa: ARG002
+        """Expectation maximisation whose E step is a sweep of LapVar."""
+        from sklearn.utils import check_random_state
+
+        check_parameters(model, at_least_one=("n_topics", "n_restarts", "max_iter"))
+        bags = check_bags(model, X, fitting=True, n_tokens=model.n_tokens)
+        tags = check_tag_bags(tags, bags.shape[0])
+        random = check_random_state(model.random_state)
+        with progress.task("Fitting a mixture over the graph", total=model.n_restarts * model.max_iter) as bar:
+            runs = [self._run(model, bags, tags, random, lapvar, bar) for _ in range(model.n_restarts)]
+        (unigrams, state), objective = max(runs, key=lambda run: run[1].max())
+        model.topic_shares_, model.topic_codewords_, model.topic_tags_ = (
+            unigrams.shares,
+            unigrams.codewords,
+            unigrams.tags,
+        )
+        model.objective_, model.n_iter_ = objective, len(objective)
+        return Learned(state, unigrams.tags, objective)
+
+    def _run(
+        self, model: UnigramMixture, bags: Any, tags: Any, random: Any, lapvar: LapVar, bar: progress.Task
+    ) -> tuple[Any, Array]:
+        smoothing, best = model.smoothing, _Best()
+        state = start_responsibilities(bags, tags, model.n_topics, random)
+
+        def e_step(unigrams: Unigrams) -> tuple[Array, float]:
+            nonlocal state
+            variables = Discrete(unigrams.log_joint(bags, tags))
+            state = lapvar.improve(variables, state)
+            value = lapvar.objective(variables, state) + unigrams.log_prior(smoothing)
+            best.see(value, unigrams, state)
+            return state, value
+
+        def m_step(_: Unigrams, state: Array) -> Unigrams:
+            return Unigrams.maximise(bags, tags, state, smoothing)
+
+        start = Unigrams.maximise(bags, tags, state, smoothing)
+        _, objective = climb(start, e_step, m_step, max_iter=model.max_iter, tol=model.tol, bar=bar)
+        return best.kept, objective
+
+    def fold_in(
+        self, model: UnigramMixture, X: Features, links: sparse.csr_array, proportions: Array, lapvar: LapVar
+    ) -> Array:
+        """One exact update: the log joint probability of new pictures does not depend on them."""
+        variables = Discrete(model.log_joint(X))
+        return lapvar.fold_in(variables, links, proportions, variables.free())
+
+
+class AspectCase:
+    """Probabilistic latent semantic analysis of codewords and tags: point estimates p(z | picture)."""
+
+    def fit(self, model: PLSA, X: Features, tags: Any, y: Any, lapvar: LapVar) -> Learned:  # noqa: ARG002
+        """Expectation maximisation in which p(z | picture) settles among neighbours."""
+        from sklearn.utils import check_random_state
+
+        if model.asymmetric or model.held_out_share:
+            raise InputError(
+                "over a graph, PLSA learns codewords and tags together by plain EM: "
+                "use PLSA(asymmetric=False, held_out_share=0)"
+            )
+        check_parameters(model, at_least_one=("n_topics", "max_iter"))
+        bags = check_bags(model, X, fitting=True, n_tokens=model.n_tokens)
+        tags = check_tag_bags(tags, bags.shape[0])
+        both = sparse.csr_array(sparse.hstack([bags, tags]))
+        random = check_random_state(model.random_state)
+        random.permutation(np.count_nonzero(np.diff(tags.indptr)))  # PLSA draws who is held out, even if nobody is
+        aspects, objective, best = Aspects.random(both, model.n_topics, random), list[float](), _Best()
+        with progress.task("Fitting aspects over the graph", total=model.max_iter) as bar:
+            for _ in range(model.max_iter):
+
+                def settle(expected: Array, theta: Array = aspects.picture_topics) -> Array:
+                    return lapvar.improve(Point(expected), theta)
+
+                updated, value = aspects.step(both, settle=settle)
+                value -= lapvar.penalty(aspects.picture_topics)
+                objective.append(value)
+                bar.advance()
+                bar.report(objective=value)
+                best.see(value, aspects)
+                if len(objective) > 1 and value - objective[-2] <= model.tol * abs(value):
+                    break
+                aspects = updated
+            else:
+                best.see(np.inf, aspects)  # the last step's own value is not known
+        (aspects,) = best.kept
+        codewords, words = np.split(aspects.word_topics, [bags.shape[1]])
+        model.topic_codewords_, model.topic_tags_ = codewords.T.copy(), words.T.copy()
+        model.power_, model.schedule_ = 1.0, np.array([(1.0, model.max_iter)])
+        model.objective_, model.n_iter_ = np.array(objective), len(objective)
+        return Learned(aspects.picture_topics, model.topic_tags_, model.objective_)
+
+    def fold_in(self, model: PLSA, X: Features, links: sparse.csr_array, proportions: Array, lapvar: LapVar) -> Array:
+        """EM with the words of the topics fixed."""
+        bags = check_bags(model, X, fitting=False, n_tokens=model.n_tokens)
+        theta = np.full((bags.shape[0], model.n_topics), 1 / model.n_topics)
+        words = np.ascontiguousarray(model.topic_codewords_.T)
+        for _ in range(_ROUNDS):
+
+            def settle(expected: Array, theta: Array = theta) -> Array:
+                return lapvar.fold_in(Point(expected), links, proportions, theta)
+
+            before, theta = theta, Aspects(theta, words).step(bags, settle=settle)[0].picture_topics
+            if np.abs(theta - before).max(initial=0) < _SETTLED:
+                break
+        return theta
+
+
+class AllocationCase:
+    """Latent Dirichlet allocation: q(theta) is a Dirichlet, whose means neighbours agree on."""
+
+    def fit(self, model: LDA, X: Features, tags: Any, y: Any, lapvar: LapVar) -> Learned:  # noqa: ARG002
+        """Variational EM; the tags of topics are counted when the topics are known."""
+        from sklearn.utils import check_random_state
+
+        if model.held_out_share or model.learn_alpha:
+            raise InputError(
+                "over a graph, LDA has a fixed alpha and learns from all: learn_alpha=False, held_out_share=0"
+            )
+        check_parameters(
+            model, at_least_one=("n_topics", "max_iter", "n_restarts", "max_sweeps"), positive=("alpha", "smoothing")
+        )
+        bags = check_bags(model, X, fitting=True, n_tokens=model.n_tokens)
+        checked = check_tags(tags, bags.shape[0])
+        random = check_random_state(model.random_state)
+        random.permutation(bags.shape[0])  # LDA draws who is held out, even if nobody is
+        with progress.task("Learning topics over the graph", total=model.n_restarts * model.max_iter) as bar:
+            runs = [self._run(model, bags, random, lapvar, bar) for _ in range(model.n_restarts)]
+        (topics, gamma), objective = max(runs, key=lambda run: run[1].max())
+        model.topic_codewords_, model.alpha_ = topics, np.full(model.n_topics, float(model.alpha))
+        model.objective_, model.n_iter_ = objective, len(objective)
+        proportions = gamma / gamma.sum(axis=1, keepdims=True)
+        topic_tags = normalised(np.asarray((checked.T @ proportions).T, np.float64), model.smoothing)
+        return Learned(proportions, topic_tags, objective)
+
+    def _run(self, model: LDA, bags: Any, random: Any, lapvar: LapVar, bar: progress.Task) -> tuple[Any, Array]:
+        from visterm.topics.initialise import start_topics
+
+        alpha, best = np.full(model.n_topics, float(model.alpha)), _Best()
+        gamma = starting_gamma(bags, alpha)
+
+        def e_step(topics: Array) -> tuple[Inferred, float]:
+            nonlocal gamma
+            for _ in range(model.max_sweeps):
+                gamma = _pulled(bags, topics, alpha, gamma, lapvar)
+            inferred = infer_topics(bags, topics, alpha, start=gamma, max_sweeps=0)
+            value = inferred.statistics.bound + model.smoothing * float(np.log(topics).sum())
+            value -= lapvar.penalty(inferred.proportions)
+            best.see(value, topics, gamma)
+            return inferred, value
+
+        def m_step(_: Array, inferred: Inferred) -> Array:
+            return normalised(inferred.statistics.codewords, model.smoothing)
+
+        start = normalised(start_topics(bags, model.n_topics, random, how=model.start), model.smoothing)
+        _, objective = climb(start, e_step, m_step, max_iter=model.max_iter, tol=model.tol, bar=bar)
+        return best.kept, objective
+
+    def fold_in(self, model: Any, X: Features, links: sparse.csr_array, proportions: Array, lapvar: LapVar) -> Array:
+        """Coordinate ascent with the topics fixed."""
+        bags = check_bags(model, X, fitting=False, n_tokens=model.n_tokens)
+        gamma = starting_gamma(bags, model.alpha_)
+        means = gamma / gamma.sum(axis=1, keepdims=True)
+        for _ in range(_ROUNDS):
+            before = means
+            targets = infer_topics(bags, model.topic_codewords_, model.alpha_, start=gamma, max_sweeps=1).gamma
+            gamma = lapvar.fold_in(DirichletMeans(targets), links, proportions, gamma)
+            means = gamma / gamma.sum(axis=1, keepdims=True)
+            if np.abs(means - before).max(initial=0) < _SETTLED:
+                break
+        return means
+
+
+def _pulled(bags: sparse.csr_array, topics: Array, alpha: Array, gamma: Array, lapvar: LapVar) -> Array:
+    """A sweep over the codewords, then one over the graph."""
+    targets = infer_topics(bags, topics, alpha, start=gamma, max_sweeps=1).gamma
+    return lapvar.improve(DirichletMeans(targets), gamma)
+
+
+def expected_logs(gamma: Array) -> Array:
+    """E[log theta] under Dirichlet(gamma)."""
+    return digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))

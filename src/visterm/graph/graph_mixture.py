@@ -1,0 +1,98 @@
+"""The mixture of unigrams over a graph of look-alikes: LapMixUnigram, ready to use."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.utils.validation import check_is_fitted
+
+from visterm.contracts import Features, Scores
+from visterm.contracts.estimator import Estimator
+from visterm.graph.cases import Array
+from visterm.graph.picture_graph import PictureGraph
+from visterm.graph.regularized import GraphRegularized
+from visterm.topics.mixture import UnigramMixture
+
+
+class GraphMixture(Estimator):
+    """Tags for a collection of which few pictures are tagged: topics that look-alikes agree on (Shao et al. 2014).
+
+    A :class:`~visterm.graph.regularized.GraphRegularized` over a
+    :class:`~visterm.topics.mixture.UnigramMixture` and a :class:`~visterm.graph.picture_graph.PictureGraph`, whose
+    parameters these are. Hand over all pictures, untagged ones with empty rows of tags: they are learned from, and
+    asking for their tags later gives what was learned. New pictures are folded in through their neighbours.
+
+    >>> X, tags = [[4, 0], [3, 1], [0, 5], [1, 4]], [[1, 0], [0, 0], [0, 1], [0, 0]]
+    >>> GraphMixture(n_topics=2, n_neighbors=1, random_state=0).fit(X, tags).score_tags(X).argmax(axis=1)
+    array([0, 0, 1, 1])
+    """
+
+    scores_are_probabilities = True
+
+    def __init__(
+        self,
+        n_topics: int = 50,
+        *,
+        n_neighbors: int = 10,
+        metric: str = "cosine",
+        weights: str = "binary",
+        strength: float | str = "auto",
+        method: str = "lapvar1",
+        smoothing: float = 0.1,
+        n_tokens: float | None = None,
+        held_out_share: float = 0.2,
+        max_iter: int = 60,
+        tol: float = 1e-5,
+        random_state: Any = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.weights = weights
+        self.strength = strength
+        self.method = method
+        self.smoothing = smoothing
+        self.n_tokens = n_tokens
+        self.held_out_share = held_out_share
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Features, tags: Any) -> Self:
+        """Learn the topics of all pictures and the tags of the topics."""
+        mixture = UnigramMixture(
+            self.n_topics,
+            smoothing=self.smoothing,
+            n_tokens=self.n_tokens,
+            n_restarts=1,  # look-alikes agree on much the same topics wherever they start from
+            max_iter=self.max_iter,
+            tol=self.tol,
+            random_state=self.random_state,
+        )
+        graph = PictureGraph(self.n_neighbors, metric=self.metric, weights=self.weights)
+        self.tagger_ = GraphRegularized(
+            mixture,
+            graph,
+            strength=self.strength,
+            method=self.method,
+            held_out_share=self.held_out_share,
+            random_state=self.random_state,
+        ).fit(X, tags)
+        self.objective_, self.n_iter_ = self.tagger_.objective_, self.tagger_.n_iter_
+        self.n_features_in_ = self.tagger_.n_features_in_
+        return self
+
+    def transform(self, X: Features) -> Array:
+        """The probability of every topic for every picture, (n_pictures, n_topics)."""
+        check_is_fitted(self)
+        return self.tagger_.transform(X)
+
+    def score_tags(self, X: Features) -> Scores:
+        """The probability that a picture carries each tag, calibrated on held-out pictures."""
+        check_is_fitted(self)
+        return self.tagger_.score_tags(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags

@@ -1,0 +1,298 @@
+"""A graph of look-alikes: every picture linked to those nearest it."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from visterm.compute.parallel import map_shards, split
+from visterm.contracts import Features, Matrix, check_features
+from visterm.contracts.estimator import Estimator
+from visterm.distances.named import metric_named
+from visterm.errors import InputError
+from visterm.graph.approximate import nearest_of_all
+from visterm.neighbours.distances import BLOCK_BYTES, nearest
+
+WEIGHTS = ("binary", "cosine", "heat")
+#: Distances that are Euclidean between prepared rows: what approximate neighbours can be found for.
+_EUCLIDEAN = ("euclidean", "cosine", "hellinger")
+
+
+class PictureGraph(Estimator):
+    """Pictures and the look-alikes each is linked to, as a symmetric matrix of weights.
+
+    i and j are linked when one is among the ``n_neighbors`` nearest of the other, or, with ``n_neighbors=None``, when
+    their distance is at most ``max_distance``; given both, nearest neighbours beyond that distance are left out.
+
+    Parameters
+    ----------
+    n_neighbors, max_distance
+        Which pictures a picture is linked to.
+    metric
+        One of :mod:`visterm.distances.named`.
+    weights
+        ``binary``: 1; ``cosine``: the cosine of the angle between the two pictures (metrics ``cosine`` and
+        ``hellinger``); ``heat``: exp(-(distance / width)^2), the width being the mean distance of neighbours.
+    exact_up_to
+        Above so many pictures neighbours are found approximately (:mod:`visterm.graph.approximate`) where the metric is
+        ``euclidean``, ``cosine`` or ``hellinger``.
+    random_state
+        Seed of the approximate search.
+
+    After ``fit``: ``links_`` (n_pictures, n_pictures) CSR, ``component_of_`` the connected component of every picture,
+    ``n_components_``. Pictures come and go by :meth:`add` and :meth:`remove` without comparing the others again.
+
+    >>> graph = PictureGraph(1, metric="euclidean").fit([[0.0], [1.0], [8.0], [9.5]])
+    >>> graph.links_.toarray()
+    array([[0., 1., 0., 0.],
+           [1., 0., 0., 0.],
+           [0., 0., 0., 1.],
+           [0., 0., 1., 0.]])
+    >>> graph.n_components_, graph.add([[4.0]]).links_[[4]].toarray()
+    (2, array([[0., 1., 0., 0., 0.]]))
+    """
+
+    features_: Matrix
+    links_: sparse.csr_array
+    component_of_: NDArray[np.int32]
+
+    def __init__(
+        self,
+        n_neighbors: int | None = 10,
+        *,
+        max_distance: float | None = None,
+        metric: str = "cosine",
+        weights: str = "binary",
+        exact_up_to: int = 20_000,
+        random_state: int = 0,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.max_distance = max_distance
+        self.metric = metric
+        self.weights = weights
+        self.exact_up_to = exact_up_to
+        self.random_state = random_state
+
+    def fit(self, X: Features, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's estimators take a y
+        """Link the pictures of ``X``."""
+        self._check_parameters()
+        self.features_ = check_features(self, X, fitting=True, non_negative=metric_named(self.metric).needs_counts)
+        # What each picture chose: row i holds the distances to its look-alikes, zeros included.
+        self.chosen_ = self._choose_all()
+        self.width_ = float(self.chosen_.data.mean()) if self.chosen_.nnz else 1.0
+        return self._link()
+
+    def add(self, X: Features) -> Self:
+        """Link further pictures, numbered on from the last one; the graph is that of all pictures together.
+
+        The new pictures are compared with all, and the others choose anew only between them and their former choice.
+        """
+        new = check_features(self, X, fitting=False)
+        n_old, n_new = self.features_.shape[0], new.shape[0]
+        if not n_new:
+            return self
+        self.features_ = _stacked(self.features_, new)
+        rows = self._choose(np.arange(n_old, n_old + n_new))
+        both = _triples(self.chosen_), _triples(rows, n_old), self._chosen_by_old(new, n_old)
+        self.chosen_ = self._nearest_of(*both, n_pictures=n_old + n_new)
+        return self._link()
+
+    def remove(self, rows: ArrayLike) -> Self:
+        """Forget pictures; those after them are renumbered. Only pictures that had chosen one of them choose anew."""
+        gone = np.unique(np.asarray(rows, np.intp))
+        n = self.features_.shape[0]
+        if len(gone) and not (gone[0] >= 0 and gone[-1] < n):
+            raise InputError(f"there are pictures 0 to {n - 1}, so {gone[[0, -1]].tolist()} cannot be removed")
+        kept = np.setdiff1d(np.arange(n), gone)
+        if not len(kept):
+            raise InputError("a graph needs at least one picture: not all can be removed")
+        bereft = np.zeros(n, np.bool_)
+        owners, columns, _ = _triples(self.chosen_)
+        bereft[owners[np.isin(columns, gone)]] = True
+        if self.n_neighbors is None:
+            bereft[:] = False  # no other picture comes nearer
+        self.features_ = self.features_[kept]
+        again = np.flatnonzero(bereft[kept])
+        old = self.chosen_[kept][:, kept]
+        keep_old = _triples(old)
+        stays = ~bereft[kept][keep_old[0]]
+        fresh = _triples(self._choose(again))
+        fresh = (again[fresh[0]], fresh[1], fresh[2])
+        self.chosen_ = self._nearest_of(tuple(part[stays] for part in keep_old), fresh, n_pictures=len(kept))
+        return self._link()
+
+    def neighbours_of(self, X: Features) -> tuple[sparse.csr_array, NDArray[np.intp]]:
+        """The weights of the links that new pictures would have, (n_new, n_pictures); the graph stays as it is.
+
+        Also, for each of them, the first picture of the graph that has equal features, or -1.
+        """
+        new = check_features(self, X, fitting=False)
+        n_new, n = int(new.shape[0]), int(self.features_.shape[0])
+        same = np.full(n_new, -1, np.intp)
+        if not n_new:
+            return sparse.csr_array((0, n)), same
+        lists = self._lists(new, n)
+        owners, columns, distances = _triples(lists)
+        owners, columns = owners[distances == 0][::-1], columns[distances == 0][::-1]
+        equal = _equal(new[owners], self.features_[columns])
+        same[owners[equal]] = columns[equal]  # of several the last assignment counts: the lowest column
+        return self._weighed(lists), same
+
+    @property
+    def n_components_(self) -> int:
+        """The number of connected components."""
+        return int(self.component_of_.max()) + 1
+
+    @property
+    def is_approximate(self) -> bool:
+        """Whether the nearest neighbours are found approximately."""
+        return (
+            self.n_neighbors is not None
+            and self.metric in _EUCLIDEAN
+            and self.features_.shape[0] > max(self.exact_up_to, self.n_neighbors + 1)
+        )
+
+    def _choose_all(self) -> sparse.csr_array:
+        n = self.features_.shape[0]
+        if not self.is_approximate:
+            return self._choose(np.arange(n))
+        prepared = metric_named(self.metric).prepare(self.features_)
+        columns, distances = nearest_of_all(prepared, self.n_neighbors or 1, random_state=self.random_state)
+        if self.metric == "cosine":
+            distances *= distances / 2  # of unit rows: one minus the cosine
+        k = columns.shape[1]
+        chosen = sparse.csr_array((distances.ravel(), columns.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+        return self._cut(chosen)
+
+    def _choose(self, rows: NDArray[np.intp]) -> sparse.csr_array:
+        """The pictures that the given ones choose among all others: their distances, (len(rows), n_pictures)."""
+        n = self.features_.shape[0]
+        lists = self._lists(self.features_[rows], n, spare=1)
+        owners, columns, distances = _triples(lists)
+        others = rows[owners] != columns
+        triples = owners[others], columns[others], distances[others]
+        return self._nearest_of(triples, n_pictures=len(rows), n_columns=n)
+
+    def _lists(self, X: Matrix, n: int, spare: int = 0) -> sparse.csr_array:
+        """Distances to the pictures that rows of ``X`` choose, and to ``spare`` more."""
+        if self.n_neighbors is None:
+            return self._within(X)
+        columns, distances = nearest(X, self.features_, self.n_neighbors + spare, metric=self.metric)
+        k = columns.shape[1]
+        starts = np.arange(0, columns.size + 1, k)
+        lists = sparse.csr_array((distances.ravel(), columns.ravel().astype(np.int32), starts), shape=(len(columns), n))
+        return self._cut(lists)
+
+    def _within(self, X: Matrix) -> sparse.csr_array:
+        """The distances of at most ``max_distance``, blockwise."""
+        metric, n = metric_named(self.metric), int(self.features_.shape[0])
+        prepared = metric.prepare(self.features_)
+
+        def of_block(rows: slice) -> tuple[NDArray[Any], ...]:
+            block = metric.between(metric.prepare(X[rows]), prepared)
+            owners, columns = np.nonzero(block <= self.max_distance)
+            return owners + rows.start, columns, block[owners, columns]
+
+        shards = split(int(X.shape[0]), size=max(1, BLOCK_BYTES // (16 * n)))
+        parts = [of_block(shards[0].rows)] if len(shards) == 1 else map_shards(lambda s: of_block(s.rows), shards)
+        owners, columns, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return _as_csr(owners, columns, distances, (int(X.shape[0]), n))
+
+    def _chosen_by_old(self, new: Matrix, n_old: int) -> tuple[NDArray[Any], ...]:
+        """Which new pictures the old ones may prefer to their former choice: as many as they may choose."""
+        if self.n_neighbors is None:
+            metric = metric_named(self.metric)
+            block = metric(self.features_[:n_old], new)
+            owners, columns = np.nonzero(block <= self.max_distance)
+            return owners, columns + n_old, block[owners, columns]
+        found, distances = nearest(self.features_[:n_old], new, self.n_neighbors, metric=self.metric)
+        return np.repeat(np.arange(n_old), found.shape[1]), found.ravel() + n_old, distances.ravel()
+
+    def _nearest_of(
+        self, *parts: tuple[NDArray[Any], ...], n_pictures: int, n_columns: int | None = None
+    ) -> sparse.csr_array:
+        """The nearest of every picture's candidates, given as (owner, candidate, distance), ties by number."""
+        owners, columns, distances = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
+        order = np.lexsort((columns, distances, owners))
+        owners, columns, distances = owners[order], columns[order], distances[order]
+        if self.n_neighbors is not None:
+            starts = np.searchsorted(owners, np.arange(n_pictures))
+            first = np.arange(len(owners)) - starts[owners] < self.n_neighbors
+            owners, columns, distances = owners[first], columns[first], distances[first]
+        return self._cut(_as_csr(owners, columns, distances, (n_pictures, n_columns or n_pictures)))
+
+    def _cut(self, lists: sparse.csr_array) -> sparse.csr_array:
+        """Without the distances beyond ``max_distance``."""
+        if self.max_distance is None:
+            return lists
+        owners, columns, distances = _triples(lists)
+        near = distances <= self.max_distance
+        return _as_csr(owners[near], columns[near], distances[near], lists.shape)
+
+    def _weighed(self, lists: sparse.csr_array) -> sparse.csr_array:
+        """Distances as weights."""
+        distances = lists.data.astype(np.float64)
+        match self.weights:
+            case "binary":
+                weights = np.ones_like(distances)
+            case "cosine":
+                cosines = 1 - distances if self.metric == "cosine" else 1 - distances**2 / 2
+                weights = np.maximum(cosines, 0)
+            case _:
+                weights = np.exp(-((distances / (self.width_ or 1.0)) ** 2))
+        return sparse.csr_array((weights, lists.indices, lists.indptr), shape=lists.shape)
+
+    def _link(self) -> Self:
+        """The links of all choices, of whoever made them."""
+        weighed = self._weighed(self.chosen_)
+        self.links_ = sparse.csr_array(weighed.maximum(weighed.T))
+        _, self.component_of_ = sparse.csgraph.connected_components(self.links_, directed=False)
+        return self
+
+    def _check_parameters(self) -> None:
+        metric_named(self.metric)
+        if self.n_neighbors is None and self.max_distance is None:
+            raise InputError("say which pictures are neighbours: give n_neighbors, max_distance or both")
+        n_neighbors: Any = self.n_neighbors
+        if n_neighbors is not None and not (isinstance(n_neighbors, Integral) and int(n_neighbors) >= 1):
+            raise InputError(f"n_neighbors must be a whole number of at least 1, or None, not {n_neighbors!r}")
+        if self.max_distance is not None and not self.max_distance >= 0:
+            raise InputError(f"max_distance must be 0 or more, not {self.max_distance}")
+        if self.weights not in WEIGHTS:
+            raise InputError(f"unknown weights {self.weights!r}: choose one of {', '.join(WEIGHTS)}")
+        if self.weights == "cosine" and self.metric not in ("cosine", "hellinger"):
+            raise InputError(
+                f"the metric {self.metric!r} knows no cosine: use binary or heat weights, or another metric"
+            )
+
+
+def _triples(lists: sparse.csr_array, offset: int = 0) -> tuple[NDArray[Any], ...]:
+    """(row + offset, column, value) of every stored entry, zeros included."""
+    owners = np.repeat(np.arange(lists.shape[0]) + offset, np.diff(lists.indptr))
+    return owners, lists.indices.astype(np.intp), lists.data
+
+
+def _as_csr(
+    owners: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], shape: tuple[int, int]
+) -> sparse.csr_array:
+    """Entries sorted by owner as CSR, zeros included."""
+    starts = np.zeros(shape[0] + 1, np.int64)
+    np.cumsum(np.bincount(owners, minlength=shape[0]), out=starts[1:])
+    return sparse.csr_array((values, columns.astype(np.int32), starts), shape=shape)
+
+
+def _stacked(first: Matrix, second: Matrix) -> Matrix:
+    if isinstance(first, np.ndarray):
+        dense = second if isinstance(second, np.ndarray) else second.toarray()
+        return np.concatenate([first, dense.astype(first.dtype)])
+    return sparse.csr_array(sparse.vstack([first, sparse.csr_array(second, dtype=first.dtype)]))
+
+
+def _equal(A: Matrix, B: Matrix) -> NDArray[np.bool_]:
+    """Which rows are equal, pair by pair."""
+    apart = abs(A - B)
+    return np.asarray(apart.max(axis=1) if isinstance(apart, np.ndarray) else apart.sum(axis=1)).ravel() == 0

@@ -1,0 +1,206 @@
+"""A topic model made smooth over a graph of look-alikes, which tags all pictures from the few that are tagged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+
+from visterm.compute import progress
+from visterm.contracts import Features, Scores, check_tags, is_several, n_pictures
+from visterm.contracts.estimator import Estimator
+from visterm.errors import InputError
+from visterm.graph.cases import Array, Learned, case_of
+from visterm.graph.confidence import TagConfidence
+from visterm.graph.held_out import HiddenTags, hide_tags, tag_surprise
+from visterm.graph.lapvar import METHODS, LapVar
+from visterm.graph.picture_graph import PictureGraph
+from visterm.topics.bags import distributions
+from visterm.topics.mixture import UnigramMixture
+
+#: Strengths tried by ``strength="auto"``.
+STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0)
+
+
+class GraphRegularized(Estimator):
+    """Graph-regularised variational inference (Shao et al., ACM TIST 2014) over a topic model, by composition.
+
+    Maximises the model's own objective F less ``strength`` / 2 * sum_k p_k' L p_k, where p_ik is the probability of
+    topic k in picture i and L the Laplacian of a graph of look-alikes (:mod:`visterm.graph.lapvar`). All pictures are
+    handed over together, those without tags with empty rows; they take part in learning. Over ``UnigramMixture`` it is
+    the paper's LapMixUnigram; ``PLSA``, ``LDA`` and ``SupervisedLDA`` are the other two of its cases, point estimates
+    and Dirichlet posteriors.
+
+    Parameters
+    ----------
+    model
+        The topic model; None: ``UnigramMixture()``.
+    graph
+        How pictures are linked, a :class:`~visterm.graph.picture_graph.PictureGraph`; None: its defaults.
+    strength
+        The price of differences between neighbours; 0 is the model itself, ``numpy.inf`` makes every connected
+        component of the graph agree. ``auto`` tries ``strengths`` on held-out tags.
+    method
+        ``lapvar1``: picture by picture, Q never falls; ``lapvar2``: all at once, then mixed with their neighbours.
+    held_out_share
+        Share of the tagged pictures whose tags are hidden once, to choose the strength and to learn how much
+        probabilities can be trusted; then all are learned from. 0: neither.
+    model_feature, graph_feature
+        Where pictures come with several features, the one the model counts and the one the graph compares.
+    random_state
+        Seed of the order of sweeps and of which tags are hidden; the model has its own.
+
+    After ``fit``: ``model_``, ``graph_``, ``proportions_`` (n_pictures, n_topics), ``strength_``, ``objective_`` (Q at
+    every step), ``held_out_`` (strength tried and log-probability a held-out tag).
+
+    >>> X = [[4, 0], [3, 1], [5, 1], [0, 5], [1, 4], [0, 3]]
+    >>> tags = [[1, 0], [0, 0], [0, 0], [0, 1], [0, 0], [0, 0]]
+    >>> model = UnigramMixture(n_topics=2, random_state=0)
+    >>> tagger = GraphRegularized(model, PictureGraph(2), strength=1.0).fit(X, tags)
+    >>> tagger.score_training().argmax(axis=1)
+    array([0, 0, 0, 1, 1, 1])
+    >>> tagger.score_tags([[7, 1], [1, 7]]).argmax(axis=1)
+    array([0, 1])
+    """
+
+    scores_are_probabilities = True
+
+    graph_: PictureGraph
+    proportions_: Array
+    topic_tags_: Array
+
+    def __init__(
+        self,
+        model: Any = None,
+        graph: PictureGraph | None = None,
+        *,
+        strength: float | str = "auto",
+        method: str = "lapvar1",
+        strengths: Sequence[float] = STRENGTHS,
+        held_out_share: float = 0.2,
+        model_feature: str | None = None,
+        graph_feature: str | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.model = model
+        self.graph = graph
+        self.strength = strength
+        self.method = method
+        self.strengths = strengths
+        self.held_out_share = held_out_share
+        self.model_feature = model_feature
+        self.graph_feature = graph_feature
+        self.random_state = random_state
+
+    def fit(self, X: Features, tags: Any, y: Any = None, *, graph: PictureGraph | None = None) -> Self:
+        """Learn from all pictures; ``y`` for models of classes. ``graph``: one already fitted to these pictures."""
+        self._check_parameters()
+        counted, compared = self._of_model(X), self._of_graph(X)
+        tags = check_tags(tags, n_pictures(counted))
+        if not tags.nnz:
+            raise InputError("no picture has a tag: at least one is needed to learn from")
+        if graph is not None and graph.links_.shape[0] != tags.shape[0]:
+            raise InputError(f"the graph links {graph.links_.shape[0]} pictures, but there are {tags.shape[0]}")
+        self.graph_ = graph or (PictureGraph() if self.graph is None else clone(self.graph)).fit(compared)
+        n_tags = tags.nnz / np.count_nonzero(np.diff(tags.indptr))
+        self.confidence_ = TagConfidence().of_draws(n_tags)
+        self.strength_ = 1.0 if self.strength == "auto" else float(self.strength)
+        self.held_out_ = np.empty((0, 2))
+        hidden = hide_tags(tags, self.held_out_share, self.random_state)
+        if hidden is not None:
+            self._look(counted, y, hidden)
+        self.model_, learned = self._learn(counted, tags, y, self.strength_)
+        self.proportions_, self.topic_tags_, self.objective_ = (
+            learned.proportions,
+            learned.topic_tags,
+            learned.objective,
+        )
+        self.n_iter_ = len(self.objective_)
+        self.n_features_in_ = self.model_.n_features_in_
+        return self
+
+    def _look(self, X: Any, y: Any, hidden: HiddenTags) -> None:
+        """Choose the strength, and see how much probabilities can be trusted, where tags are hidden."""
+        tried = [float(s) for s in self.strengths] if self.strength == "auto" else [self.strength_]
+        best, looks = -np.inf, []
+        with progress.task("Choosing the strength", total=len(tried)) as bar:
+            for strength in tried:
+                _, learned = self._learn(X, hidden.shown, y, strength)
+                chances = distributions(learned.proportions[hidden.rows] @ learned.topic_tags)
+                score = tag_surprise(chances, hidden.tags)
+                looks.append((strength, score))
+                if score > best:
+                    best, self.strength_ = score, strength
+                    self.confidence_ = TagConfidence().fit(chances, hidden.tags)
+                bar.advance()
+                bar.report(strength=strength, held_out=score)
+        self.held_out_ = np.array(looks)
+
+    def _learn(self, X: Any, tags: sparse.csr_array, y: Any, strength: float) -> tuple[Any, Learned]:
+        from sklearn.utils import check_random_state
+
+        model = UnigramMixture() if self.model is None else clone(self.model)
+        random = check_random_state(self.random_state)
+        lapvar = LapVar(self.graph_.links_, strength, self.method, random)
+        return model, case_of(model).fit(model, X, tags, y, lapvar)
+
+    def transform(self, X: Features) -> NDArray[np.float64]:
+        """The topics of pictures, (n_pictures, n_topics): what was learned of those learned from; others are folded in.
+
+        A new picture's topics maximise the same objective, those of its neighbours being fixed; nothing is relearned.
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        links, same = self.graph_.neighbours_of(self._of_graph(X))
+        counted = self._of_model(X)
+        lapvar = LapVar(self.graph_.links_, self.strength_, self.method)
+        proportions = case_of(self.model_).fold_in(self.model_, counted, links, self.proportions_, lapvar)
+        known = same >= 0
+        proportions[known] = self.proportions_[same[known]]
+        return proportions
+
+    def tag_chances(self, X: Features) -> Scores:
+        """p(tag | picture): the probability of each tag to be the next one given to the picture; rows sum to one."""
+        return distributions(self.transform(X) @ self.topic_tags_)
+
+    def score_tags(self, X: Features) -> Scores:
+        """The probability that a picture carries each tag, as held-out pictures taught it to be said."""
+        return self.confidence_.probabilities(self.tag_chances(X))
+
+    def score_training(self) -> Scores:
+        """:meth:`score_tags` of the pictures learned from, in their order."""
+        return self.confidence_.probabilities(distributions(self.proportions_ @ self.topic_tags_))
+
+    def _of_model(self, X: Features) -> Any:
+        return _feature(X, self.model_feature, "model_feature")
+
+    def _of_graph(self, X: Features) -> Any:
+        return _feature(X, self.graph_feature, "graph_feature")
+
+    def _check_parameters(self) -> None:
+        if self.method not in METHODS:
+            raise InputError(f"unknown method {self.method!r}: choose {' or '.join(METHODS)}")
+        if self.strength != "auto" and (isinstance(self.strength, str) or not self.strength >= 0):
+            raise InputError(f"strength must be 0 or more, or 'auto', not {self.strength!r}")
+        if not 0 <= self.held_out_share < 1:
+            raise InputError(f"held_out_share must be at least 0 and less than 1, not {self.held_out_share}")
+        if self.strength == "auto" and not len(self.strengths):
+            raise InputError("strength='auto' needs strengths to try")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def _feature(X: Features, name: str | None, parameter: str) -> Any:
+    if not is_several(X):
+        return X
+    if name is None or name not in X:
+        raise InputError(f"pictures come with several features: set {parameter} to one of {', '.join(map(str, X))}")
+    return X[name]
