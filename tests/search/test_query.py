@@ -1,86 +1,128 @@
-"""What a person typed: known tags as phrases, unknown words with the nearest known ones."""
+"""The query language: its trees, and what it says of queries that are none."""
 
 from __future__ import annotations
-
-import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from visterm.errors import InputError
-from visterm.search.query import MAX_CHARACTERS, MAX_CORRECTED_WORDS, Query, parse
+from visterm.search.query import (
+    MAX_CHARACTERS,
+    MAX_DEPTH,
+    MAX_TERMS,
+    AllOf,
+    AnyOf,
+    Node,
+    Not,
+    QueryError,
+    Term,
+    parse,
+)
 
-TAGS = ["beach", "tall building", "building", "café", "🌞", "sea", "new york city", "new york"]
+
+def shown(node: Node) -> str:
+    """A tree with all its parentheses, in the language itself."""
+    weight = f"^{node.weight:g}" if node.weight != 1 else ""
+    match node:
+        case Term():
+            value = f'"{node.text}"' if node.quoted else node.text
+            return (f"{node.field}:" if node.field else "") + value + weight
+        case Not():
+            return f"NOT ({shown(node.part)}){weight}"
+        case AllOf():
+            return f"({' AND '.join(map(shown, node.parts))}){weight}"
+        case AnyOf():
+            return f"({' OR '.join(map(shown, node.parts))}){weight}"
 
 
 @pytest.mark.parametrize(
-    ("text", "tags"),
+    ("text", "tree"),
     [
-        ("beach", ["beach"]),
-        ("  BEACH,sea!! ", ["beach", "sea"]),
-        ("sea beach sea", ["sea", "beach"]),
-        ("tall building", ["tall building"]),
-        ("tall-building", ["tall building"]),
-        ("building", ["building"]),
-        ("new york city new york", ["new york city", "new york"]),
-        ("CAFÉ", ["café"]),
-        ("cafe\u0301", ["café"]),
-        ("🌞 sea", ["🌞", "sea"]),
-        ("", []),
-        (" ?!... ", []),
+        ("boat", "boat"),
+        ("beach sunset", "(beach AND sunset)"),
+        ("beach AND sunset", "(beach AND sunset)"),
+        ("a b OR c d", "((a AND b) OR (c AND d))"),
+        ("a (b OR c)", "(a AND (b OR c))"),
+        ("-people beach", "(NOT (people) AND beach)"),
+        ("beach NOT people", "(beach AND NOT (people))"),
+        ("-(a OR b) c", "(NOT ((a OR b)) AND c)"),
+        ("NOT NOT a", "a"),
+        ("--a", "a"),
+        ('"tall building" sea', '("tall building" AND sea)'),
+        ("tall-building", "tall-building"),
+        ("boat^2 sea", "(boat^2 AND sea)"),
+        ('"a b"^0.5', '"a b"^0.5'),
+        ("(a OR b)^3 c", "((a OR b)^3 AND c)"),
+        ("-a^2 b", "(NOT (a)^2 AND b)"),
+        ("tag:boat class:coast", "(tag:boat AND class:coast)"),
+        ('TAG:"tall building"', 'tag:"tall building"'),
+        ("filename:IMG_00*", "filename:IMG_00*"),
+        ("like:photos/a(1).jpg", "like:photos/a(1).jpg"),
+        ("(sea OR like:photos/a(1).jpg)", "(sea OR like:photos/a(1).jpg)"),
+        ("like:a.jpg^2 b", "(like:a.jpg^2 AND b)"),
+        ("and or not", "(and AND or AND not)"),
+        ("http://x 12:30", "(http://x AND 12:30)"),
+        ("a\x00b\tc", "(a AND b AND c)"),
+        ("((((a))))", "a"),
+        ("- a", "(- AND a)"),
     ],
 )
-def test_known_tags_are_found(text, tags):
-    assert parse(text, TAGS) == Query(text, tuple(TAGS.index(tag) for tag in tags), {})
+def test_queries_and_their_trees(text, tree):
+    assert shown(parse(text)) == tree
 
 
-def test_unknown_words_come_with_the_nearest_known_ones():
-    query = parse("bech see tall qqqq bech", TAGS)
-    assert query.tags == ()
-    assert query.unknown["bech"] == ("beach",)
-    assert query.unknown["see"] == ("sea",)
-    assert query.unknown["qqqq"] == ()
-    assert list(query.unknown) == ["bech", "see", "tall", "qqqq"]
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty"),
+        (" \t\x00\x1f ", "is empty"),
+        ("(a OR b", "parenthesis at character 1 is never closed"),
+        ("a (b (c)", "parenthesis at character 3 is never closed"),
+        ("a) b", "parenthesis at character 2 closes nothing"),
+        (")", "parenthesis at character 1 closes nothing"),
+        ("a ()", "parentheses at character 3 hold nothing"),
+        ('sea "tall', "quotation that begins at character 5 is never closed"),
+        ("a AND", "ends after AND"),
+        ("a OR", "ends after OR"),
+        ("NOT", "ends after NOT"),
+        ("AND a", "'AND' at character 1"),
+        ("a OR OR b", "'OR' at character 6"),
+        ("(a OR)", r"'\)' at character 6"),
+        ("^2", r"'\^' at character 1"),
+        ("a^", "weight '\\^' at character 2"),
+        ("a^x b", "weight '\\^x' at character 2"),
+        ("a^-1", "no number above 0"),
+        ("a^0", "no number above 0"),
+        ("a^101", "up to 100"),
+        ("a^1e999", "no number"),
+        ("a^٣", "no number"),
+        ("colour:red", r"no field 'colour' \(character 1\): use tag, class"),
+        ("tag: boat", "tag: at character 1 has no value"),
+        ("like:)", "like: at character 1 has no value"),
+        ("(" * (MAX_DEPTH + 1) + "a" + ")" * (MAX_DEPTH + 1), f"more than {MAX_DEPTH} parentheses"),
+        ("a " * (MAX_TERMS + 1), f"{MAX_TERMS + 1} words; at most {MAX_TERMS}"),
+        ("boat " * 1000, "1000 words"),
+        ("a" * (MAX_CHARACTERS + 1), f"{MAX_CHARACTERS + 1} characters"),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_its_place(text, said):
+    with pytest.raises(QueryError, match=said):
+        parse(text)
 
 
-def test_suggestions_are_spelt_as_the_tags_are():
-    assert parse("parris", ["Paris"]).unknown == {"parris": ("Paris",)}
+def test_places_are_those_of_the_text():
+    tree = parse('sea (boat OR -tag:"x y")')
+    assert isinstance(tree, AllOf)
+    boat_or_not = tree.parts[1]
+    assert isinstance(boat_or_not, AnyOf)
+    assert [tree.parts[0].at, boat_or_not.parts[0].at, boat_or_not.parts[1].part.at] == [0, 5, 14]
 
 
-def test_of_tags_that_read_the_same_the_first_is_meant():
-    assert parse("tall building", ["Tall-Building", "tall building"]).tags == (0,)
-
-
-@pytest.mark.parametrize("tag", ["हिन्दी", "שָׁלוֹם", "naïve art", "Straße", "C3PO_x", "日本", "ﬁn"])
-def test_words_of_every_script_find_themselves(tag):
-    assert parse(tag, ["x", tag]).tags == (1,)
-    assert parse(tag.upper(), ["x", tag]).tags == (1,)
-
-
-def test_no_tags_at_all():
-    assert parse("beach", []) == Query("beach", (), {"beach": ()})
-
-
-def test_long_queries_are_refused():
-    assert parse("a" * MAX_CHARACTERS, TAGS).tags == ()
-    with pytest.raises(InputError, match=r"1001 characters; at most 1000"):
-        parse("a" * (MAX_CHARACTERS + 1), TAGS)
-
-
-def test_many_unknown_words_are_not_all_looked_up():
-    words = [f"bea{i}ch" for i in range(100)]
-    started = time.process_time()
-    query = parse(" ".join(words), ["beach", *(f"tag{i:05d}" for i in range(3000))])
-    assert time.process_time() - started < 3
-    assert list(query.unknown) == words
-    assert sum(bool(near) for near in query.unknown.values()) == MAX_CORRECTED_WORDS
-
-
-@given(st.text(max_size=60), st.lists(st.text(max_size=12), max_size=6))
-@settings(max_examples=150, deadline=None)
-def test_any_text_is_understood_as_something(text, tags):
-    query = parse(text, tags)
-    assert all(0 <= tag < len(tags) for tag in query.tags)
-    assert len(set(query.tags)) == len(query.tags)
-    assert all(near in tags for nearest in query.unknown.values() for near in nearest)
+@given(st.text(max_size=80) | st.text(alphabet='ab"()^-:* ANDORT2.', max_size=60))
+@settings(max_examples=400, deadline=None)
+def test_any_text_is_a_tree_or_a_clear_refusal(text):
+    try:
+        tree = parse(text)
+    except QueryError:
+        return
+    assert shown(parse(shown(tree))) == shown(tree)

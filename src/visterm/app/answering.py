@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.app.describing import describe, features_of_files, ready_recipe, stored_features
+from visterm.app.describing import describe, features_of_files, stored_features
 from visterm.app.workspace import Workspace
 from visterm.collection.labels import Kind, LabelRow
 from visterm.collection.records import Skipped, model_source
@@ -19,10 +19,6 @@ from visterm.contracts import Features, Scores, Task
 from visterm.errors import InputError
 from visterm.evaluate.measures import predict_tags
 from visterm.models import Model
-from visterm.neighbours.distances import nearest
-from visterm.ranking.tag_ranker import TagRanker
-from visterm.search.query import parse
-from visterm.search.vectorizer import query_vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +37,6 @@ class Answers:
     model: str
     answers: list[Answer]
     skipped: list[Skipped] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A picture found, with its score, larger is better."""
-
-    path: str
-    score: float
-
-
-@dataclass(slots=True)
-class Findings:
-    """The pictures found, best first, and the words of the query that are no known tag with the nearest that are."""
-
-    found: list[Found]
-    unknown: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,52 +89,6 @@ def suggest(workspace: Workspace, model: Model, answers: Answers, task: Task) ->
         for name, score in (answer.labels[:1] if task is Task.CLASSIFY else answer.labels)
     ]
     return workspace.catalogue.write_labels(rows, source=model_source(model.info.name, model.info.version))
-
-
-def search(workspace: Workspace, model: Model, text: str, *, n_best: int = 20) -> Findings:
-    """The pictures of the collection that fit a few words best; none when no word is known."""
-    query = parse(text, model.info.tags)
-    if not query.tags:
-        return Findings([], query.unknown)
-    subjects = _subjects(model, (), workspace, lacking=None)
-    ranker = model.estimator
-    if not hasattr(ranker, "score_queries"):
-        ranker = TagRanker.of_fitted(ranker, subjects.X, len(model.info.tags))
-    Q = query_vectors([query.tags], model.info.tag_counts, model.info.n_tagged)
-    scores = ranker.score_queries(subjects.X, Q)[0]
-    order = np.argsort(-scores, kind="stable")[:n_best]
-    return Findings([Found(subjects.paths[i], float(scores[i])) for i in order], query.unknown)
-
-
-def similar(workspace: Workspace, picture: Path, recipe_name: str, *, n_best: int = 20) -> Findings:
-    """The pictures of the collection that look most like ``picture``, which itself is left out.
-
-    Scores are cosines, 1 for the same direction: of the square roots for histograms and counts, else of the features.
-    """
-    recipe = ready_recipe(workspace, recipe_name)
-    describe(workspace, recipe)
-    known = workspace.catalogue.picture(picture.absolute() if picture.exists() else picture)
-    rows = [(p.sha256, p.paths[0]) for p in workspace.catalogue.pictures(state="ok") if p.paths]
-    missing = workspace.features.missing(recipe, [key for key, _ in rows])
-    rows = [(key, path) for key, path in rows if key not in missing and (known is None or key != known.sha256)]
-    if not rows:
-        raise InputError("there is no other picture in the collection to compare with")
-    if known is not None and known.sha256 not in missing:
-        x = stored_features(workspace, recipe, [known.sha256])
-    else:
-        x, _, failed = features_of_files(recipe, [picture])
-        if failed:
-            raise InputError(str(failed[0]))
-    X = stored_features(workspace, recipe, [key for key, _ in rows])
-    if isinstance(X, Mapping) or isinstance(x, Mapping):
-        raise InputError(f"the recipe {recipe_name!r} computes several features: choose one with a single one")
-    if X.min() >= 0 and x.min() >= 0:
-        neighbours, distances = nearest(x, X, n_best, metric="hellinger")
-        cosines = 1 - distances[0] ** 2 / 2
-    else:
-        neighbours, distances = nearest(x, X, n_best, metric="cosine")
-        cosines = 1 - distances[0]
-    return Findings([Found(rows[i][1], float(score)) for i, score in zip(neighbours[0], cosines, strict=True)])
 
 
 def _subjects(model: Model, paths: Sequence[Path], workspace: Workspace | None, *, lacking: str | None) -> _Subjects:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from visterm import registry
-from visterm.app import adding, answering, training
+from visterm.app import adding, answering, finding, training
 from visterm.app.describing import describe, ready_recipe
 from visterm.app.sheets import contact_sheet, save_sheet
 from visterm.app.workspace import Workspace
@@ -101,7 +101,7 @@ def _look(
         ),
     }
     for text in QUERIES:
-        found = answering.search(workspace, models[Task.RANK], text, n_best=12).found
+        found = finding.search(workspace, models[Task.RANK], text, n_best=12, unlikely=True).found
         file = results / f"search-{text.replace(' ', '-')}.jpg"
         sheets[f"search: {text}"] = _sheet(file, folder, [(item.path, "") for item in found], f"Search: {text}")
     return _share(right), _share(hits), sheets

@@ -20,6 +20,7 @@ from visterm.evaluate.dataset import Dataset, encode_classes
 from visterm.evaluate.protocol import Outcome, fit_method, run, tag_counts, validation_split
 from visterm.models import Model, ModelInfo, save_model
 from visterm.registry import Method
+from visterm.search.relevance import Relevance, word_scores
 from visterm.vision.recipes.base import Recipe
 
 
@@ -59,6 +60,8 @@ def train(
     started = time.perf_counter()
     with progress.task(f"Training {method.name}"):
         estimator = fit_method(method, own, parameters)
+    seconds = time.perf_counter() - started
+    relevance = _learn_relevance(method, own, parameters)
     learns_class, learns_tags = Task.CLASSIFY in method.tasks, method.does(Task.RANK)
     info = ModelInfo(
         name=name,
@@ -76,12 +79,12 @@ def train(
             "pictures_with_class": int(own.has_class.sum()),
             "pictures_with_tags": int(own.has_tags.sum()),
             "parameters": {key: str(value) for key, value in estimator.get_params(deep=False).items()},
-            "seconds": round(time.perf_counter() - started, 3),
+            "seconds": round(seconds, 3),
         },
         metrics=metrics,
         floor_metrics=floor_metrics,
     )
-    save_model(Model(info, estimator, recipe), workspace.model_folder(name, version))
+    save_model(Model(info, estimator, recipe, relevance), workspace.model_folder(name, version))
     return info
 
 
@@ -139,6 +142,30 @@ def _measure(
         floor = registry.floor(task)
         floor_values |= run(floor, data, split).values[task]
     return outcome.flat(), floor_values
+
+
+def _learn_relevance(method: Method, own: Dataset, parameters: Mapping[str, Any] | None) -> Relevance | None:
+    """How sure the method may be when it searches, from training pictures held out of a fit of its own.
+
+    Pictures that came marked as test pictures take no part in it. None where too few pictures are tagged.
+    """
+    if not method.does(Task.RANK):
+        return None
+    try:
+        split = validation_split(own)
+        train, held_out = own.select(split.train), own.select(split.test[own.has_tags[split.test]])
+        with progress.task(f"Learning how sure {method.name} may be"):
+            estimator = fit_method(method, train, parameters)
+            return Relevance().fit(
+                word_scores(estimator, held_out.X),
+                held_out.tags,
+                tag_counts=tag_counts(train),
+                n_tagged=int(train.has_tags.sum()),
+                asked=train.tags,
+            )
+    except InputError:
+        # Too few to hold some out: the model can search, but nobody knows how sure it may be.
+        return None
 
 
 def _has_labels(method: Method, data: Dataset) -> bool:

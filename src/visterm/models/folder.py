@@ -52,11 +52,16 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A fitted estimator, the recipe that feeds it, and what is known of it."""
+    """A fitted estimator, the recipe that feeds it, and what is known of it.
+
+    ``relevance`` (a fitted :class:`visterm.search.relevance.Relevance`) says how sure it may be when it searches; None
+    where that was not measured.
+    """
 
     info: ModelInfo
     estimator: Any
     recipe: Recipe
+    relevance: Any = None
 
 
 def save_model(model: Model, folder: Path) -> None:
@@ -70,6 +75,7 @@ def save_model(model: Model, folder: Path) -> None:
         "format": FORMAT,
         **asdict(model.info),
         "estimator": pack(model.estimator, "", tensors),
+        "relevance": pack(model.relevance, "relevance", tensors),
         "recipe_parameters": model.recipe.parameters(),
     }
     tensors |= {_RECIPE_PREFIX + name: array for name, array in model.recipe.state().items()}
@@ -101,6 +107,7 @@ def load_model(folder: Path) -> Model:
     try:
         tensors = load_file(folder / _TENSORS)
         estimator = unpack(contents["estimator"], tensors)
+        relevance = unpack(contents.get("relevance"), tensors)  # models of earlier versions have none
         recipe = _restored(recipe_named(info.recipe), tensors)
     except InputError as error:
         raise InputError(f"{folder} is not a usable model: {error}") from error
@@ -111,7 +118,7 @@ def load_model(folder: Path) -> Model:
             f"{folder} was trained on features of recipe {info.recipe!r} {info.recipe_hash}, "
             f"but this version computes {recipe.hash}: train the model again"
         )
-    return Model(info, estimator, recipe)
+    return Model(info, estimator, recipe, relevance)
 
 
 def _restored(recipe: Recipe, tensors: Tensors) -> Recipe:

@@ -1,65 +1,262 @@
-"""What a person typed, understood as known words."""
+"""The query language: what a person typed, as a tree.
+
+    beach sunset            pictures of both
+    "tall building"         the words together
+    -people, NOT people     without
+    boat OR ship            either; AND and parentheses as expected, AND before OR
+    boat^2 sea              the boat matters twice as much
+    tag:boat class:coast    only as a tag, only as a class
+    caption:harbour         a word of the caption
+    filename:norway         a word or a pattern (IMG_00*) of the file's name and folders
+    like:photos/0042.jpg    pictures that look like this one
+
+Operators are written in capitals, so that "and", "or" and "not" remain words.
+"""
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
+import re
+from dataclasses import dataclass, replace
+from typing import NoReturn, TypeAlias
 
 from visterm.errors import InputError
 
 #: Longer queries are refused: nobody means them.
-MAX_CHARACTERS = 1000
-#: For so many unknown words the nearest known ones are looked up, each against all tags.
-MAX_CORRECTED_WORDS = 10
+MAX_CHARACTERS = 10_000
+MAX_TERMS = 200
+MAX_DEPTH = 50
+MAX_WEIGHT = 100.0
+
+FIELDS = ("tag", "class", "caption", "filename", "like")
+
+
+class QueryError(InputError):
+    """The query cannot be read; the message names the character, counted from 1."""
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """The columns of the tags asked for, and the words that are no known tag with the nearest that are."""
+class Term:
+    """One thing asked for: a word, a quoted phrase, or ``field:value``; ``at`` is where it begins, from 0."""
 
     text: str
-    tags: tuple[int, ...]
-    unknown: dict[str, tuple[str, ...]]
+    at: int = 0
+    field: str | None = None
+    quoted: bool = False
+    weight: float = 1.0
 
 
-def parse(text: str, tag_names: Sequence[str]) -> Query:
-    """Find the known tags in ``text``; tags of several words are found as phrases, the longest first.
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Pictures that do not fit ``part``."""
 
-    >>> parse("Tall building bech", ["beach", "tall building"])
-    Query(text='Tall building bech', tags=(1,), unknown={'bech': ('beach',)})
+    part: Node
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Pictures that fit every part."""
+
+    parts: tuple[Node, ...]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Pictures that fit at least one part."""
+
+    parts: tuple[Node, ...]
+    weight: float = 1.0
+
+
+Node: TypeAlias = Term | Not | AllOf | AnyOf
+
+
+def parse(text: str) -> Node:
+    """The tree of a query.
+
+    >>> parse("boat -people")
+    AllOf(parts=(Term(text='boat', at=0, field=None, quoted=False, weight=1.0),
+                 Not(part=Term(text='people', at=6, field=None, quoted=False, weight=1.0), weight=1.0)), weight=1.0)
+    >>> parse("(boat OR ship")
+    Traceback (most recent call last):
+      ...
+    visterm.search.query.QueryError: the parenthesis at character 1 is never closed
     """
     if len(text) > MAX_CHARACTERS:
-        raise InputError(f"the query has {len(text)} characters; at most {MAX_CHARACTERS} are understood")
-    column = {_key(name): i for i, name in reversed(list(enumerate(tag_names)))}
-    words = _key(text).split()
-    longest = max((key.count(" ") + 1 for key in column), default=1)
-    tags: list[int] = []
-    unknown: dict[str, tuple[str, ...]] = {}
+        raise QueryError(f"the query has {len(text)} characters; at most {MAX_CHARACTERS} are understood")
+    tokens = _tokens(text)
+    if not tokens:
+        raise QueryError("the query is empty: say what to look for, such as: boat sunset")
+    n_terms = sum(token.kind == "term" for token in tokens)
+    if n_terms > MAX_TERMS:
+        raise QueryError(f"the query has {n_terms} words; at most {MAX_TERMS} are understood")
+    return _Parser(tokens, len(text)).parse()
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """``kind`` is "term", "(", ")", "AND", "OR", "NOT" or "^" (whose weight is the term's)."""
+
+    kind: str
+    at: int
+    term: Term | None = None
+    weight: float = 1.0
+
+
+_SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
+_WORD = re.compile(r'[^\s\x00-\x1f\x7f()"^]+')
+_PATH = re.compile(r'[^\s\x00-\x1f\x7f"^]+')  # parentheses are common in the names of files
+_FIELD = re.compile(r"([A-Za-z_]+):(?!//)")
+_WEIGHT = re.compile(r"\^([^\s()]*)")
+
+
+def _tokens(text: str) -> list[_Token]:
+    tokens: list[_Token] = []
     at = 0
-    while at < len(words):
-        for n_words in range(min(longest, len(words) - at), 0, -1):
-            phrase = " ".join(words[at : at + n_words])
-            if phrase in column:
-                tags.append(column[phrase])
-                at += n_words
-                break
-        else:
-            word = words[at]
-            if word not in unknown:
-                near = get_close_matches(word, column, n=3) if len(unknown) < MAX_CORRECTED_WORDS else []
-                unknown[word] = tuple(tag_names[column[key]] for key in near)
+    while at < len(text):
+        if space := _SPACE.match(text, at):
+            at = space.end()
+            continue
+        character = text[at]
+        if character in "()":
+            tokens.append(_Token(character, at))
             at += 1
-    return Query(text, tuple(dict.fromkeys(tags)), unknown)
+        elif character == "^":
+            weight = _WEIGHT.match(text, at)
+            tokens.append(_Token("^", at, weight=_weight(weight.group(1) if weight else "", at)))
+            at = weight.end() if weight else at + 1
+        elif character == "-" and at + 1 < len(text) and not _SPACE.match(text, at + 1):
+            tokens.append(_Token("NOT", at))
+            at += 1
+        else:
+            token, at = _term(text, at)
+            tokens.append(token)
+    return tokens
 
 
-def _key(text: str) -> str:
-    """Lower case, composed, words of letters, marks, digits and pictographs separated by single spaces."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return " ".join("".join(c if c == "_" or _is_of_word(c) else " " for c in folded).split())
+def _term(text: str, at: int) -> tuple[_Token, int]:
+    """The term or operator that begins at ``at``, and where it ends."""
+    start = at
+    field = None
+    if named := _FIELD.match(text, at):
+        field = named.group(1).lower()
+        if field not in FIELDS:
+            raise QueryError(
+                f"there is no field {named.group(1)!r} (character {at + 1}): use {', '.join(FIELDS)}, "
+                "or quote the words to look for them as they are"
+            )
+        at = named.end()
+    if text[at : at + 1] == '"':
+        end = text.find('"', at + 1)
+        if end < 0:
+            raise QueryError(f"the quotation that begins at character {at + 1} is never closed")
+        return _Token("term", start, Term(text[at + 1 : end], start, field, quoted=True)), end + 1
+    found = (_PATH if field == "like" else _WORD).match(text, at)
+    if found is None:
+        raise QueryError(
+            f"{field}: at character {start + 1} has no value: write it without a space, as in {field}:boat"
+        )
+    word = found.group()
+    while word.endswith(")") and word.count(")") > word.count("("):  # closes a group, not a name such as photo(1).jpg
+        word = word[:-1]
+    if not word:
+        raise QueryError(f"{field}: at character {start + 1} has no value: name a picture, as in like:photo.jpg")
+    if field is None and word in ("AND", "OR", "NOT"):
+        return _Token(word, start), at + len(word)
+    return _Token("term", start, Term(word, start, field)), at + len(word)
 
 
-def _is_of_word(character: str) -> bool:
-    category = unicodedata.category(character)
-    return category[0] in "LMN" or category == "So"
+def _weight(text: str, at: int) -> float:
+    try:
+        weight = float(text) if re.fullmatch(r"\d*\.?\d+", text, re.ASCII) else 0.0
+    except ValueError:
+        weight = 0.0
+    if not 0 < weight <= MAX_WEIGHT:
+        raise QueryError(
+            f"the weight {'^' + text!r} at character {at + 1} is no number above 0 and up to {MAX_WEIGHT:g}: "
+            "write it as in boat^2"
+        )
+    return weight
+
+
+class _Parser:
+    """Recursive descent: any := all (OR all)*; all := (NOT* one [^weight])+, with AND between or without."""
+
+    def __init__(self, tokens: list[_Token], length: int) -> None:
+        self._tokens, self._length = tokens, length
+        self._next = 0
+        self._depth = 0
+
+    def parse(self) -> Node:
+        tree = self._any()
+        if self._kind() is not None:  # only a closing parenthesis stops the walk early
+            raise QueryError(f"the parenthesis at character {self._at() + 1} closes nothing")
+        return tree
+
+    def _any(self) -> Node:
+        parts = [self._all()]
+        while self._kind() == "OR":
+            self._next += 1
+            parts.append(self._all())
+        return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
+
+    def _all(self) -> Node:
+        parts = [self._one()]
+        while self._kind() not in (None, "OR", ")"):
+            if self._kind() == "AND":
+                self._next += 1
+            parts.append(self._one())
+        return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
+
+    def _one(self) -> Node:
+        n_nots = 0
+        while self._kind() == "NOT":
+            n_nots += 1
+            self._next += 1
+        node = self._primary()
+        if self._kind() == "^":
+            node = replace(node, weight=self._tokens[self._next].weight)
+            self._next += 1
+        # Twice not is what it was.
+        return Not(replace(node, weight=1.0), weight=node.weight) if n_nots % 2 else node
+
+    def _primary(self) -> Node:
+        kind = self._kind()
+        if kind == "term":
+            term = self._tokens[self._next].term
+            self._next += 1
+            assert term is not None  # noqa: S101 - every token of this kind has one
+            return term
+        if kind == "(":
+            opened = self._at()
+            self._next += 1
+            self._depth += 1
+            if self._depth > MAX_DEPTH:
+                raise QueryError(f"more than {MAX_DEPTH} parentheses inside each other, at character {opened + 1}")
+            if self._kind() == ")":
+                raise QueryError(f"the parentheses at character {opened + 1} hold nothing")
+            node = self._any()
+            if self._kind() != ")":
+                raise QueryError(f"the parenthesis at character {opened + 1} is never closed")
+            self._next += 1
+            self._depth -= 1
+            return node
+        self._refuse(kind)
+
+    def _refuse(self, kind: str | None) -> NoReturn:
+        """Say what stands where a word should."""
+        before = self._tokens[self._next - 1] if self._next else None
+        if kind is None:
+            last = before.kind if before else ""
+            raise QueryError(f"the query ends after {last}: a word must follow, or quote it to look for it")
+        where = f"at character {self._at() + 1}"
+        if kind == ")" and (before is None or before.kind not in ("AND", "OR", "NOT")):
+            raise QueryError(f"the parenthesis {where} closes nothing")
+        raise QueryError(f"{kind!r} {where} stands where a word should: quote it to look for it")
+
+    def _kind(self) -> str | None:
+        return self._tokens[self._next].kind if self._next < len(self._tokens) else None
+
+    def _at(self) -> int:
+        return self._tokens[self._next].at if self._next < len(self._tokens) else self._length

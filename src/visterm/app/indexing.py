@@ -1,0 +1,115 @@
+"""What a model says of every picture of the collection, kept in an index and brought up to date before it is used.
+
+Indexes lie in ``.visterm/index`` and can be deleted: they are made again. A model's index holds only what the model
+says; what people say is read from the catalogue at every search.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.app.describing import describe, stored_features
+from visterm.app.workspace import Workspace
+from visterm.compute import progress
+from visterm.compute.parallel import split
+from visterm.contracts import Features, n_pictures
+from visterm.models import Model
+from visterm.search.index import Index
+from visterm.search.relevance import Relevance, word_scores
+
+#: Pictures scored at a time.
+_BLOCK = 4096
+#: A class without probabilities is believed as often as the model was right; this often where it was not measured.
+_UNMEASURED_ACCURACY = 0.5
+_LEAST = 1e-4
+
+
+def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> tuple[Index, Relevance]:
+    """Log-probabilities of the model's tags for the pictures with these content hashes; and how they were made."""
+    relevance: Relevance | None = model.relevance
+
+    def log_probabilities(X: Features) -> NDArray[np.float32]:
+        nonlocal relevance
+        scores = word_scores(model.estimator, X)
+        if relevance is None:
+            relevance = Relevance.unmeasured(scores, model.info.tag_counts, model.info.n_tagged)
+        return relevance.log_probabilities(scores)
+
+    index = _current(workspace, model, "words", len(model.info.tags), keys, log_probabilities, dtype="float16")
+    if relevance is None:
+        relevance = Relevance.unmeasured(
+            np.zeros((1, len(model.info.tags))), model.info.tag_counts, model.info.n_tagged
+        )
+    return index, relevance
+
+
+def class_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Index:
+    """Log-probabilities of the model's classes, in the order of ``model.info.classes``."""
+    n_classes = len(model.info.classes)
+
+    def log_probabilities(X: Features) -> NDArray[np.float32]:
+        estimator = model.estimator
+        columns = np.asarray(estimator.classes_, dtype=np.intp)
+        p = np.full((n_pictures(X), n_classes), _LEAST)
+        if hasattr(estimator, "predict_proba"):
+            p[:, columns] = estimator.predict_proba(X)
+        else:
+            accuracy = model.info.metrics.get("accuracy", _UNMEASURED_ACCURACY)
+            p[:, columns] = (1 - accuracy) / max(1, len(columns) - 1)
+            p[np.arange(len(p)), np.asarray(estimator.predict(X), dtype=np.intp)] = accuracy
+        return np.log(np.clip(p, _LEAST, 1 - _LEAST)).astype(np.float32)
+
+    return _current(workspace, model, "classes", n_classes, keys, log_probabilities, dtype="float16")
+
+
+def code_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Index:
+    """The codes by which the model compares pictures; for models with ``transform``."""
+
+    def codes(X: Features) -> NDArray[Any]:
+        return np.asarray(model.estimator.transform(X))
+
+    return _current(workspace, model, "codes", None, keys, codes, metric="euclidean")
+
+
+def _current(
+    workspace: Workspace,
+    model: Model,
+    kind: str,
+    n_dims: int | None,
+    keys: Sequence[str],
+    vectors: Callable[[Features], NDArray[Any]],
+    *,
+    metric: str = "dot",
+    dtype: str = "float32",
+) -> Index:
+    """The index of a model, with a vector for all of ``keys`` whose features can be computed, and for no other."""
+    info = model.info
+    # Two models of one name and version, such as one copied from elsewhere, are told apart by when they were made.
+    made = zlib.crc32(f"{info.created} {info.recipe_hash}".encode())
+    folder = workspace.state / "index" / f"{info.name}@{info.version}.{made:08x}.{kind}"
+    index = Index.open(folder) if (folder / "manifest.json").exists() else None
+    missing = list(keys) if index is None else index.missing(keys)
+    if missing:
+        describe(workspace, model.recipe)
+        without = workspace.features.missing(model.recipe, missing)
+        missing = [key for key in missing if key not in without]
+    with progress.task(f"Scoring pictures by {info.name}", total=len(missing)) as bar:
+        for shard in split(len(missing), size=_BLOCK):
+            some = missing[shard.rows]
+            rows = vectors(stored_features(workspace, model.recipe, some))
+            index = index or Index(
+                rows.shape[1], metric=metric, dtype=dtype, folder=folder, about=f"{info.name} {kind}"
+            )
+            index.add(some, rows)
+            bar.advance(len(some))
+    if index is None:  # there was nothing to score
+        return Index(n_dims or 1, metric=metric, dtype=dtype)
+    gone = set(index.keys()).difference(keys)
+    if gone:
+        index.remove(gone)
+    return index

@@ -1,0 +1,266 @@
+"""How likely pictures fit a word: what people wrote, and what a model believes where nobody has."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import KeysView, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.search.evidence import Rows
+from visterm.search.index import Snapshot, largest
+from visterm.search.words import key
+
+Floats = NDArray[np.floating[Any]]
+
+#: Of the tags that fit a picture, people who tagged it left out about this share: what they did not give is doubted.
+OMITTED = 0.2
+#: What is believed where nothing is known.
+UNKNOWN = math.log(1e-4)
+#: How much words go together where nobody has measured it.
+DEPENDENCE = 0.5
+#: So many of the best pictures of each word are remembered.
+N_TOP = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """Of every picture asked about: the log-probability that it fits, and whether people said so.
+
+    People's word is certain, log 1 or log 0; a model never is.
+    """
+
+    log_p: Floats
+    told: NDArray[np.bool_]
+
+
+class Beliefs:
+    """What a model says of words: dimension d of the index holds the log-probabilities of ``names[d]``.
+
+    ``keys`` are those of the pictures in the rows of everything else; pictures without a vector are ``UNKNOWN``.
+    """
+
+    def __init__(self, snapshot: Snapshot, names: Sequence[str], keys: Sequence[str]) -> None:
+        self._snapshot = snapshot
+        self._dimensions: defaultdict[str, list[int]] = defaultdict(list)
+        for dimension, name in enumerate(names):
+            self._dimensions[key(name)].append(dimension)
+        slots = {slot_key: slot for slot, slot_key in enumerate(snapshot.keys())}
+        alive = snapshot.alive().tolist()
+        slot_of = [slots.get(row_key, -1) for row_key in keys]
+        self._slots = np.array([slot if slot >= 0 and alive[slot] else -1 for slot in slot_of], np.intp)
+        self._in_order = bool(np.array_equal(self._slots, np.arange(snapshot.n_slots)))
+
+    @property
+    def words(self) -> KeysView[str]:
+        """The keys of the words the model knows."""
+        return self._dimensions.keys()
+
+    def log_p(self, word: str, rows: Rows | None = None) -> Floats:
+        """Log-probabilities of ``word`` (of the likeliest of its namesakes), for all rows or some."""
+        values = [self._dimension(d, rows) for d in self._dimensions[word]]
+        return values[0] if len(values) == 1 else np.maximum.reduce(values)
+
+    def _dimension(self, dimension: int, rows: Rows | None) -> Floats:
+        if rows is None and self._in_order:
+            return self._snapshot.dimension(dimension)
+        slots = self._slots if rows is None else self._slots[rows]
+        known = slots >= 0
+        if known.all():
+            return self._snapshot.dimension_at(dimension, slots)
+        values = np.full(len(slots), UNKNOWN, np.float32)
+        values[known] = self._snapshot.dimension_at(dimension, slots[known])
+        return values
+
+
+@dataclass(eq=False)
+class Leaf:
+    """One word of a query, understood: who knows of it what.
+
+    ``told_by`` has the rows in which people wrote it, by where they did; ``denied`` those where they said no.
+    ``closed`` words are true where told and false elsewhere. Else ``sources`` are models' beliefs with the key each
+    knows the word by, and in the rows of ``doubted`` what people left unsaid is doubted. ``likeness`` is a belief of
+    all rows that needs no model.
+    """
+
+    text: str
+    n_rows: int
+    told_by: dict[str, Rows] = field(default_factory=dict)
+    denied: Rows = field(default_factory=lambda: np.empty(0, np.intp))
+    sources: tuple[tuple[Beliefs, str], ...] = ()
+    doubted: NDArray[np.bool_] | None = None
+    likeness: Floats | None = None
+    closed: bool = False
+
+    @cached_property
+    def told(self) -> Rows:
+        """The rows in which people wrote it anywhere, in order."""
+        lists = [rows for rows in self.told_by.values() if len(rows)]
+        every = lists[0] if len(lists) == 1 else np.unique(np.concatenate([np.empty(0, np.intp), *lists]))
+        return np.setdiff1d(every, self.denied, assume_unique=True) if len(self.denied) else every
+
+    def everywhere(self) -> Belief:
+        """The belief of all rows."""
+        log_p = np.array(self._unsaid(None), dtype=np.float32)
+        log_p[self.denied] = -np.inf
+        log_p[self.told] = 0.0
+        told = np.zeros(self.n_rows, np.bool_)
+        told[self.told] = True
+        return Belief(log_p, told)
+
+    def at(self, rows: Rows) -> Belief:
+        """The belief of some rows."""
+        told = _among(rows, self.told)
+        log_p = np.where(_among(rows, self.denied), -np.inf, self._unsaid(rows))
+        return Belief(np.where(told, np.float32(0), log_p).astype(np.float32), told)
+
+    @cached_property
+    def top(self) -> tuple[Rows, Belief]:
+        """The rows that fit best, and the most that can be believed of any other row."""
+        log_p = self.everywhere().log_p
+        rows = largest(log_p, N_TOP)
+        if len(rows) == self.n_rows:
+            return rows, Belief(np.array([-np.inf]), np.array([False]))
+        last = float(log_p[rows[-1]])
+        return rows, Belief(np.array([last]), np.array([last == 0.0]))
+
+    def _unsaid(self, rows: Rows | None) -> Floats:
+        """What is believed where people said nothing."""
+        n_rows = self.n_rows if rows is None else len(rows)
+        if self.likeness is not None:
+            return self.likeness if rows is None else self.likeness[rows]
+        if self.closed:
+            return np.full(n_rows, -np.inf, np.float32)
+        if not self.sources:
+            return np.full(n_rows, UNKNOWN, np.float32)
+        values = [beliefs.log_p(word, rows) for beliefs, word in self.sources]
+        believed = values[0] if len(values) == 1 else np.maximum.reduce(values)
+        if self.doubted is None:
+            return believed
+        doubted = self.doubted if rows is None else self.doubted[rows]
+        return believed + np.float32(math.log(OMITTED)) * doubted
+
+
+@dataclass(frozen=True, eq=False)
+class Without:
+    """Pictures that do not fit ``part``."""
+
+    part: Asked
+
+
+@dataclass(frozen=True, eq=False)
+class Every:
+    """Pictures that fit all parts, some more important than others."""
+
+    parts: tuple[Asked, ...]
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Some:
+    """Pictures that fit at least one part, some more important than others."""
+
+    parts: tuple[Asked, ...]
+    weights: tuple[float, ...]
+
+
+Asked = Leaf | Without | Every | Some
+
+
+def believe(asked: Asked, dependence: float, rows: Rows | None = None) -> Belief:
+    """The belief of a whole query, for all rows or some.
+
+    Of alternatives, ``1 - P = prod_i (1 - P_i)``; of parts that must all hold, see :func:`together`.
+    """
+    match asked:
+        case Leaf():
+            return asked.everywhere() if rows is None else asked.at(rows)
+        case _:
+            return _combined(asked, [believe(part, dependence, rows) for part in parts_of(asked)], dependence)
+
+
+def together(log_p: Sequence[Floats], dependence: float) -> Floats:
+    """The log-probability that several things hold together.
+
+    It is at most that of the least likely of them, and the product if they have nothing to do with each other;
+    ``dependence`` says where between the two: ``log P = d min_i log P_i + (1 - d) sum_i log P_i``.
+
+    >>> np.exp(together(np.log([0.5, 0.5]), 0.0)), np.exp(together(np.log([0.5, 0.5]), 1.0))
+    (np.float64(0.25), np.float64(0.5))
+    """
+    return dependence * np.minimum.reduce(log_p) + (1 - dependence) * np.add.reduce(log_p)
+
+
+def bound(asked: Asked, dependence: float) -> Belief:
+    """The most that can be believed of a row that is among the best of no word."""
+    match asked:
+        case Leaf():
+            return asked.top[1]
+        case Without():
+            return Belief(np.zeros(1), np.array([True]))
+        case _:
+            return _combined(asked, [bound(part, dependence) for part in parts_of(asked)], dependence)
+
+
+def parts_of(asked: Asked) -> tuple[Asked, ...]:
+    """The parts directly below."""
+    match asked:
+        case Leaf():
+            return ()
+        case Without():
+            return (asked.part,)
+        case _:
+            return asked.parts
+
+
+def wanted_leaves(asked: Asked) -> list[Leaf]:
+    """The words that are looked for, not those excluded."""
+    match asked:
+        case Leaf():
+            return [asked]
+        case Without():
+            return []
+        case _:
+            return [leaf for part in asked.parts for leaf in wanted_leaves(part)]
+
+
+def _combined(asked: Without | Every | Some, parts: Sequence[Belief], dependence: float) -> Belief:
+    with np.errstate(divide="ignore"):
+        match asked:
+            case Without():
+                return Belief(_complement(parts[0].log_p), np.isneginf(parts[0].log_p))
+            case Some():
+                against = [w * _complement(part.log_p) for w, part in zip(asked.weights, parts, strict=True)]
+                return Belief(_complement(np.sum(against, axis=0)), np.any([part.told for part in parts], axis=0))
+            case Every():
+                logs = [part.log_p if w == 1 else w * part.log_p for w, part in zip(asked.weights, parts, strict=True)]
+                return Belief(together(logs, dependence), _told_together(asked, parts))
+
+
+def _told_together(asked: Every, parts: Sequence[Belief]) -> NDArray[np.bool_]:
+    """Where people said all that is wanted, and what is excluded is unlikely."""
+    wanted = [b.told for part, b in zip(asked.parts, parts, strict=True) if not isinstance(part, Without)]
+    if not wanted:
+        return np.logical_and.reduce([belief.told for belief in parts])
+    excluded = [
+        b.log_p >= math.log(0.5) for part, b in zip(asked.parts, parts, strict=True) if isinstance(part, Without)
+    ]
+    return np.logical_and.reduce([*wanted, *excluded])
+
+
+def _complement(log_p: Floats) -> Floats:
+    """log(1 - exp(log_p)), kept from -0."""
+    return np.log(np.maximum(-np.expm1(log_p), 0.0))
+
+
+def _among(rows: Rows, members: Rows) -> NDArray[np.bool_]:
+    """Which of ``rows`` are among ``members``, which are in order."""
+    if not len(members):
+        return np.zeros(len(rows), np.bool_)
+    places = np.minimum(np.searchsorted(members, rows), len(members) - 1)
+    return members[places] == rows

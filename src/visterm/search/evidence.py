@@ -1,0 +1,176 @@
+"""What people wrote of pictures, by word: tags given and denied, classes, captions, names of files and folders."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.collection._english import singular
+from visterm.search.words import file_key, key, rows_by_word
+
+Rows = NDArray[np.intp]
+
+
+class Evidence:
+    """The labels of ``len(paths)`` pictures, which are rows, looked up by the key of a word or phrase.
+
+    ``tags`` and ``denied`` are (n_pictures, n_tags) 0/1 CSR matrices: what people and imports gave, and what they said
+    does not apply. Captions and file names are found by word, singular or plural.
+
+    >>> from scipy import sparse
+    >>> tags = sparse.csr_array([[1, 0], [0, 1], [1, 1]])
+    >>> evidence = Evidence(["a.jpg", "sea/b.jpg", "c.jpg"], tags=tags, tag_names=["boat", "Sea"],
+    ...                     captions=[None, None, "Two boats"])
+    >>> evidence.with_tag("sea"), evidence.in_caption("boat"), evidence.in_path("sea")
+    (array([1, 2]), array([2]), array([1]))
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        *,
+        tags: Any,
+        tag_names: Sequence[str],
+        denied: Any = None,
+        classes: Sequence[str | None] = (),
+        captions: Sequence[str | None] = (),
+    ) -> None:
+        self.paths = paths
+        self.tag_names = tag_names
+        self._tags = tags.tocsc()
+        self._denied = None if denied is None else denied.tocsc()
+        self._captions = captions
+        self.is_tagged: NDArray[np.bool_] = np.diff(tags.tocsr().indptr) > 0
+        self.has_class: NDArray[np.bool_] = np.zeros(len(paths), np.bool_)
+        self._columns: defaultdict[str, list[int]] = defaultdict(list)
+        for column, tag in enumerate(tag_names):
+            self._columns[key(tag)].append(column)
+        of_class: defaultdict[str, list[int]] = defaultdict(list)
+        self.class_names: dict[str, str] = {}
+        for row, name in enumerate(classes):
+            if name is not None:
+                of_class[key(name)].append(row)
+                self.class_names.setdefault(key(name), name)
+                self.has_class[row] = True
+        self._of_class = {name: np.array(rows, np.intp) for name, rows in of_class.items()}
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    @property
+    def tag_keys(self) -> list[str]:
+        """The keys of all tags."""
+        return list(self._columns)
+
+    def with_tag(self, name: str) -> Rows:
+        """The pictures that carry the tag."""
+        return self._rows(self._tags, name)
+
+    def denied(self, name: str) -> Rows:
+        """The pictures of which someone said that the tag does not apply."""
+        return _no_rows() if self._denied is None else self._rows(self._denied, name)
+
+    def of_class(self, name: str) -> Rows:
+        """The pictures of a class."""
+        return self._of_class.get(name, _no_rows())
+
+    def of_other_class(self, name: str) -> Rows:
+        """The pictures of which someone gave another class."""
+        return np.setdiff1d(np.flatnonzero(self.has_class), self.of_class(name), assume_unique=True)
+
+    def in_caption(self, words: str) -> Rows:
+        """The pictures whose caption has the words, together and in this order."""
+        return _with_words(words, self._caption_words, self._caption_keys)
+
+    def in_path(self, words: str) -> Rows:
+        """The pictures whose file or folders (inside the folder that all share) are called by the words."""
+        return _with_words(words, self._path_words, self._path_keys)
+
+    def matching_path(self, pattern: str) -> Rows:
+        """The pictures whose path holds ``pattern``, or is matched by it where it has ``*`` or ``?``, in any case."""
+        folded = pattern.casefold()
+        if any(sign in folded for sign in "*?"):
+            whole = folded if "/" in folded else f"*/{folded}"
+            found = [row for row, path in enumerate(self._folded_paths) if fnmatchcase(f"/{path}", whole)]
+        else:
+            found = [row for row, path in enumerate(self._folded_paths) if folded in path]
+        return np.array(found, np.intp)
+
+    def counts(self) -> Counter[str]:
+        """How many pictures each known word or phrase stands on; words of file names only where they are no numbers."""
+        counts: Counter[str] = Counter()
+        for name, columns in self._columns.items():
+            counts[name] += sum(int(self._tags.indptr[c + 1] - self._tags.indptr[c]) for c in columns)
+        for name, rows in self._of_class.items():
+            counts[name] += len(rows)
+        for words in (self._caption_words, self._path_words):
+            for word, rows_of_word in words.items():
+                if word.isalpha():
+                    counts[word] += len(rows_of_word)
+        return counts
+
+    def _rows(self, matrix: Any, name: str) -> Rows:
+        found = [matrix.indices[matrix.indptr[c] : matrix.indptr[c + 1]] for c in self._columns.get(name, ())]
+        if len(found) == 1:
+            return np.sort(found[0]).astype(np.intp)
+        return np.unique(np.concatenate([_no_rows(), *found])).astype(np.intp)
+
+    @cached_property
+    def _caption_keys(self) -> list[str]:
+        return [_singulars(key(caption)) if caption else "" for caption in self._captions]
+
+    @cached_property
+    def _caption_words(self) -> dict[str, list[int]]:
+        return rows_by_word(self._caption_keys)
+
+    @cached_property
+    def _path_keys(self) -> list[str]:
+        shared = len(_common_folder(self.paths))
+        return [_singulars(file_key(path[shared:])) for path in self.paths]
+
+    @cached_property
+    def _path_words(self) -> dict[str, list[int]]:
+        return rows_by_word(self._path_keys)
+
+    @cached_property
+    def _folded_paths(self) -> list[str]:
+        return [path.casefold() for path in self.paths]
+
+
+def _with_words(words: str, rows_of: dict[str, list[int]], texts: Sequence[str]) -> Rows:
+    phrase = _singulars(words)
+    lists = sorted((rows_of.get(word, []) for word in phrase.split()), key=len)
+    if not lists:
+        return _no_rows()
+    rows: Iterable[int] = lists[0]
+    if len(lists) > 1:
+        rows = [row for row in rows if f" {phrase} " in f" {texts[row]} "]
+    return np.fromiter(rows, np.intp)
+
+
+@lru_cache(maxsize=100_000)
+def _singular(word: str) -> str:
+    return singular(word)
+
+
+def _singulars(text: str) -> str:
+    return " ".join(map(_singular, text.split(" "))) if text else ""
+
+
+def _common_folder(paths: Sequence[str]) -> str:
+    """The folder that all paths begin with, with its stroke; "" where there is none."""
+    if not paths:
+        return ""
+    first, last = min(paths), max(paths)  # what these two share, all do
+    n_shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    return first[: first.rfind("/", 0, n_shared) + 1]
+
+
+def _no_rows() -> Rows:
+    return np.empty(0, np.intp)

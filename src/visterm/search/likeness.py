@@ -1,0 +1,68 @@
+"""How likely pictures that look alike are of the same thing, learned from the pictures that are labelled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_expit
+
+from visterm.margin.calibration import fit_platt
+
+Floats = NDArray[np.floating[Any]]
+
+#: So many labelled pictures are compared with all others to learn from.
+_N_COMPARED = 64
+#: Log-odds that pictures are alike where too few are labelled to learn from: even at a similarity of 0.8.
+_UNMEASURED = (20.0, -16.0)
+
+
+class Likeness:
+    """Turns similarities into probabilities that two pictures would be labelled alike: ``sigmoid(slope s + offset)``.
+
+    Two pictures are alike when they are of one class or, where a class is not known, when they share at least half of
+    the tags of the one that has fewer.
+
+    >>> similar = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
+    >>> likeness = Likeness().fit(lambda rows: similar[rows], ["coast", "coast", "street"], np.zeros((3, 2)))
+    >>> p = np.exp(likeness.log_probabilities(np.array([0.9, 0.1])))
+    >>> bool(p[0] > 0.5 > p[1])
+    True
+    """
+
+    def __init__(self, random_state: int = 0) -> None:
+        self.random_state = random_state
+
+    def fit(self, similarities: Callable[[NDArray[np.intp]], Floats], classes: Sequence[str | None], tags: Any) -> Self:
+        """``similarities`` of some rows to all, larger is more alike; classes and 0/1 tags are those of all rows."""
+        from scipy import sparse
+
+        tags = sparse.csr_array(tags)
+        names = sorted({name for name in classes if name is not None})
+        y = np.array([-1 if name is None else names.index(name) for name in classes], np.intp)
+        n_tags = np.diff(tags.indptr)
+        labelled = np.flatnonzero((y >= 0) | (n_tags > 0))
+        rng = np.random.default_rng(self.random_state)
+        chosen = rng.choice(labelled, min(_N_COMPARED, len(labelled)), replace=False)
+        self.slope_, self.offset_ = _UNMEASURED
+        if len(chosen) < 2:
+            return self
+        shared = (tags[chosen] @ tags.T).toarray()
+        fewer = np.minimum(n_tags[chosen][:, np.newaxis], n_tags)
+        both_classed = (y[chosen][:, np.newaxis] >= 0) & (y >= 0)
+        alike = np.where(both_classed, y[chosen][:, np.newaxis] == y, 2 * shared >= np.maximum(fewer, 1))
+        comparable = both_classed | (fewer > 0)
+        comparable[np.arange(len(chosen)), chosen] = False  # with itself
+        if not alike[comparable].any() or alike[comparable].all():
+            return self
+        seen = np.asarray(similarities(chosen))[comparable]
+        slope, offset = fit_platt(seen[:, np.newaxis], alike[comparable][:, np.newaxis])[0]
+        if slope > 0:
+            self.slope_, self.offset_ = float(slope), float(offset)
+        return self
+
+    def log_probabilities(self, similarities: Floats) -> NDArray[np.float32]:
+        """Log-probabilities that pictures as similar as this are alike."""
+        return np.asarray(log_expit(self.slope_ * similarities + self.offset_), dtype=np.float32)

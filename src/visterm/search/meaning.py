@@ -1,0 +1,233 @@
+"""What the terms of a query stand for in a collection: known tags, classes and words, or the nearest ones, said so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from visterm.collection._english import STOP_WORDS
+from visterm.errors import InputError
+from visterm.search.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some, Without
+from visterm.search.evidence import Evidence
+from visterm.search.query import AllOf, AnyOf, Node, Not, Term
+from visterm.search.words import Speller, folded, key
+
+#: For so many unknown words of a query the nearest known ones are looked up.
+MAX_CORRECTED = 10
+#: Tags of more words than this are found only when they are quoted.
+_MAX_PHRASE = 6
+#: So many of the known classes or tags are named to someone who asked for an unknown one.
+_MAX_NAMED = 10
+_MAX_REMEMBERED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A word that was taken for another (``meant``; it may have been one of ``others``), or that nobody knows.
+
+    An unknown word is ``ignored``; an unknown value of a field matches nothing, and ``others`` are some that are known.
+    """
+
+    word: str
+    meant: str | None = None
+    others: tuple[str, ...] = ()
+    ignored: bool = False
+    field: str | None = None
+
+    def __str__(self) -> str:
+        kinds = {
+            "tag": "is tagged",
+            "class": "is of class",
+            "caption": "has in its caption",
+            "filename": "has a file like",
+        }
+        kind = kinds.get(self.field or "", "is known as")
+        if self.meant is not None:
+            also = f"; or did you mean {', '.join(self.others)}?" if self.others else ""
+            return f"no picture {kind} {self.word!r}: searched for {self.meant!r} instead{also}"
+        known = f"; there are {', '.join(self.others)}" if self.others else ""
+        return f"no picture {kind} {self.word!r}{', which was left out' if self.ignored else ''}{known}"
+
+
+class Interpreter:
+    """Understands queries by what people wrote and what models know.
+
+    ``like`` answers ``like:PATH`` with log-probabilities of all rows.
+    """
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        tag_beliefs: Beliefs | None = None,
+        class_beliefs: Beliefs | None = None,
+        like: Callable[[str], Floats] | None = None,
+    ) -> None:
+        self._evidence = evidence
+        self._beliefs = {"tag": tag_beliefs, "class": class_beliefs}
+        self._like = like
+        self._names = {
+            "tag": {*evidence.tag_keys, *(tag_beliefs.words if tag_beliefs else ())} - {""},
+            "class": {*evidence.class_names, *(class_beliefs.words if class_beliefs else ())} - {""},
+        }
+        self._by_fold = {folded(name): name for name in sorted(self._names["class"] | self._names["tag"], reverse=True)}
+        self._leaves: dict[tuple[str | None, str], Leaf | None] = {}
+
+    def read(self, tree: Node) -> tuple[Asked | None, list[Note]]:
+        """What is asked for, None when no word of it is known; and what was taken otherwise than it was written."""
+        notes: list[Note] = []
+        return self._node(tree, notes), list(dict.fromkeys(notes))
+
+    # The tree
+
+    def _node(self, node: Node, notes: list[Note]) -> Asked | None:
+        match node:
+            case Term():
+                return self._term(node, notes)
+            case Not():
+                part = self._node(node.part, notes)
+                return None if part is None else Without(part)
+            case AllOf():
+                return self._joined(Every, self._with_phrases(node.parts), notes)
+            case AnyOf():
+                return self._joined(Some, node.parts, notes)
+
+    def _joined(self, kind: type[Every | Some], nodes: Sequence[Node], notes: list[Note]) -> Asked | None:
+        read = [(self._node(node, notes), node.weight) for node in nodes]
+        parts = [(part, weight) for part, weight in read if part is not None]
+        if len(parts) < 2:
+            return parts[0][0] if parts else None
+        mean = sum(weight for _, weight in parts) / len(parts)
+        return kind(tuple(part for part, _ in parts), tuple(weight / mean for _, weight in parts))
+
+    def _with_phrases(self, nodes: Sequence[Node]) -> list[Node]:
+        """The same parts, plain words that together are the name of a tag or class made one; the longest first."""
+        joined: list[Node] = []
+        at = 0
+        while at < len(nodes):
+            for end in range(min(at + _MAX_PHRASE, len(nodes)), at + 1, -1):
+                run = [node for node in nodes[at:end] if isinstance(node, Term) and _is_plain(node)]
+                if len(run) == end - at and self._label(key(" ".join(term.text for term in run))) is not None:
+                    joined.append(Term(" ".join(term.text for term in run), run[0].at, quoted=True))
+                    at = end
+                    break
+            else:
+                joined.append(nodes[at])
+                at += 1
+        return joined
+
+    # Terms
+
+    def _term(self, term: Term, notes: list[Note]) -> Asked | None:
+        if term.field == "like":
+            if self._like is None:
+                raise InputError("like: compares pictures, and there are no features here to compare")
+            return Leaf(f"like {term.text}", len(self._evidence), likeness=self._like(term.text))
+        name = term.text if term.field == "filename" else key(term.text)
+        if not name:
+            return None if term.field is None else self._nothing(term, notes)
+        words = name.split()
+        plain = term.field is None and not term.quoted
+        if plain and all(word in STOP_WORDS for word in words) and self._label(name) is None:
+            return None
+        leaf = self._leaf(term.field, name)
+        if leaf is not None:
+            return leaf
+        if plain and len(words) > 1:  # tall-building
+            parts: list[Node] = [Term(word, term.at) for word in words]
+            return self._node(AllOf(tuple(parts)), notes)
+        return self._nearest(term, name, notes)
+
+    def _nearest(self, term: Term, name: str, notes: list[Note]) -> Leaf | None:
+        """The leaf of the nearest known word, with a note of it."""
+        if term.field != "filename" and sum(note.meant is not None or note.ignored for note in notes) < MAX_CORRECTED:
+            near = self._speller(term.field).nearest(name)
+            if near:
+                notes.append(Note(term.text, near[0], tuple(near[1:]), field=term.field))
+                return self._leaf(term.field, near[0])
+        if term.field is None:
+            notes.append(Note(term.text, ignored=True))
+            return None
+        return self._nothing(term, notes)
+
+    def _nothing(self, term: Term, notes: list[Note]) -> Leaf:
+        """A leaf that no picture fits, with a note of it."""
+        known = sorted(self._names.get(term.field or "", ()))
+        listed = (*known[:_MAX_NAMED], "...") if len(known) > _MAX_NAMED else tuple(known)
+        notes.append(Note(term.text, others=listed, field=term.field))
+        return Leaf(term.text, len(self._evidence), closed=True)
+
+    def _leaf(self, field: str | None, name: str) -> Leaf | None:
+        """The leaf of a known word; the same one each time, so that it can remember its best pictures."""
+        if (field, name) not in self._leaves:
+            if len(self._leaves) >= _MAX_REMEMBERED:
+                self._leaves.clear()
+            make = {
+                None: self._word,
+                "tag": self._tag,
+                "class": self._class,
+                "caption": self._caption,
+                "filename": self._filename,
+            }
+            self._leaves[field, name] = make[field](name)
+        return self._leaves[field, name]
+
+    def _word(self, name: str) -> Leaf | None:
+        """A word wherever it is known: as a tag, as a class, in captions, in file names."""
+        told_by = {"caption": self._evidence.in_caption(name), "file name": self._evidence.in_path(name)}
+        label = self._label(name)
+        if label is None:
+            return Leaf(name, len(self._evidence), told_by) if any(map(len, told_by.values())) else None
+        told_by = {"tag": self._evidence.with_tag(label), "class": self._evidence.of_class(label), **told_by}
+        sources = self._sources("tag", label) + self._sources("class", label)
+        doubted = self._evidence.is_tagged if label in self._names["tag"] else None
+        return Leaf(label, len(self._evidence), told_by, self._evidence.denied(label), sources, doubted)
+
+    def _tag(self, name: str) -> Leaf | None:
+        if name not in self._names["tag"]:
+            return None
+        evidence = self._evidence
+        told_by = {"tag": evidence.with_tag(name)}
+        return Leaf(name, len(evidence), told_by, evidence.denied(name), self._sources("tag", name), evidence.is_tagged)
+
+    def _class(self, name: str) -> Leaf | None:
+        if name not in self._names["class"]:
+            return None
+        evidence = self._evidence
+        told_by = {"class": evidence.of_class(name)}
+        return Leaf(name, len(evidence), told_by, evidence.of_other_class(name), self._sources("class", name))
+
+    def _caption(self, name: str) -> Leaf | None:
+        rows = self._evidence.in_caption(name)
+        return Leaf(name, len(self._evidence), {"caption": rows}, closed=True) if len(rows) else None
+
+    def _filename(self, pattern: str) -> Leaf | None:
+        rows = self._evidence.matching_path(pattern)
+        return Leaf(pattern, len(self._evidence), {"file name": rows}, closed=True) if len(rows) else None
+
+    def _label(self, name: str) -> str | None:
+        """The tag or class called so, or else called so but for one and many."""
+        if name in self._names["tag"] or name in self._names["class"]:
+            return name
+        return self._by_fold.get(folded(name))
+
+    def _sources(self, field: str, name: str) -> tuple[tuple[Beliefs, str], ...]:
+        beliefs = self._beliefs[field]
+        return ((beliefs, name),) if beliefs is not None and name in beliefs.words else ()
+
+    def _speller(self, field: str | None) -> Speller:
+        if field in self._names:
+            return Speller({name: self._counts.get(name, 0) for name in self._names[field]})
+        return self._all_speller
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
+        return dict(self._evidence.counts())
+
+    @cached_property
+    def _all_speller(self) -> Speller:
+        return Speller({**dict.fromkeys(self._names["tag"] | self._names["class"], 0), **self._counts})
+
+
+def _is_plain(term: Term) -> bool:
+    return term.field is None and not term.quoted and term.weight == 1

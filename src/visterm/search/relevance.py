@@ -1,0 +1,230 @@
+"""How sure a model may be: from its scores to the probability that a picture fits, and to a cut-off.
+
+Learned at training time from labelled pictures that the scoring model had not seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, log_expit, logit
+
+from visterm.contracts import Features, check_tags
+from visterm.contracts.estimator import Estimator
+from visterm.errors import InputError
+from visterm.search.beliefs import DEPENDENCE, together
+
+Floats = NDArray[np.floating[Any]]
+
+#: Probabilities of a model below this are not told apart.
+_LEAST = 1e-5
+#: A model is never surer than these log-odds, either way.
+_SUREST = 9.0
+#: Where the log-odds may begin to rise faster with the score.
+_KNOTS = (1.0, 2.0, 3.0)
+#: Words of such log-odds count as the rarest, those of even odds as the most frequent.
+_RAREST = 8.0
+#: A picture and a word are a pair; so many are learned from.
+_MAX_PAIRS = 1_000_000
+_MAX_WORDS = 3
+#: What the probability of the best picture must be for something to be found, where nobody has measured it.
+NOTHING_BELOW = 0.2
+#: The values of it that are tried.
+_LEASTS = np.linspace(0.02, 0.8, 79)
+#: So many of the best pictures count for the cut-off.
+_HEAD = 1000
+
+
+def word_scores(estimator: Any, X: Features) -> Floats:
+    """What a fitted ranker or annotator says of every word: (n_pictures, n_tags), larger is better."""
+    if hasattr(estimator, "word_scores"):
+        return np.asarray(estimator.word_scores(X))
+    scores = np.asarray(estimator.score_tags(X))
+    return np.log(np.maximum(scores, _LEAST)) if getattr(estimator, "scores_are_probabilities", False) else scores
+
+
+class Relevance(Estimator):
+    """Probabilities from scores, by few numbers for all words, so that rare words need no pictures of their own.
+
+    With ``u`` the score of a word in units of the deviation of all scores, ``z`` in units of the word's own deviation
+    over held-out pictures, and ``f`` the share of training pictures that carry the word,
+
+        log-odds P(word | picture) = b + c o(f) + a u + d z + e g(f) u + sum_k h_k max(0, u - k),    a, d, e, h_k >= 0,
+
+    where ``o`` are log-odds and ``g`` rises with them from 0 to 1 (scores say more of frequent words),
+
+    fitted to the held-out pictures' tags by maximum likelihood. That several words hold together is ``dependence_``
+    between the least likely of them and their product (see :func:`~visterm.search.beliefs.together`), the most likely
+    value for queries made of the captions of training pictures. Of these, some have relevant pictures among those held
+    out and others have none; ``nothing_below_`` is the probability of a query's best picture that tells them apart.
+
+    >>> rng = np.random.default_rng(0)
+    >>> tags = (rng.random((400, 5)) < 0.3).astype(int)
+    >>> scores = 2 * tags + rng.standard_normal((400, 5))
+    >>> relevance = Relevance().fit(scores[:200], tags[:200], tag_counts=[60] * 5, n_tagged=200, asked=tags[200:])
+    >>> p = np.exp(relevance.log_probabilities(scores[200:]))
+    >>> bool(abs(tags[200:][p > 0.8].mean() - p[p > 0.8].mean()) < 0.05)
+    True
+    """
+
+    def __init__(self, n_queries: int = 2000, random_state: int = 0) -> None:
+        self.n_queries = n_queries
+        self.random_state = random_state
+
+    def fit(self, scores: ArrayLike, tags: Any, *, tag_counts: ArrayLike, n_tagged: int, asked: Any) -> Self:
+        """Learn from the ``scores`` (n_pictures, n_tags) of held-out pictures and their ``tags``.
+
+        ``tag_counts`` of ``n_tagged`` training pictures carry each tag; ``asked`` are the (n_pictures, n_tags) captions
+        of which queries are made, those of the training pictures.
+        """
+        rng = np.random.default_rng(self.random_state)
+        given = np.asarray(scores, dtype=np.float64)
+        if given.ndim != 2 or not np.isfinite(given).all():
+            raise InputError(f"scores are a finite (n_pictures, n_tags) array, not one of shape {given.shape}")
+        present = check_tags(tags, len(given), n_tags=given.shape[1]).toarray() > 0
+        if len(given) < 2 or not present.any():
+            raise InputError("how sure a model may be is learned from at least two held-out pictures with tags")
+        n_most = max(2, _MAX_PAIRS // given.shape[1])
+        if len(given) > n_most:
+            chosen = rng.choice(len(given), n_most, replace=False)
+            given, present = given[chosen], present[chosen]
+        self._describe(given, np.asarray(tag_counts, dtype=np.float64), n_tagged)
+        self.coefficients_ = _fit_logistic(self._terms(given), present, n_free=2)
+        log_p = self.log_probabilities(given)
+        queries = _queries(check_tags(asked, int(np.shape(asked)[0])), self.n_queries, rng)
+        self.dependence_ = _fit_dependence(log_p, present, [words for words in queries if len(words) > 1])
+        self.nothing_below_ = _fit_nothing_below(log_p, present, queries, self.dependence_)
+        return self
+
+    @classmethod
+    def unmeasured(cls, scores: ArrayLike, tag_counts: ArrayLike, n_tagged: int) -> Relevance:
+        """A guess for models nobody measured: words are as frequent as in training, and something is always found."""
+        relevance = cls()
+        relevance._describe(np.asarray(scores, dtype=np.float64), np.asarray(tag_counts, dtype=np.float64), n_tagged)
+        relevance.coefficients_ = np.array([-0.5, 1.0, 0.0, 1.0, 0.0, *[0.0] * len(_KNOTS)])
+        relevance.dependence_, relevance.nothing_below_ = DEPENDENCE, 0.0
+        return relevance
+
+    def log_probabilities(self, scores: ArrayLike) -> NDArray[np.float32]:
+        """(n_pictures, n_tags) log-probabilities that a picture fits each word."""
+        terms = self._terms(np.asarray(scores, dtype=np.float64))
+        odds = sum(c * term for c, term in zip(self.coefficients_, terms, strict=True))
+        return np.asarray(log_expit(np.clip(odds, -_SUREST, _SUREST)), dtype=np.float32)
+
+    def _describe(self, scores: Floats, tag_counts: Floats, n_tagged: int) -> None:
+        """Note what scores and words are like before any picture is compared with its tags."""
+        self.n_tags_ = int(scores.shape[1])
+        self.mean_, self.deviation_ = float(scores.mean()), max(float(scores.std()), 1e-6)
+        self.word_means_ = scores.mean(axis=0)
+        # A word of nearly equal scores everywhere does not become certain by a tiny difference.
+        self.word_deviations_ = scores.std(axis=0) + 0.5 * self.deviation_
+        self.word_odds_ = logit((tag_counts + 0.5) / (n_tagged + 1.0))
+
+    def _terms(self, scores: Floats) -> list[Floats]:
+        if scores.ndim != 2 or scores.shape[1] != self.n_tags_:
+            raise InputError(f"scores have one column for each of {self.n_tags_} tags, not the shape {scores.shape}")
+        z = (scores - self.word_means_) / self.word_deviations_
+        u = (scores - self.mean_) / self.deviation_
+        odds = np.broadcast_to(self.word_odds_, scores.shape)
+        frequency = np.clip(1 + self.word_odds_ / _RAREST, 0.0, 1.0)
+        return [np.ones_like(scores), odds, u, z, frequency * u, *(np.maximum(u - knot, 0.0) for knot in _KNOTS)]
+
+
+def _fit_logistic(terms: Sequence[Floats], present: NDArray[np.bool_], n_free: int) -> NDArray[np.float64]:
+    """Coefficients of most likelihood; all but the first ``n_free`` are not negative: better scores are never worse."""
+    from scipy.optimize import minimize
+
+    A = np.stack([term.ravel() for term in terms], axis=1)
+    y = present.ravel()
+    sign = np.where(y, 1.0, -1.0)
+    ridge = 1.0 / len(y)
+
+    def surprise(w: Floats) -> tuple[float, Floats]:
+        odds = A @ w
+        value = -float(log_expit(sign * odds).mean()) + ridge * float(w @ w)
+        return value, A.T @ (expit(odds) - y) / len(y) + 2 * ridge * w
+
+    bounds = [(None, None)] * n_free + [(0.0, None)] * (A.shape[1] - n_free)
+    found = minimize(surprise, np.zeros(A.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds)
+    return np.asarray(found.x, dtype=np.float64)
+
+
+def _queries(captions: Any, n_queries: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Distinct queries of up to three words of one caption, captions drawn at random: what people here might ask."""
+    drawn: dict[tuple[int, ...], None] = {}
+    lengths = np.diff(captions.indptr)
+    rows = np.flatnonzero(lengths)
+    for row in rng.choice(rows, 2 * n_queries) if len(rows) else ():
+        n_words = int(rng.integers(1, min(_MAX_WORDS, int(lengths[row])) + 1))
+        words = captions.indices[captions.indptr[row] : captions.indptr[row + 1]]
+        drawn[tuple(sorted(rng.choice(words, n_words, replace=False).tolist()))] = None
+        if len(drawn) == n_queries:
+            break
+    return list(drawn)
+
+
+def _fit_dependence(log_p: Floats, present: NDArray[np.bool_], queries: Sequence[tuple[int, ...]]) -> float:
+    """The dependence under which the held-out pictures' tags are most likely."""
+    from scipy.optimize import minimize_scalar
+
+    pairs = [(log_p[:, list(words)], present[:, list(words)].all(axis=1)) for words in queries]
+    if not any(relevant.any() for _, relevant in pairs):
+        return DEPENDENCE
+    least = np.concatenate([logs.min(axis=1) for logs, _ in pairs]).astype(np.float64)
+    total = np.concatenate([logs.sum(axis=1) for logs, _ in pairs]).astype(np.float64)
+    relevant = np.concatenate([fits for _, fits in pairs])
+
+    def surprise(dependence: float) -> float:
+        joint = np.minimum(dependence * least + (1 - dependence) * total, -1e-9)
+        return -float(np.where(relevant, joint, np.log(-np.expm1(joint))).mean())
+
+    return float(minimize_scalar(surprise, bounds=(0.0, 0.95), method="bounded").x)
+
+
+def cut_off(log_p: Floats, nothing_below: float) -> float:
+    """The probability below which the pictures of one query count as not found; infinite when nothing is found.
+
+    Of pictures with probabilities p in falling order, the first k are expected to have the F-measure
+    ``2 sum_{i<=k} p_i / (k + sum_i p_i)``; half of the best is the probability at which a picture neither raises nor
+    lowers it. The 1000 best count: a large collection has many pictures of which each is hardly likely.
+
+    >>> round(cut_off(np.log([0.9, 0.8, 0.3, 0.01]), 0.2), 3), cut_off(np.log([0.1, 0.01]), 0.2)
+    (0.424, inf)
+    """
+    best = log_p if len(log_p) <= _HEAD else np.partition(log_p, len(log_p) - _HEAD)[-_HEAD:]
+    p = np.exp(np.sort(best)[::-1].astype(np.float64))
+    if not len(p) or p[0] < nothing_below:
+        return math.inf
+    expected = np.cumsum(p)
+    return float((expected / (np.arange(1, len(p) + 1) + expected[-1])).max())
+
+
+def _fit_nothing_below(
+    log_p: Floats, present: NDArray[np.bool_], queries: Sequence[tuple[int, ...]], dependence: float
+) -> float:
+    """The best picture's probability from which on something is found.
+
+    It maximises the mean F-measure of queries that have relevant pictures (0 where nothing is found) plus the share of
+    the others for which nothing is found.
+    """
+    measures, bests, nones = [], [], []
+    for words in queries:
+        joint = together(list(log_p[:, list(words)].T), dependence)
+        relevant = present[:, list(words)].all(axis=1)
+        best = math.exp(float(joint.max()))
+        if relevant.any():
+            found = np.exp(joint) >= cut_off(joint, 0.0)
+            measures.append(2 * int((found & relevant).sum()) / int(found.sum() + relevant.sum()))
+            bests.append(best)
+        else:
+            nones.append(best)
+    if not measures or not nones:
+        return NOTHING_BELOW
+    value = [
+        np.where(np.array(bests) >= least, measures, 0.0).mean() + (np.array(nones) < least).mean() for least in _LEASTS
+    ]
+    return float(_LEASTS[int(np.argmax(value))])

@@ -1,0 +1,169 @@
+"""From a typed query to pictures: people's word first, then what a model believes, down to a cut-off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from visterm.search.beliefs import (
+    DEPENDENCE,
+    Asked,
+    Belief,
+    Beliefs,
+    Floats,
+    Leaf,
+    Without,
+    believe,
+    bound,
+    parts_of,
+    wanted_leaves,
+)
+from visterm.search.evidence import Evidence, Rows
+from visterm.search.index import largest
+from visterm.search.meaning import Interpreter, Note
+from visterm.search.query import QueryError, parse
+from visterm.search.relevance import NOTHING_BELOW, cut_off
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a picture fits a word: ``by`` people ("tag", "class", "caption", "file name") or "model" or "look"."""
+
+    word: str
+    by: str
+    probability: float
+    excluded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A picture found: its row, the probability that it fits, whether people said so, and why."""
+
+    row: int
+    probability: float
+    told: bool
+    likely: bool
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(slots=True)
+class Hits:
+    """The pictures found, best first, and what was taken otherwise than it was written.
+
+    Pictures from the probability ``cut_off`` on are likely (infinite: none is, though the best one has ``best``);
+    there are ``n_likely`` of them, None where not all were counted.
+    """
+
+    hits: list[Hit] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    cut_off: float = math.inf
+    n_likely: int | None = 0
+    best: float = 0.0
+
+
+class Searcher:
+    """Searches the pictures that ``evidence`` speaks of.
+
+    ``dependence`` and ``nothing_below`` come from a model's :class:`~visterm.search.relevance.Relevance`: how much
+    words go together, and how likely the best picture must be for anything to be found.
+
+    >>> from scipy import sparse
+    >>> evidence = Evidence(["a.jpg", "b.jpg", "c.jpg"], tag_names=["boat", "sea"],
+    ...                     tags=sparse.csr_array([[1, 1], [1, 0], [0, 0]]))
+    >>> [hit.row for hit in Searcher(evidence).search("boats -sea").hits]
+    [1]
+    """
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        tag_beliefs: Beliefs | None = None,
+        class_beliefs: Beliefs | None = None,
+        *,
+        like: Callable[[str], Floats] | None = None,
+        dependence: float = DEPENDENCE,
+        nothing_below: float = NOTHING_BELOW,
+    ) -> None:
+        self._evidence = evidence
+        self._interpreter = Interpreter(evidence, tag_beliefs, class_beliefs, like)
+        self._dependence, self._nothing_below = dependence, nothing_below
+
+    def search(self, text: str, n_best: int = 20, *, unlikely: bool = False) -> Hits:
+        """The best pictures, people's first; with ``unlikely`` also those that count as not found."""
+        asked, notes = self._interpreter.read(parse(text))
+        if asked is None and not notes:
+            raise QueryError(f"there is no word to look for in {text!r}")
+        if asked is None or not len(self._evidence):
+            return Hits(notes=notes)
+        rows, belief, complete = self._candidates(asked, n_best)
+        order = _in_order(belief, n_best)
+        # What looks most alike is worth a look, however little it is like.
+        alike = any(leaf.likeness is not None for leaf in wanted_leaves(asked))
+        cut = cut_off(belief.log_p, 0.0 if alike else self._nothing_below)
+        probabilities = np.exp(belief.log_p)
+        likely = belief.told | (probabilities >= cut)
+        shown = [i for i in order.tolist() if unlikely or likely[i]]
+        hits = [
+            Hit(
+                row=int(rows[i]),
+                probability=float(probabilities[i]),
+                told=bool(belief.told[i]),
+                likely=bool(likely[i]),
+                reasons=tuple(self._reasons(asked, int(rows[i]))),
+            )
+            for i in shown
+        ]
+        n_likely = int(likely.sum()) if complete <= cut else None
+        return Hits(hits, notes, cut, n_likely, float(probabilities.max(initial=0.0)))
+
+    def _candidates(self, asked: Asked, n_best: int) -> tuple[Rows, Belief, float]:
+        """Rows among which the best are, what is believed of them, and the most that can be of any other row.
+
+        Most queries are answered from the best pictures of each of their words: if the last of the answer is at least
+        as likely as any picture that is among none of them can be, nothing was missed. Else every picture is looked at.
+        """
+        leaves = wanted_leaves(asked)
+        if leaves and all(leaf.likeness is None for leaf in leaves):
+            rows = np.unique(np.concatenate([leaf.top[0] for leaf in leaves]))
+            belief = believe(asked, self._dependence, rows)
+            if len(rows) == len(self._evidence):
+                return rows, belief, 0.0
+            limit = bound(asked, self._dependence)
+            order = _in_order(belief, n_best)
+            if len(order) == n_best and _rank(belief, int(order[-1])) >= _rank(limit, 0):
+                return rows, belief, math.exp(float(limit.log_p[0]))
+        return np.arange(len(self._evidence)), believe(asked, self._dependence), 0.0
+
+    def _reasons(self, asked: Asked, row: int, *, excluded: bool = False) -> list[Reason]:
+        if isinstance(asked, Leaf):
+            belief = asked.at(np.array([row]))
+            by = [place for place, rows in asked.told_by.items() if belief.told[0] and row in _span(rows, row)]
+            source = "look" if asked.likeness is not None else "model"
+            p = math.exp(float(belief.log_p[0]))
+            return [Reason(asked.text, place, p, excluded) for place in by or [source]]
+        negated = excluded != isinstance(asked, Without)
+        return [reason for part in parts_of(asked) for reason in self._reasons(part, row, excluded=negated)]
+
+
+def _in_order(belief: Belief, n_best: int) -> Rows:
+    """The best possible places: those people told first, then the likely, equal ones in their order."""
+    told = np.flatnonzero(belief.told)
+    first = told[largest(belief.log_p[told], n_best)]
+    if len(first) == n_best:
+        return first
+    others = np.where(belief.told, -np.inf, belief.log_p)
+    rest = largest(others, n_best - len(first))
+    return np.concatenate([first, rest[others[rest] > -np.inf]])
+
+
+def _rank(belief: Belief, place: int) -> tuple[bool, float]:
+    """What places are ordered by."""
+    return bool(belief.told[place]), float(belief.log_p[place])
+
+
+def _span(rows: Rows, row: int) -> Rows:
+    """The part of ordered ``rows`` that is ``row``."""
+    return rows[np.searchsorted(rows, row) : np.searchsorted(rows, row, side="right")]
