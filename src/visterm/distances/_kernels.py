@@ -63,66 +63,70 @@ def _spread(row: Array, indices: Array, start: int, stop: int, values: Array) ->
         row[indices[entry]] = values[entry]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=_SUMS)
 def l1_sparse(
     a: Array, a_at: Array, a_ends: Array, b: Array, b_at: Array, b_ends: Array, b_sums: Array, width: int, out: Array
 ) -> None:
-    """As ``l1_dense`` of CSR rows: ``|a - b|`` is ``|a| + |b|`` but where both are; ``b_sums`` are sums of ``|b|``."""
+    """As ``l1_dense`` of CSR rows: ``|a - b|`` is ``|a| + |b|`` but where both are; ``b_sums`` are sums of ``|b|``.
+
+    As in the others, entries that only ``b`` has add nothing by themselves: no branch, so that terms are vectorised.
+    """
     row = np.zeros(width, a.dtype)
+    zero = a.dtype.type(0)
     for i in range(len(a_ends) - 1):
         start, stop = a_ends[i], a_ends[i + 1]
         _spread(row, a_at, start, stop, a)
-        own = 0.0
+        own = zero
         for entry in range(start, stop):
             own += abs(a[entry])
         for j in range(len(b_ends) - 1):
-            total = own + b_sums[j]
+            total = zero
             for entry in range(b_ends[j], b_ends[j + 1]):
                 other = row[b_at[entry]]
-                if other != 0:
-                    total += abs(other - b[entry]) - abs(other) - abs(b[entry])
-            out[i, j] = max(total, 0.0)
+                total += abs(other - b[entry]) - abs(other) - abs(b[entry])
+            out[i, j] = max(own + b_sums[j] + total, zero)
         for entry in range(start, stop):
             row[a_at[entry]] = 0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=_SUMS)
 def chi2_sparse(
     a: Array, a_at: Array, a_ends: Array, b: Array, b_at: Array, b_ends: Array, b_sums: Array, width: int, out: Array
 ) -> None:
     """As ``chi2_dense`` of CSR rows: a term is ``a + b - 4 a b / (a + b)``; ``b_sums`` are the rows' sums."""
     row = np.zeros(width, a.dtype)
+    zero, half, two, tiny = a.dtype.type(0), a.dtype.type(0.5), a.dtype.type(2), a.dtype.type(1e-30)
     for i in range(len(a_ends) - 1):
         start, stop = a_ends[i], a_ends[i + 1]
         _spread(row, a_at, start, stop, a)
-        own = 0.0
+        own = zero
         for entry in range(start, stop):
             own += a[entry]
         for j in range(len(b_ends) - 1):
-            common = 0.0
+            common = zero
             for entry in range(b_ends[j], b_ends[j + 1]):
                 other = row[b_at[entry]]
-                if other != 0:
-                    common += other * b[entry] / (other + b[entry])
-            out[i, j] = max((own + b_sums[j]) / 2 - 2 * common, 0.0)
+                common += other * b[entry] / (other + b[entry] + tiny)
+            out[i, j] = max((own + b_sums[j]) * half - two * common, zero)
         for entry in range(start, stop):
             row[a_at[entry]] = 0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=_SUMS)
 def intersection_sparse(
     a: Array, a_at: Array, a_ends: Array, b: Array, b_at: Array, b_ends: Array, b_sums: Array, width: int, out: Array
 ) -> None:
     """As ``intersection_dense`` of CSR rows: what is common is at most ``b_sums``."""
     row = np.zeros(width, a.dtype)
+    zero, one = a.dtype.type(0), a.dtype.type(1)
     for i in range(len(a_ends) - 1):
         start, stop = a_ends[i], a_ends[i + 1]
         _spread(row, a_at, start, stop, a)
         for j in range(len(b_ends) - 1):
-            common = 0.0
+            common = zero
             for entry in range(b_ends[j], b_ends[j + 1]):
                 common += min(row[b_at[entry]], b[entry])
-            out[i, j] = 1 - min(common, b_sums[j])
+            out[i, j] = one - min(common, b_sums[j])
         for entry in range(start, stop):
             row[a_at[entry]] = 0
 
@@ -179,3 +183,27 @@ def nearest_codes(A: Array, columns: Array, rows: Array, squared: Array) -> None
                     squared[i, place] = sums[c]
                     rows[i, place] = first + c
                     limit = squared[i, k - 1]
+
+
+@njit(nogil=True, cache=True)
+def nearest_bytes(tables: Array, codes: Array, rows: Array, squared: Array) -> None:
+    """``squared[i], rows[i]``: the smallest sums over ``g`` of ``tables[i, g, codes[j, g]]`` and their rows ``j``."""
+    k = rows.shape[1]
+    squared[:] = np.inf
+    rows[:] = 0
+    for i in range(tables.shape[0]):
+        table, best = tables[i], squared[i]
+        limit = best[k - 1]
+        for j in range(codes.shape[0]):
+            total = table[0, codes[j, 0]]
+            for g in range(1, codes.shape[1]):
+                total += table[g, codes[j, g]]
+            if total < limit:
+                place = k - 1
+                while place > 0 and best[place - 1] > total:
+                    best[place] = best[place - 1]
+                    rows[i, place] = rows[i, place - 1]
+                    place -= 1
+                best[place] = total
+                rows[i, place] = j
+                limit = best[k - 1]

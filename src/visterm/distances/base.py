@@ -24,8 +24,8 @@ PRECOMPUTED = "precomputed"
 BLOCK_BYTES = 64 * 2**20
 #: Pairs of this many training pictures are measured to bring a base distance to scale.
 _SCALE_SAMPLE = 400
-#: A matrix with a smaller share of non-zero entries is compared as a sparse one.
-_SPARSE_BELOW = 0.2
+#: A matrix with a smaller share of non-zero entries is compared as a sparse one, which is then faster.
+_SPARSE_BELOW = 0.5
 #: Training features of at most this many numbers are compared in float64, larger ones in float32.
 _DOUBLE_UP_TO = 2**21
 

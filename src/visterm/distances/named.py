@@ -121,7 +121,7 @@ def _by_kernel(name: str, A: Matrix, B: Matrix) -> NDArray[Any]:
         getattr(_kernels, f"{name}_dense")(np.ascontiguousarray(A), np.ascontiguousarray(B), out)
         return _rounded(out)
     A, B = sparse.csr_array(A), sparse.csr_array(B)
-    sums = np.asarray(abs(B).sum(axis=1, dtype=np.float64)).ravel()
+    sums = np.asarray(abs(B).sum(axis=1, dtype=np.float64)).ravel().astype(A.dtype)
     kernel = getattr(_kernels, f"{name}_sparse")
     kernel(A.data, A.indices, A.indptr, B.data, B.indices, B.indptr, sums, A.shape[1], out)
     return _rounded(out)

@@ -8,13 +8,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.contracts import Features, Scores, check_features, check_tags
+from visterm.contracts import Features, Scores, check_feature_mapping, check_tags, n_pictures, take
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
+from visterm.neighbours.choosing import CHOICES, SAMPLE, f_by_neighbours
+from visterm.neighbours.distances import nearest
 from visterm.neighbours.knn import KnnAnnotator
+from visterm.neighbours.quantized import QuantizedKnnAnnotator
 from visterm.subspace.cca import CCA
 from visterm.subspace.contextual import ContextualDistance
-from visterm.subspace.kernel_map import KernelMap
+from visterm.subspace.feature_maps import FeatureMaps
 from visterm.subspace.pca import PCA
 from visterm.subspace.pls import PLS
 
@@ -28,15 +31,24 @@ SUBSPACES: Mapping[str, Callable[[int, float], Any]] = {
     "ccd1": lambda n_dims, ridge: ContextualDistance(n_dims, views=1, ridge=ridge),
     "ccd2": lambda n_dims, ridge: ContextualDistance(n_dims, views=2, ridge=ridge),
 }
+#: The numbers of dimensions among which ``auto`` chooses.
+DIMS = (10, 20, 50, 100)
+#: With fewer tagged pictures nothing is chosen: a fifth of them says too little.
+_LEAST_TO_CHOOSE = 50
 
 
 class CodeAnnotator(Estimator):
     """The tags most frequent among the nearest training pictures, compared by small codes.
 
-    ``subspace`` is one of pca, pcaw, pls, npls, cca, ccd1, ccd2. ``kernel`` names a base distance that a
-    :class:`~visterm.subspace.kernel_map.KernelMap` embeds first; None takes the features as they are. Training
-    pictures are coded with what their tags say of them where the subspace can do so (ccd2); pictures to be tagged by
-    their features alone.
+    ``X`` is one matrix, or a mapping of name to matrix whose features are put together by one subspace. ``subspace``
+    is one of pca, pcaw, pls, npls, cca, ccd1, ccd2. ``kernel`` names a base distance that a
+    :class:`~visterm.subspace.kernel_map.KernelMap` of every feature embeds first (a name, ``auto``, or a name for each
+    feature); None takes features as they are. Training pictures are coded with what their tags say of them where the
+    subspace can do so (ccd2); pictures to be tagged by their features alone.
+
+    ``n_dims`` and ``n_neighbors`` may be ``auto``: those that tag a fifth of the training pictures best, learned from
+    the rest. ``code_bytes`` stores every training picture in so many bytes (product quantisation); ``shrinkage`` is
+    that of :class:`~visterm.neighbours.knn.KnnAnnotator`.
 
     Nakayama, Harada, Kuniyoshi: Evaluation of dimensionality reduction methods for image auto-annotation, BMVC 2010.
 
@@ -53,35 +65,44 @@ class CodeAnnotator(Estimator):
         self,
         subspace: str = "ccd2",
         *,
-        n_dims: int = 20,
-        n_neighbors: int = 16,
+        n_dims: Any = 20,
+        n_neighbors: Any = 16,
         ridge: float = 0.1,
-        kernel: str | None = None,
+        kernel: Any = None,
+        code_bytes: int | None = None,
+        shrinkage: float = 0.0,
     ) -> None:
         self.subspace = subspace
         self.n_dims = n_dims
         self.n_neighbors = n_neighbors
         self.ridge = ridge
         self.kernel = kernel
+        self.code_bytes = code_bytes
+        self.shrinkage = shrinkage
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the subspace, and keep the codes of the tagged pictures."""
         if self.subspace not in SUBSPACES:
             raise InputError(f"unknown subspace {self.subspace!r}: choose one of {', '.join(SUBSPACES)}")
-        X = check_features(self, X, fitting=True)
-        tags = check_tags(tags, int(X.shape[0]))
-        self.kernel_map_ = None if self.kernel is None else KernelMap(metric=self.kernel).fit(X)
-        described = self._described(X)
-        self.subspace_ = SUBSPACES[self.subspace](self.n_dims, self.ridge)
+        features = check_feature_mapping(self, X, fitting=True)
+        tags = check_tags(tags, n_pictures(features))
+        self.maps_ = FeatureMaps(self.kernel).fit(features)
+        described = self.maps_.transform(features)
+        self.n_dims_, n_neighbors = self._chosen(described, tags)
+        self.subspace_ = SUBSPACES[self.subspace](self.n_dims_, self.ridge)
         codes = self.subspace_.fit_transform(described, tags)
-        self.neighbours_ = KnnAnnotator(self.n_neighbors).fit(codes, tags)
-        self.tag_counts_ = self.neighbours_.tag_counts_
+        if self.code_bytes is None:
+            self.neighbours_ = KnnAnnotator(n_neighbors, shrinkage=self.shrinkage)
+        else:
+            self.neighbours_ = QuantizedKnnAnnotator(n_neighbors, n_bytes=self.code_bytes, shrinkage=self.shrinkage)
+        self.neighbours_.fit(codes, tags)
+        self.n_neighbors_, self.tag_counts_ = self.neighbours_.n_neighbors_, self.neighbours_.tag_counts_
         return self
 
     def transform(self, X: Features) -> NDArray[Any]:
         """The codes of pictures, (n_pictures, n_dims)."""
-        X = check_features(self, X, fitting=False)
-        return self.subspace_.transform(self._described(X))
+        features = check_feature_mapping(self, X, fitting=False)
+        return self.subspace_.transform(self.maps_.transform(features))
 
     def score_tags(self, X: Features) -> Scores:
         """The share of neighbours that carry each tag."""
@@ -93,5 +114,28 @@ class CodeAnnotator(Estimator):
         codes = self.transform(X)
         return self.neighbours_.neighbours_of(codes)
 
-    def _described(self, X: Any) -> Any:
-        return X if self.kernel_map_ is None else self.kernel_map_.transform(X)
+    def _chosen(self, described: dict[str, Any], tags: Any) -> tuple[int, Any]:
+        """The numbers of dimensions and neighbours: as given, or those best for pictures held out.
+
+        Left out one at a time, pictures would still have shaped the subspace, and more dimensions look better than
+        they are: a fifth is held out, once.
+        """
+        if "auto" not in (self.n_dims, self.n_neighbors):
+            return self.n_dims, self.n_neighbors
+        tagged = np.flatnonzero(np.diff(tags.indptr))
+        if len(tagged) < _LEAST_TO_CHOOSE:
+            return (DIMS[0] if self.n_dims == "auto" else self.n_dims, self.n_neighbors)
+        order = np.random.default_rng(0).permutation(tagged)
+        held_out, kept = np.sort(order[: min(len(order) // 5, SAMPLE)]), np.sort(order[min(len(order) // 5, SAMPLE) :])
+        dims = DIMS if self.n_dims == "auto" else (self.n_dims,)
+        neighbours = CHOICES if self.n_neighbors == "auto" else (self.n_neighbors,)
+        # The dimensions of a subspace are ordered: fewer are the first of more.
+        subspace = SUBSPACES[self.subspace](max(dims), self.ridge)
+        codes = subspace.fit_transform(take(described, kept), tags[kept])
+        queries = subspace.transform(take(described, held_out))
+        found: dict[tuple[int, int], float] = {}
+        for n_dims in dims:
+            near, _ = nearest(queries[:, :n_dims], codes[:, :n_dims], max(neighbours))
+            values = f_by_neighbours(near, tags[kept], tags[held_out], neighbours)
+            found |= {(n_dims, k): value for k, value in zip(neighbours, values, strict=True)}
+        return max(found, key=lambda choice: found[choice])

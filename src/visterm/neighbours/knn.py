@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin
 from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_features, check_tags
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
+from visterm.neighbours.choosing import choose_neighbours
 from visterm.neighbours.distances import metric_named, nearest
 
 
@@ -68,7 +69,12 @@ class KnnAnnotator(Estimator):
     """The tags most frequent among the ``n_neighbors`` nearest tagged training pictures.
 
     Scores are the share of neighbours that carry the tag; where a list is made of them, ties go to the rarer tag
-    (Nakayama et al. 2010). Rows without tags are not neighbours.
+    (Nakayama et al. 2010). Rows without tags are not neighbours. ``n_neighbors="auto"`` takes the number that tags
+    training pictures best when their own tags are covered up.
+
+    With ``shrinkage`` s the score is ``(votes + s * share) / (n_neighbors + s)``, ``share`` being how much of the
+    collection carries the tag, counted with half a picture more: tags that no neighbour carries keep the small
+    probability that their frequency gives them, rare and never seen ones too, as sums of logarithms need.
 
     >>> KnnAnnotator(n_neighbors=2).fit([[0.0], [1.0], [9.0]], [[1, 0], [1, 1], [0, 1]]).score_tags([[0.2]])
     array([[1. , 0.5]])
@@ -76,13 +82,16 @@ class KnnAnnotator(Estimator):
 
     scores_are_probabilities = True
 
-    def __init__(self, n_neighbors: int = 16, *, metric: str = "euclidean") -> None:
+    def __init__(self, n_neighbors: Any = 16, *, metric: str = "euclidean", shrinkage: float = 0.0) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
+        self.shrinkage = shrinkage
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Keep the tagged pictures."""
-        _check_parameters(self.n_neighbors, self.metric)
+        _check_parameters(1 if self.n_neighbors == "auto" else self.n_neighbors, self.metric)
+        if not self.shrinkage >= 0:
+            raise InputError(f"shrinkage must not be negative, but is {self.shrinkage!r}")
         X = check_features(self, X, fitting=True, non_negative=metric_named(self.metric).needs_counts)
         tags = check_tags(tags, X.shape[0])
         tagged = np.flatnonzero(np.diff(tags.indptr))
@@ -92,6 +101,10 @@ class KnnAnnotator(Estimator):
         self.train_features_ = X[tagged]
         self.train_tags_ = tags[tagged]
         self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        if self.n_neighbors == "auto":
+            self.n_neighbors_ = choose_neighbours(self.train_features_, self.train_tags_, self.metric)
+        else:
+            self.n_neighbors_ = int(self.n_neighbors)
         return self
 
     def score_tags(self, X: Features) -> Scores:
@@ -102,7 +115,7 @@ class KnnAnnotator(Estimator):
             (np.ones(neighbours.size), neighbours.ravel(), np.arange(0, neighbours.size + 1, k)),
             shape=(n_pictures, self.train_tags_.shape[0]),
         )
-        return (votes @ self.train_tags_).toarray() / k
+        return self._shrunk((votes @ self.train_tags_).toarray(), k)
 
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """The rows of the training pictures that vote, nearest first, and the weight of each."""
@@ -111,7 +124,13 @@ class KnnAnnotator(Estimator):
 
     def _neighbours(self, X: Features) -> NDArray[np.intp]:
         X = check_features(self, X, fitting=False)
-        return nearest(X, self.train_features_, self.n_neighbors, metric=self.metric)[0]
+        return nearest(X, self.train_features_, self.n_neighbors_, metric=self.metric)[0]
+
+    def _shrunk(self, votes: NDArray[Any], k: int) -> Scores:
+        if not self.shrinkage:
+            return votes / k
+        shares = (self.tag_counts_ + 0.5) / (len(self.train_rows_) + 1)
+        return (votes + self.shrinkage * shares) / (k + self.shrinkage)
 
 
 def _check_parameters(n_neighbors: Any, metric: str) -> None:

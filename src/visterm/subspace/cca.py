@@ -22,7 +22,8 @@ class CCA(LinearEmbedding):
     ``C_xy C_yy^{-1} C_yx U_x = C_xx U_x Lambda^2`` with ``U_x^T C_xx U_x = I``; the code is ``U_x^T (x - x_mean)``.
     Instead of ``C`` stands ``C + ridge * mean(diag C) * I``, so that rare tags, constant features and duplicated tags
     do no harm. Where there are fewer than 20 pictures for each feature, only the ``reduce_to`` leading principal
-    components of the features are used (as Nakayama et al. 2010 do with 200); None uses all of them always.
+    components of the features are used (as Nakayama et al. 2010 do with 200; of several features, as many for each);
+    None uses all of them always.
 
     >>> rng = np.random.default_rng(0)
     >>> tags = rng.integers(0, 2, (200, 2))
@@ -54,11 +55,15 @@ class CCA(LinearEmbedding):
         self.y_mean_ = moments.y_mean_
         self.components_ = self.x_components_
 
+    def _undo(self, scales: NDArray[np.float64]) -> None:
+        super()._undo(scales)
+        self.x_components_ = self.x_components_ * scales[:, None]
+
     def _n_kept(self, moments: Moments) -> int:
         width = len(moments.x_mean_)
         if self.reduce_to is None or moments.n_pictures_ >= PICTURES_PER_DIM * width:
             return width
-        return min(width, self.reduce_to)
+        return min(width, self.reduce_to * len(moments.feature_widths_))
 
     def _whitening(self, covariance: NDArray[Any], n_kept: int) -> NDArray[Any]:
         """``P`` with ``P^T (C + ridge) P = I`` on the leading directions of ``C`` that vary."""

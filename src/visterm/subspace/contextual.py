@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.contracts import Features, check_features, check_tags
+from visterm.contracts import Features, check_feature_mapping, check_tags, n_pictures
 from visterm.errors import InputError
-from visterm.subspace._linear import project
 from visterm.subspace.cca import CCA
 from visterm.subspace.moments import Moments
 
@@ -57,13 +56,13 @@ class ContextualDistance(CCA):
 
     def transform_training(self, X: Features, tags: Any) -> NDArray[Any]:
         """The codes of pictures whose tags are known; those of rows without tags are the codes of queries."""
-        X = check_features(self, X, fitting=False)
-        tags = check_tags(tags, int(X.shape[0]), n_tags=len(self.y_mean_))
-        codes = project(X, self.x_mean_, self.components_)
+        features = check_feature_mapping(self, X, fitting=False)
+        tags = check_tags(tags, n_pictures(features), n_tags=len(self.y_mean_))
+        codes = self._projected(features, self.components_)
         if self.views == 1:
             return codes
         tagged = np.flatnonzero(np.diff(tags.indptr))
-        seen = project(X[tagged], self.x_mean_, self.training_components_)
+        seen = self._projected({name: X[tagged] for name, X in features.items()}, self.training_components_)
         codes[tagged] = seen + self._from_tags(tags[tagged]).astype(codes.dtype)
         return codes
 
@@ -83,6 +82,10 @@ class ContextualDistance(CCA):
         self.components_ = self.x_components_ * (M_x * scale)
         self.training_components_ = self.x_components_ * (x_weight * scale)
         self.training_tag_components_ = self.tag_components_ * (y_weight * scale)
+
+    def _undo(self, scales: NDArray[np.float64]) -> None:
+        super()._undo(scales)
+        self.training_components_ = self.training_components_ * scales[:, None]
 
     def _from_tags(self, tags: sparse.csr_array) -> NDArray[Any]:
         return tags @ self.training_tag_components_ - self.y_mean_ @ self.training_tag_components_

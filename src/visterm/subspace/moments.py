@@ -10,7 +10,7 @@ from scipy import sparse
 
 from visterm.compute.device import Device, choose
 from visterm.compute.parallel import split, sum_shards
-from visterm.contracts import Matrix, check_features, check_tags
+from visterm.contracts import Matrix, check_feature_mapping, check_tags, n_pictures
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 
@@ -31,6 +31,9 @@ class Moments(Estimator):
     ``covariance=False`` leaves out the (n_dims, n_dims) matrix, of which only the diagonal is kept: what partial least
     squares needs, for features of any width. ``device`` is that of :func:`visterm.compute.device.choose`.
 
+    Several features, a mapping of name to matrix, are taken side by side, block by block, without a copy of all:
+    their moments hold what each feature says of each other.
+
     >>> X, tags = np.array([[0.0, 1.0], [2.0, 5.0], [4.0, 0.0]]), [[1], [0], [1]]
     >>> whole = Moments().fit(X, tags)
     >>> parts = Moments().fit(X[:1], tags[:1]) + Moments().fit(X[1:], tags[1:])
@@ -46,15 +49,15 @@ class Moments(Estimator):
 
     def fit(self, X: Any, tags: Any = None) -> Self:
         """Go through the pictures once; without ``tags``, only features are looked at."""
-        X = check_features(self, X, fitting=True)
-        return self._take(self._of(X, _as_tags(tags, int(X.shape[0]))))
+        features = check_feature_mapping(self, X, fitting=True)
+        return self._take(self._of(features, _as_tags(tags, n_pictures(features))))
 
     def partial_fit(self, X: Any, tags: Any = None) -> Self:
         """Take more pictures in; ``tags`` may have more columns than before, at the end."""
         if not hasattr(self, "n_pictures_"):
             return self.fit(X, tags)
-        X = check_features(self, X, fitting=False)
-        return self._take(self + self._of(X, _as_tags(tags, int(X.shape[0]))))
+        features = check_feature_mapping(self, X, fitting=False)
+        return self._take(self + self._of(features, _as_tags(tags, n_pictures(features))))
 
     def __add__(self, other: Moments) -> Moments:
         """The moments of both sets of pictures together."""
@@ -91,9 +94,15 @@ class Moments(Estimator):
         """The variance of each tag."""
         return np.maximum(np.diag(self.yy_), 0) / max(1, self.n_pictures_)
 
-    def _of(self, X: Matrix, tags: sparse.csr_array) -> Moments:
+    def scaled(self, factors: NDArray[np.float64]) -> Moments:
+        """The moments of the features multiplied by ``factors``, one each."""
+        xx = None if self.xx_ is None else self.xx_ * factors[:, None] * factors
+        squares, xy = self.x_squares_ * factors**2, self.xy_ * factors[:, None]
+        return self._new(self.n_pictures_, self.x_mean_ * factors, self.y_mean_, xx, squares, xy, self.yy_)
+
+    def _of(self, X: dict[str, Matrix], tags: sparse.csr_array) -> Moments:
         device = choose(self.device)
-        shards = split(int(X.shape[0]), size=_SHARD)
+        shards = split(n_pictures(X), size=_SHARD)
 
         def of_rows(rows: slice) -> Moments:
             blocks = (slice(start, min(start + BLOCK, rows.stop)) for start in range(rows.start, rows.stop, BLOCK))
@@ -103,16 +112,16 @@ class Moments(Estimator):
             return of_rows(shards[0].rows)
         return sum_shards(lambda shard: of_rows(shard.rows), shards, description="Measuring features")
 
-    def _of_blocks(self, X: Matrix, tags: sparse.csr_array, blocks: Any, device: Device) -> Moments:
+    def _of_blocks(self, X: dict[str, Matrix], tags: sparse.csr_array, blocks: Any, device: Device) -> Moments:
         merged: Moments | None = None
         for rows in blocks:
-            found = self._of_block(X[rows], tags[rows], device)
+            found = self._of_block(_side_by_side(X, rows), tags[rows], device)
             merged = found if merged is None else merged._absorb(found)
         assert merged is not None  # noqa: S101 - a shard has rows
         return merged
 
-    def _of_block(self, X: Matrix, tags: sparse.csr_array, device: Device) -> Moments:
-        n = int(X.shape[0])
+    def _of_block(self, X: NDArray[Any], tags: sparse.csr_array, device: Device) -> Moments:
+        n = len(X)
         shift, rest, xx, squares, xy = _sums(X, tags, self.covariance, device)
         y_mean = np.asarray(tags.sum(axis=0), np.float64).ravel() / n
         # ``rest`` is what rounding left of the mean after centring.
@@ -130,7 +139,7 @@ class Moments(Estimator):
 
     def _new(self, n: int, x_mean: Any, y_mean: Any, xx: Any, squares: Any, xy: Any, yy: Any) -> Moments:
         moments = type(self)(**self.get_params())
-        moments.n_features_in_ = len(x_mean)
+        moments.n_features_in_, moments.feature_widths_ = len(x_mean), self.feature_widths_
         moments.n_pictures_, moments.x_mean_, moments.y_mean_ = n, x_mean, y_mean
         moments.xx_, moments.x_squares_, moments.xy_, moments.yy_ = xx, squares, xy, yy
         return moments
@@ -179,8 +188,8 @@ def _as_tags(tags: Any, n_rows: int) -> sparse.csr_array:
 
 def _combined(a: Moments, b: Moments, *, sign: int) -> Moments:
     """Chan's update: ``sign`` 1 puts both sets of pictures together, -1 takes those of ``b`` out of ``a``."""
-    if len(a.x_mean_) != len(b.x_mean_):
-        raise InputError(f"moments of {len(a.x_mean_)} and {len(b.x_mean_)} features cannot be combined")
+    if a.feature_widths_ != b.feature_widths_:
+        raise InputError(f"moments of features {a.feature_widths_} and {b.feature_widths_} cannot be combined")
     if (a.xx_ is None) != (b.xx_ is None):
         raise InputError("moments with and without covariance cannot be combined")
     n_tags = max(len(a.y_mean_), len(b.y_mean_))
@@ -206,11 +215,16 @@ def _combined(a: Moments, b: Moments, *, sign: int) -> Moments:
     )
 
 
+def _side_by_side(X: dict[str, Matrix], rows: slice) -> NDArray[Any]:
+    """Some pictures, described by all features one after the other."""
+    blocks = [matrix[rows] if isinstance(matrix, np.ndarray) else matrix[rows].toarray() for matrix in X.values()]
+    return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
+
+
 def _sums(
-    X: Matrix, tags: sparse.csr_array, covariance: bool, device: Device
+    block: NDArray[Any], tags: sparse.csr_array, covariance: bool, device: Device
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None, NDArray[Any], NDArray[Any]]:
     """A shift near the mean and, of the features less the shift: mean, products, squares and products with the tags."""
-    block = X if isinstance(X, np.ndarray) else X.toarray()
     if device.uses_torch:
         return _sums_by_torch(block, tags, covariance, device)
     ones = np.ones(len(block), block.dtype)

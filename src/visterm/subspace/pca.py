@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.contracts import Features, Matrix, check_features
+from visterm.contracts import Features, Matrix, check_features, is_several
 from visterm.subspace._linear import MAX_COVARIANCE_DIMS, LinearEmbedding, leading, with_fixed_signs
 from visterm.subspace.moments import Moments
 
@@ -33,10 +33,13 @@ class PCA(LinearEmbedding):
     def fit(self, X: Features, tags: Any = None) -> Self:
         """Learn the subspace."""
         self._check_parameters()
+        if is_several(X):
+            return super().fit(X, tags)
         checked = check_features(self, X, fitting=True)
         n_pictures, width = checked.shape
         if width <= max(n_pictures, 64) and width <= MAX_COVARIANCE_DIMS:
             return super().fit(X, tags)
+        self.feature_widths_ = {"x": width}
         self._solve_among_pictures(checked)
         return self
 

@@ -1,0 +1,77 @@
+"""Choosing the number of neighbours on pictures whose tags are known, by the F of words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.neighbours.distances import nearest
+
+#: The numbers of neighbours among which ``auto`` chooses.
+CHOICES = (1, 2, 4, 8, 16, 32, 64)
+#: Pictures that are left out, one at a time, to choose: more would cost time and change little.
+SAMPLE = 2000
+_N_TAGS = 5
+
+
+def word_f(scores: NDArray[Any], truth: Any, counts: NDArray[Any], *, n_tags: int = _N_TAGS) -> float:
+    """F of mean precision and mean recall over the words that occur, the best ``n_tags`` tags of every picture taken.
+
+    Of equal scores the rarer tag by ``counts`` comes first, as when people are shown tags.
+
+    >>> word_f(np.array([[0.9, 0.1], [0.2, 0.8]]), np.eye(2), np.array([1, 1]), n_tags=1)
+    1.0
+    """
+    present = np.asarray(truth.toarray() if hasattr(truth, "toarray") else truth) > 0
+    rarest_first = np.argsort(counts, kind="stable")
+    best = rarest_first[np.argsort(-scores[:, rarest_first], axis=1, kind="stable")[:, :n_tags]]
+    taken = np.zeros(present.shape, np.bool_)
+    np.put_along_axis(taken, best, True, axis=1)
+    hits, n_taken, n_present = (part.sum(axis=0) for part in (taken & present, taken, present))
+    words = n_present > 0
+    if not hits.any():
+        return 0.0
+    precision = np.mean(hits[words] / np.maximum(n_taken[words], 1))
+    recall = np.mean(hits[words] / n_present[words])
+    return float(2 * precision * recall / (precision + recall))
+
+
+def f_by_neighbours(near: NDArray[np.intp], tags: Any, truth: Any, choices: Sequence[int] = CHOICES) -> list[float]:
+    """F for every number of neighbours in ``choices``, ``near`` holding the rows of ``tags`` nearest each picture."""
+    counts = np.bincount(tags.indices, minlength=tags.shape[1])
+    votes = np.zeros((len(near), tags.shape[1]))
+    found, voted = [], 0
+    for k in choices:
+        for place in range(voted, min(k, near.shape[1])):
+            votes += tags[near[:, place]].toarray()
+        voted = max(voted, min(k, near.shape[1]))
+        found.append(word_f(votes, truth, counts))
+    return found
+
+
+def choose_neighbours(X: Any, tags: Any, metric: str) -> int:
+    """The number of neighbours that tags best pictures whose own tags are covered up.
+
+    At most ``SAMPLE`` pictures, evenly spread, are each compared with all others.
+    """
+    n = int(X.shape[0])
+    if n < 3:
+        return 1
+    rows = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)
+    near, _ = nearest(X[rows], X, max(CHOICES) + 1, metric=metric)
+    return best_choice(f_by_neighbours(without(near, rows), tags, tags[rows]))
+
+
+def best_choice(found: Sequence[float]) -> int:
+    """The number of neighbours of the largest F, the smallest of equals."""
+    return CHOICES[int(np.argmax(found))]
+
+
+def without(near: NDArray[np.intp], rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """``near`` without each picture's own row, or without the last where copies have pushed it out."""
+    keep = near != rows[:, None]
+    keep[keep.all(axis=1), -1] = False
+    return near[keep].reshape(len(near), -1)

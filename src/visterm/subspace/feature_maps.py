@@ -1,0 +1,62 @@
+"""Each of several features as codes of its own that linear subspaces can take side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from visterm.contracts import Features, Matrix, check_feature_mapping
+from visterm.contracts.estimator import Estimator
+from visterm.distances.named import metric_named
+from visterm.subspace._linear import MAX_COVARIANCE_DIMS
+from visterm.subspace.kernel_map import KernelMap
+from visterm.subspace.pca import PCA
+
+
+class FeatureMaps(Estimator):
+    """A :class:`~visterm.subspace.kernel_map.KernelMap` of every feature; name to codes of at most ``n_dims``.
+
+    ``X`` is a mapping of name to matrix, or one matrix (a feature called ``x``). ``kernel`` names the base distance
+    that the codes follow, for all features or for each by a mapping; ``auto`` is chi2 where no value is negative, else
+    the Euclidean distance. None, for all or for some, takes a feature as it is, or its ``n_dims`` leading principal
+    components where it is too wide for its covariances to be held.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = {"histogram": rng.random((40, 30)), "gist": rng.standard_normal((40, 6))}
+    >>> maps = FeatureMaps(kernel={"histogram": "auto", "gist": None}, n_dims=8).fit(X)
+    >>> {name: codes.shape for name, codes in maps.transform(X).items()}
+    {'histogram': (40, 8), 'gist': (40, 6)}
+    """
+
+    def __init__(self, kernel: Any = "auto", *, n_dims: int = 200, n_landmarks: int = 300) -> None:
+        self.kernel = kernel
+        self.n_dims = n_dims
+        self.n_landmarks = n_landmarks
+
+    def fit(self, X: Features, tags: Any = None) -> Self:  # noqa: ARG002 - embeddings take tags
+        """Learn the map of every feature; tags are not looked at."""
+        features = check_feature_mapping(self, X, fitting=True)
+        self.maps_ = {name: self._map_of(name, matrix) for name, matrix in features.items()}
+        return self
+
+    def transform(self, X: Features) -> dict[str, Matrix]:
+        """The codes of pictures by every feature."""
+        features = check_feature_mapping(self, X, fitting=False)
+        return {
+            name: matrix if self.maps_[name] is None else self.maps_[name].transform(matrix)
+            for name, matrix in features.items()
+        }
+
+    def fit_transform(self, X: Features, tags: Any = None) -> dict[str, Matrix]:
+        """Fit, then the codes of the same pictures."""
+        return self.fit(X, tags).transform(X)
+
+    def _map_of(self, name: str, matrix: Matrix) -> Any:
+        kernel = self.kernel.get(name, "auto") if isinstance(self.kernel, Mapping) else self.kernel
+        if kernel == "auto":
+            kernel = "chi2" if matrix.min() >= 0 else "euclidean"
+        if kernel is not None:
+            metric_named(kernel)
+            return KernelMap(self.n_dims, metric=kernel, n_landmarks=self.n_landmarks).fit(matrix)
+        return PCA(self.n_dims).fit(matrix) if matrix.shape[1] > MAX_COVARIANCE_DIMS else None

@@ -1,0 +1,146 @@
+"""Tags from small codes: several features, numbers chosen by themselves, codes of a few bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from visterm.distances import _kernels
+from visterm.errors import InputError
+from visterm.evaluate.measures import WordF
+from visterm.neighbours.choosing import CHOICES, choose_neighbours, f_by_neighbours, without, word_f
+from visterm.neighbours.coded import DIMS, CodeAnnotator
+from visterm.neighbours.distances import nearest
+from visterm.neighbours.knn import KnnAnnotator
+from visterm.neighbours.quantized import QuantizedKnnAnnotator, nearest_coded
+from visterm.subspace.quantizer import ProductQuantizer
+
+
+@pytest.fixture
+def collection():
+    rng = np.random.default_rng(2)
+    tags = (rng.random((240, 12)) < 0.2).astype(np.float32)
+    tags[tags.sum(axis=1) == 0, 0] = 1
+    X = {
+        "bag": rng.poisson(1 + 4 * (tags[:, :6] @ rng.random((6, 20)))).astype(float),
+        "gist": tags[:, 6:] @ rng.standard_normal((6, 9)) + rng.standard_normal((240, 9)),
+    }
+    return X, tags
+
+
+def part(X, rows):
+    return {name: block[rows] for name, block in X.items()}
+
+
+def test_features_together_know_more_than_each(collection):
+    X, tags = collection
+    train, test = slice(180), slice(180, 240)
+
+    def f(names):
+        model = CodeAnnotator(n_dims=10, n_neighbors=8).fit(part({n: X[n] for n in names}, train), tags[train])
+        return word_f(model.score_tags(part({n: X[n] for n in names}, test)), tags[test], model.tag_counts_)
+
+    assert f(["bag", "gist"]) > max(f(["bag"]), f(["gist"]))
+
+
+@pytest.mark.parametrize("kernel", [None, "auto", "euclidean", {"gist": "l1"}])
+def test_kernels_of_several_features(collection, kernel):
+    X, tags = collection
+    model = CodeAnnotator(kernel=kernel).fit(X, tags)
+    rows, weights = model.neighbours_of(part(X, slice(5)))
+    np.testing.assert_allclose(np.einsum("ik,ikt->it", weights, tags[rows]), model.score_tags(part(X, slice(5))))
+
+
+def test_the_measure_is_the_one_that_is_reported():
+    rng = np.random.default_rng(0)
+    scores, truth, counts = rng.integers(0, 4, (50, 9)) / 4, rng.random((50, 9)) < 0.2, rng.integers(1, 5, 9)
+    truth[:, 4] = False
+    truth[~truth.any(axis=1), 0] = True
+    for n in (1, 3, 5):
+        expected = WordF(n)(truth.astype(int), scores, frequencies=counts)
+        assert word_f(scores, truth, counts, n_tags=n) == pytest.approx(expected)
+    assert word_f(np.zeros((2, 3)), np.zeros((2, 3)), np.ones(3)) == 0
+
+
+def test_f_of_every_number_of_neighbours(collection):
+    X, tags = collection
+    near, _ = nearest(X["gist"][:60], X["gist"][60:], 64)
+    found = f_by_neighbours(near, sparse.csr_array(tags[60:]), tags[:60])
+    for k, value in zip(CHOICES, found, strict=True):
+        scores = KnnAnnotator(k).fit(X["gist"][60:], tags[60:]).score_tags(X["gist"][:60])
+        assert value == pytest.approx(word_f(scores, tags[:60], tags[60:].sum(axis=0)))
+
+
+def test_own_rows_are_left_out():
+    near = np.array([[3, 1, 2], [0, 1, 2], [5, 6, 7]])
+    np.testing.assert_array_equal(without(near, np.array([1, 0, 9])), [[3, 2], [1, 2], [5, 6]])
+
+
+def test_numbers_of_neighbours_and_dimensions_are_chosen(collection):
+    X, tags = collection
+    noisy = KnnAnnotator("auto").fit(X["gist"], tags)
+    assert noisy.n_neighbors_ == choose_neighbours(X["gist"], sparse.csr_array(tags), "euclidean")
+    assert noisy.n_neighbors_ in CHOICES
+    copies = np.repeat(X["gist"][:60], 4, axis=0) + 1e-6 * np.arange(240)[:, None]
+    assert KnnAnnotator("auto").fit(copies, np.repeat(tags[:60], 4, axis=0)).n_neighbors_ <= 4
+    model = CodeAnnotator(n_dims="auto", n_neighbors="auto").fit(X, tags)
+    assert model.n_dims_ in DIMS
+    assert model.n_neighbors_ in CHOICES
+    assert CodeAnnotator(n_dims=7, n_neighbors="auto").fit(X, tags).n_dims_ == 7
+    few = CodeAnnotator(n_dims="auto", n_neighbors="auto").fit(part(X, slice(9)), tags[:9])
+    assert few.score_tags(part(X, slice(3))).shape == (3, 12)
+    assert KnnAnnotator("auto").fit([[0.0]], [[1]]).n_neighbors_ == 1
+
+
+def test_shrinkage_gives_every_tag_a_probability(collection):
+    X, tags = collection
+    tags[:, 3] = 0  # never seen
+    plain, shrunk = (KnnAnnotator(5, shrinkage=s).fit(X["gist"], tags).score_tags(X["gist"]) for s in (0.0, 2.0))
+    share = (tags.sum(axis=0) + 0.5) / (np.count_nonzero(tags.any(axis=1)) + 1)
+    np.testing.assert_allclose(shrunk, (plain * 5 + 2 * share) / 7)
+    assert (shrunk > 0).all()
+    assert shrunk.max() <= 1
+    assert (shrunk[:, 3] < 0.01).all()
+    with pytest.raises(InputError, match="not be negative"):
+        KnnAnnotator(shrinkage=-1).fit(X["gist"], tags)
+
+
+def test_nearest_bytes_are_those_of_plain_sums():
+    rng = np.random.default_rng(0)
+    tables, codes = rng.integers(0, 9, (5, 3, 16)).astype(np.float32), rng.integers(0, 16, (300, 3)).astype(np.uint8)
+    rows, squared = np.empty((5, 7), np.intp), np.empty((5, 7), np.float32)
+    _kernels.nearest_bytes(tables, codes, rows, squared)
+    full = tables[:, np.arange(3), codes].sum(axis=2)
+    np.testing.assert_array_equal(rows, np.argsort(full, axis=1, kind="stable")[:, :7])
+    np.testing.assert_array_equal(squared, np.sort(full, axis=1)[:, :7])
+
+
+def test_coded_neighbours_are_the_nearest_of_what_codes_stand_for():
+    X = np.random.default_rng(0).standard_normal((500, 6)).astype(np.float32)
+    quantizer = ProductQuantizer(2).fit(X)
+    codes = quantizer.transform(X)
+    rows, distances = nearest_coded(X[:300], quantizer, codes, 9)
+    full = np.linalg.norm(X[:300, None] - quantizer.inverse_transform(codes), axis=2)
+    np.testing.assert_allclose(distances, np.sort(full, axis=1)[:, :9], rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(np.take_along_axis(full, rows, axis=1), distances, rtol=1e-3, atol=1e-4)
+    assert nearest_coded(X[:0], quantizer, codes, 9)[0].shape == (0, 9)
+
+
+def test_codes_of_a_few_bytes_lose_little(collection):
+    X, tags = collection
+    many, many_tags = part(X, np.arange(960) % 240), np.tile(tags, (4, 1))
+    many = {name: block + 0.5 * np.random.default_rng(0).random(block.shape) for name, block in many.items()}
+    exact = CodeAnnotator(n_dims=8).fit(many, many_tags)
+    lost = {}
+    for n_bytes in (1, 2, 8):
+        coded = CodeAnnotator(n_dims=8, code_bytes=n_bytes).fit(many, many_tags)
+        assert coded.neighbours_.train_codes_.nbytes == n_bytes * 960
+        assert not hasattr(coded.neighbours_, "train_features_")
+        lost[n_bytes] = np.abs(coded.score_tags(X) - exact.score_tags(X)).mean()
+    assert lost[8] < 0.01
+    assert lost[8] < lost[2] < lost[1]
+    untagged = tags.copy()
+    untagged[:10] = 0
+    rows, _ = QuantizedKnnAnnotator(3, n_bytes=2).fit(X["gist"], untagged).neighbours_of(X["gist"][:4])
+    assert rows.min() >= 10

@@ -1,0 +1,71 @@
+"""Codes of a few bytes: words are the nearest, distances are sums of tables, more bytes lose less."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from visterm.errors import InputError
+from visterm.subspace.quantizer import ProductQuantizer, balanced_groups
+
+
+@pytest.fixture
+def codes():
+    rng = np.random.default_rng(0)
+    return (rng.standard_normal((600, 11)) * 0.8 ** np.arange(11)).astype(np.float32)
+
+
+def test_every_group_names_its_nearest_word(codes):
+    quantizer = ProductQuantizer(4).fit(codes)
+    stored = quantizer.transform(codes[:50])
+    assert stored.shape == (50, 4)
+    for group, dims in enumerate(quantizer.groups_):
+        words = quantizer.words_[group, :, : len(dims)]
+        apart = ((codes[:50, None, dims] - words) ** 2).sum(axis=2)
+        np.testing.assert_allclose(
+            np.take_along_axis(apart, stored[:, [group]].astype(int), axis=1)[:, 0], apart.min(axis=1), atol=1e-5
+        )
+    assert sorted(np.concatenate(quantizer.groups_)) == list(range(11))
+
+
+def test_tables_add_up_to_distances_from_what_codes_stand_for(codes):
+    quantizer = ProductQuantizer(5).fit(codes)
+    stored, tables = quantizer.transform(codes), quantizer.tables(codes[:7])
+    sums = sum(tables[:, group, stored[:, group]] for group in range(5))
+    expected = ((codes[:7, None] - quantizer.inverse_transform(stored)[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(sums, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_more_bytes_lose_less(codes):
+    lost = []
+    for n_bytes in (1, 2, 4, 8):
+        quantizer = ProductQuantizer(n_bytes).fit(codes)
+        lost.append(np.mean((quantizer.inverse_transform(quantizer.transform(codes)) - codes) ** 2))
+    assert lost == sorted(lost, reverse=True)
+    assert lost[-1] < 0.02 * codes.var()
+
+
+@given(st.integers(1, 20), st.integers(1, 20), st.integers(0, 99))
+@settings(max_examples=40, deadline=None)
+def test_groups_hold_every_dimension_once_and_are_of_one_size(n_dims, n_groups, seed):
+    n_groups = min(n_groups, n_dims)
+    groups = balanced_groups(np.random.default_rng(seed).random(n_dims) ** 4, n_groups)
+    assert sorted(np.concatenate(groups)) == list(range(n_dims))
+    assert len(groups) == n_groups
+    assert min(map(len, groups)) >= 1
+    assert max(map(len, groups)) <= -(-n_dims // n_groups)
+
+
+def test_few_rows_and_constant_dimensions():
+    rows = np.column_stack([np.arange(5.0), np.zeros(5)])
+    quantizer = ProductQuantizer(8).fit(rows)  # no more groups than dimensions
+    np.testing.assert_allclose(quantizer.inverse_transform(quantizer.transform(rows)), rows)
+    assert quantizer.transform(rows[:0]).shape == (0, 2)
+
+
+@pytest.mark.parametrize("n_bytes", [0, -3, 1.5, "8"])
+def test_impossible_numbers_of_bytes(n_bytes):
+    with pytest.raises(InputError, match="whole number of at least 1"):
+        ProductQuantizer(n_bytes).fit(np.ones((3, 2)))
