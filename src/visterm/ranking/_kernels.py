@@ -1,0 +1,276 @@
+"""Numba kernels of passive-aggressive ranking: drawing triplets, one step, many steps; and average precision.
+
+Pictures come in three kinds: a dense array (n_pictures, n_dims); CSR counts as ``(indptr, indices, data)``; or a Gram
+matrix as ``(G,)``. The weights of the first two are (n_tags, n_dims). Those of a Gram matrix are (2, n_tags,
+n_pictures): the coefficients, and the scores of all training pictures under them, so that looking a score up costs
+nothing and only a step that changes something costs n_pictures.
+
+Queries are ``(indptr, indices, data)`` of their vectors. Relevance is ``(indptr, indices, gains, row of each entry)``
+with sorted indices; gains are scaled so that the largest of each query is 1. The indices of counts are
+unsigned: Python's meaning of a negative index would cost half of the time.
+
+Random numbers are those of SplitMix64, whose whole state is one number: the same on every machine and in any thread.
+Only the order of additions is left to the compiler, so that sums over dimensions use vector registers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+_GOLDEN, _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+#: A loss below this is rounding: a step that removes a loss leaves none.
+SATISFIED = 1e-6
+_27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+
+
+@njit(nogil=True, cache=True)
+def below(state: Any, n: int) -> Any:
+    """A whole number from 0 to ``n`` (exclusive), each as likely; advances the one-element uint64 ``state``."""
+    state[0] += _GOLDEN
+    z = state[0]
+    z = (z ^ (z >> _30)) * _MIX_1
+    z = (z ^ (z >> _27)) * _MIX_2
+    z = z ^ (z >> _31)
+    return np.int64(((z >> _32) * np.uint64(n)) >> _32)
+
+
+@njit(nogil=True, cache=True)
+def gain_of(relevance: Any, query: int, picture: int) -> float:
+    """The gain of a picture for a query, 0 where it is not relevant, by bisection."""
+    low, high = relevance[0][query], relevance[0][query + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if relevance[1][middle] < picture:
+            low = middle + 1
+        else:
+            high = middle
+    if low < relevance[0][query + 1] and relevance[1][low] == picture:
+        return relevance[2][low]
+    return 0.0
+
+
+@njit(nogil=True, cache=True)
+def draw(state: Any, relevance: Any, n_pictures: int, every_query_alike: bool) -> Any:
+    """A triplet (query, relevant picture, less relevant picture) and the difference of their gains.
+
+    All triplets are equally likely: a relevant pair and any picture are drawn, and both are drawn again unless the
+    picture is the less relevant one. With ``every_query_alike`` the query is drawn first and kept.
+    """
+    query = below(state, len(relevance[0]) - 1)
+    while True:
+        if every_query_alike:
+            entry = relevance[0][query] + below(state, relevance[0][query + 1] - relevance[0][query])
+        else:
+            entry = below(state, len(relevance[1]))
+            query = relevance[3][entry]
+        other = below(state, n_pictures)
+        difference = relevance[2][entry] - gain_of(relevance, query, other)
+        if difference > 0.0:
+            return query, relevance[1][entry], other, difference
+
+
+def score(pictures: Any, weights: Any, tag: int, picture: int) -> float:
+    """``w_tag . p``; compiled for each kind of pictures."""
+    raise NotImplementedError
+
+
+def squared_distance(pictures: Any, one: int, other: int) -> float:
+    """``||p - p'||^2``; compiled for each kind of pictures."""
+    raise NotImplementedError
+
+
+def move(pictures: Any, weights: Any, tag: int, one: int, other: int, size: float) -> None:
+    """``w_tag += size (p - p')``; compiled for each kind of pictures."""
+    raise NotImplementedError
+
+
+_FAST: Any = {"fastmath": {"reassoc", "contract"}}
+
+# What follows chooses by type at compile time: its arguments are types, and most are needed by their place only.
+
+
+@overload(score, jit_options=_FAST)
+def _score(pictures: Any, weights: Any, tag: Any, picture: Any) -> Any:  # noqa: ARG001
+    if isinstance(pictures, types.Array):
+
+        def dense(pictures: Any, weights: Any, tag: Any, picture: Any) -> Any:
+            total = weights.dtype.type(0)
+            for d in range(pictures.shape[1]):
+                total += weights[tag, d] * pictures[picture, d]
+            return total
+
+        return dense
+    if isinstance(pictures, types.UniTuple) and pictures.count == 1:
+
+        def gram(pictures: Any, weights: Any, tag: Any, picture: Any) -> Any:  # noqa: ARG001
+            return weights[1, tag, picture]
+
+        return gram
+
+    def counts(pictures: Any, weights: Any, tag: Any, picture: Any) -> Any:
+        total = weights.dtype.type(0)
+        for entry in range(pictures[0][picture], pictures[0][picture + 1]):
+            total += weights[tag, pictures[1][entry]] * pictures[2][entry]
+        return total
+
+    return counts
+
+
+@overload(squared_distance, jit_options=_FAST)
+def _squared_distance(pictures: Any, one: Any, other: Any) -> Any:  # noqa: ARG001
+    if isinstance(pictures, types.Array):
+
+        def dense(pictures: Any, one: Any, other: Any) -> Any:
+            total = pictures.dtype.type(0)
+            for d in range(pictures.shape[1]):
+                difference = pictures[one, d] - pictures[other, d]
+                total += difference * difference
+            return total
+
+        return dense
+    if isinstance(pictures, types.UniTuple) and pictures.count == 1:
+
+        def gram(pictures: Any, one: Any, other: Any) -> Any:
+            G = pictures[0]
+            return max(G[one, one] + G[other, other] - G[one, other] - G[other, one], G.dtype.type(0))
+
+        return gram
+
+    def counts(pictures: Any, one: Any, other: Any) -> Any:
+        indptr, indices, data = pictures
+        a, b = indptr[one], indptr[other]
+        total = data.dtype.type(0)
+        while a < indptr[one + 1] or b < indptr[other + 1]:
+            if b >= indptr[other + 1] or (a < indptr[one + 1] and indices[a] < indices[b]):
+                total += data[a] * data[a]
+                a += 1
+            elif a >= indptr[one + 1] or indices[b] < indices[a]:
+                total += data[b] * data[b]
+                b += 1
+            else:
+                total += (data[a] - data[b]) ** 2
+                a += 1
+                b += 1
+        return total
+
+    return counts
+
+
+@overload(move, jit_options=_FAST)
+def _move(pictures: Any, weights: Any, tag: Any, one: Any, other: Any, size: Any) -> Any:  # noqa: ARG001
+    if isinstance(pictures, types.Array):
+
+        def dense(pictures: Any, weights: Any, tag: Any, one: Any, other: Any, size: Any) -> None:
+            factor = weights.dtype.type(size)
+            for d in range(pictures.shape[1]):
+                weights[tag, d] += factor * (pictures[one, d] - pictures[other, d])
+
+        return dense
+    if isinstance(pictures, types.UniTuple) and pictures.count == 1:
+
+        def gram(pictures: Any, weights: Any, tag: Any, one: Any, other: Any, size: Any) -> None:
+            factor = weights.dtype.type(size)
+            weights[0, tag, one] += factor
+            weights[0, tag, other] -= factor
+            for p in range(weights.shape[2]):
+                weights[1, tag, p] += factor * (pictures[0][one, p] - pictures[0][other, p])
+
+        return gram
+
+    def counts(pictures: Any, weights: Any, tag: Any, one: Any, other: Any, size: Any) -> None:
+        factor = weights.dtype.type(size)
+        for entry in range(pictures[0][one], pictures[0][one + 1]):
+            weights[tag, pictures[1][entry]] += factor * pictures[2][entry]
+        for entry in range(pictures[0][other], pictures[0][other + 1]):
+            weights[tag, pictures[1][entry]] -= factor * pictures[2][entry]
+
+    return counts
+
+
+@njit(nogil=True, cache=True)
+def relevance_score(pictures: Any, weights: Any, queries: Any, query: int, picture: int) -> float:
+    """``F(q, p) = sum_t q_t (w_t . p)``."""
+    total = 0.0
+    for word in range(queries[0][query], queries[0][query + 1]):
+        total += queries[2][word] * score(pictures, weights, queries[1][word], picture)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def update(
+    pictures: Any, weights: Any, queries: Any, query: int, one: int, other: int, loss: float, aggressiveness: float
+) -> None:
+    """The passive-aggressive step of a triplet with the given positive loss: ``w += tau v``.
+
+    ``tau = min(c, loss / ||v||^2)`` and ``||v||^2 = ||q||^2 ||p+ - p-||^2``; only the query's words move.
+    """
+    length = 0.0
+    for word in range(queries[0][query], queries[0][query + 1]):
+        length += queries[2][word] ** 2
+    length *= squared_distance(pictures, one, other)
+    if length <= 0.0:
+        return
+    tau = min(aggressiveness, loss / length)
+    for word in range(queries[0][query], queries[0][query + 1]):
+        move(pictures, weights, queries[1][word], one, other, tau * queries[2][word])
+
+
+@njit(nogil=True, cache=True)
+def learn(
+    pictures: Any, weights: Any, state: Any, queries: Any, relevance: Any, n_pictures: int, n_steps: int,
+    aggressiveness: float, every_query_alike: bool, top_weights: Any, n_trials: int,
+) -> Any:  # fmt: skip
+    """``n_steps`` more steps; returns the summed loss and the number of steps that changed something.
+
+    With ``top_weights`` (one for each rank; empty for none) a step looks for a less relevant picture that violates the
+    margin, up to ``n_trials`` times; from the trials it took the rank of the relevant picture is estimated, whose
+    weight multiplies the aggressiveness: pictures far down are moved most, pictures near the top least.
+    """
+    total, n_changed = 0.0, 0
+    for _ in range(n_steps):
+        query, one, other, margin = draw(state, relevance, n_pictures, every_query_alike)
+        of_one = relevance_score(pictures, weights, queries, query, one)
+        loss = margin - of_one + relevance_score(pictures, weights, queries, query, other)
+        c = aggressiveness
+        if len(top_weights):
+            trial, gain = 1, gain_of(relevance, query, one)
+            while loss <= SATISFIED and trial < n_trials:
+                trial += 1
+                other = below(state, n_pictures)
+                margin = gain - gain_of(relevance, query, other)
+                if margin > 0.0:
+                    loss = margin - of_one + relevance_score(pictures, weights, queries, query, other)
+            c *= top_weights[min(n_pictures // trial, len(top_weights) - 1)]
+        if loss > SATISFIED:
+            total += loss
+            n_changed += 1
+            update(pictures, weights, queries, query, one, other, loss, c)
+    return total, n_changed
+
+
+@njit(nogil=True, cache=True)
+def mean_average_precision(scores: Any, indptr: Any, indices: Any) -> float:
+    """The mean average precision of (n_queries, n_pictures) ``scores``; a tie counts as half above.
+
+    Every query must have a relevant picture.
+    """
+    total = 0.0
+    for query in range(len(indptr) - 1):
+        row = scores[query]
+        sum_of_precisions = 0.0
+        for entry in range(indptr[query], indptr[query + 1]):
+            own = row[indices[entry]]
+            twice_above = 0
+            for picture in range(len(row)):
+                twice_above += 2 * (row[picture] > own) + (row[picture] == own)
+            twice_relevant = 0
+            for other in range(indptr[query], indptr[query + 1]):
+                twice_relevant += 2 * (row[indices[other]] > own) + (row[indices[other]] == own)
+            # Each picture is tied with itself, so it adds one half to both; its rank adds the other.
+            sum_of_precisions += (twice_relevant + 1) / (twice_above + 1)
+        total += sum_of_precisions / (indptr[query + 1] - indptr[query])
+    return total / max(1, len(indptr) - 1)

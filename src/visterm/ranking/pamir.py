@@ -1,0 +1,288 @@
+"""PAMIR: pictures ranked for a query by a model trained to rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from visterm.contracts import (
+    Features,
+    Matrix,
+    Scores,
+    check_feature_mapping,
+    check_features,
+    check_tags,
+    n_pictures,
+)
+from visterm.errors import InputError
+from visterm.margin import kernels
+from visterm.margin.expansion import ExpansionEstimator
+from visterm.margin.one_vs_all import check_positive, generator
+from visterm.ranking.queries import Queries, affordable_words, from_tags, idf, query_vectors
+from visterm.ranking.triplets import (
+    LOSSES,
+    SAMPLINGS,
+    Course,
+    FeatureSpace,
+    GramSpace,
+    Settings,
+    Triplets,
+    average_precision,
+    learn,
+)
+from visterm.ranking.visterms import visterm_idf, weighed
+from visterm.ranking.word_space import WordSpaceRanker
+
+Array = NDArray[Any]
+
+#: Queries made from captions have at most as many words as give so many subsets of captions.
+MAX_TRAINING_SUBSETS = 1_000_000
+#: Of the queries of held-out pictures, so many are asked at every checkpoint.
+MAX_VALIDATION_QUERIES = 3000
+
+
+class PAMIR(WordSpaceRanker, ExpansionEstimator):
+    """The passive-aggressive model for image retrieval of Grangier & Bengio (TPAMI 2008).
+
+    ``F(q, p) = q . (w_1 . p, ..., w_T . p)``: every word t has weights w_t, which place a picture in the space of
+    words. A query q, a relevant picture p+ and another p- are drawn at random; where the relevant one does not lead by
+    a margin of 1, the weights of the query's words change as little as removes the loss, or by the aggressiveness c:
+
+        w <- w + tau v,   v = gamma(q, p+) - gamma(q, p-),   tau = min(c, max(0, 1 - w . v) / ||v||^2)
+
+    where gamma(q, p) holds q_t p for every word t. With a kernel, w_t is an expansion over the training pictures.
+
+    - ``aggressiveness``: c; of several, the one of best average precision on held-out pictures.
+    - ``n_steps``: the most triplets drawn. Learning stops where the held-out average precision gets no better.
+    - ``kernel``: ``visterm`` (counts times idf, of length one), ``linear``, ``hellinger``, ``chi2``,
+      ``exp-chi2[:GAMMA]``, ``product[:SCALE]`` and ``weighted-product[:SCALE]`` of several features, or
+      ``precomputed``; ``auto`` is ``visterm`` for one feature, ``weighted-product`` for several.
+    - ``loss``: ``hinge``, the paper's; ``warp`` weighs the top of the ranking (Weston et al. 2011): a relevant picture
+      is compared with others until one violates the margin, and moved the more the lower it is then known to stand.
+    - ``sampling``: ``triplets`` makes all triplets equally likely, ``queries`` all queries.
+    - ``averaged``: keep the mean of the weights in the course of learning, not the last.
+    - ``held_out_share``: the share of pictures on which c and the number of steps are found; the steps are then taken
+      anew on all pictures. 0: all steps are taken, without looking.
+    - ``max_query_words``: the longest queries made from captions (None: what a million subsets of captions allow).
+
+    Graded relevance: hand in ``queries`` with gains; a better picture is to lead by the difference of the gains.
+
+    >>> X, tags = [[3, 0, 1], [2, 1, 0], [0, 3, 1], [0, 2, 2]], [[1, 0], [1, 0], [0, 1], [1, 1]]
+    >>> model = PAMIR(n_steps=1000, kernel="hellinger", held_out_share=0, random_state=0).fit(X, tags)
+    >>> model.score_queries([[5, 0, 0], [0, 5, 0]], [[1.0, 0.0], [0.0, 1.0]]).argmax(axis=1)
+    array([0, 1])
+    """
+
+    _kernel_of_one_feature = "visterm"
+    intercept_scaling = 0.0  # a ranking does not change when all its scores do
+
+    def __init__(
+        self,
+        aggressiveness: float | Sequence[float] = 0.1,
+        n_steps: int = 1_000_000,
+        *,
+        kernel: str = "auto",
+        loss: str = "hinge",
+        sampling: str = "triplets",
+        averaged: bool = True,
+        held_out_share: float = 0.1,
+        max_query_words: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.aggressiveness = aggressiveness
+        self.n_steps = n_steps
+        self.kernel = kernel
+        self.loss = loss
+        self.sampling = sampling
+        self.averaged = averaged
+        self.held_out_share = held_out_share
+        self.max_query_words = max_query_words
+        self.random_state = random_state
+
+    def fit(
+        self, X: Features, tags: Any, queries: Queries | None = None, *, validation: tuple[Features, Any] | None = None
+    ) -> Self:
+        """Learn from tagged pictures: from ``queries`` where they are given, else from all their captions ask for.
+
+        ``validation``, other pictures and their tags, replaces the held-out share; nothing is then learned from them.
+        """
+        self._check_parameters()
+        checked = self._check_fit_features(X)
+        tags = check_tags(tags, n_pictures(X))
+        rows = np.arange(tags.shape[0]) if queries is not None else np.flatnonzero(np.diff(tags.indptr))
+        if not tags.nnz:
+            raise InputError("no picture has a tag: at least one is needed to learn from")
+        self.n_tags_ = int(tags.shape[1])
+        self.idf_ = idf(np.bincount(tags.indices, minlength=self.n_tags_), int((np.diff(tags.indptr) > 0).sum()))
+        if queries is None:
+            queries = from_tags(tags[rows], max_words=self._longest_query(tags))
+        asked = _Asked(query_vectors(queries.words, self.idf_), sparse.csr_array(queries.relevance))
+        space = self._space(checked, rows, tags)
+        rng = generator(self.random_state)
+        seed = int(rng.integers(2**63))
+        held = rng.permutation(len(rows))[: int(self.held_out_share * len(rows))]
+        self.aggressiveness_ = float(np.atleast_1d(self.aggressiveness)[0])
+        if validation is not None:
+            examined = self._validation(*validation, checked, rows)
+            course = self._choose(space, asked, examined, seed)
+        elif len(held):
+            rest = np.setdiff1d(np.arange(len(rows)), held)
+            examined = _Examined(space.against(held, rest), asked.of_pictures(held).some(MAX_VALIDATION_QUERIES, rng))
+            found = self._choose(space.subset(rest), asked.of_pictures(rest), examined, seed)
+            course = learn(space, asked.triplets(), self._settings(self.aggressiveness_, found.n_steps), seed)
+            course.precisions = found.precisions
+        else:
+            course = learn(space, asked.triplets(), self._settings(self.aggressiveness_, self.n_steps), seed)
+        self.n_steps_, self.objective_ = course.n_steps, np.array(course.losses)
+        self.validation_precision_ = np.array(course.precisions)
+        self._keep_coefficients(checked, rows, space, course.coefficients)
+        return self
+
+    def _choose(self, space: FeatureSpace | GramSpace, asked: _Asked, examined: _Examined, seed: int) -> Course:
+        """Learn with every aggressiveness, each as long as it gets better, and take the best."""
+        best: Course | None = None
+        for c in np.atleast_1d(self.aggressiveness):
+            course = learn(space, asked.triplets(), self._settings(float(c), self.n_steps), seed, examined.precision)
+            if best is None or course.best_precision > best.best_precision:
+                best, self.aggressiveness_ = course, float(c)
+        assert best is not None  # noqa: S101 - at least one aggressiveness was checked for
+        return best
+
+    def _settings(self, aggressiveness: float, n_steps: int) -> Settings:
+        return Settings(aggressiveness, n_steps, self.loss, self.sampling, self.averaged)
+
+    def _longest_query(self, tags: sparse.csr_array) -> int:
+        return self.max_query_words or affordable_words(tags, MAX_TRAINING_SUBSETS)
+
+    def _validation(self, X: Features, tags: Any, training: Features, rows: Array) -> _Examined:
+        """Other pictures, compared with the training pictures ``rows``, and the queries of their captions."""
+        tags = check_tags(tags, n_pictures(X), n_tags=self.n_tags_)
+        queries = from_tags(tags, max_words=self._longest_query(tags))
+        asked = _Asked(query_vectors(queries.words, self.idf_), queries.relevance)
+        return _Examined(self._compared(self._weighed(X), training, rows), asked)
+
+    def word_scores(self, X: Features) -> Scores:
+        """(n_pictures, n_tags): ``w_t . p`` of every picture and word."""
+        return self._task_scores(self._weighed(X))
+
+    def _space(self, X: Features, rows: Array, tags: sparse.csr_array) -> FeatureSpace | GramSpace:
+        """The training pictures: by their features where these are fewer or sparse, else by their kernel."""
+        name, _ = kernels.kernel_named(self.kernel_)
+        if name in kernels.EXPLICIT and (sparse.issparse(X) or cast(Matrix, X).shape[1] <= len(rows)):
+            matrix = cast(Matrix, X)[rows]
+            return FeatureSpace(kernels.feature_map(matrix, name, matrix.dtype))
+        labels = 2.0 * tags[rows].T.toarray() - 1.0 if name in kernels.PRODUCTS else np.empty((0, len(rows)))
+        return GramSpace(self._training_gram(X, rows, labels))
+
+    def _compared(self, X: Features, training: Features, rows: Array) -> Matrix:
+        """Other pictures as :meth:`_space` describes the training pictures ``rows``."""
+        name, _ = kernels.kernel_named(self.kernel_)
+        if name in kernels.PRODUCTS:
+            return self.product_kernel_.transform(check_feature_mapping(self, X, fitting=False))
+        others, known = check_features(self, X, fitting=False), cast(Matrix, training)
+        if name == "precomputed":
+            return others[:, rows]
+        if name in kernels.EXPLICIT and (sparse.issparse(known) or known.shape[1] <= len(rows)):
+            return kernels.feature_map(others, name, known.dtype)
+        return kernels.gram(others, known[rows], kernel=self.kernel_, dtype=known.dtype)
+
+    def _keep_coefficients(self, X: Features, rows: Array, space: FeatureSpace | GramSpace, theta: Array) -> None:
+        if isinstance(space, GramSpace):
+            self._keep(X, rows, theta)
+        else:
+            self._forget("dual_coef_", "support_", "support_vectors_", "product_kernel_")
+            self.coef_, self.intercept_ = theta, np.zeros(len(theta))
+
+    def _kernel_for(self, X: Features) -> str:
+        """The kernel that does the work: visterms are compared linearly, once they are weighed."""
+        kernel = super()._kernel_for(X)
+        return "linear" if kernel == "visterm" else kernel
+
+    def _check_fit_features(self, X: Features) -> Features:
+        self._forget("visterm_idf_")
+        checked = super()._check_fit_features(X)
+        if super()._kernel_for(X) == "visterm":
+            counts = cast(Matrix, checked)
+            if counts.min() < 0:
+                raise InputError(
+                    "Negative values in data passed to PAMIR: visterms are counted; choose kernel='linear'"
+                )
+            self.visterm_idf_ = visterm_idf(counts)
+            return weighed(counts, self.visterm_idf_)
+        return checked
+
+    def _weighed(self, X: Features) -> Features:
+        check_is_fitted(self, "kernel_")
+        if not hasattr(self, "visterm_idf_"):
+            return X
+        return weighed(check_features(self, X, fitting=False), self.visterm_idf_)
+
+    def _evidence(self, X: Features, weights: sparse.csr_array) -> tuple[Array, str]:
+        X = self._weighed(X)
+        name, _ = kernels.kernel_named(self.kernel_)
+        if name in kernels.EXPLICIT:
+            mapped = kernels.feature_map(check_features(self, X, fitting=False), name, self.coef_.dtype)
+            dense = mapped if isinstance(mapped, np.ndarray) else mapped.toarray()
+            return (weights @ self.coef_)[0] * dense[0], "dimension"
+        parts = np.zeros(int(self.support_.max(initial=-1)) + 1)
+        if name == "precomputed":
+            kernel = check_features(self, X, fitting=False)[:, self.support_]
+        else:
+            support = getattr(self, "support_vectors_", None)
+            kernel = self._compared(X, support, np.arange(len(self.support_)))
+        parts[self.support_] = (weights @ self.dual_coef_)[0] * np.asarray(kernel)[0]
+        return parts, "picture"
+
+    def _check_parameters(self) -> None:
+        if not np.size(self.aggressiveness):
+            raise InputError("no aggressiveness to choose from was given")
+        for c in np.atleast_1d(self.aggressiveness):
+            check_positive(aggressiveness=float(c))
+        if self.n_steps < 1:
+            raise InputError(f"n_steps must be at least 1, not {self.n_steps}")
+        if self.loss not in LOSSES or self.sampling not in SAMPLINGS:
+            raise InputError(
+                f"choose the loss from {', '.join(LOSSES)} and the sampling from {', '.join(SAMPLINGS)},"
+                f" not {self.loss!r} and {self.sampling!r}"
+            )
+        if not 0 <= self.held_out_share < 1:
+            raise InputError(f"held_out_share is a share from 0 up to 1, not {self.held_out_share}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """Query vectors and the gains of some pictures for them."""
+
+    Q: sparse.csr_array
+    gains: sparse.csr_array
+
+    def of_pictures(self, rows: Array) -> _Asked:
+        return _Asked(self.Q, sparse.csr_array(self.gains[:, rows]))
+
+    def some(self, n_queries: int, rng: np.random.Generator) -> _Asked:
+        """At most ``n_queries`` of those with a relevant picture, drawn at random."""
+        answered = np.flatnonzero(np.diff(self.gains.indptr))
+        drawn = np.sort(rng.permutation(answered)[:n_queries])
+        return _Asked(self.Q[drawn], self.gains[drawn])
+
+    def triplets(self) -> Triplets:
+        return Triplets.of(self.Q, self.gains)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Examined:
+    """Pictures that are not learned from, as the coefficients score them, and the queries they are ranked for."""
+
+    pictures: Matrix
+    asked: _Asked
+
+    def precision(self, coefficients: Array) -> float:
+        """The mean average precision of the rankings."""
+        scores = self.pictures @ coefficients.T
+        return average_precision(np.asarray(self.asked.Q @ scores.T), self.asked.gains)

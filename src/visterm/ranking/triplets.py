@@ -1,0 +1,221 @@
+"""Learning to rank from triplets: a query, a picture relevant to it, one that is less so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.compute import progress
+from visterm.contracts import Matrix
+from visterm.errors import InputError
+
+Array = NDArray[Any]
+
+LOSSES = ("hinge", "warp")
+SAMPLINGS = ("triplets", "queries")
+#: Weights are averaged, and validated, this many times in the course of learning.
+N_CHECKPOINTS = 25
+#: Learning stops after so many checkpoints without a better average precision.
+PATIENCE = 5
+#: A less relevant picture that violates the margin is looked for at most so many times.
+N_TRIALS = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureSpace:
+    """Pictures by their features; the coefficients of a tag are one number a dimension."""
+
+    X: Matrix
+
+    def start(self, n_tags: int) -> Array:
+        """Weights of nothing learned."""
+        return np.zeros((n_tags, int(self.X.shape[1])), self.X.dtype)
+
+    def native(self) -> Any:
+        """A dense array, or the parts of a CSR matrix with sorted, unsigned indices."""
+        if isinstance(self.X, np.ndarray):
+            return np.ascontiguousarray(self.X)
+        counts = sparse.csr_array(self.X, copy=True)
+        counts.sum_duplicates()
+        return counts.indptr.astype(np.uint32), counts.indices.astype(np.uint32), counts.data
+
+    def coefficients(self, weights: Array) -> Array:
+        """The weights themselves."""
+        return weights
+
+    def subset(self, rows: Array) -> FeatureSpace:
+        """Some of the pictures."""
+        return FeatureSpace(self.X[rows])
+
+    def against(self, rows: Array, known: Array) -> Matrix:  # noqa: ARG002 - a Gram matrix needs to know
+        """Some pictures as coefficients over the space of ``known`` ones score them."""
+        return self.X[rows]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GramSpace:
+    """Pictures by their kernel with each other; the coefficients of a tag are one number a training picture."""
+
+    G: Array
+
+    def start(self, n_tags: int) -> Array:
+        """Coefficients and scores of nothing learned."""
+        return np.zeros((2, n_tags, len(self.G)), self.G.dtype)
+
+    def native(self) -> Any:
+        """The Gram matrix, marked as one."""
+        return (np.ascontiguousarray(self.G),)
+
+    def coefficients(self, weights: Array) -> Array:
+        """The coefficients without the scores."""
+        return weights[0]
+
+    def subset(self, rows: Array) -> GramSpace:
+        """Some of the pictures."""
+        return GramSpace(np.ascontiguousarray(self.G[np.ix_(rows, rows)]))
+
+    def against(self, rows: Array, known: Array) -> Matrix:
+        """The kernel of some pictures with the ``known`` ones."""
+        return self.G[np.ix_(rows, known)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Triplets:
+    """All triplets of queries, given by their vectors and the gains (0: not relevant) of the pictures for them.
+
+    Queries that make no triplet, because no picture or every picture is relevant, are left out.
+    """
+
+    queries: tuple[Array, Array, Array]
+    relevance: tuple[Array, Array, Array, Array]
+    n_pictures: int
+    n_tags: int
+
+    @classmethod
+    def of(cls, Q: sparse.csr_array, gains: sparse.csr_array) -> Triplets:
+        """The triplets of ``Q`` (n_queries, n_tags) and ``gains`` (n_queries, n_pictures)."""
+        gains = sparse.csr_array(gains, dtype=np.float64, copy=True)
+        gains.sum_duplicates()
+        gains.eliminate_zeros()
+        if gains.shape[0] != Q.shape[0]:
+            raise InputError(f"{Q.shape[0]} queries have the relevance of {gains.shape[0]}: one row a query")
+        if gains.nnz and not 0 <= gains.data.min() <= gains.data.max() < np.inf:
+            raise InputError("the relevance of a picture to a query must be finite and not negative")
+        n_relevant, highest = np.diff(gains.indptr), gains.max(axis=1).toarray().ravel()
+        filled = n_relevant == gains.shape[1]
+        lowest = np.where(filled, -(-gains).max(axis=1).toarray().ravel() if gains.nnz else 0.0, 0.0)
+        usable = np.flatnonzero((highest > lowest) & (np.diff(Q.indptr) > 0))
+        if not len(usable):
+            raise InputError("no query tells pictures apart: some pictures must be relevant to it and others not")
+        Q, gains = sparse.csr_array(Q[usable]), sparse.csr_array(gains[usable])
+        rows = np.repeat(np.arange(len(usable)), np.diff(gains.indptr))
+        relevance = (gains.indptr.astype(np.int64), gains.indices.astype(np.int64), gains.data / highest[usable][rows])
+        queries = (Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data.astype(np.float64))
+        return cls(queries, (*relevance, rows.astype(np.int64)), int(gains.shape[1]), int(Q.shape[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to learn: which triplets are drawn, how large the steps are, how many are taken."""
+
+    aggressiveness: float
+    n_steps: int
+    loss: str = "hinge"
+    sampling: str = "triplets"
+    averaged: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Course:
+    """What was learned, after how many steps; the mean loss and average precision at every checkpoint."""
+
+    coefficients: Array
+    n_steps: int = 0
+    losses: list[float] = field(default_factory=list)
+    precisions: list[float] = field(default_factory=list)
+
+    @property
+    def best_precision(self) -> float:
+        """The average precision of the coefficients kept; 0 where it was not measured."""
+        return max(self.precisions, default=0.0)
+
+
+def learn(
+    space: FeatureSpace | GramSpace,
+    triplets: Triplets,
+    settings: Settings,
+    seed: int,
+    validate: Callable[[Array], float] | None = None,
+) -> Course:
+    """Take passive-aggressive steps; ``validate`` measures coefficients, and learning stops when they get no better.
+
+    With ``averaged`` the coefficients are the mean of those at all checkpoints so far.
+    """
+    from visterm.ranking import _kernels
+
+    weights, pictures = space.start(triplets.n_tags), space.native()
+    state = np.array([seed], np.uint64)
+    mean = np.zeros_like(space.coefficients(weights))
+    course = Course(mean)
+    top_weights = rank_weights(triplets.n_pictures) if settings.loss == "warp" else np.empty(0)
+    done, stale = 0, 0
+    with progress.task("Learning to rank", total=settings.n_steps) as bar:
+        for checkpoint in range(1, N_CHECKPOINTS + 1):
+            n_steps = settings.n_steps * checkpoint // N_CHECKPOINTS - done
+            loss, _ = _kernels.learn(
+                pictures, weights, state, triplets.queries, triplets.relevance, triplets.n_pictures, n_steps,
+                settings.aggressiveness, settings.sampling == "queries", top_weights, N_TRIALS,
+            )  # fmt: skip
+            done += n_steps
+            now = space.coefficients(weights)
+            if settings.averaged:
+                mean += (now - mean) / checkpoint
+                now = mean
+            course.losses.append(loss / max(1, n_steps))
+            bar.advance(n_steps)
+            if validate is None:
+                continue
+            precision = validate(now)
+            bar.report(loss=course.losses[-1], precision=precision)
+            if precision > course.best_precision:
+                course.coefficients, course.n_steps, stale = now.copy(), done, 0
+            else:
+                stale += 1
+            course.precisions.append(precision)
+            if stale >= PATIENCE:
+                break
+    if validate is None or not course.n_steps:
+        course.coefficients, course.n_steps = (mean if settings.averaged else space.coefficients(weights)).copy(), done
+    return course
+
+
+def rank_weights(n_pictures: int) -> Array:
+    """How much a relevant picture at each rank is to be moved: ``sum_{i <= rank} 1/i``, as a share of the last's.
+
+    A picture that slips from rank 1 to 2 loses as much as one that slips from 10 to 20 (Weston et al., IJCAI 2011).
+
+    >>> rank_weights(3).round(2)
+    array([0.  , 0.55, 0.82, 1.  ])
+    """
+    sums = np.cumsum(np.concatenate([[0.0], 1.0 / np.arange(1, max(2, n_pictures + 1))]))
+    return sums / sums[-1]
+
+
+def average_precision(scores: Array, relevance: sparse.csr_array) -> float:
+    """The mean average precision of the queries with a relevant picture; 0 without any."""
+    from visterm.ranking import _kernels
+
+    asked = np.flatnonzero(np.diff(relevance.indptr))
+    if not len(asked):
+        return 0.0
+    relevant = sparse.csr_array(relevance[asked])
+    return float(
+        _kernels.mean_average_precision(
+            np.ascontiguousarray(scores[asked]), relevant.indptr.astype(np.int64), relevant.indices.astype(np.int64)
+        )
+    )

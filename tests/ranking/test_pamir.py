@@ -1,0 +1,154 @@
+"""PAMIR: kernels agree, what is learned generalises, what it says can be explained."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from visterm.errors import InputError
+from visterm.evaluate.measures import AveragePrecision
+from visterm.margin import kernels
+from visterm.ranking.pamir import PAMIR
+from visterm.ranking.queries import Queries, from_tags, query_vectors
+from visterm.ranking.visterms import visterm_idf, weighed
+
+
+def pamir(**parameters):
+    return PAMIR(**{"n_steps": 20_000, "random_state": 0, "held_out_share": 0} | parameters)
+
+
+def precision(model, captioned):
+    queries = from_tags(captioned.tags_test)
+    Q = query_vectors(queries.words, model.idf_)
+    return AveragePrecision()(queries.relevance, model.score_queries(captioned.X_test, Q))
+
+
+@pytest.mark.parametrize("parameters", [{}, {"loss": "warp"}, {"sampling": "queries"}, {"averaged": False}])
+def test_it_ranks_unseen_pictures(parameters, captioned):
+    untrained = precision(pamir(n_steps=1, aggressiveness=1e-12).fit(captioned.X, captioned.tags), captioned)
+    assert precision(pamir(**parameters).fit(captioned.X, captioned.tags), captioned) > untrained + 0.25
+
+
+@pytest.mark.parametrize("averaged", [False, True])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_kernels_with_explicit_features_are_the_linear_model(captioned, averaged, kind):
+    X, tags = captioned.X, captioned.tags
+    for kernel in ("linear", "hellinger"):
+        direct = pamir(kernel=kernel, averaged=averaged).fit(kind(X), tags)
+        by_kernel = pamir(kernel="precomputed", averaged=averaged).fit(kernels.gram(X, kernel=kernel), tags)
+        across = kernels.gram(captioned.X_test, X, kernel=kernel)
+        np.testing.assert_allclose(direct.word_scores(kind(captioned.X_test)), by_kernel.word_scores(across), atol=1e-9)
+
+
+def test_wide_dense_features_are_learned_through_their_kernel(captioned):
+    wide = np.hstack([captioned.X, np.zeros((50, 60))])
+    test = np.hstack([captioned.X_test, np.zeros((30, 60))])
+    through_kernel = pamir(kernel="linear").fit(wide, captioned.tags)
+    direct = pamir(kernel="linear").fit(sparse.csr_array(wide), captioned.tags)
+    assert through_kernel.coef_.shape == (5, 80)
+    np.testing.assert_allclose(through_kernel.word_scores(test), direct.word_scores(test), atol=1e-9)
+
+
+def test_visterms_are_weighed_by_their_idf(captioned):
+    model = pamir(kernel="visterm").fit(captioned.X, captioned.tags)
+    weights = visterm_idf(captioned.X)
+    by_hand = pamir(kernel="linear").fit(weighed(captioned.X, weights), captioned.tags)
+    np.testing.assert_allclose(
+        model.word_scores(captioned.X_test), by_hand.word_scores(weighed(captioned.X_test, weights))
+    )
+    lengths = np.linalg.norm(weighed(sparse.csr_array(captioned.X), weights).toarray(), axis=1)
+    np.testing.assert_allclose(lengths, 1)
+    assert not weighed(np.zeros((1, 20)), weights).any()
+    with pytest.raises(InputError, match="Negative values"):
+        pamir(kernel="visterm").fit(-captioned.X, captioned.tags)
+
+
+def test_several_features_by_their_product_kernel(captioned):
+    model = pamir(n_steps=3000)
+    X = {"colours": captioned.X[:, :12], "edges": captioned.X[:, 8:]}
+    X_test = {"colours": captioned.X_test[:, :12], "edges": captioned.X_test[:, 8:]}
+    model.fit(X, captioned.tags)
+    assert model.word_scores(X_test).shape == (30, 5)
+    explained = model.explain({name: matrix[:1] for name, matrix in X_test.items()}, [[1.0, 0, 0, 0, 0]], 50)
+    assert explained.evidence_kind == "picture"
+    assert sum(part for _, part in explained.evidence) == pytest.approx(explained.score, rel=1e-4)
+
+
+@pytest.mark.parametrize("kernel", ["visterm", "exp-chi2", "precomputed"])
+def test_explanations_add_up(captioned, kernel):
+    X, x = captioned.X, captioned.X_test[:1]
+    if kernel == "precomputed":
+        X, x = kernels.gram(X, kernel="chi2"), kernels.gram(x, X, kernel="chi2")
+    model = pamir(kernel=kernel, n_steps=2000).fit(X, captioned.tags)
+    q = query_vectors([[1, 0, 1, 0, 0]], model.idf_)
+    explained = model.explain(x, q, n_best=1000)
+    assert explained.score == pytest.approx(model.score_queries(x, q)[0, 0])
+    assert {word for word, _ in explained.words} == {0, 2}
+    assert sum(part for _, part in explained.words) == pytest.approx(explained.score)
+    assert sum(part for _, part in explained.evidence) == pytest.approx(explained.score)
+    assert explained.evidence_kind == ("dimension" if kernel == "visterm" else "picture")
+    sizes = [abs(part) for _, part in explained.evidence]
+    assert sizes == sorted(sizes, reverse=True)
+    with pytest.raises(InputError, match="one picture and one query"):
+        model.explain(captioned.X_test, q)
+
+
+def test_aggressiveness_and_steps_are_found_on_held_out_pictures(captioned):
+    model = pamir(aggressiveness=[1e-9, 0.1], held_out_share=0.3).fit(captioned.X, captioned.tags)
+    assert model.aggressiveness_ == 0.1
+    assert 0 < model.n_steps_ <= 20_000
+    assert len(model.validation_precision_) >= 1
+    again = pamir(aggressiveness=0.1, n_steps=model.n_steps_).fit(captioned.X, captioned.tags)
+    np.testing.assert_array_equal(model.coef_, again.coef_)  # the steps found are taken anew on all pictures
+
+
+@pytest.mark.parametrize("kernel", ["visterm", "chi2"])
+def test_validation_pictures_are_looked_at_and_not_learned_from(captioned, kernel):
+    validation = captioned.X_test, captioned.tags_test
+    model = pamir(kernel=kernel).fit(captioned.X, captioned.tags, validation=validation)
+    best = model.validation_precision_.max()
+    assert best == pytest.approx(precision(model, captioned), rel=1e-6)
+
+
+def test_pictures_without_tags_are_not_looked_at(captioned):
+    X = np.vstack([captioned.X, captioned.X_test])
+    tags = sparse.vstack([captioned.tags, sparse.csr_array((30, 5))])
+    more, fewer = (pamir(kernel="linear").fit(*data) for data in ((X, tags), (captioned.X, captioned.tags)))
+    np.testing.assert_array_equal(more.coef_, fewer.coef_)
+
+
+def test_better_pictures_lead_by_their_gain():
+    X = np.eye(3)
+    gains = sparse.csr_array([[3.0, 1.0, 0.0]])
+    queries = Queries(sparse.csr_array([[True]]), gains)
+    model = pamir(kernel="linear", averaged=False, aggressiveness=1.0).fit(X, [[1], [1], [0]], queries)
+    scores = model.score_queries(X, [[1.0]])[0]
+    assert scores[0] - scores[1] >= 2 / 3 - 1e-6
+    assert scores[1] - scores[2] >= 1 / 3 - 1e-6
+    assert scores[0] - scores[2] >= 1 - 1e-6
+
+
+def test_given_queries_are_learned_from_and_no_others(captioned):
+    first = Queries(sparse.csr_array([[True, False, False, False, False]]), captioned.tags.T.tocsr()[[0]])
+    model = pamir().fit(captioned.X, captioned.tags, first)
+    assert model.coef_[0].any()
+    assert not model.coef_[1:].any()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"aggressiveness": 0.0}, "aggressiveness must be positive"),
+        ({"aggressiveness": []}, "no aggressiveness"),
+        ({"aggressiveness": [0.1, -1.0]}, "aggressiveness must be positive"),
+        ({"n_steps": 0}, "n_steps must be at least 1"),
+        ({"loss": "square"}, "choose the loss from hinge, warp"),
+        ({"sampling": "all"}, "sampling from triplets, queries"),
+        ({"held_out_share": 1.0}, "held_out_share"),
+        ({"kernel": "cubic"}, "unknown kernel"),
+    ],
+)
+def test_unusable_parameters_are_refused(parameters, message, captioned):
+    with pytest.raises(InputError, match=message):
+        pamir(**parameters).fit(captioned.X, captioned.tags)

@@ -1,0 +1,266 @@
+"""The compiled steps against plain NumPy, and the mathematics they must obey."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from visterm.errors import InputError
+from visterm.evaluate.measures import AveragePrecision
+from visterm.ranking import _kernels
+from visterm.ranking.queries import from_tags, idf, query_vectors
+from visterm.ranking.triplets import (
+    FeatureSpace,
+    GramSpace,
+    Settings,
+    Triplets,
+    average_precision,
+    learn,
+    rank_weights,
+)
+
+few = settings(max_examples=25, deadline=None)
+KINDS = ["dense", "counts", "gram"]
+
+
+class SplitMix:
+    """SplitMix64 in Python's whole numbers."""
+
+    def __init__(self, seed):
+        self.state = seed
+
+    def below(self, n):
+        mask = 2**64 - 1
+        self.state = (self.state + 0x9E3779B97F4A7C15) & mask
+        z = self.state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        z = z ^ (z >> 31)
+        return ((z >> 32) * n) >> 32
+
+
+def plain_steps(X, Q, gains, seed, n_steps, c, *, every_query_alike=False, top_weights=(), n_trials=1):
+    """Passive-aggressive ranking as the paper writes it, with dense arrays: the weights and the summed loss."""
+    random, W, total = SplitMix(seed), np.zeros((Q.shape[1], X.shape[1])), 0.0
+    pairs = [(q, p) for q in range(len(Q)) for p in np.flatnonzero(gains[q])]
+    for _ in range(n_steps):
+        q = random.below(len(Q))
+        while True:
+            if every_query_alike:
+                relevant = np.flatnonzero(gains[q])
+                p = relevant[random.below(len(relevant))]
+            else:
+                q, p = pairs[random.below(len(pairs))]
+            m = random.below(len(X))
+            if gains[q, p] > gains[q, m]:
+                break
+
+        def loss_of(m, q=q, p=p, W=W):
+            return (gains[q, p] - gains[q, m]) / gains[q].max() - Q[q] @ W @ (X[p] - X[m])
+
+        loss, step_size = loss_of(m), c
+        if len(top_weights):
+            trial = 1
+            while loss <= _kernels.SATISFIED and trial < n_trials:
+                trial += 1
+                m = random.below(len(X))
+                if gains[q, p] > gains[q, m]:
+                    loss = loss_of(m)
+            step_size *= top_weights[min(len(X) // trial, len(top_weights) - 1)]
+        v = np.outer(Q[q], X[p] - X[m])
+        if loss > _kernels.SATISFIED:
+            total += loss
+            if (v**2).sum() > 0:
+                W += min(step_size, loss / (v**2).sum()) * v
+    return W, total
+
+
+def space_of(kind, X):
+    if kind == "gram":
+        return GramSpace(X @ X.T)
+    return FeatureSpace(X if kind == "dense" else sparse.csr_array(X))
+
+
+def as_weights(kind, coefficients, X):
+    return coefficients @ X if kind == "gram" else coefficients
+
+
+@pytest.fixture
+def task():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(1.0, (12, 7)).astype(np.float64)
+    tags = (rng.random((12, 4)) < 0.5).astype(int)
+    queries = from_tags(tags)
+    return X, query_vectors(queries.words, idf(tags.sum(axis=0), 12)), sparse.csr_array(queries.relevance, dtype=float)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sampling", ["triplets", "queries"])
+@pytest.mark.parametrize("loss", ["hinge", "warp"])
+@pytest.mark.parametrize("graded", [False, True])
+def test_compiled_steps_are_the_plain_ones(task, kind, sampling, loss, graded):
+    X, Q, gains = task
+    if graded:
+        gains.data = np.random.default_rng(1).integers(1, 4, gains.nnz).astype(float)
+    triplets = Triplets.of(Q, gains)
+    usable = (gains.max(axis=1).toarray() > gains.toarray().min(axis=1)) & (np.diff(Q.indptr) > 0)
+    top = rank_weights(12) if loss == "warp" else ()
+    expected, total = plain_steps(
+        X,
+        Q.toarray()[usable],
+        gains.toarray()[usable],
+        seed=7,
+        n_steps=300,
+        c=0.05,
+        every_query_alike=sampling == "queries",
+        top_weights=top,
+        n_trials=50,
+    )
+    course = learn(space_of(kind, X), triplets, Settings(0.05, 300, loss, sampling, averaged=False), seed=7)
+    np.testing.assert_allclose(as_weights(kind, course.coefficients, X), expected, atol=1e-10)
+    assert sum(course.losses) * 12 == pytest.approx(total)  # 25 checkpoints of 12 steps
+    assert course.n_steps == 300
+
+
+@few
+@given(st.integers(0, 10**6), st.sampled_from(KINDS), st.floats(0.01, 10.0))
+def test_a_step_does_what_the_paper_says(seed, kind, c):
+    """A step removes the loss of its triplet unless it is clipped; its size is at most c times that of v."""
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(1.0, (5, 6)).astype(np.float64) / 3
+    Q = query_vectors(rng.random((1, 3)) + 0.1, np.ones(3))
+    queries = (Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
+    space = space_of(kind, X)
+    pictures, weights = space.native(), space.start(3)
+    if kind == "gram":
+        weights[0] = rng.normal(size=(3, 5))
+        weights[1] = weights[0] @ space.G
+    else:
+        weights[:] = rng.normal(size=(3, 6))
+    before = space.coefficients(weights).copy()
+
+    def lead():
+        return _kernels.relevance_score(pictures, weights, queries, 0, 1) - _kernels.relevance_score(
+            pictures, weights, queries, 0, 2
+        )
+
+    loss = 1 - lead()
+    squared_length = float((np.outer(Q.toarray(), X[1] - X[2]) ** 2).sum())
+    if loss <= 0:
+        return
+    _kernels.update(pictures, weights, queries, 0, 1, 2, loss, c)
+    change = as_weights(kind, space.coefficients(weights) - before, X)
+    if squared_length == 0:
+        assert not change.any()
+    elif loss / squared_length <= c:
+        assert lead() == pytest.approx(1)
+    else:
+        assert lead() < 1
+        assert np.linalg.norm(change) == pytest.approx(c * np.sqrt(squared_length))
+
+
+def test_a_satisfied_triplet_changes_nothing():
+    X = np.eye(2)
+    triplets = Triplets.of(sparse.csr_array([[1.0]]), sparse.csr_array([[1.0, 0.0]]))
+    course = learn(FeatureSpace(X), triplets, Settings(10.0, 1000, averaged=False), seed=0)
+    np.testing.assert_allclose(course.coefficients, [[0.5, -0.5]])  # the first step leads by 1, and none follows
+    assert sum(loss > 0 for loss in course.losses) == 1
+
+
+@few
+@given(st.integers(0, 10**6), st.sampled_from([0.01, 0.1, 1.0]), st.integers(25, 200))
+def test_the_bound_of_the_appendix(seed, c, n_steps):
+    """||w_i|| <= 2 c rho i, rho the largest ||gamma(q, p)||."""
+    rng = np.random.default_rng(seed)
+    X, tags = rng.normal(size=(8, 5)), (rng.random((8, 3)) < 0.5).astype(int)
+    tags[0], tags[1] = [1, 0, 0], [0, 1, 1]
+    queries = from_tags(tags)
+    Q = query_vectors(queries.words, np.ones(3))
+    course = learn(FeatureSpace(X), Triplets.of(Q, queries.relevance), Settings(c, n_steps, averaged=False), seed)
+    radius = np.linalg.norm(X, axis=1).max()  # queries have length 1
+    assert np.linalg.norm(course.coefficients) <= 2 * c * radius * n_steps * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("every_query_alike", [False, True])
+def test_triplets_are_drawn_uniformly(every_query_alike):
+    gains = sparse.csr_array([[1.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 2.0, 1.0, 0.0]])
+    triplets = Triplets.of(sparse.csr_array(np.eye(3)), gains)
+    state, drawn = np.array([1], np.uint64), {}
+    for _ in range(20_000):
+        *triplet, difference = _kernels.draw(state, triplets.relevance, 4, every_query_alike)
+        drawn[tuple(triplet)] = drawn.get(tuple(triplet), 0) + 1
+        assert difference == (gains[triplet[0], triplet[1]] - gains[triplet[0], triplet[2]]) / gains[triplet[0]].max()
+    every = {(q, p, m) for q in range(3) for p in range(4) for m in range(4) if gains[q, p] > gains[q, m]}
+    assert set(drawn) == every
+    of_query = [sum(q == triplet[0] for triplet in every) for q in range(3)]
+    for triplet, count in drawn.items():
+        chance = 1 / (3 * of_query[triplet[0]]) if every_query_alike else 1 / len(every)
+        assert abs(count - 20_000 * chance) < 5 * np.sqrt(20_000 * chance)
+
+
+def test_averaging_is_the_mean_of_the_checkpoints(task):
+    X, Q, gains = task
+    triplets = Triplets.of(Q, gains)
+    snapshots = [
+        learn(FeatureSpace(X), triplets, Settings(0.05, n, averaged=False), 3).coefficients for n in range(1, 26)
+    ]
+    mean = learn(FeatureSpace(X), triplets, Settings(0.05, 25, averaged=True), 3).coefficients
+    np.testing.assert_allclose(mean, np.mean(snapshots, axis=0), atol=1e-12)
+
+
+def test_learning_stops_where_it_gets_no_better(task):
+    X, Q, gains = task
+    values = iter([0.1, 0.5, 0.4, 0.4, 0.4, 0.4, 0.4, 1.0])
+    seen = []
+
+    def validate(coefficients):
+        seen.append(coefficients.copy())
+        return next(values)
+
+    course = learn(FeatureSpace(X), Triplets.of(Q, gains), Settings(0.05, 100), 3, validate)
+    assert course.precisions == [0.1, 0.5, 0.4, 0.4, 0.4, 0.4, 0.4]
+    assert course.n_steps == 8
+    np.testing.assert_array_equal(course.coefficients, seen[1])
+
+
+def test_top_weights_fall_towards_the_top():
+    weights = rank_weights(100)
+    assert len(weights) == 101
+    assert (np.diff(weights) > 0).all()
+    assert (np.diff(weights, 2) < 0).all()
+    assert weights[0] == 0
+    assert weights[-1] == 1
+
+
+@few
+@given(st.integers(0, 10**6))
+def test_average_precision_is_that_of_the_measures(seed):
+    rng = np.random.default_rng(seed)
+    relevance = sparse.csr_array(rng.random((6, 9)) < 0.3)
+    scores = rng.permuted(np.tile(np.arange(9.0), (6, 1)), axis=1)
+    expected = AveragePrecision()(relevance, scores) if relevance.nnz else 0.0
+    assert average_precision(scores, relevance) == pytest.approx(expected)
+
+
+def test_ties_count_half():
+    assert average_precision(np.zeros((1, 3)), sparse.csr_array([[1.0, 0, 0]])) == pytest.approx(1 / 2)
+    assert average_precision(np.zeros((1, 3)), sparse.csr_array((1, 3))) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("Q", "gains", "message"),
+    [
+        ([[1.0]], [[1.0, 1.0]], "no query tells pictures apart"),
+        ([[1.0]], [[0.0, 0.0]], "no query tells pictures apart"),
+        ([[0.0]], [[1.0, 0.0]], "no query tells pictures apart"),
+        ([[1.0], [1.0]], [[1.0, 0.0]], "one row a query"),
+        ([[1.0]], [[-1.0, 0.0]], "not negative"),
+        ([[1.0]], [[np.nan, 0.0]], "finite"),
+    ],
+)
+def test_unusable_queries_are_refused(Q, gains, message):
+    with pytest.raises(InputError, match=message):
+        Triplets.of(sparse.csr_array(Q), sparse.csr_array(gains))
