@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 METHODS = ("lapvar1", "lapvar2")
 #: LapVar2: the share of a picture's distribution that its neighbours replace, at most how often, and how often in vain.
-_MIXED, _MIXTURES, _PATIENCE = 0.5, 50, 3
+_MIXED, _MIXTURES, _PATIENCE = 0.1, 100, 3
 
 
 class Variables(Protocol):

@@ -137,9 +137,12 @@ class PictureGraph(Estimator):
             return sparse.csr_array((0, n)), same
         lists = self._lists(new, n)
         owners, columns, distances = _triples(lists)
-        owners, columns = owners[distances == 0][::-1], columns[distances == 0][::-1]
+        least = np.full(n_new, np.inf)
+        np.minimum.at(least, owners, distances)
+        nearest_first = distances <= 1.001 * least[owners] + 1e-6  # what has equal features is among the nearest
+        owners, columns = owners[nearest_first][::-1], columns[nearest_first][::-1]
         equal = _equal(new[owners], self.features_[columns])
-        same[owners[equal]] = columns[equal]  # of several the last assignment counts: the lowest column
+        same[owners[equal]] = columns[equal]  # of several the last assignment counts: the nearest
         return self._weighed(lists), same
 
     @property
@@ -179,6 +182,8 @@ class PictureGraph(Estimator):
 
     def _lists(self, X: Matrix, n: int, spare: int = 0) -> sparse.csr_array:
         """Distances to the pictures that rows of ``X`` choose, and to ``spare`` more."""
+        if not X.shape[0]:
+            return sparse.csr_array((0, n))
         if self.n_neighbors is None:
             return self._within(X)
         columns, distances = nearest(X, self.features_, self.n_neighbors + spare, metric=self.metric)
@@ -217,6 +222,7 @@ class PictureGraph(Estimator):
     ) -> sparse.csr_array:
         """The nearest of every picture's candidates, given as (owner, candidate, distance), ties by number."""
         owners, columns, distances = (np.concatenate(pieces) for pieces in zip(*parts, strict=True))
+        distances = _rounded(distances)
         order = np.lexsort((columns, distances, owners))
         owners, columns, distances = owners[order], columns[order], distances[order]
         if self.n_neighbors is not None:
@@ -290,6 +296,12 @@ def _stacked(first: Matrix, second: Matrix) -> Matrix:
         dense = second if isinstance(second, np.ndarray) else second.toarray()
         return np.concatenate([first, dense.astype(first.dtype)])
     return sparse.csr_array(sparse.vstack([first, sparse.csr_array(second, dtype=first.dtype)]))
+
+
+def _rounded(distances: NDArray[Any]) -> NDArray[np.float32]:
+    """To a millionth: copies of a picture, compared at different times, are equally far."""
+    bits = distances.astype(np.float32).view(np.uint32)
+    return ((bits + 8) >> 4 << 4).view(np.float32)
 
 
 def _equal(A: Matrix, B: Matrix) -> NDArray[np.bool_]:

@@ -23,44 +23,53 @@ Array = NDArray[np.float64]
 REACHES = (0.5, 0.8, 0.95, 0.99)
 
 
-def spread(links: sparse.csr_array, labels: Any, alpha: float, *, max_iter: int = 1000, tol: float = 1e-6) -> Array:
-    """``(1 - alpha) inv(I - alpha N) labels`` with ``N = D^-1/2 S D^-1/2`` (Zhou et al., NIPS 2004), by iteration.
+def spread(links: sparse.csr_array, labels: Any, alpha: float) -> Array:
+    """``(1 - alpha) inv(I - alpha N) labels`` with ``N = D^-1/2 S D^-1/2`` (Zhou et al., NIPS 2004).
 
     >>> chain = sparse.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     >>> spread(chain, np.array([[1.0], [0.0], [0.0]]), 0.5).ravel().round(3)
     array([0.583, 0.236, 0.083])
     """
-    degrees = np.asarray(links.sum(axis=1)).ravel()
-    roots = sparse.diags_array(1 / np.sqrt(np.where(degrees > 0, degrees, 1.0)))
-    normal = sparse.csr_array(alpha * (roots @ links @ roots))
-    given = (1 - alpha) * np.asarray(labels, np.float64)
-    state = given.copy()
-    for _ in range(max_iter):
-        before = state
-        state = normal @ state + given
-        if np.abs(state - before).max(initial=0) <= tol * (1 - alpha) * np.abs(state).max(initial=0):
-            break
-    return state
+    normal, _ = _normalised(links)
+    return _solve(alpha * normal, (1 - alpha) * np.asarray(labels, np.float64))
 
 
-def harmonic(
-    links: sparse.csr_array, labels: Any, is_known: NDArray[np.bool_], *, max_iter: int = 1000, tol: float = 1e-6
-) -> Array:
+def harmonic(links: sparse.csr_array, labels: Any, is_known: NDArray[np.bool_]) -> Array:
     """Labels of unknown pictures as the weighted mean of their neighbours' (Zhu, Ghahramani and Lafferty, ICML 2003).
 
     The chance that a random walk first meets a known picture of that label; zero where no walk meets any.
     """
-    degrees = np.asarray(links.sum(axis=1)).ravel()
-    walk = sparse.csr_array(sparse.diags_array(1 / np.where(degrees > 0, degrees, 1.0)) @ links)
+    normal, roots = _normalised(links)
+    known, unknown = np.flatnonzero(is_known), np.flatnonzero(~is_known)
     state = np.where(is_known[:, None], np.asarray(labels, np.float64), 0.0)
-    unknown = np.flatnonzero(~is_known)
-    walk = walk[unknown]
+    given = normal[unknown][:, known] @ (state[known] / roots[known, None])
+    state[unknown] = roots[unknown, None] * _solve(normal[unknown][:, unknown], given)
+    return state
+
+
+def _normalised(links: sparse.csr_array) -> tuple[sparse.csr_array, Array]:
+    """N and the diagonal of D^-1/2."""
+    degrees = np.asarray(links.sum(axis=1)).ravel()
+    roots = 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
+    return sparse.csr_array(sparse.diags_array(roots) @ links @ sparse.diags_array(roots)), roots
+
+
+def _solve(normal: sparse.csr_array, given: Array, *, max_iter: int = 1000, tol: float = 1e-8) -> Array:
+    """``inv(I - normal) given`` by conjugate gradients, every column for itself."""
+    state, residual = np.zeros_like(given), given.copy()
+    direction, square = residual.copy(), (residual**2).sum(axis=0)
+    target = tol**2 * square
     for _ in range(max_iter):
-        updated = walk @ state
-        change = np.abs(updated - state[unknown]).max(initial=0)
-        state[unknown] = updated
-        if change <= tol:
+        if (square <= target).all():
             break
+        moved = direction - normal @ direction
+        curve = (direction * moved).sum(axis=0)
+        step = np.divide(square, curve, out=np.zeros_like(square), where=(curve > 0) & (square > target))
+        state += step * direction
+        residual -= step * moved
+        updated = (residual**2).sum(axis=0)
+        direction = residual + np.divide(updated, square, out=np.zeros_like(square), where=square > 0) * direction
+        square = updated
     return state
 
 

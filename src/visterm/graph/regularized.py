@@ -23,7 +23,7 @@ from visterm.topics.bags import distributions
 from visterm.topics.mixture import UnigramMixture
 
 #: Strengths tried by ``strength="auto"``.
-STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0)
+STRENGTHS = (0.0, 0.3, 1.0, 3.0)
 
 
 class GraphRegularized(Estimator):

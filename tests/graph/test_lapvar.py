@@ -1,0 +1,144 @@
+"""The optimisers: monotone, exact at both ends, and at a maximum of the whole problem."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from visterm.errors import InputError
+from visterm.graph.lapvar import DirichletMeans, Discrete, LapVar, Point
+
+
+def kinds(rng, n=12, k=4):
+    return {
+        "discrete": (Discrete(rng.normal(size=(n, k)) * 2), rng.dirichlet(np.ones(k), size=n)),
+        "point": (Point(rng.gamma(1, size=(n, k)) * 3), rng.dirichlet(np.ones(k), size=n)),
+        "dirichlet": (DirichletMeans(rng.gamma(2, size=(n, k)) + 0.1), rng.gamma(2, size=(n, k)) + 0.1),
+    }
+
+
+@pytest.fixture(params=["discrete", "point", "dirichlet"])
+def case(request, rng):
+    return kinds(rng)[request.param]
+
+
+@pytest.mark.parametrize("strength", [0.01, 1.0, 50.0])
+def test_lapvar1_never_falls(case, links, strength):
+    variables, state = case
+    lapvar = LapVar(links, strength)
+    values = [lapvar.objective(variables, state)]
+    for _ in range(15):
+        state = lapvar.improve(variables, state)
+        values.append(lapvar.objective(variables, state))
+        np.testing.assert_allclose(variables.means(state).sum(axis=1), 1)
+    assert (np.diff(values) >= -1e-9 * np.abs(values[1:])).all()
+    assert values[-1] > values[0]
+
+
+def test_lapvar1_reaches_the_maximum_of_all_pictures_together(links, rng):
+    scores = rng.normal(size=(12, 3))
+    lapvar, variables = LapVar(links, 2.0), Discrete(scores)
+    state = variables.free()
+    for _ in range(300):
+        state = lapvar.improve(variables, state)
+
+    def loss(logits):
+        p = softmax(logits.reshape(12, 3), axis=1)
+        return -lapvar.objective(variables, p)
+
+    best = minimize(loss, np.log(state).ravel() * 0.5, method="L-BFGS-B", options={"maxiter": 3000, "maxfun": 10**6})
+    assert lapvar.objective(variables, state) == pytest.approx(-best.fun, rel=1e-6)
+
+
+def test_strength_0_leaves_pictures_to_themselves(case, links):
+    variables, state = case
+    np.testing.assert_array_equal(LapVar(links, 0.0).improve(variables, state), variables.free())
+
+
+def test_infinite_strength_gives_a_connected_graph_one_distribution(case, links):
+    variables, state = case
+    shared = LapVar(links, np.inf).improve(variables, state)
+    np.testing.assert_allclose(shared, np.tile(shared[:1], (12, 1)))
+    # No other common distribution is better.
+    for factor in (0.9, 1.1):
+        other = shared.copy()
+        other[:, 0] *= factor
+        if not isinstance(variables, DirichletMeans):
+            other /= other.sum(axis=1, keepdims=True)
+        assert variables.value(other) < variables.value(shared)
+
+
+def test_the_stronger_the_more_alike(case, links):
+    variables, _ = case
+    spreads = []
+    for strength in (0.1, 1.0, 10.0, 1000.0):
+        lapvar, state = LapVar(links, strength), variables.free()
+        for _ in range(5000 if not isinstance(variables, DirichletMeans) else 300):
+            state = lapvar.improve(variables, state)
+        spreads.append(variables.means(state).std(axis=0).max())
+    assert (np.diff(spreads) < 0).all()
+    assert spreads[-1] < 0.02
+    if not isinstance(variables, DirichletMeans):  # whose concentrations stay their own
+        np.testing.assert_allclose(state, LapVar(links, np.inf).improve(*case), atol=0.05)
+
+
+def test_components_agree_among_themselves_only(rng):
+    pairs = sparse.csr_array(np.kron(np.eye(3), [[0, 1], [1, 0]]))
+    variables = Discrete(rng.normal(size=(6, 3)))
+    shared = LapVar(pairs, np.inf).improve(variables, variables.free())
+    np.testing.assert_allclose(shared[::2], shared[1::2])
+    assert np.abs(shared[0] - shared[2]).max() > 0.01
+
+
+def test_lapvar2_is_better_than_ignoring_the_graph_and_keeps_the_best(case, links):
+    variables, state = case
+    for strength in (10.0, 100.0):
+        lapvar = LapVar(links, strength, "lapvar2")
+        mixed = lapvar.improve(variables, state)
+        assert lapvar.objective(variables, mixed) > lapvar.objective(variables, variables.free())
+        np.testing.assert_allclose(variables.means(mixed).sum(axis=1), 1)
+        # One sweep of LapVar1 after another ends higher: it maximises Q itself.
+        exact, better = LapVar(links, strength), mixed
+        for _ in range(30):
+            better = exact.improve(variables, better)
+        assert exact.objective(variables, better) >= lapvar.objective(variables, mixed)
+
+
+def test_a_sweep_equals_the_updates_one_by_one(links, rng):
+    from visterm.graph._kernels import best_discrete
+
+    scores, state = rng.normal(size=(12, 4)), rng.dirichlet(np.ones(4), size=12)
+    order = rng.permutation(12)
+    expected = state.copy()
+    dense = links.toarray()
+    for i in order:
+        best_discrete(scores[i], dense[i] @ expected, 1.5, dense[i].sum(), expected[i], np.empty((2, 4)))
+    swept = state.copy()
+    Discrete(scores).sweep(links, 1.5, order, None, swept)
+    np.testing.assert_allclose(swept, expected, rtol=1e-12)
+
+
+def test_folding_in_is_the_update_of_one_more_picture(case, links):
+    variables, state = case
+    kind = type(variables)
+    lapvar = LapVar(links, 2.0)
+    means = variables.means(state)
+    one = kind(variables.free()[:1]) if kind is not Discrete else Discrete(variables.scores[:1])
+    folded = lapvar.fold_in(one, links[[0]], means, state[:1])
+    swept = state.copy()
+    own = kind(variables.free()) if kind is not Discrete else variables
+    own.sweep(links, 2.0, np.array([0]), None, swept)
+    np.testing.assert_allclose(folded[0], swept[0], rtol=1e-6)
+    lonely = lapvar.fold_in(one, sparse.csr_array((1, 12)), means, state[:1])
+    np.testing.assert_allclose(lonely, one.free(), rtol=1e-9)
+
+
+def test_wrong_settings_are_refused(links):
+    with pytest.raises(InputError, match="lapvar1 or lapvar2"):
+        LapVar(links, 1.0, "lapvar3")
+    for strength in (-1.0, np.nan):
+        with pytest.raises(InputError, match="strength"):
+            LapVar(links, strength)

@@ -1,0 +1,176 @@
+"""Graphs of look-alikes: who is linked with whom, and that pictures come and go as if they had always been there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+from sklearn.neighbors import kneighbors_graph
+
+from visterm.distances.named import metric_named
+from visterm.errors import InputError
+from visterm.graph.approximate import nearest_of_all
+from visterm.graph.picture_graph import PictureGraph
+
+
+def assert_same_graph(a, b):
+    np.testing.assert_allclose(a.links_.toarray(), b.links_.toarray(), atol=1e-9)
+    np.testing.assert_allclose(a.chosen_.toarray(), b.chosen_.toarray(), atol=1e-6)
+    np.testing.assert_array_equal(a.component_of_, b.component_of_)
+
+
+def test_links_are_those_of_scikit_learn_made_symmetric(rng):
+    X = rng.normal(size=(80, 5))
+    ours = PictureGraph(6, metric="euclidean").fit(X).links_.toarray()
+    theirs = kneighbors_graph(X, 6).toarray()
+    np.testing.assert_array_equal(ours, np.maximum(theirs, theirs.T))
+
+
+@pytest.mark.parametrize("metric", ["cosine", "chi2", "euclidean", "hellinger", "l1"])
+def test_weights(metric, rng):
+    X = rng.random((30, 6))
+    distances = metric_named(metric)(X, X)
+    binary = PictureGraph(4, metric=metric).fit(X)
+    assert set(binary.links_.data) == {1.0}
+    np.testing.assert_array_equal(binary.links_.toarray(), binary.links_.toarray().T)
+    assert not binary.links_.diagonal().any()
+    assert np.diff(binary.links_.indptr).min() >= 4
+    linked = binary.links_.toarray() > 0
+    heat = PictureGraph(4, metric=metric, weights="heat").fit(X)
+    np.testing.assert_allclose(
+        heat.links_.toarray()[linked], np.exp(-((distances / heat.width_) ** 2))[linked], rtol=1e-4
+    )
+    if metric in ("cosine", "hellinger"):
+        rows = np.sqrt(X / X.sum(axis=1, keepdims=True)) if metric == "hellinger" else X
+        cosines = 1 - cdist(rows, rows, "cosine")
+        weighed = PictureGraph(4, metric=metric, weights="cosine").fit(X).links_.toarray()
+        np.testing.assert_allclose(weighed[linked], cosines[linked], rtol=1e-5)
+    else:
+        with pytest.raises(InputError, match="knows no cosine"):
+            PictureGraph(4, metric=metric, weights="cosine").fit(X)
+
+
+def test_thresholds(rng):
+    X = rng.normal(size=(60, 3))
+    distances = cdist(X, X)
+    within = (distances <= 1.0) & ~np.eye(60, dtype=bool)
+    graph = PictureGraph(None, max_distance=1.0, metric="euclidean").fit(X)
+    np.testing.assert_array_equal(graph.links_.toarray() > 0, within)
+    both = PictureGraph(3, max_distance=1.0, metric="euclidean").fit(X).links_.toarray() > 0
+    nearest = PictureGraph(3, metric="euclidean").fit(X).links_.toarray() > 0
+    np.testing.assert_array_equal(both, nearest & within)
+
+
+def test_components_are_reported():
+    X = np.array([[0.0], [0.1], [0.2], [50.0], [50.1], [99.0]])
+    graph = PictureGraph(None, max_distance=1.0, metric="euclidean").fit(X)
+    assert graph.component_of_.tolist() == [0, 0, 0, 1, 1, 2]
+    assert graph.n_components_ == 3
+
+
+@given(st.integers(0, 10**6), st.sampled_from([(3, None), (None, 0.6), (4, 0.8)]), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_pictures_come_and_go_as_if_they_had_always_been_there(seed, choice, is_sparse):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3)).round(1)  # with ties and copies
+    X[5] = X[6] = X[30]
+    rows = sparse.csr_array(X) if is_sparse else X
+    n_neighbors, max_distance = choice
+    graph = PictureGraph(n_neighbors, max_distance=max_distance, metric="euclidean")
+    first = int(rng.integers(1, 39))
+    grown = clone(graph).fit(rows[:first])
+    middle = int(rng.integers(first, 40))
+    grown.add(rows[first:middle]).add(rows[middle:])
+    assert_same_graph(grown, clone(graph).fit(rows))
+    gone = rng.choice(40, int(rng.integers(1, 39)), replace=False)
+    assert_same_graph(grown.remove(gone), clone(graph).fit(rows[np.setdiff1d(np.arange(40), gone)]))
+
+
+def test_new_pictures_see_the_graph_without_entering_it(rng):
+    X = rng.normal(size=(50, 4))
+    graph = PictureGraph(5, metric="euclidean").fit(X)
+    before = graph.links_.copy()
+    links, same = graph.neighbours_of(np.vstack([X[7], X[7] + 10]))
+    assert (abs(graph.links_ - before)).nnz == 0
+    assert same.tolist() == [7, -1]
+    nearest = np.argsort(cdist([X[7] + 10], X)[0])[:5]
+    assert set(links.indices[links.indptr[1] :]) == set(nearest)
+    links, same = graph.neighbours_of(X[:0])
+    assert links.shape == (0, 50)
+    assert len(same) == 0
+
+
+def test_pictures_of_the_same_direction_are_not_the_same():
+    graph = PictureGraph(2).fit([[1.0, 1.0], [2.0, 2.0], [0.0, 1.0]])
+    assert graph.neighbours_of([[2.0, 2.0], [4.0, 4.0]])[1].tolist() == [1, -1]
+
+
+def test_large_graphs_are_nearly_those_of_all_comparisons(rng):
+    X = (rng.normal(size=(3000, 8)) @ rng.normal(size=(8, 20))).astype(np.float32)
+    exact = PictureGraph(10, metric="euclidean").fit(X)
+    near = PictureGraph(10, metric="euclidean", exact_up_to=1000).fit(X)
+    assert near.is_approximate
+    assert not exact.is_approximate
+    common = exact.links_.multiply(near.links_).sum() / exact.links_.sum()
+    assert common > 0.98
+    assert_same_graph(near, PictureGraph(10, metric="euclidean", exact_up_to=1000).fit(X))  # by the seed
+
+
+def test_short_bags_are_linked_about_as_closely_as_by_all_comparisons(rng):
+    counts = rng.poisson(0.3, (1500, 60)).astype(float)
+    counts[:, 0] += 1
+    for metric in ("cosine", "hellinger"):
+        exact = PictureGraph(8, metric=metric).fit(counts).chosen_
+        distances = metric_named(metric)(counts, counts)
+        for X in (counts, sparse.csr_array(counts)):
+            near = PictureGraph(8, metric=metric, exact_up_to=100).fit(X).chosen_
+            owners = np.repeat(np.arange(1500), 8)
+            np.testing.assert_allclose(near.data, distances[owners, near.indices], atol=1e-3)
+            assert near.data.mean() < 1.03 * exact.data.mean()  # of many equally near, others may be chosen
+
+
+def test_approximate_search_survives_copies_and_few_rows():
+    found, distances = nearest_of_all(np.ones((300, 3), np.float32), 5)
+    assert (distances == 0).all()
+    assert all(len(set(row)) == 5 for row in found)
+    assert not (found == np.arange(300)[:, None]).any()
+    found, _ = nearest_of_all(np.arange(4, dtype=np.float32)[:, None], 10)
+    assert found.shape == (4, 3)
+
+
+def test_one_picture_is_a_graph():
+    graph = PictureGraph().fit([[1.0, 2.0]])
+    assert graph.links_.shape == (1, 1)
+    assert graph.n_components_ == 1
+    assert graph.add([[2.0, 1.0]]).links_.sum() == 2
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"n_neighbors": 0}, "at least 1"),
+        ({"n_neighbors": 2.5}, "whole number"),
+        ({"n_neighbors": None}, "give n_neighbors, max_distance or both"),
+        ({"max_distance": -1.0}, "0 or more"),
+        ({"metric": "manhattan"}, "unknown metric"),
+        ({"weights": "strong"}, "unknown weights"),
+    ],
+)
+def test_wrong_settings_are_refused(parameters, words):
+    with pytest.raises(InputError, match=words):
+        PictureGraph(**parameters).fit([[1.0, 2.0], [2.0, 1.0]])
+
+
+def test_wrong_pictures_are_refused(rng):
+    graph = PictureGraph(2).fit(rng.random((5, 3)))
+    with pytest.raises(InputError, match="features"):
+        graph.add(rng.random((2, 4)))
+    for rows in ([5], [-1]):
+        with pytest.raises(InputError, match="there are pictures 0 to 4"):
+            graph.remove(rows)
+    with pytest.raises(InputError, match="not all"):
+        graph.remove(range(5))
