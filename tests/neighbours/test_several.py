@@ -15,10 +15,17 @@ from visterm.neighbours.coded import SUBSPACES, CodeAnnotator
 from visterm.neighbours.jec import JEC
 from visterm.neighbours.knn import KnnAnnotator
 from visterm.neighbours.sigmoids import fit_sigmoids, sigmoid
-from visterm.neighbours.tagprop import TagProp, Votes, fading
+from visterm.neighbours.tagprop import TagProp
 from visterm.neighbours.two_pass import TwoPassKnn
+from visterm.neighbours.votes import Votes, fading
 
-METHODS = [JEC(), TagProp(20), TagProp(20, weighting="rank"), TwoPassKnn(2)]
+METHODS = [
+    JEC(),
+    TagProp(20),
+    TagProp(20, weighting="rank"),
+    TwoPassKnn(2),
+    TwoPassKnn(2, learning="margin", sigmoids=False),
+]
 
 
 def named(methods=METHODS):
@@ -77,7 +84,7 @@ def test_neighbours_are_evidence(method, collection):
     assert rows.shape == weights.shape
     assert rows.min() >= 10  # rows of what was given to fit
     np.testing.assert_allclose(weights.sum(axis=1), 1)
-    if isinstance(method, TwoPassKnn):
+    if isinstance(method, TwoPassKnn) and not method.sigmoids:
         votes = np.einsum("ik,ikt->it", weights, untagged[rows])
         np.testing.assert_allclose(votes, model.score_tags(rows_of(X, slice(3))), rtol=1e-6)
 
@@ -213,7 +220,7 @@ def test_sigmoids_raise_rare_words():
 
 def test_two_passes_by_hand(collection):
     X, tags = collection
-    model = TwoPassKnn(2, metric="l1", bandwidth=0.3, learn_metric=False).fit(X, tags)
+    model = TwoPassKnn(2, metric="l1", bandwidth=0.3, learning="none", sigmoids=False).fit(X, tags)
     joint = sum(cdist(X[name], X[name], "cityblock") / model.distances_.scales_[name] for name in X) / 2
     for scores, distances in zip(model.score_tags(X), joint, strict=True):
         sent = set()
@@ -241,12 +248,39 @@ def test_margins_by_hand_and_by_differences():
     np.testing.assert_allclose(gradient, approx_fprime(at, loss, 1e-7), rtol=1e-4)
 
 
-def test_learned_metrics_prefer_what_knows_the_tags(collection):
+@pytest.mark.parametrize("learning", ["margin", "likelihood"])
+def test_learned_metrics_prefer_what_knows_the_tags(collection, learning):
     X, tags = collection
-    model = TwoPassKnn(3).fit(X, tags)
+    model = TwoPassKnn(3, learning=learning).fit(X, tags)
     assert model.feature_weights_["useful"] > model.feature_weights_["noise"]
     np.testing.assert_allclose(sum(model.feature_weights_.values()), 1)
-    assert (np.diff(model.objective_) < 0).all()
+    steps = np.diff(model.objective_)
+    assert (steps < 0).all() if learning == "margin" else (steps >= -1e-12).all()
+    equal = TwoPassKnn(3, learning="none").fit(X, tags)
+    assert equal.feature_weights_ == {"useful": 0.5, "noise": 0.5}
+    assert equal.bandwidth_ == 0.02
+    with pytest.raises(InputError, match="likelihood, margin, none"):
+        TwoPassKnn(learning="lmnn").fit(X, tags)
+
+
+def test_who_is_sent_to_training_pictures(collection, monkeypatch):
+    X, tags = collection
+    model = TwoPassKnn(2, metric="l1", learning="none", sigmoids=False).fit(X, tags)
+    joint = sum(cdist(X[name], X[name], "cityblock") / model.distances_.scales_[name] for name in X) / 2
+    np.fill_diagonal(joint, np.inf)
+    rows, near = model._sent(X)
+    for picture, distances in enumerate(joint):
+        sent = set()
+        for tag in range(5):
+            carriers = np.setdiff1d(np.flatnonzero(tags[:, tag]), picture)
+            sent |= set(carriers[np.argsort(distances[carriers], kind="stable")[:2]].tolist())
+        somebody = near[picture, :, 0] < 1e3
+        assert set(rows[picture, somebody].tolist()) == sent
+        assert picture not in sent
+        np.testing.assert_allclose(near[picture, somebody].mean(axis=1), np.sort(distances[sorted(sent)]), rtol=1e-6)
+    monkeypatch.setattr(base, "BLOCK_BYTES", 1)
+    again, _ = model._sent(X)
+    np.testing.assert_array_equal(again, rows)
 
 
 @pytest.mark.parametrize("kernel", [None, "chi2"])

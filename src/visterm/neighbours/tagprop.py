@@ -12,8 +12,10 @@ from visterm.contracts import Features, Scores
 from visterm.errors import InputError
 from visterm.neighbours.several import Lookalikes
 from visterm.neighbours.sigmoids import fit_sigmoids, sigmoid
+from visterm.neighbours.votes import Floats, Votes, fading, likeliest_weights
 
-Floats = NDArray[np.float64]
+#: Where learning starts: votes fade by a factor of e over a twentieth of the mean distance.
+_FALL = 20.0
 
 
 class TagProp(Lookalikes):
@@ -28,7 +30,9 @@ class TagProp(Lookalikes):
     Weights maximise the likelihood of every training picture's tags given its neighbours', present tags as a whole
     counting as much as absent ones. ``sigmoids=True`` adds ``sigmoid(a_w p + b_w)``, one of every word, which raises
     words that are too rare to win votes; ``shrinkage`` is how many pictures' worth of evidence draw a word towards the
-    sigmoid of all. ``objective_`` is the log-likelihood after every step.
+    sigmoid of all. In each of ``n_rounds`` rounds neighbours are sought by the weights known so far, then weights are
+    learned under the sigmoids known so far, then sigmoids. ``objective_`` is the log-likelihood after every step of
+    the last round.
 
     >>> rng = np.random.default_rng(0)
     >>> tags = np.repeat([[1, 0], [0, 1]], 20, axis=0)
@@ -46,6 +50,7 @@ class TagProp(Lookalikes):
         metric: Any = "auto",
         sigmoids: bool = True,
         shrinkage: float = 1.0,
+        n_rounds: int = 2,
         max_iter: int = 50,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -53,12 +58,13 @@ class TagProp(Lookalikes):
         self.metric = metric
         self.sigmoids = sigmoids
         self.shrinkage = shrinkage
+        self.n_rounds = n_rounds
         self.max_iter = max_iter
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn from every training picture's neighbours among the others."""
-        if self.n_neighbors < 1 or self.weighting not in {"distance", "rank"}:
-            raise InputError("TagProp needs at least one neighbour and a weighting of 'distance' or 'rank'")
+        if min(self.n_neighbors, self.n_rounds) < 1 or self.weighting not in {"distance", "rank"}:
+            raise InputError("TagProp needs at least one neighbour, one round, a weighting of 'distance' or 'rank'")
         pictures, n_tags = self._keep(X, tags), len(self.tag_counts_)
         self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / self._n_features)
         self.rank_weights_ = np.ones(1)
@@ -66,17 +72,10 @@ class TagProp(Lookalikes):
         self.objective_ = np.empty(0)
         if self._n_train < 2:
             return self
-        rows, base = self._nearest(pictures, self.n_neighbors, self._weights(), leave_out=True)
-        votes = Votes(rows, self.train_tags_)
-        with progress.task("Weighing neighbours", total=self.max_iter) as bar:
-            if self.weighting == "rank":
-                self._learn_ranks(votes, bar)
-            else:
-                self._learn_distances(votes, base, bar)
-        if self.sigmoids:
-            self.slope_, self.offset_ = fit_sigmoids(
-                votes.tally(self._shares(base)), votes.present, votes.gain, votes.loss, shrinkage=self.shrinkage
-            )
+        n_rounds = self.n_rounds if self.weighting == "distance" else 1  # ranks are those of equal weights
+        with progress.task("Weighing neighbours", total=n_rounds * self.max_iter) as bar:
+            for _ in range(n_rounds):
+                self._learn(pictures, bar)
         return self
 
     def score_tags(self, X: Features) -> Scores:
@@ -104,6 +103,25 @@ class TagProp(Lookalikes):
             return np.tile(ranks / max(ranks.sum(), 1e-300), (len(base), 1))
         return fading(base, self._weights())
 
+    def _learn(self, pictures: Features, bar: progress.Task) -> None:
+        """One round: neighbours, then their weights, then the sigmoids."""
+        rows, base = self._nearest(pictures, self.n_neighbors, self._weights(), leave_out=True)
+        votes = Votes(rows, self.train_tags_)
+        if self.weighting == "rank":
+            self._learn_ranks(votes, bar)
+        else:
+            start = self._weights() if len(self.objective_) else np.full(self._n_features, _FALL / self._n_features)
+            weights, trace = likeliest_weights(
+                votes, base, start, self.slope_, self.offset_, max_iter=self.max_iter, bar=bar
+            )
+            self.feature_weights_ = dict(zip(self.feature_weights_, weights.tolist(), strict=True))
+            self.objective_ = np.array(trace or self.objective_)
+        if self.sigmoids:
+            tally = votes.tally(self._shares(base))
+            self.slope_, self.offset_ = fit_sigmoids(
+                tally, votes.present, votes.gain, votes.loss, shrinkage=self.shrinkage
+            )
+
     def _learn_ranks(self, votes: Votes, bar: progress.Task) -> None:
         """EM: a rank's weight becomes its share in explaining the tags; the likelihood never falls."""
         n, k = votes.neighbours.shape
@@ -118,80 +136,3 @@ class TagProp(Lookalikes):
             ranks = ranks * slopes.sum(axis=0)
             ranks /= ranks.sum()
         self.rank_weights_, self.objective_ = ranks, np.array(trace[1:])
-
-    def _learn_distances(self, votes: Votes, base: NDArray[Any], bar: progress.Task) -> None:
-        """The exact gradient by projected quasi-Newton steps: no weight becomes negative."""
-        from scipy.optimize import minimize
-
-        trace: list[float] = []
-
-        def cost(weights: Floats) -> tuple[float, Floats]:
-            shares = fading(base, weights)
-            value, slopes = votes.likelihood(shares, self.slope_, self.offset_)
-            pull = shares * (slopes - (shares * slopes).sum(axis=1, keepdims=True))
-            return -value, np.einsum("ik,ikf->f", pull, base, optimize=True)
-
-        def note(intermediate_result: Any) -> None:
-            trace.append(-float(intermediate_result.fun))
-            bar.report(objective=trace[-1])
-            bar.advance()
-
-        # Votes fade by a factor of e over a few hundredths of the mean distance.
-        start = np.full(base.shape[2], 20.0 / base.shape[2])
-        found = minimize(
-            cost,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(0, None)] * len(start),
-            callback=note,
-            options={"maxiter": self.max_iter},
-        )
-        self.feature_weights_ = dict(zip(self.feature_weights_, found.x.tolist(), strict=True))
-        self.objective_ = np.array(trace)
-
-
-def fading(base: NDArray[Any], weights: Floats) -> Floats:
-    """``exp(-weights . base)``, normalised over each picture's neighbours."""
-    fall = base @ weights.astype(base.dtype)
-    shares = np.exp(fall.min(axis=1, initial=np.inf, keepdims=True) - fall, dtype=np.float64)
-    return shares / shares.sum(axis=1, keepdims=True)
-
-
-class Votes:
-    """Neighbours and their tags, ready for many evaluations of the likelihood."""
-
-    def __init__(self, neighbours: NDArray[np.intp], tags: Any, *, of_training: bool = True) -> None:
-        self.neighbours = neighbours
-        self.ends, self.tags, self.n_tags = tags.indptr, tags.indices, tags.shape[1]
-        if of_training:
-            self.present = tags.toarray() > 0
-            n_present = max(1, tags.nnz)
-            self.gain, self.loss = 1 / n_present, 1 / max(1, self.present.size - n_present)
-
-    def tally(self, shares: Floats) -> Floats:
-        """The weight of the neighbours that carry each tag, (n_pictures, n_tags)."""
-        from visterm.neighbours import _kernels
-
-        votes = np.empty((len(shares), self.n_tags))
-        _kernels.propagate(shares, self.neighbours, self.ends, self.tags, votes)
-        return votes
-
-    def likelihood(
-        self, shares: Floats, slope: Floats, offset: Floats, *, expected: bool = False
-    ) -> tuple[float, Floats]:
-        """The weighted log-likelihood and its slope in every neighbour's share.
-
-        ``expected``: for shares that sum to one, the slope that makes ``shares * slope`` the E step of EM, in which a
-        neighbour without a tag explains its absence.
-        """
-        from visterm.neighbours import _kernels
-
-        votes = self.tally(shares)
-        slopes_of_votes = np.empty_like(votes)
-        value = _kernels.log_likelihood(votes, self.present, self.gain, self.loss, slope, offset, slopes_of_votes)
-        slopes = np.empty_like(shares)
-        _kernels.gather(slopes_of_votes, self.neighbours, self.ends, self.tags, slopes)
-        if expected:
-            slopes -= np.where(self.present, 0, slopes_of_votes).sum(axis=1, keepdims=True)
-        return float(value), slopes

@@ -11,23 +11,36 @@ from visterm.compute import progress
 from visterm.contracts import Features, Scores
 from visterm.errors import InputError
 from visterm.neighbours.several import Lookalikes
+from visterm.neighbours.sigmoids import fit_sigmoids, sigmoid
+from visterm.neighbours.votes import Floats, Votes, fading, likeliest_weights
 
-Floats = NDArray[np.float64]
+LEARNING = ("likelihood", "margin", "none")
+#: The distance of a place in a table of neighbours that nobody takes.
+_NOBODY = 1e3
 
 
 class TwoPassKnn(Lookalikes):
     """2PKNN (Verma and Jawahar, ECCV 2012), with its large-margin metric learning.
 
     First pass: of every tag, the ``n_neighbors`` pictures nearest the query, so that rare tags are as well represented
-    as frequent ones. Second pass: those pictures vote with weight ``exp(-d / bandwidth)``. Scores are shares of votes.
+    as frequent ones. Second pass: those pictures vote with weight ``exp(-d / bandwidth)``, ``d`` being the weighted
+    sum of the base distances. ``learning`` finds the weights from the training pictures, each with the pictures that
+    the first pass sends to it without itself:
 
-    ``learn_metric``: the weight of every base distance minimises, over training pictures and their own nearest
-    pictures of each tag, the distances to those that share tags (targets) plus the hinge losses of nearer pictures
-    that share fewer (impostors), each by how much it misses; a convex problem, solved by projected subgradients.
-    ``objective_`` is the loss after every step that lowered it.
+    - ``margin``, the paper's: distances to the nearest pictures of its own tags (targets) plus the hinge losses of
+      those that share no tag and are not a unit farther (impostors) are least; a convex problem, by projected
+      subgradients.
+    - ``likelihood``: its tags are likeliest under the votes (TagProp's objective on 2PKNN's neighbours); the
+      bandwidth is learned, too.
+    - ``none``: all features count the same.
+
+    ``sigmoids=True`` makes votes probabilities by a sigmoid of every tag, as in
+    :class:`~visterm.neighbours.tagprop.TagProp`, with its ``shrinkage``; else scores are shares of votes.
+    ``objective_`` is the loss, or the log-likelihood, after every step.
 
     >>> X, tags = np.array([[0.0], [0.2], [0.4], [5.0]]), [[1, 0], [1, 0], [1, 0], [0, 1]]
-    >>> TwoPassKnn(1, metric="l1", bandwidth=1.0).fit(X, tags).score_tags([[0.3]]).round(2)
+    >>> model = TwoPassKnn(1, metric="l1", bandwidth=1.0, learning="none", sigmoids=False).fit(X, tags)
+    >>> model.score_tags([[0.3]]).round(2)
     array([[0.86, 0.14]])
     """
 
@@ -37,30 +50,52 @@ class TwoPassKnn(Lookalikes):
         *,
         metric: Any = "auto",
         bandwidth: float = 0.02,
-        learn_metric: bool = True,
+        learning: str = "likelihood",
+        sigmoids: bool = True,
+        shrinkage: float = 1.0,
         max_iter: int = 50,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.bandwidth = bandwidth
-        self.learn_metric = learn_metric
+        self.learning = learning
+        self.sigmoids = sigmoids
+        self.shrinkage = shrinkage
         self.max_iter = max_iter
 
     def fit(self, X: Features, tags: Any) -> Self:
-        """Keep the tagged pictures; with several features, learn how much each counts."""
+        """Keep the tagged pictures; learn how much each feature counts, and what votes for each tag are worth."""
         if self.n_neighbors < 1 or not self.bandwidth > 0:
             raise InputError("TwoPassKnn needs at least one neighbour of each tag and a positive bandwidth")
-        pictures = self._keep(X, tags)
+        if self.learning not in LEARNING:
+            raise InputError(f"unknown learning {self.learning!r}: choose one of {', '.join(LEARNING)}")
+        pictures, n_tags = self._keep(X, tags), len(self.tag_counts_)
         self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / self._n_features)
+        self.bandwidth_ = float(self.bandwidth)
+        self.slope_, self.offset_ = np.full(n_tags, np.inf), np.zeros(n_tags)
         self.objective_ = np.empty(0)
-        if self.learn_metric and self._n_features > 1 and self._n_train > 1:
-            self._learn_metric(pictures)
+        if self._n_train < 2:
+            return self
+        if self.learning == "likelihood":
+            self._learn_likelihood(pictures)
+        elif self.learning == "margin" and self._n_features > 1:
+            self._learn_margin(pictures)
+        if self.sigmoids:
+            rows, base = self._sent(pictures)
+            votes = Votes(rows, self.train_tags_)
+            tally = votes.tally(fading(base, self._weights() / self.bandwidth_))
+            self.slope_, self.offset_ = fit_sigmoids(
+                tally, votes.present, votes.gain, votes.loss, shrinkage=self.shrinkage
+            )
         return self
 
     def score_tags(self, X: Features) -> Scores:
-        """The share of the votes for each tag."""
-        scores = [votes @ self.train_tags_ for votes in self._votes(X)]
-        return np.minimum(np.concatenate(scores), 1) if scores else np.empty((0, len(self.tag_counts_)))
+        """The probability of each tag, or its share of the votes."""
+        parts = [votes @ self.train_tags_ for votes in self._votes(X)]
+        if not parts:
+            return np.empty((0, len(self.tag_counts_)))
+        votes = np.minimum(np.concatenate(parts), 1)
+        return sigmoid(votes, self.slope_, self.offset_) if np.isfinite(self.slope_).all() else votes
 
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
         """The rows of the training pictures with most votes, as many as vote for any picture, and their votes."""
@@ -82,7 +117,7 @@ class TwoPassKnn(Lookalikes):
             joint = np.tensordot(weights.astype(block.dtype), block, axes=1)
             chosen = self._chosen(joint)
             nearest = joint.min(axis=1, keepdims=True)
-            votes = np.where(chosen, np.exp((nearest - joint) / self.bandwidth, dtype=np.float64), 0.0)
+            votes = np.where(chosen, np.exp((nearest - joint) / self.bandwidth_, dtype=np.float64), 0.0)
             return votes / votes.sum(axis=1, keepdims=True)
 
         return list(self.distances_.map_blocks(features, of_block))
@@ -99,10 +134,56 @@ class TwoPassKnn(Lookalikes):
         _kernels.nearest_of_each_tag(joint, by_tag.indptr, by_tag.indices, self.n_neighbors, chosen)
         return chosen
 
-    def _learn_metric(self, pictures: Features) -> None:
+    def _sent(self, pictures: Features) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        """What the first pass sends to every training picture without itself, nearest first, by base distances.
+
+        Rows (n_train, n_sent) and distances (n_train, n_sent, n_features); places left over are far from everything.
+        """
+        weights = self._weights()
+
+        def of_block(rows: slice, block: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.intp]]:
+            joint = np.tensordot(weights.astype(block.dtype), block, axes=1)
+            joint[np.arange(len(joint)), np.arange(rows.start, rows.stop)] = np.inf
+            joint[~self._chosen(joint)] = np.inf
+            n_sent = np.isfinite(joint).sum(axis=1)
+            order = np.argsort(joint, axis=1, kind="stable")[:, : max(1, int(n_sent.max()))]
+            return order, np.take_along_axis(block, order[None], axis=2).transpose(1, 2, 0), n_sent
+
+        found = list(self.distances_.map_blocks(pictures, of_block))
+        n_most = max(part.shape[1] for part, _, _ in found)
+        rows = np.zeros((self._n_train, n_most), np.intp)
+        base = np.full((self._n_train, n_most, self._n_features), _NOBODY, found[0][1].dtype)
+        start = 0
+        for order, near, n_sent in found:
+            taken = np.arange(order.shape[1]) < n_sent[:, None]
+            block = slice(start, start + len(order))
+            rows[block, : order.shape[1]] = np.where(taken, order, 0)
+            base[block, : order.shape[1]] = np.where(taken[..., None], near, _NOBODY)
+            start += len(order)
+        return rows, base
+
+    def _learn_likelihood(self, pictures: Features) -> None:
+        rows, base = self._sent(pictures)
+        votes = Votes(rows, self.train_tags_)
+        with progress.task("Learning the metric", total=self.max_iter) as bar:
+            weights, trace = likeliest_weights(
+                votes,
+                base,
+                self._weights() / self.bandwidth_,
+                self.slope_,
+                self.offset_,
+                max_iter=self.max_iter,
+                bar=bar,
+            )
+        self.objective_ = np.array(trace)
+        self._keep_weights(weights)
+        if weights.sum() > 0:
+            self.bandwidth_ = float(1 / weights.sum())
+
+    def _learn_margin(self, pictures: Features) -> None:
         from visterm.neighbours import _kernels
 
-        base, targets, gains = self._candidates(pictures)
+        base, targets, gains = self._triplets(pictures)
         pull = np.where(targets[..., None], base, 0).sum(axis=(0, 1), dtype=np.float64)
         n_targets = max(1, int(targets.sum()))  # losses are means over targets, whatever the collection's size
         weights = best = np.full(base.shape[2], 1.0)
@@ -125,20 +206,25 @@ class TwoPassKnn(Lookalikes):
                 bar.advance()
                 weights = np.maximum(weights - rate * len(weights) * gradient / max(np.abs(gradient).sum(), 1e-12), 0)
         self.objective_ = np.array(trace)
-        if best.sum() > 0:
-            self.feature_weights_ = dict(zip(self.feature_weights_, (best / best.sum()).tolist(), strict=True))
+        self._keep_weights(best)
 
-    def _candidates(self, pictures: Features) -> tuple[NDArray[Any], NDArray[np.bool_], Floats]:
-        """Of every training picture: nearby pictures by base distances, which are targets, how far others miss."""
-        rows, base = self._nearest(pictures, 50, self._weights(), leave_out=True)
-        common = np.zeros(rows.shape)
+    def _keep_weights(self, weights: Floats) -> None:
+        if weights.sum() > 0:
+            self.feature_weights_ = dict(zip(self.feature_weights_, (weights / weights.sum()).tolist(), strict=True))
+
+    def _triplets(self, pictures: Features) -> tuple[NDArray[Any], NDArray[np.bool_], Floats]:
+        """Of every training picture: who is sent to it, which of them share a tag, what those that do not weigh.
+
+        The nearest ``n_neighbors`` for each of its tags are targets; the loss of an impostor counts the more, the
+        more tags of the picture it misses, which is all of them.
+        """
+        rows, base = self._sent(pictures)
+        shared = np.zeros(rows.shape)
         for picture, near in enumerate(rows):
-            common[picture] = (self.train_tags_[near] @ self.train_tags_[[picture]].T).toarray().ravel()
-        own = np.diff(self.train_tags_.indptr)[:, None]
-        overlap = common / own
-        # Targets: the nearest that share most; impostors count by what they do not share.
-        order = np.argsort(-overlap, axis=1, kind="stable")[:, : self.n_neighbors]
-        targets = np.zeros(rows.shape, np.bool_)
-        np.put_along_axis(targets, order, True, axis=1)
-        targets &= overlap > 0
-        return np.ascontiguousarray(base), targets, 1 - overlap
+            shared[picture] = (self.train_tags_[near] @ self.train_tags_[[picture]].T).toarray().ravel()
+        somebody = base[..., 0] < _NOBODY
+        targets = (shared > 0) & somebody
+        n_wanted = self.n_neighbors * np.diff(self.train_tags_.indptr)[:, None]
+        targets &= np.cumsum(targets, axis=1) <= n_wanted
+        gains = ((shared == 0) & somebody).astype(np.float64)
+        return np.ascontiguousarray(base), targets, gains
