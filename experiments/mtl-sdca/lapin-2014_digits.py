@@ -3,8 +3,8 @@
 The protocol, fixed before the test pictures were looked at:
 
 - Training and validation pictures are drawn from a fixed set of 1500: 500 to validate on, then 5 to 100 a class of the
-  rest to train on. The 500 test pictures are fixed. The paper takes 5 draws; since one draw of few pictures differs from
-  the next by several points, 20 are taken here (10 of 50 and 100 pictures a class), and the first 5 shown beside.
+  rest to train on. The 500 test pictures are fixed. The paper takes 5 draws; since one draw of few pictures differs
+  from the next by several points, 20 are taken here (10 of 50 and 100 a class), and the first 5 shown beside.
 - Features are those given (principal components), rows scaled to unit length; hinge loss; an intercept.
 - One-vs-all: C of 11 values, 0.01 to 1000, by accuracy on the validation pictures.
 - Multitask: from that one-vs-all solution on; 1 / (lam n) of 0.1, 1, 10 and 1 / (mu n T) of 7 values, 0.1 to 100, by

@@ -235,3 +235,29 @@ def test_stacked_is_two_layers_in_one(blobs):
     combined = np.linalg.lstsq(first.scores.T, model.decision_function(blobs.X), rcond=None)
     assert np.abs(first.scores.T @ combined[0] - model.decision_function(blobs.X)).max() < 0.1
     assert model.score(blobs.X, blobs.y) > 0.5
+
+
+def test_squared_loss_in_closed_form_is_what_coordinate_ascent_comes_to(blobs, monkeypatch):
+    from visterm.margin import alternation
+
+    settings = {"C": 2.0, "loss": "squared", "tol": 1e-7, "max_iter": 4, "calibration_folds": 0, "random_state": 0}
+    for features in ({"X": blobs.X}, {"X": blobs.X @ blobs.X.T, "kernel": "precomputed"}):
+        X = features.pop("X")
+        formula = MultitaskSDCA(**settings, **features).fit(X, blobs.y)
+        with monkeypatch.context() as patch:
+            patch.setattr(alternation, "is_closed", lambda *_: False)
+            ascent = MultitaskSDCA(**settings, **features).fit(X, blobs.y)
+        np.testing.assert_allclose(formula.objective_, ascent.objective_, rtol=1e-4)
+        np.testing.assert_allclose(formula.decision_function(X), ascent.decision_function(X), atol=5e-3)
+        assert (np.diff(formula.objective_) <= 1e-12).all()
+
+
+def test_warm_start_ends_at_the_same_objective(blobs):
+    settings = {"mu": 1e-3, "tol": 1e-5, "calibration_folds": 0, "random_state": 0, "max_iter": 3}
+    model = MultitaskSDCA(C=1.0, warm_start=True, **settings).fit(blobs.X, blobs.y)
+    again = model.set_params(C=2.0).fit(blobs.X, blobs.y)
+    cold = MultitaskSDCA(C=2.0, **settings).fit(blobs.X, blobs.y)
+    assert again.objective_[-1] == pytest.approx(cold.objective_[-1], rel=1e-3)
+    assert not hasattr(cold, "duals_")
+    fewer = model.fit(blobs.X[:60], blobs.y[:60])  # other pictures: nothing to start from
+    assert fewer.duals_["map"].shape == (3, 60)

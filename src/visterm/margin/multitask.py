@@ -14,16 +14,12 @@ from visterm.compute import progress
 from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_tags, n_pictures
 from visterm.errors import InputError
 from visterm.margin import calibration
-from visterm.margin.coupled import solve_coupled
+from visterm.margin.alternation import Alternation, Duals, Learned
 from visterm.margin.expansion import ExpansionEstimator, TrainingPictures, folds
-from visterm.margin.losses import Loss, loss_named
+from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import OneVsAll, both_sides, check_positive, class_tasks, cross_scores, generator
-from visterm.margin.solver import FeaturePictures, Solution, solve
 
 Array = NDArray[Any]
-
-#: Predictors are never far from those of the round before; what they lack, the next round makes good.
-_PREDICTOR_SWEEPS = 30
 
 
 class MultitaskSDCA(OneVsAll, ExpansionEstimator):
@@ -42,6 +38,9 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
     - ``kernel``, ``loss``, ``intercept_scaling``, ``calibration_folds``: as in :class:`SDCAClassifier`; the folds also
       make tags comparable (see ``tag_power``).
     - ``tag_power``: tag scores are centred and divided by this power of their deviation on held-out pictures.
+    - ``warm_start``: start from the dual variables of the last fit, as along a path of C, lam or mu.
+
+    With ``loss="squared"`` and no label unknown, every step is solved by a formula, from one eigendecomposition.
 
     A picture without class or tags takes no part in those tasks. ``y`` may be a 0/1 matrix, which means tags.
 
@@ -66,6 +65,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         intercept_scaling: float = 1.0,
         calibration_folds: int = 3,
         tag_power: float = 1.0,
+        warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
         self.C = C
@@ -79,6 +79,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         self.intercept_scaling = intercept_scaling
         self.calibration_folds = calibration_folds
         self.tag_power = tag_power
+        self.warm_start = warm_start
         self.random_state = random_state
 
     def fit(self, X: Features, y: ArrayLike | None = None, tags: Any = None) -> Self:
@@ -91,14 +92,19 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         self._forget("classes_", "temperature_", "tag_means_", "tag_scales_", "tag_platt_", "n_tags_")
         rows, tasks = self._tasks(y, tags, n_pictures(X))
         pictures = self._training_pictures(X, rows, tasks.labels)
+        settings = Alternation(self.C, self.mu, self.lam, self.n_dims, loss, self.tol, self.max_iter)
+        start = self._start(tasks.labels.shape)
         with progress.task("Sharing a representation") as bar:
-            learned = self._learn(pictures, tasks, loss, rng, bar)
+            learned = settings.learn(pictures, tasks.labels, rng, bar, start)
         self._keep(X, rows, learned.theta)
         self.objective_ = np.array(learned.objectives)
         self.task_similarity_ = _cosines(learned.M)
         self.n_iter_ = (len(learned.objectives) - 1) // 2
+        self._forget("duals_")
+        if self.warm_start:
+            self.duals_ = learned.duals._asdict()
         if self.calibration_folds > 0:
-            self._calibrate(pictures, tasks, loss, rng)
+            self._calibrate(settings, pictures, tasks, learned, rng)
         elif tasks.n_tags:
             self.tag_means_, self.tag_scales_ = np.zeros(tasks.n_tags), np.ones(tasks.n_tags)
         return self
@@ -145,75 +151,25 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
             labels = np.vstack([labels, of_tags])
         return rows, Tasks(labels, codes, getattr(self, "n_tags_", 0))
 
-    def _learn(
-        self, pictures: TrainingPictures, tasks: Tasks, loss: Loss, rng: np.random.Generator, bar: Any
-    ) -> Learned:
-        """Algorithm 1, in dual variables."""
-        y = tasks.labels.astype(pictures.dtype)
-        takes_part = np.abs(y)
-        y = np.where(takes_part > 0, y, pictures.dtype.type(1))
-        n_tasks, n = y.shape
-        lam = self.lam or 1 / n
-        mu = self.mu or 1 / (self.C * n * n_tasks)
-        alone = solve(pictures, y, self.C * takes_part, loss, tol=self.tol, rng=rng)
-        Z, squared_norm = _first_map(alone, self.n_dims)
-        C_w, C_u = (takes_part * pictures.dtype.type(1 / c) for c in (lam * n, mu * n * n_tasks))
-        B, A = np.zeros(y.shape), np.clip(alone.b, loss.code.low, loss.code.high)
-        W = np.zeros((n_tasks, len(Z)), y.dtype)
-        objectives = [loss_sum(y * 0, takes_part, loss) / (n * n_tasks) + 0.5 * mu * squared_norm]
-        learned = Learned(alone.theta, np.eye(n_tasks), objectives)
-        for _ in range(self.max_iter):
-            # The predictors: one-vs-all in the learned representation, in double precision: their losses are small.
-            represented = FeaturePictures(np.ascontiguousarray(Z.T, dtype=np.float64))
-            offset = 0.5 * mu * squared_norm / lam  # the share of the map in (1)
-            predictors = solve(
-                represented, y, C_w, loss, tol=self.tol, rng=rng, start=B, offset=offset, max_sweeps=_PREDICTOR_SWEEPS
-            )
-            objective = lam * float(predictors.primal.sum()) / n_tasks + 0.5 * mu * squared_norm
-            if objective > objectives[-1]:  # within the gap, but not better: nearer the optimum
-                predictors = solve(
-                    represented,
-                    y,
-                    C_w,
-                    loss,
-                    tol=0.1 * self.tol,
-                    rng=rng,
-                    start=predictors.b,
-                    offset=offset,
-                    max_sweeps=_PREDICTOR_SWEEPS,
-                )
-                objective = lam * float(predictors.primal.sum()) / n_tasks + 0.5 * mu * squared_norm
-            if objective > objectives[-1]:
-                break
-            objectives.append(objective)
-            W = (predictors.theta @ represented.X).astype(y.dtype)
-            M = W @ W.T
-            # The map: it may not undo what the predictors gained.
-            penalty = 0.5 * lam * float(np.vdot(W, W)) / n_tasks
-            mapped = solve_coupled(
-                pictures, M, y, C_u, loss, tol=self.tol, rng=rng, start=A, primal_below=(objective - penalty) / mu
-            )
-            objective = mu * mapped.primal + penalty
-            if objective > objectives[-1]:
-                break
-            objectives.append(objective)
-            changes = [_rms(predictors.b - B), _rms(mapped.b - A)]
-            B, A, squared_norm = predictors.b, mapped.b, mapped.squared_norm
-            Z = W.T @ mapped.base
-            learned = Learned(M @ mapped.theta, M, objectives)
-            bar.report(objective=objective, change=max(changes))
-            if max(changes) <= self.tol:
-                break
-        return learned
+    def _start(self, shape: tuple[int, ...]) -> Duals | None:
+        """The dual variables of the last fit, if they are wanted and fit the present pictures and tasks."""
+        stored = getattr(self, "duals_", None) if self.warm_start else None
+        return Duals(**stored) if stored is not None and stored["map"].shape == shape else None
 
-    def _calibrate(self, pictures: TrainingPictures, tasks: Tasks, loss: Loss, rng: np.random.Generator) -> None:
+    def _calibrate(
+        self,
+        settings: Alternation,
+        pictures: TrainingPictures,
+        tasks: Tasks,
+        learned: Learned,
+        rng: np.random.Generator,
+    ) -> None:
         """Temperature of the classes and scales of the tags, from scores of held-out folds."""
 
         def learn(part: TrainingPictures, rows: Array) -> Array:
+            start = Duals(*(dual[:, rows] for dual in learned.duals))
             with progress.task("Learning without a fold") as bar:
-                return self._learn(
-                    part, Tasks(tasks.labels[:, rows], tasks.codes[rows], tasks.n_tags), loss, rng, bar
-                ).theta
+                return settings.learn(part, tasks.labels[:, rows], rng, bar, start).theta
 
         held_out = cross_scores(
             pictures, folds(tasks.codes, self.calibration_folds, rng), len(tasks.labels), learn
@@ -239,31 +195,6 @@ class Tasks(NamedTuple):
     n_tags: int
 
 
-class Learned(NamedTuple):
-    """The coefficients of the learned functions, the predictors' inner products, the objective after each step."""
-
-    theta: Array
-    M: Array
-    objectives: list[float]
-
-
-def loss_sum(scores: Array, weights: Array, loss: Loss) -> float:
-    """The weighted sum of the losses at the given margins."""
-    return float((weights * loss.value(scores)).sum())
-
-
-def _first_map(alone: Solution, n_dims: int | None) -> tuple[Array, float]:
-    """U^T x of all pictures for the first U, the one-vs-all weights or their leading directions; and ||U||^2."""
-    n_tasks = len(alone.theta)
-    if n_dims is None or n_dims == n_tasks:
-        return alone.scores, float(np.vdot(alone.theta, alone.scores))
-    if not 1 <= n_dims <= n_tasks:
-        raise InputError(f"n_dims must lie between 1 and the {n_tasks} tasks, not {n_dims}")
-    values, vectors = np.linalg.eigh(alone.theta @ alone.scores.T)
-    leading = vectors[:, -n_dims:].astype(alone.scores.dtype)
-    return leading.T @ alone.scores, float(values[-n_dims:].sum())
-
-
 def _cosines(M: Array) -> Array:
     """Inner products as cosines; a task without a predictor resembles only itself."""
     lengths = np.sqrt(np.diag(M))
@@ -271,7 +202,3 @@ def _cosines(M: Array) -> Array:
     cosines = np.divide(M, scale, out=np.zeros_like(M), where=scale > 0)
     np.fill_diagonal(cosines, 1.0)
     return cosines
-
-
-def _rms(change: Array) -> float:
-    return float(np.sqrt(np.mean(np.square(change, dtype=np.float64))))

@@ -1,0 +1,180 @@
+"""Algorithm 1 of Lapin et al. 2014 in dual variables: predictors and the map they share, learned in turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.compute import progress
+from visterm.errors import InputError
+from visterm.margin.closed_form import Spectrum, is_closed, solve_coupled_squared, solve_squared
+from visterm.margin.coupled import CoupledSolution, solve_coupled
+from visterm.margin.expansion import TrainingPictures
+from visterm.margin.losses import Loss
+from visterm.margin.solver import FeaturePictures, Solution, solve
+
+Array = NDArray[Any]
+
+#: Predictors are never far from those of the round before; what they lack, the next round makes good.
+_PREDICTOR_SWEEPS = 30
+
+
+class Duals(NamedTuple):
+    """Dual variables (n_tasks, n_pictures): of one-vs-all, of the predictors (B), of the map (A)."""
+
+    alone: Array
+    predictors: Array
+    map: Array
+
+
+class Learned(NamedTuple):
+    """The coefficients of the learned functions, the predictors' inner products, the objective after each step."""
+
+    theta: Array
+    M: Array
+    objectives: list[float]
+    duals: Duals
+
+
+@dataclass(frozen=True, slots=True)
+class Alternation:
+    """The settings of (1); see :class:`visterm.margin.multitask.MultitaskSDCA`."""
+
+    C: float
+    mu: float | None
+    lam: float | None
+    n_dims: int | None
+    loss: Loss
+    tol: float
+    max_iter: int
+
+    def learn(
+        self,
+        pictures: TrainingPictures,
+        labels: Array,
+        rng: np.random.Generator,
+        bar: progress.Task,
+        start: Duals | None = None,
+    ) -> Learned:
+        """Learn from ``labels`` (n_tasks, n_pictures) of -1, 1, or 0 where unknown; ``start`` is a nearby solution."""
+        steps = _Steps(self, pictures, labels, rng)
+        n_tasks, n = labels.shape
+        lam, mu = steps.lam, steps.mu
+        alone = steps.alone(start)
+        Z, squared_norm = _first_map(alone, self.n_dims)
+        low, high = self.loss.code.low, self.loss.code.high
+        B, A = (start.predictors, start.map) if start else (np.zeros(labels.shape), np.clip(alone.b, low, high))
+        silent = float((steps.takes_part * self.loss.value(np.zeros(labels.shape))).sum())
+        objectives = [silent / (n * n_tasks) + 0.5 * mu * squared_norm]
+        learned = Learned(alone.theta, np.eye(n_tasks), objectives, Duals(alone.b, B, A))
+        for _ in range(self.max_iter):
+            # The predictors: one-vs-all in the learned representation, in double precision: their losses are small.
+            represented = FeaturePictures(np.ascontiguousarray(Z.T, dtype=np.float64))
+            offset = 0.5 * mu * squared_norm / lam  # the share of the map in (1)
+            predictors = steps.predictors(represented, B, offset, self.tol)
+            objective = lam * float(predictors.primal.sum()) / n_tasks + 0.5 * mu * squared_norm
+            if objective > objectives[-1]:  # within the gap, but not better: nearer the optimum
+                predictors = steps.predictors(represented, predictors.b, offset, 0.1 * self.tol)
+                objective = lam * float(predictors.primal.sum()) / n_tasks + 0.5 * mu * squared_norm
+            if objective > objectives[-1]:
+                break
+            objectives.append(objective)
+            W = (predictors.theta @ represented.X).astype(steps.y.dtype)
+            M = W @ W.T
+            # The map: it may not undo what the predictors gained.
+            penalty = 0.5 * lam * float(np.vdot(W, W)) / n_tasks
+            mapped = steps.map(M, A, (objective - penalty) / mu)
+            objective = mu * mapped.primal + penalty
+            if objective > objectives[-1]:
+                break
+            objectives.append(objective)
+            changes = [_rms(predictors.b - B), _rms(mapped.b - A)]
+            B, A, squared_norm = predictors.b, mapped.b, mapped.squared_norm
+            Z = W.T @ mapped.base
+            learned = Learned(M @ mapped.theta, M, objectives, Duals(alone.b, B, A))
+            bar.report(objective=objective, change=max(changes))
+            if max(changes) <= self.tol:
+                break
+        return learned
+
+
+class _Steps:
+    """The three problems of Algorithm 1 over the same pictures, by coordinate ascent or, where there is one, a formula.
+
+    Regularisers as weights of losses: 1 / (lam n) of the predictors, 1 / (mu n T) of the map.
+    """
+
+    def __init__(self, settings: Alternation, pictures: TrainingPictures, labels: Array, rng: np.random.Generator):
+        self.settings, self.pictures, self.rng = settings, pictures, rng
+        y = labels.astype(pictures.dtype)
+        n_tasks, n = y.shape
+        self.takes_part = np.abs(y)
+        self.y = np.where(self.takes_part > 0, y, pictures.dtype.type(1))
+        self.lam = settings.lam or 1 / n
+        self.mu = settings.mu or 1 / (settings.C * n * n_tasks)
+        self.C_predictors, self.C_map = 1 / (self.lam * n), 1 / (self.mu * n * n_tasks)
+        self.spectrum = Spectrum.of(pictures) if is_closed(settings.loss, self.takes_part) else None
+
+    def _weights(self, C: float) -> Array:
+        return self.takes_part * self.pictures.dtype.type(C)
+
+    def alone(self, start: Duals | None) -> Solution:
+        """One-vs-all, where the algorithm starts."""
+        C, loss, tol = self.settings.C, self.settings.loss, self.settings.tol
+        if self.spectrum:
+            return solve_squared(self.pictures, self.spectrum, self.y, C, loss)
+        first = start.alone if start else None
+        return solve(self.pictures, self.y, self._weights(C), loss, tol=tol, rng=self.rng, start=first)
+
+    def predictors(self, represented: FeaturePictures, start: Array, offset: float, tol: float) -> Solution:
+        """One-vs-all in the present representation."""
+        y, loss, C = self.y, self.settings.loss, self.C_predictors
+        if self.spectrum:
+            return solve_squared(represented, Spectrum.of(represented), y.astype(np.float64), C, loss)
+        return solve(
+            represented,
+            y,
+            self._weights(C),
+            loss,
+            tol=tol,
+            rng=self.rng,
+            start=start,
+            offset=offset,
+            max_sweeps=_PREDICTOR_SWEEPS,
+        )
+
+    def map(self, M: Array, start: Array, primal_below: float) -> CoupledSolution:
+        """The map, for predictors of the inner products ``M``."""
+        y, loss, C = self.y, self.settings.loss, self.C_map
+        if self.spectrum:
+            return solve_coupled_squared(self.pictures, self.spectrum, M, y, C, loss)
+        return solve_coupled(
+            self.pictures,
+            M,
+            y,
+            self._weights(C),
+            loss,
+            tol=self.settings.tol,
+            rng=self.rng,
+            start=start,
+            primal_below=primal_below,
+        )
+
+
+def _first_map(alone: Solution, n_dims: int | None) -> tuple[Array, float]:
+    """U^T x of all pictures for the first U, the one-vs-all weights or their leading directions; and ||U||^2."""
+    n_tasks = len(alone.theta)
+    if n_dims is None or n_dims == n_tasks:
+        return alone.scores, float(np.vdot(alone.theta, alone.scores))
+    if not 1 <= n_dims <= n_tasks:
+        raise InputError(f"n_dims must lie between 1 and the {n_tasks} tasks, not {n_dims}")
+    values, vectors = np.linalg.eigh(alone.theta @ alone.scores.T)
+    leading = vectors[:, -n_dims:].astype(alone.scores.dtype)
+    return leading.T @ alone.scores, float(values[-n_dims:].sum())
+
+
+def _rms(change: Array) -> float:
+    return float(np.sqrt(np.mean(np.square(change, dtype=np.float64))))

@@ -1,0 +1,82 @@
+"""The squared loss in closed form: all tasks and every pair of regularisers from one eigendecomposition.
+
+With ``f = M theta G`` (one-vs-all: M the identity) the solution of ``||.||^2 / 2 + C sum (y - f)^2`` satisfies
+``theta + 2 C M theta G = 2 C y``. In the eigenvectors of M and G, with eigenvalues s and l, every coefficient stands
+alone: ``theta = 2 C y / (1 + 2 C s l)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from visterm.margin.coupled import CoupledSolution
+from visterm.margin.expansion import TrainingPictures
+from visterm.margin.losses import Loss
+from visterm.margin.solver import FeaturePictures, Solution, evaluate
+
+Array = NDArray[Any]
+
+#: Eigenvalues below this share of the largest are rounding.
+_RANK = 1e-12
+
+
+def is_closed(loss: Loss, takes_part: Array) -> bool:
+    """Whether the loss is the squared one and every picture takes part in every task."""
+    _, _, low, high = loss.code
+    return low == -inf and high == inf and bool(takes_part.all())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spectrum:
+    """The eigenvalues of the pictures' Gram matrix above zero, and the eigenvectors, as columns."""
+
+    values: Array
+    vectors: Array
+
+    @classmethod
+    def of(cls, pictures: TrainingPictures) -> Spectrum:
+        """Of the Gram matrix, or of the features' scatter matrix, whichever is smaller."""
+        if isinstance(pictures, FeaturePictures):
+            constant = np.full((pictures.n_pictures, 1), np.sqrt(pictures.shift))
+            X = np.hstack([pictures.X.astype(np.float64), constant])
+            if X.shape[1] < X.shape[0]:
+                values, rotation = linalg.eigh(X.T @ X, check_finite=False)
+                kept = values > _RANK * max(values[-1], 0.0)
+                return cls(values[kept], (X @ rotation[:, kept]) / np.sqrt(values[kept]))
+            G = X @ X.T
+        else:
+            G = pictures.G.astype(np.float64) + pictures.shift
+        values, vectors = linalg.eigh(G, overwrite_a=True, check_finite=False)
+        kept = values > _RANK * max(values[-1], 0.0)
+        return cls(values[kept], np.ascontiguousarray(vectors[:, kept]))
+
+    def theta(self, y: Array, C: float, M: Array | None = None) -> Array:
+        """The coefficients (n_tasks, n_pictures) for the labels ``y``; ``M`` couples the tasks (None: not at all)."""
+        y = y.astype(np.float64)
+        if M is None:
+            r = 2.0 * C * self.values
+            return 2.0 * C * (y - ((r / (1.0 + r)) * (y @ self.vectors)) @ self.vectors.T)
+        s, V = linalg.eigh(M.astype(np.float64), check_finite=False)
+        r = 2.0 * C * np.maximum(s, 0.0)[:, None] * self.values
+        return 2.0 * C * (y - (V @ ((r / (1.0 + r)) * (V.T @ (y @ self.vectors)))) @ self.vectors.T)
+
+
+def solve_squared(pictures: TrainingPictures, spectrum: Spectrum, y: Array, C: float, loss: Loss) -> Solution:
+    """One-vs-all with the squared loss: what ``solver.solve`` comes to."""
+    weights = np.full_like(y, C)
+    b = spectrum.theta(y, C) * y / C
+    return evaluate(pictures, y, weights, b.astype(y.dtype), loss)
+
+
+def solve_coupled_squared(
+    pictures: TrainingPictures, spectrum: Spectrum, M: Array, y: Array, C: float, loss: Loss
+) -> CoupledSolution:
+    """The map with the squared loss: what ``coupled.solve_coupled`` comes to."""
+    b = spectrum.theta(y, C, M) * y / C
+    return CoupledSolution(pictures, M, y, np.full_like(y, C), b.astype(y.dtype), loss)
