@@ -83,6 +83,7 @@ def floor(task: Task) -> Method:
 
 
 CLASSIFY, ANNOTATE = frozenset({Task.CLASSIFY}), frozenset({Task.ANNOTATE})
+RANK = frozenset({Task.RANK})
 
 register(
     Method(
@@ -315,5 +316,48 @@ register(
         "tags that travel along links between look-alikes",
         reference="Zhou et al., NIPS 2004",
         defaults={"metric": "hellinger"},
+    )
+)
+register(
+    Method(
+        "pamir",
+        "visterm.ranking.pamir:PAMIR",
+        RANK,
+        "bow-240",
+        "words placed so that relevant pictures lead the others, learned from queries of several words",
+        reference="Grangier and Bengio, TPAMI 2008",
+        defaults={"n_steps": 200_000, "kernel": "hellinger", "random_state": 0},
+    )
+)
+register(
+    Method(
+        "cmrm",
+        "visterm.ranking.cmrm:CMRM",
+        ANNOTATE | RANK,
+        "bow-240",
+        "the words of training pictures that could have produced the codewords",
+        reference="Jeon, Lavrenko and Manmatha, SIGIR 2003",
+        defaults={"n_tokens": 100},
+    )
+)
+register(
+    Method(
+        "cmtt",
+        "visterm.ranking.cmtt:CMTT",
+        ANNOTATE | RANK,
+        "bow-240",
+        "codewords translated into the words of the same pictures",
+        reference="Pan et al., ICME 2004",
+    )
+)
+register(
+    Method(
+        "concept-svm",
+        "visterm.ranking.concept_svm:ConceptSVM",
+        RANK,
+        "bow-240",
+        "one wide margin a word, averaged over the words of a query",
+        reference="Grangier and Bengio, TPAMI 2008",
+        defaults={"C": 10.0, "kernel": "hellinger", "random_state": 0},
     )
 )

@@ -9,7 +9,6 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from visterm.contracts import (
     Features,
@@ -22,7 +21,7 @@ from visterm.contracts import (
 )
 from visterm.errors import InputError
 from visterm.margin import kernels
-from visterm.margin.expansion import ExpansionEstimator
+from visterm.margin.expansion import DOUBLE_PRECISION_ROWS
 from visterm.margin.one_vs_all import check_positive, generator
 from visterm.ranking.queries import Queries, affordable_words, from_tags, idf, query_vectors
 from visterm.ranking.triplets import (
@@ -36,7 +35,7 @@ from visterm.ranking.triplets import (
     average_precision,
     learn,
 )
-from visterm.ranking.visterms import visterm_idf, weighed
+from visterm.ranking.visterms import VistermExpansion
 from visterm.ranking.word_space import WordSpaceRanker
 
 Array = NDArray[Any]
@@ -47,7 +46,7 @@ MAX_TRAINING_SUBSETS = 1_000_000
 MAX_VALIDATION_QUERIES = 3000
 
 
-class PAMIR(WordSpaceRanker, ExpansionEstimator):
+class PAMIR(WordSpaceRanker, VistermExpansion):
     """The passive-aggressive model for image retrieval of Grangier & Bengio (TPAMI 2008).
 
     ``F(q, p) = q . (w_1 . p, ..., w_T . p)``: every word t has weights w_t, which place a picture in the space of
@@ -79,7 +78,6 @@ class PAMIR(WordSpaceRanker, ExpansionEstimator):
     array([0, 1])
     """
 
-    _kernel_of_one_feature = "visterm"
     intercept_scaling = 0.0  # a ranking does not change when all its scores do
 
     def __init__(
@@ -169,14 +167,14 @@ class PAMIR(WordSpaceRanker, ExpansionEstimator):
 
     def word_scores(self, X: Features) -> Scores:
         """(n_pictures, n_tags): ``w_t . p`` of every picture and word."""
-        return self._task_scores(self._weighed(X))
+        return self._task_scores(X)
 
     def _space(self, X: Features, rows: Array, tags: sparse.csr_array) -> FeatureSpace | GramSpace:
         """The training pictures: by their features where these are fewer or sparse, else by their kernel."""
         name, _ = kernels.kernel_named(self.kernel_)
         if name in kernels.EXPLICIT and (sparse.issparse(X) or cast(Matrix, X).shape[1] <= len(rows)):
-            matrix = cast(Matrix, X)[rows]
-            return FeatureSpace(kernels.feature_map(matrix, name, matrix.dtype))
+            precision = np.float64 if len(rows) <= DOUBLE_PRECISION_ROWS else np.float32
+            return FeatureSpace(kernels.feature_map(cast(Matrix, X)[rows], name, precision))
         labels = 2.0 * tags[rows].T.toarray() - 1.0 if name in kernels.PRODUCTS else np.empty((0, len(rows)))
         return GramSpace(self._training_gram(X, rows, labels))
 
@@ -189,8 +187,8 @@ class PAMIR(WordSpaceRanker, ExpansionEstimator):
         if name == "precomputed":
             return others[:, rows]
         if name in kernels.EXPLICIT and (sparse.issparse(known) or known.shape[1] <= len(rows)):
-            return kernels.feature_map(others, name, known.dtype)
-        return kernels.gram(others, known[rows], kernel=self.kernel_, dtype=known.dtype)
+            return kernels.feature_map(others, name)
+        return kernels.gram(others, known[rows], kernel=self.kernel_)
 
     def _keep_coefficients(self, X: Features, rows: Array, space: FeatureSpace | GramSpace, theta: Array) -> None:
         if isinstance(space, GramSpace):
@@ -198,30 +196,6 @@ class PAMIR(WordSpaceRanker, ExpansionEstimator):
         else:
             self._forget("dual_coef_", "support_", "support_vectors_", "product_kernel_")
             self.coef_, self.intercept_ = theta, np.zeros(len(theta))
-
-    def _kernel_for(self, X: Features) -> str:
-        """The kernel that does the work: visterms are compared linearly, once they are weighed."""
-        kernel = super()._kernel_for(X)
-        return "linear" if kernel == "visterm" else kernel
-
-    def _check_fit_features(self, X: Features) -> Features:
-        self._forget("visterm_idf_")
-        checked = super()._check_fit_features(X)
-        if super()._kernel_for(X) == "visterm":
-            counts = cast(Matrix, checked)
-            if counts.min() < 0:
-                raise InputError(
-                    "Negative values in data passed to PAMIR: visterms are counted; choose kernel='linear'"
-                )
-            self.visterm_idf_ = visterm_idf(counts)
-            return weighed(counts, self.visterm_idf_)
-        return checked
-
-    def _weighed(self, X: Features) -> Features:
-        check_is_fitted(self, "kernel_")
-        if not hasattr(self, "visterm_idf_"):
-            return X
-        return weighed(check_features(self, X, fitting=False), self.visterm_idf_)
 
     def _evidence(self, X: Features, weights: sparse.csr_array) -> tuple[Array, str]:
         X = self._weighed(X)

@@ -219,3 +219,10 @@ def average_precision(scores: Array, relevance: sparse.csr_array) -> float:
             np.ascontiguousarray(scores[asked]), relevant.indptr.astype(np.int64), relevant.indices.astype(np.int64)
         )
     )
+
+
+def word_precisions(scores: Array, present: Array) -> Array:
+    """The average precision of every word's (n_tags, n_pictures) scores; 0 where no picture has the word."""
+    return np.array(
+        [average_precision(row[None], sparse.csr_array(has[None])) for row, has in zip(scores, present, strict=True)]
+    )

@@ -1,0 +1,69 @@
+"""The cross-media relevance model."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from scipy.special import softmax
+
+from visterm.contracts import Features, Scores
+from visterm.errors import InputError
+from visterm.ranking.multinomials import MultinomialRanker, shares
+
+_BLOCK = 512  # pictures compared with the training pictures at a time
+
+
+class CMRM(MultinomialRanker):
+    """Words of the training pictures that could have produced a picture's visterms (Jeon et al., SIGIR 2003).
+
+    ``P(t, p) = sum_j P(j) P(t | j) prod_v P(v | j)^tf_v`` over the training pictures j, all equally likely. What a
+    training picture says is smoothed by what all say (Jelinek-Mercer):
+
+        P(t | j) = (1 - alpha) [j has t] / |j| + alpha n_t / sum_t n_t
+        P(v | j) = (1 - beta) tf_vj / |j| + beta cf_v / sum_v cf_v
+
+    - ``n_tokens``: scale every picture to so many visterms (None: counts as they are); histograms need it.
+
+    Rows without tags are left out.
+
+    >>> X, tags = [[4, 0], [3, 1], [0, 5]], [[1, 0], [1, 0], [0, 1]]
+    >>> CMRM().fit(X, tags).score_tags([[5, 0], [0, 5]]).argmax(axis=1)
+    array([0, 1])
+    """
+
+    def __init__(self, alpha: float = 0.5, beta: float = 0.1, *, n_tokens: float | None = None) -> None:
+        self.alpha = alpha
+        self.beta = beta
+        self.n_tokens = n_tokens
+
+    def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
+        """Keep the smoothed training pictures; ``queries`` are not needed."""
+        for name in ("alpha", "beta"):
+            if not 0 < getattr(self, name) <= 1:
+                raise InputError(f"{name} is a share above 0, up to 1, not {getattr(self, name)}")
+        counts, tags = self._check_fit(X, tags)
+        overall = np.asarray(counts.sum(axis=0)).ravel()
+        background = overall / max(overall.sum(), 1.0)
+        # log P(v | j) = log(beta background) + log(1 + ...): the first is the same for all j and cancels.
+        evidence = shares(counts)
+        evidence.data *= (1 - self.beta) / (self.beta * background[evidence.indices])
+        evidence.data = np.log1p(evidence.data)
+        self.evidence_ = evidence
+        of_all = np.asarray(tags.sum(axis=0)).ravel() / tags.sum()
+        self.tag_shares_ = (1 - self.alpha) * shares(tags).toarray() + self.alpha * of_all
+        return self
+
+    def score_tags(self, X: Features) -> Scores:
+        """(n_pictures, n_tags): P(t | picture), the words of the training pictures by their likelihood."""
+        counts = self._counts(X, fitting=False)
+        if self.n_tokens:
+            counts = shares(counts) * self.n_tokens
+        scores = np.empty((counts.shape[0], self.n_tags_))
+        columns = sparse.csr_array(self.evidence_.T)
+        for start in range(0, len(scores), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            log_likelihoods = (counts[rows] @ columns).toarray()
+            scores[rows] = softmax(log_likelihoods, axis=1) @ self.tag_shares_
+        return scores

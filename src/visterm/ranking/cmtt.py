@@ -1,0 +1,75 @@
+"""The cross-media translation table."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.contracts import Features, Scores
+from visterm.errors import InputError
+from visterm.ranking.multinomials import MultinomialRanker, shares
+from visterm.ranking.visterms import visterm_idf, weighed
+
+#: Smaller matrices are decomposed whole, larger ones for the leading singular values only.
+_WHOLE = 400
+
+
+class CMTT(MultinomialRanker):
+    """Visterms translated into words by their company in the training pictures (Pan et al., ICME 2004).
+
+    Every word and every visterm is a vector of its (idf-weighed) weights in the training pictures. The matrix M of all
+    of them is smoothed by its ``n_singular_values`` leading singular values, and a visterm means the words that are
+    found in the same pictures:
+
+        P(t | v) = cos(t', v') / sum_t cos(t', v'),       P(t | p) = sum_v P(t | v) tf_v / |p|
+
+    Cosines below zero speak for no word. Rows without tags are left out.
+
+    >>> X, tags = [[4, 0, 1], [3, 1, 0], [0, 5, 1]], [[1, 0], [1, 0], [0, 1]]
+    >>> CMTT(2).fit(X, tags).score_tags([[5, 0, 0], [0, 5, 0]]).argmax(axis=1)
+    array([0, 1])
+    """
+
+    def __init__(self, n_singular_values: int = 50) -> None:
+        self.n_singular_values = n_singular_values
+
+    def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
+        """Learn the translation table; ``queries`` are not needed."""
+        if self.n_singular_values < 1:
+            raise InputError(f"n_singular_values must be at least 1, not {self.n_singular_values}")
+        counts, tags = self._check_fit(X, tags)
+        # M: a column for every word and every visterm, a row for every training picture.
+        words, visterms = (weighed(matrix, visterm_idf(matrix)) for matrix in (tags, counts))
+        vectors = _smoothed(sparse.csr_array(sparse.hstack([words, visterms])), self.n_singular_values)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        directions = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+        cosines = np.maximum(directions[self.n_tags_ :] @ directions[: self.n_tags_].T, 0.0)
+        self.tag_frequencies_ = np.asarray(tags.sum(axis=0)).ravel() / tags.sum()
+        totals = cosines.sum(axis=1, keepdims=True)
+        # A visterm without company says what is known without looking.
+        self.translation_ = np.where(totals > 0, cosines / np.maximum(totals, 1e-12), self.tag_frequencies_)
+        return self
+
+    def score_tags(self, X: Features) -> Scores:
+        """(n_pictures, n_tags): P(t | picture), the mean translation of the picture's visterms."""
+        tf = shares(self._counts(X, fitting=False))
+        scores = np.asarray(tf @ self.translation_)
+        return np.where(np.diff(tf.indptr)[:, None] > 0, scores, self.tag_frequencies_)
+
+
+def _smoothed(M: sparse.csr_array, n_singular_values: int) -> NDArray[np.float64]:
+    """The columns of the best approximation of ``M`` of the given rank, as rows, in the basis of its left vectors."""
+    smaller = min(M.shape)
+    if smaller <= _WHOLE or n_singular_values >= smaller:
+        _, values, right = np.linalg.svd(M.toarray(), full_matrices=False)
+    else:
+        from scipy.sparse.linalg import svds
+
+        start = np.random.default_rng(0).normal(size=smaller)
+        _, values, right = svds(M, n_singular_values, v0=start)
+        order = np.argsort(-values)
+        values, right = values[order], right[order]
+    return (values[:n_singular_values, None] * right[:n_singular_values]).T

@@ -1,0 +1,70 @@
+"""Annotators of the retrieval literature: a distribution over words for each picture, ranked like a text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.contracts import Features, Scores, check_features, check_tags
+from visterm.errors import InputError
+from visterm.ranking.queries import idf
+from visterm.ranking.word_space import WordSpaceRanker
+
+
+class MultinomialRanker(WordSpaceRanker):
+    """A ranker that infers P(t | picture) and takes it for the word frequencies of a text.
+
+    A text is matched with a query as in text retrieval: ``score(q, p) = q . d``, d holding ``P(t | p) idf_t`` scaled to
+    length one.
+    """
+
+    scores_are_probabilities = True
+    idf_: NDArray[np.float64]
+
+    def score_tags(self, X: Features) -> Scores:
+        """(n_pictures, n_tags): P(t | picture), which sums to one."""
+        raise NotImplementedError
+
+    def word_scores(self, X: Features) -> Scores:
+        """(n_pictures, n_tags): the pictures as weighed texts."""
+        texts = self.score_tags(X) * self.idf_
+        lengths = np.linalg.norm(texts, axis=1, keepdims=True)
+        return np.divide(texts, lengths, out=np.zeros_like(texts), where=lengths > 0)
+
+    def _check_fit(self, X: Features, tags: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """Counts and tags of the tagged pictures; sets what all such rankers keep of the tags."""
+        counts = self._counts(X, fitting=True)
+        tags = check_tags(tags, counts.shape[0])
+        rows = np.flatnonzero(np.diff(tags.indptr))
+        if not len(rows):
+            raise InputError("no picture has a tag: at least one is needed to learn from")
+        self.n_tags_ = int(tags.shape[1])
+        self.idf_ = idf(np.bincount(tags.indices, minlength=self.n_tags_), len(rows))
+        return counts[rows], tags[rows].astype(np.float64)
+
+    def _counts(self, X: Features, *, fitting: bool) -> sparse.csr_array:
+        """``X`` as float64 CSR counts."""
+        counts = sparse.csr_array(check_features(self, X, fitting=fitting, non_negative=True), dtype=np.float64)
+        counts.sum_duplicates()
+        counts.eliminate_zeros()
+        return counts
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def shares(counts: sparse.csr_array) -> sparse.csr_array:
+    """The rows divided by their sums; empty rows stay empty.
+
+    >>> shares(sparse.csr_array([[1.0, 3.0], [0.0, 0.0]])).toarray()
+    array([[0.25, 0.75],
+           [0.  , 0.  ]])
+    """
+    totals = np.asarray(counts.sum(axis=1)).ravel()
+    scale = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
+    return sparse.csr_array(sparse.diags_array(scale) @ counts)
