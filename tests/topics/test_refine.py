@@ -10,9 +10,13 @@ from scipy import sparse
 from scipy.special import digamma, polygamma
 
 from visterm.topics._kernels_refine import propagate_back, trigamma
+from visterm.topics.class_response import RootScale, roots, slopes_of_roots
 from visterm.topics.inference import infer_topics, one_blas_thread, starting_gamma
-from visterm.topics.joint import JointTopics, Labelled
-from visterm.topics.refine import SWEEPS, label_value, refine, roots, topic_gradient
+from visterm.topics.joint import JointTopics, Labelled, mean_assignments
+from visterm.topics.refine import SWEEPS, Refined, _thinned, label_value, refine, sweep, topic_gradient
+from visterm.topics.slda import SupervisedLDA
+
+RIDGE, SMOOTHING = 0.1, 0.01
 
 
 @pytest.fixture(autouse=True)
@@ -27,19 +31,51 @@ def problem(seed, n_pictures=12):
     tags = sparse.csr_array((rng.random((n_pictures, 3)) < 0.4).astype(np.float32))
     data = Labelled(bags, rng.integers(-1, 3, n_pictures), rng.uniform(0.5, 2, n_pictures), tags)
     model = JointTopics(
-        rng.dirichlet(np.ones(8), 4), rng.dirichlet(np.ones(3), 4), rng.normal(size=(3, 4)), rng.uniform(0.2, 2, 4)
+        rng.dirichlet(np.ones(8), 4),
+        rng.dirichlet(np.ones(3), 4),
+        rng.normal(size=(3, 4)),
+        rng.uniform(0.2, 2, 4),
+        np.zeros(3),
     )
     return data, model
 
 
-def value(data, model, start):
-    gamma = infer_topics(data.bags, model.codewords, model.alpha, start=start, max_sweeps=SWEEPS, tolerance=0).gamma
-    return label_value(data, gamma, model, 0.1, 0.01)
+def state(seed, data, model):
+    """Somewhere on the way: the scale of the roots, and what climbs."""
+    gamma = infer_topics(data.bags, model.codewords, model.alpha).gamma
+    coefficients = np.random.default_rng(seed).normal(size=(3, 5))
+    scale = RootScale.of(mean_assignments(gamma, data.bags, model.alpha))
+    return scale, Refined(model.codewords, coefficients, model.tags)
+
+
+def value(data, alpha, scale, at, start):
+    gamma = sweep(data.bags, at.codewords, alpha, start)[:, -1]
+    return label_value(data, gamma, alpha, scale, at, RIDGE, SMOOTHING)
+
+
+def held_out_score(unseen):
+    def look(model):
+        gamma = infer_topics(unseen.bags, model.codewords, model.alpha).gamma
+        at = Refined(model.codewords, np.column_stack([model.coefficients, model.intercepts / 2.5]), model.tags)
+        unit = RootScale(np.zeros(4), np.ones(4))
+        return label_value(unseen, gamma, model.alpha, unit, at, 0.0, 0.0)[0]
+
+    return look
 
 
 def test_trigamma_is_that_of_scipy():
     x = np.concatenate([np.geomspace(1e-6, 1e6, 400), [1.0, 9.999, 10.0]])
     np.testing.assert_allclose([trigamma(one) for one in x], polygamma(1, x), rtol=1e-12)
+
+
+def test_sweeps_are_those_of_inference():
+    data, model = problem(0)
+    start = starting_gamma(data.bags, model.alpha)
+    found = sweep(data.bags, model.codewords, model.alpha, start)
+    np.testing.assert_array_equal(found[:, 0], start)
+    for n in range(1, SWEEPS + 1):
+        expected = infer_topics(data.bags, model.codewords, model.alpha, max_sweeps=n, tolerance=0).gamma
+        np.testing.assert_allclose(found[:, n], expected, rtol=1e-10)
 
 
 def test_the_kernel_equals_its_definition():
@@ -50,7 +86,7 @@ def test_the_kernel_equals_its_definition():
         words = np.flatnonzero(row)
         counts, likelihood = row[words], model.codewords.T[words]
         gammas = [start[d]]
-        for _ in range(3):
+        for _ in range(SWEEPS):
             weights = np.exp(digamma(gammas[-1]))
             gammas.append(model.alpha + weights * ((counts / (likelihood @ weights)) @ likelihood))
         above = upstream[d]
@@ -64,28 +100,40 @@ def test_the_kernel_equals_its_definition():
             above = (above * shares + pull @ likelihood) * weights * polygamma(1, gamma)
     found = np.zeros((8, 4))
     bags, likelihood = data.bags, np.ascontiguousarray(model.codewords.T)
-    propagate_back(bags.indptr, bags.indices, bags.data, likelihood, model.alpha, 3, start, upstream, found)
+    gammas = sweep(bags, model.codewords, model.alpha, start)
+    propagate_back(bags.indptr, bags.indices, bags.data, likelihood, model.alpha, gammas, upstream, found)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_gradient_of_the_topics_is_that_of_finite_differences(seed):
+@pytest.mark.parametrize("name", ["codewords", "coefficients", "tags"])
+def test_gradients_are_those_of_finite_differences(seed, name):
     data, model = problem(seed)
+    scale, at = state(seed, data, model)
     start = infer_topics(data.bags, model.codewords, model.alpha, max_sweeps=1).gamma
-    _, upstream = value(data, model, start)
-    gradient = topic_gradient(data, model, start, upstream)
-    for place in [(0, 0), (1, 5), (3, 7), (2, 2)]:
+    _, by_gamma, slopes = value(data, model.alpha, scale, at, start)
+    if name == "codewords":
+        gammas = sweep(data.bags, at.codewords, model.alpha, start)
+        gradient = topic_gradient(data.bags, at.codewords, model.alpha, gammas, by_gamma)
+    else:
+        gradient = getattr(slopes, name)
+    for place in [(0, 0), (1, 2), (2, 1), (2, 2)]:
         step = np.zeros(gradient.shape)
         step[place] = 1e-6
-        above = value(data, replace(model, codewords=model.codewords + step), start)[0]
-        below = value(data, replace(model, codewords=model.codewords - step), start)[0]
+        above = value(data, model.alpha, scale, replace(at, **{name: getattr(at, name) + step}), start)[0]
+        below = value(data, model.alpha, scale, replace(at, **{name: getattr(at, name) - step}), start)[0]
         assert gradient[place] == pytest.approx((above - below) / 2e-6, rel=1e-4, abs=1e-5)
 
 
 def test_refinement_raises_the_likelihood_of_the_labels():
     data, model = problem(4, n_pictures=40)
-    refined, objective = refine(data, model, n_steps=40, ridge=0.1, smoothing=0.01)
-    assert objective[-1] > objective[0] + 1
+    refined, objective = refine(
+        data, model, n_passes=60, ridge=RIDGE, smoothing=SMOOTHING, random=np.random.RandomState(0)
+    )
+    unrefined, _ = refine(data, model, n_passes=0, ridge=RIDGE, smoothing=SMOOTHING, random=np.random.RandomState(0))
+    look = held_out_score(data)
+    assert look(refined) > look(unrefined) + 3
+    assert objective[-10:].mean() > objective[:10].mean()
     np.testing.assert_allclose(refined.codewords.sum(axis=1), 1)
     np.testing.assert_allclose(refined.tags.sum(axis=1), 1)
 
@@ -93,16 +141,43 @@ def test_refinement_raises_the_likelihood_of_the_labels():
 def test_held_out_pictures_choose_the_model():
     data, model = problem(4, n_pictures=60)
     unseen, _ = problem(5, n_pictures=60)
-
-    def look(model):
-        gamma = infer_topics(unseen.bags, model.codewords, model.alpha).gamma
-        return label_value(unseen, gamma, model, 0.1, 0.01)[0]
-
-    chosen, _ = refine(data, model, n_steps=30, ridge=0.1, smoothing=0.01, look=look)
-    last, _ = refine(data, model, n_steps=30, ridge=0.1, smoothing=0.01)
+    look = held_out_score(unseen)
+    settings = {"n_passes": 30, "ridge": RIDGE, "smoothing": SMOOTHING}
+    chosen, _ = refine(data, model, **settings, random=np.random.RandomState(0), look=look)
+    last, _ = refine(data, model, **settings, random=np.random.RandomState(0))
     assert look(chosen) >= look(last)
+
+
+def test_thinned_pictures_are_right_on_average():
+    data, _ = problem(1)
+    random = np.random.RandomState(0)
+    mean = sum(_thinned(data, random).bags.toarray() for _ in range(4000)) / 4000
+    np.testing.assert_allclose(mean, data.bags.toarray(), atol=0.45)
+    one = _thinned(data, random).bags
+    assert set((one.toarray() / np.maximum(data.bags.toarray(), 1)).ravel()) == {0.0, 2.0}
+    one.check_format(full_check=True)
 
 
 def test_roots_have_finite_slopes():
     assert roots(np.zeros(2)).tolist() == [0.0, 0.0]
     assert roots(np.array([0.25]))[0] == pytest.approx(0.5, abs=1e-5)
+    at, step = np.array([0.0, 1e-6, 0.3]), 1e-9
+    np.testing.assert_allclose(slopes_of_roots(at), (roots(at + step) - roots(at)) / step, rtol=1e-3)
+
+
+def test_standardised_coefficients_score_as_those_of_the_roots():
+    proportions = np.random.default_rng(0).dirichlet(np.ones(4), 20)
+    scale, coefficients = RootScale.of(proportions), np.random.default_rng(1).normal(size=(3, 5))
+    features = scale.features(proportions)
+    np.testing.assert_allclose(features[:, :4].mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(features[:, :4].std(axis=0), 1, rtol=2e-2)
+    by_root, intercepts = scale.unscaled(coefficients)
+    np.testing.assert_allclose(roots(proportions) @ by_root.T + intercepts, features @ coefficients.T)
+
+
+def test_refinement_depends_on_the_seed_alone():
+    data, _ = problem(0, n_pictures=30)
+    X, y = data.bags.toarray(), np.arange(30) % 3
+    one, same, other = (SupervisedLDA(3, refine=5, random_state=seed).fit(X, y) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one.topic_codewords_, same.topic_codewords_)
+    assert not np.array_equal(one.topic_codewords_, other.topic_codewords_)

@@ -36,6 +36,7 @@ def problem(seed, *, n_pictures=5, n_codewords=7, n_topics=3, n_classes=3, n_tag
         rng.dirichlet(np.ones(n_tags), n_topics),
         rng.normal(size=(n_classes, n_topics)) * eta,
         rng.uniform(0.1, 2, n_topics),
+        np.zeros(n_classes),
     )
     gamma = infer_topics(bags, model.codewords, model.alpha, max_sweeps=2).gamma
     return data, model, Posterior.given(gamma, bags, model.codewords)
@@ -194,7 +195,7 @@ def test_em_never_lowers_the_objective(learn_alpha, max_sweeps):
 
 def test_with_coefficients_at_zero_the_model_is_lda():
     data, model, _ = problem(5, n_pictures=20)
-    plain = JointTopics(model.codewords, np.empty((3, 0)), np.zeros((3, 3)), model.alpha)
+    plain = JointTopics(model.codewords, np.empty((3, 0)), np.zeros((3, 3)), model.alpha, np.zeros(3))
     data = Labelled(data.bags, data.classes, data.class_weights, sparse.csr_array((20, 0)))
     lda = infer_topics(data.bags, model.codewords, model.alpha, max_sweeps=500, tolerance=1e-10)
     posterior = Posterior.given(lda.gamma + 0.01, data.bags, model.codewords)

@@ -1,4 +1,4 @@
-"""Numba kernel of discriminative refinement: the gradient of topic proportions with respect to the topics."""
+"""Numba kernels of discriminative refinement: the gradient of topic proportions with respect to the topics."""
 
 from __future__ import annotations
 
@@ -25,21 +25,41 @@ def trigamma(x: float) -> float:
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
+def sweep_forward(indptr: Any, indices: Any, counts: Any, likelihood: Any, alpha: Any, gammas: Any) -> None:
+    """Sweeps of ``infer_proportions``, each kept: ``gammas[:, s + 1]`` (n_pictures, n_topics) from ``gammas[:, s]``."""
+    n_topics = len(alpha)
+    weights, shares, log_theta = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
+    for d in range(len(indptr) - 1):
+        for sweep in range(gammas.shape[1] - 1):
+            topic_weights(gammas[d, sweep], weights, log_theta)
+            shares[:] = 0.0
+            for j in range(indptr[d], indptr[d + 1]):
+                word = indices[j]
+                total = TINY
+                for k in range(n_topics):
+                    total += weights[k] * likelihood[word, k]
+                share = counts[j] / total
+                for k in range(n_topics):
+                    shares[k] += share * likelihood[word, k]
+            for k in range(n_topics):
+                gammas[d, sweep + 1, k] = alpha[k] + weights[k] * shares[k]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
 def propagate_back(
     indptr: Any,
     indices: Any,
     counts: Any,
     likelihood: Any,
     alpha: Any,
-    n_sweeps: int,
-    start: Any,
+    gammas: Any,
     upstream: Any,
     gradient: Any,
 ) -> None:
-    """Add to ``gradient`` (n_codewords, n_topics) that of sum(upstream * gamma) with respect to ``likelihood``.
+    """Add to ``gradient`` (n_codewords, n_topics) that of sum(upstream * gammas[:, -1]) with respect to ``likelihood``.
 
-    ``gamma`` is what ``n_sweeps`` sweeps of ``infer_proportions`` make of ``start``, which is held fixed. One sweep
-    backwards is the same as::
+    ``gammas`` (n_pictures, n_sweeps + 1, n_topics) is what ``sweep_forward`` made of ``gammas[:, 0]``, which is held
+    fixed. One sweep backwards is the same as::
 
         weights = np.exp(digamma(gamma))                       # of the sweep; gamma of before the sweep
         total = likelihood[words] @ weights
@@ -49,34 +69,18 @@ def propagate_back(
         gradient[words] += np.outer(counts / total, inner) + np.outer(pull, weights)
         upstream = (upstream * shares + pull @ likelihood[words]) * weights * polygamma(1, gamma)
     """
-    n_topics = len(alpha)
-    gammas = np.empty((n_sweeps + 1, n_topics))
+    n_topics, n_sweeps = len(alpha), gammas.shape[1] - 1
     weights, shares, log_theta = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
     above, inner, below = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
     for d in range(len(indptr) - 1):
-        first, last = indptr[d], indptr[d + 1]
-        gammas[0] = start[d]
-        for sweep in range(n_sweeps):
-            topic_weights(gammas[sweep], weights, log_theta)
-            shares[:] = 0.0
-            for j in range(first, last):
-                word = indices[j]
-                total = TINY
-                for k in range(n_topics):
-                    total += weights[k] * likelihood[word, k]
-                share = counts[j] / total
-                for k in range(n_topics):
-                    shares[k] += share * likelihood[word, k]
-            for k in range(n_topics):
-                gammas[sweep + 1, k] = alpha[k] + weights[k] * shares[k]
         above[:] = upstream[d]
         for sweep in range(n_sweeps - 1, -1, -1):
-            topic_weights(gammas[sweep], weights, log_theta)
+            topic_weights(gammas[d, sweep], weights, log_theta)
             for k in range(n_topics):
-                shares[k] = (gammas[sweep + 1, k] - alpha[k]) / (weights[k] + TINY)
+                shares[k] = (gammas[d, sweep + 1, k] - alpha[k]) / (weights[k] + TINY)
                 inner[k] = above[k] * weights[k]
                 below[k] = above[k] * shares[k]
-            for j in range(first, last):
+            for j in range(indptr[d], indptr[d + 1]):
                 word = indices[j]
                 total, reach = TINY, 0.0
                 for k in range(n_topics):
@@ -88,4 +92,4 @@ def propagate_back(
                     gradient[word, k] += share * inner[k] + pull * weights[k]
                     below[k] += pull * likelihood[word, k]
             for k in range(n_topics):
-                above[k] = below[k] * weights[k] * trigamma(gammas[sweep, k])
+                above[k] = below[k] * weights[k] * trigamma(gammas[d, sweep, k])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
@@ -11,6 +13,57 @@ from visterm.topics.joint import Labelled, Posterior, class_value, mean_assignme
 from visterm.topics.statistics import Array
 
 _MAX_HALVINGS = 30
+#: Proportions well below this are as good as none: the square root's slope stays finite.
+_LEAST = 1e-6
+#: Roots that hardly differ between pictures are not blown up to differ as much as others do.
+_LEAST_DEVIATION = 1e-3
+#: The feature that is the same for all pictures, large so that the ridge hardly holds the frequencies of classes down.
+_CONSTANT = 2.5
+
+
+def roots(proportions: Array) -> Array:
+    """Square roots, linear near 0.
+
+    >>> roots(np.array([0.0, 0.25, 1.0])).round(4)
+    array([0. , 0.5, 1. ])
+    """
+    return proportions / np.sqrt(proportions + _LEAST)
+
+
+def slopes_of_roots(proportions: Array) -> Array:
+    """The derivative of :func:`roots`."""
+    return (proportions / 2 + _LEAST) / (proportions + _LEAST) ** 1.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RootScale:
+    """Brings the roots of proportions to mean 0 and deviation 1, so that one ridge suits frequent and rare topics.
+
+    >>> scale = RootScale.of(np.array([[0.0, 1.0], [0.25, 0.75], [1.0, 0.0]]))
+    >>> scale.features(np.array([[1.0, 0.0]])).round(1)
+    array([[ 1.2, -1.4,  2.5]])
+    """
+
+    mean: Array
+    deviation: Array
+
+    @classmethod
+    def of(cls, proportions: Array) -> RootScale:
+        """The scale of these pictures' proportions (n_pictures, n_topics)."""
+        if not len(proportions):
+            return cls(np.zeros(proportions.shape[1]), np.ones(proportions.shape[1]))
+        rooted = roots(proportions)
+        return cls(rooted.mean(axis=0), rooted.std(axis=0) + _LEAST_DEVIATION)
+
+    def features(self, proportions: Array) -> Array:
+        """Standardised roots and a constant, (n_pictures, n_topics + 1)."""
+        scaled = (roots(proportions) - self.mean) / self.deviation
+        return np.column_stack([scaled, np.full(len(scaled), _CONSTANT)])
+
+    def unscaled(self, coefficients: Array) -> tuple[Array, Array]:
+        """Coefficients of the roots themselves and intercepts, given those of :meth:`features`."""
+        by_root = coefficients[:, :-1] / self.deviation
+        return by_root, _CONSTANT * coefficients[:, -1] - by_root @ self.mean
 
 
 def softmax_regression(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from visterm.topics.class_response import roots
 from visterm.topics.inference import infer_topics
 from visterm.topics.joint import JointTopics, responsibilities
-from visterm.topics.refine import roots
 from visterm.topics.statistics import Array
 
 
@@ -32,15 +32,15 @@ class Reasons:
 
 
 def class_reasons(bags: sparse.csr_array, model: JointTopics, class_number: int, *, rooted: bool) -> Reasons:
-    """What spoke for a class: score = sum_k eta_k phibar_k, or sum_k eta_k roots(phibar)_k after refinement.
+    """What spoke for a class: sum_k eta_k phibar_k, or, after refinement, intercept + sum_k eta_k roots(phibar)_k.
 
-    Codeword v has the part (c_v / N) phi_vk of phibar_k, and of its root the same share.
+    Codeword v has the part (c_v / N) phi_vk of phibar_k, of its root the same share, and c_v / N of the intercept.
     """
     shares, phibar = _shares(bags, model)
     coefficients = model.coefficients[class_number]
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = np.where(phibar > 0, roots(phibar) / phibar, 0.0) if rooted else np.ones(phibar.shape)
-    return _reasons(bags, shares, phibar, worth * coefficients)
+    return _reasons(bags, shares, phibar, worth * coefficients + model.intercepts[class_number])
 
 
 def tag_reasons(bags: sparse.csr_array, model: JointTopics, tag: int) -> Reasons:

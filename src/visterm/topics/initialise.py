@@ -16,7 +16,7 @@ from visterm.topics.statistics import Array, normalised
 _OWN_SHARE = 0.7
 #: At most so many pictures are compared with each other.
 _MAX_CANDIDATES = 4096
-_WARM_UP_SWEEPS = 5
+_LAST_SWEEPS = 5
 STARTS = ("spread", "random")
 
 
@@ -62,9 +62,9 @@ def _spread(bags: sparse.csr_array, n_topics: int, random: Any) -> NDArray[np.in
 def warm_up(
     bags: sparse.csr_array, topics: Array, alpha: Array, smoothing: float, n_iterations: int
 ) -> tuple[Array, Array]:
-    """A few iterations of plain LDA, which are cheap, before labels have a say: topics and gamma."""
+    """Iterations of plain LDA, of one sweep each, before labels have a say: topics and gamma."""
     gamma = None
     for _ in range(n_iterations):
-        inferred = infer_topics(bags, topics, alpha, start=gamma, max_sweeps=_WARM_UP_SWEEPS)
+        inferred = infer_topics(bags, topics, alpha, start=gamma, max_sweeps=1)
         gamma, topics = inferred.gamma, normalised(inferred.statistics.codewords, smoothing)
-    return topics, infer_topics(bags, topics, alpha, start=gamma, max_sweeps=_WARM_UP_SWEEPS).gamma
+    return topics, infer_topics(bags, topics, alpha, start=gamma, max_sweeps=_LAST_SWEEPS).gamma

@@ -25,6 +25,7 @@ class JointTopics:
     tags: Array  # beta, (n_topics, n_tags)
     coefficients: Array  # eta, (n_classes, n_topics)
     alpha: Array  # (n_topics,)
+    intercepts: Array  # (n_classes,), of the refined model; zero in the paper's
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,7 @@ from visterm.contracts import Features, Scores
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.topics.bags import check_bags
-from visterm.topics.class_response import fit_temperature, improve_coefficients
+from visterm.topics.class_response import fit_temperature, improve_coefficients, roots
 from visterm.topics.dirichlet import fit_dirichlet
 from visterm.topics.em import climb, held_out_rows
 from visterm.topics.explain import Reasons, tag_reasons
@@ -25,30 +25,33 @@ from visterm.topics.joint import JointTopics, Labelled, Posterior, infer_labelle
 from visterm.topics.lda import ALPHA_RATE
 from visterm.topics.online import OnlineStatistics
 from visterm.topics.parameters import check_parameters
-from visterm.topics.refine import refine, roots
+from visterm.topics.refine import refine
 from visterm.topics.statistics import Array, TopicStatistics, normalised
 
 #: Iterations of plain LDA before labels have a say: these cost little, and supervision needs topics to start from.
-_WARM_UP_ITERATIONS = 10
+_WARM_UP_ITERATIONS = 80
+#: Iterations of EM with labels where refinement follows: more of them cost most of the time, and do not last.
+_ITERATIONS_BEFORE_REFINEMENT = 5
 
 
 class JointTopicModel(Estimator):
     """Topics behind codewords and labels; its subclasses say which labels.
 
     Fitted: ``topic_codewords_`` (n_topics, n_codewords), ``topic_tags_`` (n_topics, n_tags), ``alpha_`` (n_topics,),
-    ``class_coefficients_`` (n_classes, n_topics), ``mean_n_tags_``, ``objective_`` at every iteration of EM,
-    ``refinement_`` at every step of refinement.
+    ``class_coefficients_`` (n_classes, n_topics), ``class_intercepts_`` (n_classes,), ``mean_n_tags_``, ``objective_``
+    at every iteration of EM, ``refinement_`` at every pass of refinement.
     """
 
     scores_are_probabilities = True
 
     # Of the ridge, the class weights and strength, only models with classes make use.
     ridge: float = 0.01
-    refine_ridge: float = 0.3
+    refine_ridge: float = 0.6
 
     topic_codewords_: Array
     topic_tags_: Array
     class_coefficients_: Array
+    class_intercepts_: Array
     alpha_: Array
     objective_: Array
     refinement_: Array
@@ -63,7 +66,7 @@ class JointTopicModel(Estimator):
         alpha: float = 1.0,
         learn_alpha: bool = False,
         smoothing: float = 0.01,
-        refine: int = 50,
+        refine: int = 25,
         n_tokens: float | None = None,
         start: str = "spread",
         n_restarts: int = 1,
@@ -98,17 +101,18 @@ class JointTopicModel(Estimator):
         look = (lambda model: self._label_likelihood(unseen, model, rooted=False)) if len(held) else None
         with (
             one_blas_thread(),
-            progress.task(f"Learning {self.n_topics} topics", total=self.n_restarts * self.max_iter) as bar,
+            progress.task(f"Learning {self.n_topics} topics", total=self.n_restarts * self._n_iterations) as bar,
         ):
             runs = [self._run(seen, self._start(seen, n_classes, random), bar, look) for _ in range(self.n_restarts)]
         model, self.objective_ = max(runs, key=lambda run: run[1][-1])
         self.refinement_ = np.empty(0)
         if self.refine:
             look = (lambda model: self._label_likelihood(unseen, model, rooted=True)) if len(held) else None
-            ridge, smoothing = self.refine_ridge, self.smoothing
+            # Times the topics, whose contributions add up: scores are as uncertain beforehand with any number of them.
+            ridge, smoothing = self.refine_ridge * self.n_topics, self.smoothing
             with one_blas_thread():
                 model, self.refinement_ = refine(
-                    seen, model, n_steps=self.refine, ridge=ridge, smoothing=smoothing, look=look
+                    seen, model, n_passes=self.refine, ridge=ridge, smoothing=smoothing, random=random, look=look
                 )
         self._keep(model)
         self.temperature_ = fit_temperature(self._class_scores(unseen.bags), unseen.classes)
@@ -122,7 +126,7 @@ class JointTopicModel(Estimator):
         codewords, gamma = warm_up(data.bags, seeds, alpha, self.smoothing, _WARM_UP_ITERATIONS)
         phibar = mean_assignments(gamma, data.bags, alpha)
         tags = normalised((data.tags.T @ phibar).T, self.smoothing)
-        return JointTopics(codewords, tags, np.zeros((n_classes, self.n_topics)), alpha), gamma
+        return JointTopics(codewords, tags, np.zeros((n_classes, self.n_topics)), alpha, np.zeros(n_classes)), gamma
 
     def _run(
         self, data: Labelled, start: tuple[JointTopics, Array], bar: progress.Task, look: Any
@@ -141,7 +145,11 @@ class JointTopicModel(Estimator):
                 coefficients = improve_coefficients(data, posterior, coefficients, model.alpha, self.ridge)
             return replace(self._maximise(model, statistics), coefficients=coefficients)
 
-        return climb(model, e_step, m_step, max_iter=self.max_iter, tol=self.tol, bar=bar, look=look)
+        return climb(model, e_step, m_step, max_iter=self._n_iterations, tol=self.tol, bar=bar, look=look)
+
+    @property
+    def _n_iterations(self) -> int:
+        return min(self.max_iter, _ITERATIONS_BEFORE_REFINEMENT) if self.refine else self.max_iter
 
     def _maximise(self, model: JointTopics, statistics: TopicStatistics) -> JointTopics:
         """The M step of all that depends on the pictures' statistics alone."""
@@ -167,7 +175,7 @@ class JointTopicModel(Estimator):
         known = np.flatnonzero(data.classes >= 0)
         if len(model.coefficients):
             features = roots(phibar[known]) if rooted else phibar[known]
-            log_odds = log_softmax(features @ model.coefficients.T, axis=1)
+            log_odds = log_softmax(features @ model.coefficients.T + model.intercepts, axis=1)
             value += float((data.class_weights[known] * log_odds[np.arange(len(known)), data.classes[known]]).sum())
         if data.tags.nnz:
             value += float(data.tags.multiply(np.log(phibar @ model.tags + np.finfo(float).tiny)).sum())
@@ -205,10 +213,13 @@ class JointTopicModel(Estimator):
         self.topic_codewords_ = np.ascontiguousarray(model.codewords)
         self.topic_tags_ = np.ascontiguousarray(model.tags)
         self.class_coefficients_ = np.ascontiguousarray(model.coefficients)
+        self.class_intercepts_ = np.ascontiguousarray(model.intercepts)
         self.alpha_ = model.alpha
 
     def _model(self) -> JointTopics:
-        return JointTopics(self.topic_codewords_, self.topic_tags_, self.class_coefficients_, self.alpha_)
+        return JointTopics(
+            self.topic_codewords_, self.topic_tags_, self.class_coefficients_, self.alpha_, self.class_intercepts_
+        )
 
     @property
     def is_refined(self) -> bool:
@@ -229,7 +240,7 @@ class JointTopicModel(Estimator):
 
     def _class_scores(self, bags: sparse.csr_array) -> Array:
         phibar = self._proportions(bags)
-        return (roots(phibar) if self.is_refined else phibar) @ self.class_coefficients_.T
+        return (roots(phibar) if self.is_refined else phibar) @ self.class_coefficients_.T + self.class_intercepts_
 
     def score_tags(self, X: Features) -> Scores:
         """The probability that a picture carries each tag.
@@ -268,7 +279,7 @@ class JointTopicModel(Estimator):
             positive=("alpha", "smoothing", "ridge", "refine_ridge"),
         )
         if self.refine < 0:
-            raise InputError(f"refine must be a number of steps, 0 for none, not {self.refine}")
+            raise InputError(f"refine must be a number of passes, 0 for none, not {self.refine}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,166 +3,231 @@
 Variational EM infers training pictures with their labels in sight, but new pictures come without. Refinement maximises
 what is asked in the end, the labels' likelihood given topics inferred from the codewords alone::
 
-    sum_d weight_d log softmax(eta . roots(phibar_d))[c_d] + sum_d sum_m log(phibar_d . beta_{w_m})
+    sum_d weight_d log softmax(eta . f_d)[c_d] + sum_d sum_m log(phibar_d . beta_{w_m})
         - ridge / 2 |eta|^2 + smoothing sum log beta
 
-phibar_d is a function of the topics pi through the sweeps of inference, whose derivative is propagated back through the
-last few of them (as Chen et al., NIPS 2015, do for a MAP estimate). Topics move by Adam; eta and beta follow them.
-Classes are told apart by square roots of proportions, between which Euclidean distance is Hellinger's.
+f_d are the square roots of the proportions phibar_d, between which Euclidean distance is Hellinger's, brought to mean 0
+and deviation 1, and a constant. phibar_d is a function of the topics pi through the sweeps of inference, whose
+derivative is propagated back through the last few of them (as Chen et al., NIPS 2015, do for a MAP estimate). Topics,
+eta and beta climb together by Adam, on small batches of pictures. Each time a picture is looked at, half of its
+codewords, drawn anew, are left out and the others count twice, so that no label hangs on a few codewords (dropout).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import reduce
-from operator import add
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax
 
 from visterm.compute import progress
-from visterm.compute.parallel import Shard
-from visterm.topics.class_response import softmax_regression
-from visterm.topics.inference import infer_topics, over_shards, rows_of
+from visterm.topics.class_response import RootScale, slopes_of_roots, softmax_regression
+from visterm.topics.inference import infer_topics
 from visterm.topics.joint import JointTopics, Labelled, mean_assignments
 from visterm.topics.statistics import Array, normalised
 
-#: Sweeps through which derivatives are propagated; pictures start from where the last step left them.
-SWEEPS = 5
-_RATE, _MOMENTUM, _SCALE_MEMORY = 0.03, 0.9, 0.99
-_REGRESSION_STEPS = 5
-_STEPS_PER_LOOK, _PATIENCE = 10, 2
+#: Sweeps through which derivatives are propagated; pictures start from where the last pass left them.
+SWEEPS = 3
+_BATCH_PICTURES = 160
+_KEPT_SHARE = 0.5
+_TOPIC_RATE, _COEFFICIENT_RATE = 0.05, 0.02
+_PASSES_PER_LOOK, _PATIENCE = 5, 2
 _TINY = 1e-12
-#: Proportions well below this are as good as none: the square root's slope stays finite.
-_LEAST = 1e-6
 
 
-def roots(proportions: Array) -> Array:
-    """Square roots, linear near 0.
+@dataclass(frozen=True, slots=True, eq=False)
+class Refined:
+    """What climbs: topics, coefficients of the standardised roots (the last that of the constant), tags of topics."""
 
-    >>> roots(np.array([0.0, 0.25, 1.0])).round(4)
-    array([0. , 0.5, 1. ])
-    """
-    return proportions / np.sqrt(proportions + _LEAST)
+    codewords: Array  # pi, (n_topics, n_codewords)
+    coefficients: Array  # eta, (n_classes, n_topics + 1)
+    tags: Array  # beta, (n_topics, n_tags)
 
 
-def _slopes_of_roots(proportions: Array) -> Array:
-    return (proportions / 2 + _LEAST) / (proportions + _LEAST) ** 1.5
+class _Adam:
+    """A parameter that climbs: steps along the mean gradient over the root of its mean square, shrinking to nothing."""
+
+    _MOMENTUM, _MEMORY = 0.9, 0.99
+
+    def __init__(self, value: Array, rate: float, n_steps: int) -> None:
+        self.value = np.array(value, np.float64)
+        self._mean, self._square = np.zeros_like(self.value), np.zeros_like(self.value)
+        self._rate, self._n_steps, self._step = rate, n_steps, 0
+
+    def climb(self, gradient: Array) -> None:
+        self._step += 1
+        self._mean += (1 - self._MOMENTUM) * (gradient - self._mean)
+        self._square += (1 - self._MEMORY) * (gradient**2 - self._square)
+        spread = np.sqrt(self._square / (1 - self._MEMORY**self._step)) + _TINY
+        rate = self._rate * (1 + np.cos(np.pi * self._step / self._n_steps)) / 2
+        self.value += rate / (1 - self._MOMENTUM**self._step) * self._mean / spread
 
 
 def refine(
     data: Labelled,
     model: JointTopics,
     *,
-    n_steps: int,
+    n_passes: int,
     ridge: float,
     smoothing: float,
+    random: Any,
     look: Callable[[JointTopics], float] | None = None,
 ) -> tuple[JointTopics, Array]:
-    """``n_steps`` steps up the labels' likelihood; the model reached and the objective at every step.
+    """``n_passes`` over the pictures, up the labels' likelihood; the model reached, and the objective at every pass.
 
-    With ``look``, a score on held-out pictures, the best model seen is returned.
+    With ``look``, a score on held-out pictures, the model of the best pass seen is returned.
     """
     gamma = infer_topics(data.bags, model.codewords, model.alpha).gamma
-    model = replace(model, coefficients=np.zeros(model.coefficients.shape))
-    model = _follow(data, gamma, model, ridge, smoothing, thoroughly=True)
-    logits = np.log(model.codewords)
-    mean, scale = np.zeros(logits.shape), np.zeros(logits.shape)
+    scale = RootScale.of(mean_assignments(gamma, data.bags, model.alpha)[data.classes >= 0])
+    best = found = _fit_responses(data, gamma, model, scale, ridge, smoothing)
+    labelled = np.flatnonzero(((data.classes >= 0) | (np.diff(data.tags.indptr) > 0)) & (np.diff(data.bags.indptr) > 0))
+    n_batches = max(1, round(len(labelled) / _BATCH_PICTURES))
+    n_steps = n_passes * n_batches
+    topics = _Adam(np.log(found.codewords), _TOPIC_RATE, n_steps)
+    tags = _Adam(np.log(found.tags), _TOPIC_RATE, n_steps)
+    coefficients = _Adam(found.coefficients, _COEFFICIENT_RATE, n_steps)
+    best_score, looks = -np.inf if look is None else look(_unscaled(found, model, scale)), 0
     objective: list[float] = []
-    best, best_score, looks = model, -np.inf if look is None else look(model), 0
-    with progress.task("Refining the topics", total=n_steps) as bar:
-        for step in range(1, n_steps + 1):
-            start = gamma
-            gamma = infer_topics(
-                data.bags, model.codewords, model.alpha, start=start, max_sweeps=SWEEPS, tolerance=0
-            ).gamma
-            model = _follow(data, gamma, model, ridge, smoothing)
-            value, upstream = label_value(data, gamma, model, ridge, smoothing)
+    with progress.task("Refining the topics", total=n_passes) as bar:
+        for n_pass in range(1, n_passes + 1):
+            value = 0.0
+            for rows in np.array_split(random.permutation(labelled), n_batches):
+                batch = _thinned(data[rows], random)
+                gammas = sweep(batch.bags, found.codewords, model.alpha, gamma[rows])
+                gamma[rows] = gammas[:, -1]
+                share = len(rows) / len(labelled)
+                part, by_gamma, slopes = label_value(
+                    batch, gamma[rows], model.alpha, scale, found, share * ridge, share * smoothing
+                )
+                value += part
+                by_topic = topic_gradient(batch.bags, found.codewords, model.alpha, gammas, by_gamma)
+                topics.climb(_by_logits(by_topic, found.codewords))
+                tags.climb(_by_logits(slopes.tags, found.tags))
+                coefficients.climb(slopes.coefficients)
+                found = Refined(_probabilities(topics.value), coefficients.value, _probabilities(tags.value))
             objective.append(value)
             bar.advance()
             bar.report(objective=value)
-            by_topic = topic_gradient(data, model, start, upstream)
-            by_logit = model.codewords * (by_topic - (model.codewords * by_topic).sum(axis=1, keepdims=True))
-            mean = _MOMENTUM * mean + (1 - _MOMENTUM) * by_logit
-            scale = _SCALE_MEMORY * scale + (1 - _SCALE_MEMORY) * by_logit**2
-            unbiased = np.sqrt(scale / (1 - _SCALE_MEMORY**step)) + _TINY
-            logits += _RATE * mean / (1 - _MOMENTUM**step) / unbiased
-            model = replace(model, codewords=softmax(logits, axis=1))
-            if look is not None and step % _STEPS_PER_LOOK == 0:
-                score = look(model)
+            if look is not None and n_pass % _PASSES_PER_LOOK == 0:
+                score = look(_unscaled(found, model, scale))
                 looks = 0 if score > best_score else looks + 1
                 if score > best_score:
-                    best, best_score = model, score
+                    best, best_score = replace(found, coefficients=found.coefficients.copy()), score
                 if looks == _PATIENCE:
                     break
     if look is not None:
-        return best, np.array(objective)
-    gamma = infer_topics(data.bags, model.codewords, model.alpha, start=gamma).gamma
-    return _follow(data, gamma, model, ridge, smoothing, thoroughly=True), np.array(objective)
+        return _unscaled(best, model, scale), np.array(objective)
+    model = _unscaled(found, model, scale)
+    gamma = infer_topics(data.bags, model.codewords, model.alpha).gamma
+    found = _fit_responses(data, gamma, model, scale, ridge, smoothing, start=found.coefficients)
+    return _unscaled(found, model, scale), np.array(objective)
 
 
 def label_value(
-    data: Labelled, gamma: Array, model: JointTopics, ridge: float, smoothing: float
-) -> tuple[float, Array]:
-    """The objective at topics inferred from codewords alone, and its derivative with respect to ``gamma``."""
-    phibar = mean_assignments(gamma, data.bags, model.alpha)
+    data: Labelled,
+    gamma: Array,
+    alpha: Array,
+    scale: RootScale,
+    at: Refined,
+    ridge: float,
+    smoothing: float,
+) -> tuple[float, Array, Refined]:
+    """The objective at topics inferred from codewords alone; its derivatives: by ``gamma``, and by all else in ``at``.
+
+    Of the latter, that by the topics is left at zero: they act through gamma (:func:`topic_gradient`).
+    """
+    phibar = mean_assignments(gamma, data.bags, alpha)
     by_phibar = np.zeros(phibar.shape)
-    value = -ridge / 2 * float((model.coefficients**2).sum()) + smoothing * float(np.log(model.tags).sum())
+    value = -ridge / 2 * float((at.coefficients**2).sum()) + smoothing * float(np.log(at.tags).sum())
+    by_coefficients, by_tags = -ridge * at.coefficients, smoothing / at.tags
     known = np.flatnonzero(data.classes >= 0)
-    if len(known) and len(model.coefficients):
-        log_odds = log_softmax(roots(phibar[known]) @ model.coefficients.T, axis=1)
-        target = np.eye(len(model.coefficients))[data.classes[known]]
+    if len(known) and len(at.coefficients):
+        features = scale.features(phibar[known])
+        log_odds = log_softmax(features @ at.coefficients.T, axis=1)
+        target = np.eye(len(at.coefficients))[data.classes[known]]
         weights = data.class_weights[known, None]
         value += float((weights * target * log_odds).sum())
-        by_roots = (weights * (target - np.exp(log_odds))) @ model.coefficients
-        by_phibar[known] += by_roots * _slopes_of_roots(phibar[known])
+        residual = weights * (target - np.exp(log_odds))
+        by_coefficients = by_coefficients + residual.T @ features
+        by_phibar[known] += (residual @ at.coefficients[:, :-1]) / scale.deviation * slopes_of_roots(phibar[known])
     if data.tags.nnz:
-        ratios = _tag_ratios(data, phibar, model.tags)
+        ratios = _tag_ratios(data, phibar, at.tags)
         value -= float(np.log(ratios.data).sum())
-        by_phibar += ratios @ model.tags.T
+        by_phibar += ratios @ at.tags.T
+        by_tags = by_tags + (ratios.T @ phibar).T
     sizes = np.asarray(data.bags.sum(axis=1)).reshape(-1, 1)
-    return value, np.divide(by_phibar, sizes, out=np.zeros(phibar.shape), where=sizes > 0)
+    by_gamma = np.divide(by_phibar, sizes, out=np.zeros(phibar.shape), where=sizes > 0)
+    return value, by_gamma, Refined(np.zeros(at.codewords.shape), by_coefficients, by_tags)
 
 
-def topic_gradient(data: Labelled, model: JointTopics, start: Array, upstream: Array) -> Array:
-    """The derivative of sum(upstream * gamma) with respect to the topics (n_topics, n_codewords)."""
+def sweep(bags: sparse.csr_array, codewords: Array, alpha: Array, start: Array) -> Array:
+    """gamma before the first of ``SWEEPS`` sweeps of inference and after each, (n_pictures, SWEEPS + 1, n_topics)."""
+    from visterm.topics._kernels_refine import sweep_forward
+
+    gammas = np.empty((bags.shape[0], SWEEPS + 1, len(alpha)))
+    gammas[:, 0] = start
+    sweep_forward(bags.indptr, bags.indices, bags.data, np.ascontiguousarray(codewords.T), alpha, gammas)
+    return gammas
+
+
+def topic_gradient(bags: sparse.csr_array, codewords: Array, alpha: Array, gammas: Array, upstream: Array) -> Array:
+    """The derivative of sum(upstream * last gamma) with respect to the topics (n_topics, n_codewords)."""
     from visterm.topics._kernels_refine import propagate_back
 
-    likelihood = np.ascontiguousarray(model.codewords.T)
-
-    def of_shard(shard: Shard) -> Array:
-        gradient = np.zeros(likelihood.shape)
-        indptr, indices, counts = rows_of(data.bags, shard)
-        rows = shard.rows
-        propagate_back(indptr, indices, counts, likelihood, model.alpha, SWEEPS, start[rows], upstream[rows], gradient)
-        return gradient
-
-    return reduce(add, over_shards(of_shard, len(data))).T
+    likelihood = np.ascontiguousarray(codewords.T)
+    gradient = np.zeros(likelihood.shape)
+    propagate_back(bags.indptr, bags.indices, bags.data, likelihood, alpha, gammas, upstream, gradient)
+    return gradient.T
 
 
-def _follow(
-    data: Labelled, gamma: Array, model: JointTopics, ridge: float, smoothing: float, *, thoroughly: bool = False
-) -> JointTopics:
-    """Let eta and beta follow the topics: a few iterations each, or as many as it takes."""
+def _probabilities(logits: Array) -> Array:
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-np.inf))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def _by_logits(gradient: Array, probabilities: Array) -> Array:
+    """The derivative by the logits of rows of probabilities, given that by the probabilities."""
+    return probabilities * (gradient - (probabilities * gradient).sum(axis=1, keepdims=True))
+
+
+def _thinned(data: Labelled, random: Any) -> Labelled:
+    """The pictures without some of their codewords; the others count more, so that the expected bag is the whole."""
+    bags = data.bags
+    kept = random.random_sample(bags.nnz) < _KEPT_SHARE
+    indptr = np.concatenate([[0], np.cumsum(kept)])[bags.indptr]
+    thinned = sparse.csr_array((bags.data[kept] / _KEPT_SHARE, bags.indices[kept], indptr), shape=bags.shape)
+    return replace(data, bags=thinned)
+
+
+def _fit_responses(
+    data: Labelled,
+    gamma: Array,
+    model: JointTopics,
+    scale: RootScale,
+    ridge: float,
+    smoothing: float,
+    *,
+    start: Array | None = None,
+) -> Refined:
+    """The eta and beta that suit the topics best."""
     phibar = mean_assignments(gamma, data.bags, model.alpha)
-    if len(model.coefficients):
-        coefficients = softmax_regression(
-            roots(phibar),
-            data.classes,
-            data.class_weights,
-            ridge,
-            model.coefficients,
-            max_iter=200 if thoroughly else _REGRESSION_STEPS,
-        )
-        model = replace(model, coefficients=coefficients)
-    if data.tags.nnz:
-        for _ in range(20 if thoroughly else 1):
-            # An EM step of the mixture p(tag) = phibar . beta: it never lowers the objective.
-            counts = model.tags * (_tag_ratios(data, phibar, model.tags).T @ phibar).T
-            model = replace(model, tags=normalised(counts, smoothing))
-    return model
+    n_classes, n_topics = model.coefficients.shape
+    coefficients = np.zeros((n_classes, n_topics + 1)) if start is None else start
+    if n_classes:
+        coefficients = softmax_regression(scale.features(phibar), data.classes, data.class_weights, ridge, coefficients)
+    tags = model.tags
+    for _ in range(20 if data.tags.nnz else 0):
+        # An EM step of the mixture p(tag) = phibar . beta: it never lowers the objective.
+        tags = normalised(tags * (_tag_ratios(data, phibar, tags).T @ phibar).T, smoothing)
+    return Refined(model.codewords, coefficients, tags)
+
+
+def _unscaled(found: Refined, model: JointTopics, scale: RootScale) -> JointTopics:
+    coefficients, intercepts = scale.unscaled(found.coefficients)
+    return replace(model, codewords=found.codewords, tags=found.tags, coefficients=coefficients, intercepts=intercepts)
 
 
 def _tag_ratios(data: Labelled, phibar: Array, tags: Array) -> sparse.csr_array:

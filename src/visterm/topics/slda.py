@@ -40,19 +40,20 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
     smoothing
         Counts added to every codeword and every tag of every topic.
     ridge, refine_ridge
-        Ridge of the class coefficients in EM and in refinement.
+        Ridge of the class coefficients in EM, and for every topic in refinement, where features have deviation 1.
     class_strength
         How much the class term counts against the codewords in EM.
     class_weight
         None, or ``"balanced"``: pictures of rare classes count more, so that every class counts the same.
     refine
-        Steps of refinement; 0 for none.
+        Passes of refinement over the pictures; 0 for none.
     n_tokens
         Scale every picture to so many codewords; None takes the counts as they are.
     start, n_restarts
         Where topics start (``spread`` or ``random``), and of how many starts the best, by the objective, is kept.
     max_iter, tol
-        Stop EM after so many iterations, or when the objective rises by less than ``tol`` of itself.
+        Stop EM after so many iterations (before refinement, which needs no more of a start, after five at the latest),
+        or when the objective rises by less than ``tol`` of itself.
     max_sweeps
         Sweeps over a picture at every iteration, from where the last one ended.
     held_out_share
@@ -76,10 +77,10 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
         learn_alpha: bool = False,
         smoothing: float = 0.01,
         ridge: float = 0.01,
-        refine_ridge: float = 0.3,
+        refine_ridge: float = 0.6,
         class_strength: float = 1.0,
         class_weight: str | None = None,
-        refine: int = 50,
+        refine: int = 25,
         n_tokens: float | None = None,
         start: str = "spread",
         n_restarts: int = 1,
@@ -160,7 +161,7 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
         return Labelled(bags, classes, weights, tags)
 
     def decision_function(self, X: Features) -> Scores:
-        """eta . phibar for every class, (n_pictures, n_classes), phibar in roots after refinement."""
+        """eta . phibar for every class, (n_pictures, n_classes); after refinement of its roots, and an intercept."""
         bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
         if not len(self.classes_):
             raise InputError("the model has learned no classes: fit it with y")
