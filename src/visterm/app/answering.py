@@ -69,13 +69,30 @@ def classify(model: Model, paths: Sequence[Path], workspace: Workspace | None = 
     return _answers(model, subjects, scores, best, names)
 
 
-def tag(model: Model, paths: Sequence[Path], workspace: Workspace | None = None, *, n_best: int = 5) -> Answers:
-    """The best tags of pictures; without ``paths``, of all that have no tags yet."""
+def tag(
+    model: Model,
+    paths: Sequence[Path],
+    workspace: Workspace | None = None,
+    *,
+    n_best: int = 5,
+    at_least: float | None = None,
+) -> Answers:
+    """The best tags of pictures; without ``paths``, of all that have no tags yet.
+
+    With ``at_least``, only tags of at least that probability, which may be none.
+    """
+    if at_least is not None and not model.estimator.scores_are_probabilities:
+        raise InputError(
+            f"{model.info.method} ranks tags without saying how sure it is: leave out --sure, or train a method whose"
+            " scores are probabilities, such as graph-mixture"
+        )
     subjects = _subjects(model, paths, workspace, lacking="tags")
     if not subjects.paths:
         return Answers(_reference(model), [], subjects.skipped)
     scores = model.estimator.score_tags(subjects.X)
-    best = predict_tags(scores, n_best, frequencies=model.info.tag_counts)
+    best: Any = predict_tags(scores, n_best, frequencies=model.info.tag_counts)
+    if at_least is not None:
+        best = [[column for column in columns if scores[row, column] >= at_least] for row, columns in enumerate(best)]
     return _answers(model, subjects, scores, best, model.info.tags)
 
 

@@ -120,7 +120,7 @@ def compare(
             datasets[wanted] = labelled(workspace, ready_recipe(workspace, wanted))
         data = datasets[wanted]
         if _has_labels(method, data):
-            outcomes.append(run(method, data, validation_split(data)))
+            outcomes.append(run(method, data, validation_split(data), transductive=_is_transductive(method)))
     if not outcomes:
         raise InputError("nothing can be measured: no picture has a class or tags; add labels first")
     by_task = {task: [outcome for outcome in outcomes if task in outcome.values] for task in Task}
@@ -133,7 +133,7 @@ def _measure(
     """The method's measures on held-out pictures and the floor's; empty where too few pictures are labelled."""
     try:
         split = validation_split(data)
-        outcome = run(method, data, split, parameters=parameters)
+        outcome = run(method, data, split, parameters=parameters, transductive=_is_transductive(method))
     except InputError:
         # One labelled picture, or one class only, can be learned from but not measured on.
         return {}, {}
@@ -142,6 +142,11 @@ def _measure(
         floor = registry.floor(task)
         floor_values |= run(floor, data, split).values[task]
     return outcome.flat(), floor_values
+
+
+def _is_transductive(method: Method) -> bool:
+    """Whether the method learns from the pictures it is to tag: measured as it is used, it sees those held out, too."""
+    return getattr(method.load(), "learns_from_untagged", False)
 
 
 def _learn_relevance(method: Method, own: Dataset, parameters: Mapping[str, Any] | None) -> Relevance | None:

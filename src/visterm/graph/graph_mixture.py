@@ -28,6 +28,7 @@ class GraphMixture(Estimator):
     """
 
     scores_are_probabilities = True
+    learns_from_untagged = True
 
     def __init__(
         self,

@@ -87,6 +87,7 @@ class LabelPropagation(Estimator):
     """
 
     scores_are_probabilities = True
+    learns_from_untagged = True
 
     def __init__(
         self,

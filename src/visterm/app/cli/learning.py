@@ -201,6 +201,9 @@ def tag(
     ] = None,
     model: ModelOption = None,
     n_best: Annotated[int, typer.Option("--best", "-k", help="How many tags to show.", min=1)] = 5,
+    sure: Annotated[
+        float | None, typer.Option("--sure", help="Only tags at least this probable, such as 0.5.", min=0, max=1)
+    ] = None,
     write: Annotated[bool, typer.Option("--write", help="Keep the tags as the model's suggestions.")] = False,
     workspace: WorkspaceOption = None,
     dry_run: DryRunOption = False,
@@ -209,7 +212,7 @@ def tag(
     """Suggest tags for pictures."""
     from visterm.contracts import Task
 
-    _answer(Task.ANNOTATE, paths or [], model, n_best, write and not dry_run, workspace, as_json)
+    _answer(Task.ANNOTATE, paths or [], model, n_best, write and not dry_run, workspace, as_json, at_least=sure)
 
 
 def _answer(
@@ -220,6 +223,7 @@ def _answer(
     write: bool,
     workspace: Path | None,
     as_json: bool,
+    at_least: float | None = None,
 ) -> None:
     from visterm.app import answering
     from visterm.contracts import Task
@@ -227,8 +231,10 @@ def _answer(
     with command(as_json=as_json):
         opened, model = _workspace_and_model(task, reference, workspace, needs_workspace=write or not paths)
         try:
-            ask = answering.classify if task is Task.CLASSIFY else answering.tag
-            answers = ask(model, paths, opened, n_best=n_best)
+            if task is Task.CLASSIFY:
+                answers = answering.classify(model, paths, opened, n_best=n_best)
+            else:
+                answers = answering.tag(model, paths, opened, n_best=n_best, at_least=at_least)
             n_written = answering.suggest(opened, model, answers, task) if write and opened is not None else 0
         finally:
             if opened is not None:
@@ -246,7 +252,7 @@ def _answer(
         def show(console: Console) -> None:
             for answer in answers.answers:
                 said = ", ".join(f"{name} {score:.2f}" for name, score in answer.labels)
-                say(console, f"{answer.path}: {said}")
+                say(console, f"{answer.path}: {said or 'nothing that sure'}")
             if write:
                 say(console, f"{n_written} suggestions of {answers.model} kept")
             show_skipped(answers.skipped)

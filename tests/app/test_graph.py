@@ -1,0 +1,81 @@
+"""A collection of which few pictures are tagged: all others tagged from them, and new ones without relearning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from visterm import registry
+from visterm.app import adding, answering, training
+from visterm.app.training import labelled
+from visterm.app.workspace import Workspace
+from visterm.collection.postcards import make_postcards
+from visterm.compute.parallel import Engine
+from visterm.contracts import Task
+from visterm.evaluate import protocol
+
+SMALL = {"n_topics": 8, "n_neighbors": 5}
+
+
+@pytest.fixture(scope="session")
+def few_tagged(tmp_path_factory, postcards):
+    """Fifty postcards, two fifths of them without tags, and a graph model that learned from all but the test part."""
+    folder = tmp_path_factory.mktemp("few_tagged")
+    with Workspace.create(folder) as workspace:
+        adding.add(workspace, [postcards])
+        info = training.train(workspace, "graph-mixture", parameters=SMALL)
+    return folder, info
+
+
+def test_all_pictures_are_learned_from_and_the_untagged_ones_tagged(few_tagged):
+    folder, info = few_tagged
+    with Workspace(folder) as workspace:
+        model = workspace.model(Task.ANNOTATE, "graph-mixture")
+        answers = answering.tag(model, [], workspace)
+        data = labelled(workspace, model.recipe)
+        assert info.training["pictures"] == len(data) - data.is_test.sum()
+        assert len(answers.answers) == (~data.has_tags).sum() > 10
+        own = data.select(np.flatnonzero(~data.is_test))
+        learned = model.estimator.tagger_.score_training()
+        assert learned.shape == own.tags.shape
+        for answer, row in zip(answers.answers, np.flatnonzero(~own.has_tags), strict=True):
+            assert len(answer.labels) == 5
+            assert all(0 <= score <= 1 for _, score in answer.labels)
+            # What is said is what was learned of the picture, not a guess anew.
+            columns = [data.tag_names.index(name) for name, _ in answer.labels]
+            np.testing.assert_allclose([score for _, score in answer.labels], learned[row, columns], rtol=1e-6)
+
+
+def test_it_is_measured_as_it_is_used(few_tagged):
+    folder, info = few_tagged
+    with Workspace(folder) as workspace:
+        data = labelled(workspace, workspace.model(Task.ANNOTATE, "graph-mixture").recipe)
+    method = registry.get("graph-mixture")
+    split = protocol.validation_split(data)
+    seen = protocol.run(method, data, split, parameters=SMALL, transductive=True)
+    assert info.metrics == pytest.approx(seen.flat())
+
+
+def test_only_what_is_sure_is_suggested(few_tagged, visterm_json, visterm):
+    folder, _ = few_tagged
+    everything = visterm_json("tag", "-m", "graph-mixture", "-w", folder)["answers"]
+    sure = visterm_json("tag", "-m", "graph-mixture", "--sure", 0.4, "-w", folder)["answers"]
+    assert len(sure) == len(everything)
+    for few, all_labels in zip(sure, everything, strict=True):
+        assert few["labels"] == [label for label in all_labels["labels"] if label["score"] >= 0.4]
+    assert "nothing that sure" in visterm("tag", "-m", "graph-mixture", "--sure", 1, "-w", folder).stdout
+
+
+def test_ranks_without_probabilities_are_not_called_sure(workspace, visterm):
+    visterm("train", "jec", "-w", workspace)
+    refused = visterm("tag", "-m", "jec", "--sure", 0.5, "-w", workspace, code=1)
+    assert "without saying how sure" in refused.stderr
+
+
+def test_new_pictures_are_folded_in_without_relearning(few_tagged, tmp_path, visterm_json):
+    folder, _ = few_tagged
+    make_postcards(tmp_path / "new", 4, engine=Engine(n_jobs=1), seed=77)
+    pictures = sorted((tmp_path / "new").rglob("*.jpg"))
+    answers = visterm_json("tag", *pictures, "-m", "graph-mixture", "-w", folder)
+    assert len(answers["answers"]) == len(pictures)
+    assert all(len(answer["labels"]) == 5 for answer in answers["answers"])
