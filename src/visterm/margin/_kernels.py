@@ -310,3 +310,49 @@ def add_chi2(A: Array, B: Array, out: Array) -> None:
             for d in range(A.shape[1]):
                 total += A[i, d] * B[j, d] / (abs(A[i, d]) + abs(B[j, d]) + _TINY)
             out[i, j] += 2.0 * total
+
+
+@njit(nogil=True, cache=True)
+def ascend_elastic_map(
+    X: Array,
+    W: Array,
+    order: Array,
+    V: Array,
+    b: Array,
+    y: Array,
+    C: float,
+    squared: Array,
+    lengths: Array,
+    thresholds: Array,
+    loss: Any,
+) -> None:
+    """One pass of proximal SDCA for the map of all tasks: ``U = soft(V, thresholds)``, ``V = sum C b y x w^T``.
+
+    In NumPy, for each picture i and task t: ``m = y[t, i] * (W[t] @ (soft(V).T @ X[i]))``, then ``b[t, i] =
+    best_dual(b[t, i], m, C squared[i] lengths[t])`` and ``V += C y[t, i] (change of b) outer(X[i], W[t])``.
+    """
+    n_tasks, n_columns = W.shape
+    represented = np.empty(n_columns)
+    for i in order:
+        stale = True
+        for t in range(n_tasks):
+            if stale:
+                represented[:] = 0.0
+                for d in range(X.shape[1]):
+                    if X[i, d] != 0.0:
+                        for k in range(n_columns):
+                            shrunk = max(abs(V[d, k]) - thresholds[d], 0.0)
+                            represented[k] += X[i, d] * (shrunk if V[d, k] > 0.0 else -shrunk)
+                stale = False
+            score = 0.0
+            for k in range(n_columns):
+                score += W[t, k] * represented[k]
+            old = b[t, i]
+            b[t, i] = best_dual(old, y[t, i] * score, C * squared[i] * lengths[t], loss)
+            if b[t, i] != old:
+                stale = True
+                change = C * y[t, i] * (b[t, i] - old)
+                for d in range(X.shape[1]):
+                    if X[i, d] != 0.0:
+                        for k in range(n_columns):
+                            V[d, k] += change * X[i, d] * W[t, k]
