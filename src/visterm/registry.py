@@ -242,7 +242,18 @@ register(
         "bow-240",
         "class and tags from topics learned for both",
         reference="Wang, Blei and Fei-Fei, CVPR 2009",
-        defaults={"n_tokens": 200, "max_iter": 15, "refine": 30, "random_state": 0},
+        defaults={"n_tokens": 200, "random_state": 0},
+    )
+)
+register(
+    Method(
+        "slda-committee",
+        "visterm.topics.committee:TopicCommittee",
+        CLASSIFY | ANNOTATE,
+        "bow-240",
+        "the mean of several supervised topic models",
+        reference="Wang, Blei and Fei-Fei, CVPR 2009",
+        defaults={"n_members": 3, "n_tokens": 200, "random_state": 0},
     )
 )
 register(
@@ -253,7 +264,7 @@ register(
         "bow-240",
         "the tags of the topics of a picture's regions",
         reference="Blei and Jordan, SIGIR 2003",
-        defaults={"n_tokens": 200, "max_iter": 15, "refine": 30, "random_state": 0},
+        defaults={"n_tokens": 200, "random_state": 0},
     )
 )
 register(
