@@ -7,12 +7,14 @@ of topics of the highest mean accuracy.
 
 Run: python experiments/slda/wang-2009_topics.py --data FOLDER [--set corel5k-blobs] [--topics 20 60 100] [--seeds 5]
      python experiments/slda/wang-2009_topics.py --data FOLDER --choose --topics 20 40 60 80 100
-Writes results/wang-2009_topics_SET.md and .png, or results/wang-2009_topics_SET_choice.md.
+Writes results/wang-2009_topics_SET.md and .png, or results/wang-2009_topics_SET_choice.md. Rows measured before, kept
+in results/wang-2009_topics_SET.json, stay in the table and the plot; delete that file to start afresh.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -105,7 +107,8 @@ def main() -> None:
         return
     counts = np.bincount(train.tags.indices, minlength=train.tags.shape[1])
     compared = methods(has_tags=bool(data.tags.nnz))
-    rows: list[Row] = []
+    kept = asked.results / f"{stem}.json"
+    rows: list[Row] = [tuple(row) for row in json.loads(kept.read_text("utf-8"))] if kept.exists() else []
     for name in asked.methods or compared:
         for n_topics in asked.topics:
             values: dict[str, list[float]] = {}
@@ -115,8 +118,10 @@ def main() -> None:
                 found = {"CPU seconds": time.process_time() - started} | measure(model, test, counts)
                 for key, value in found.items():
                     values.setdefault(key, []).append(value)
-            rows.append((name, n_topics, values))
+            rows = [row for row in rows if row[:2] != (name, n_topics)] + [(name, n_topics, values)]
+            write_text_atomically(kept, json.dumps(rows))
             print(table(rows[-1:]).splitlines()[-1], flush=True)
+    rows.sort(key=lambda row: (list(compared).index(row[0]), row[1]))
     write_text_atomically(asked.results / f"{stem}.md", table(rows))
     draw(rows, trace(train, test, counts, asked.topics[0]), asked.results / f"{stem}.png")
 

@@ -318,6 +318,32 @@ def test_batches_teach_what_the_whole_does():
         model.partial_fit(X[:2], [0, 7])
 
 
+def test_batches_of_tags_teach_corr_lda_what_they_teach_the_joint_model():
+    X, _, tags = collection(n_pictures=120)
+    joint, corr = SupervisedLDA(4, random_state=0), CorrLDA(4, random_state=0)
+    for rows in np.array_split(np.arange(120), 4):
+        joint.partial_fit(X[rows], tags=tags[rows])
+        corr.partial_fit(X[rows], tags[rows])
+    np.testing.assert_array_equal(joint.topic_tags_, corr.topic_tags_)
+    scores = corr.score_tags(X)
+    assert scores[tags == 1].mean() > scores[tags == 0].mean() + 0.1
+    with pytest.raises(InputError, match="tags"):
+        corr.partial_fit(X[:2], tags[:2, :2])
+
+
+@pytest.mark.parametrize("refine", [0, 5])
+def test_regions_share_the_reasons_of_their_codewords(refine):
+    X, y, tags = collection()
+    model = SupervisedLDA(4, refine=refine, random_state=0).fit(X, y, tags)
+    reasons = model.explain_class(X, 1)
+    regions = np.repeat(np.arange(20), X[7].astype(int))
+    by_region = reasons.of_regions(7, regions)
+    assert by_region.sum() == pytest.approx(reasons.scores[7])
+    assert len(set(by_region[regions == regions[0]])) == 1
+    with pytest.raises(InputError, match="between 0 and 19"):
+        reasons.of_regions(7, [20])
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
-from visterm.contracts import Features
+from visterm.contracts import Features, check_tags
 from visterm.topics.bags import check_bags, check_tag_bags
 from visterm.topics.joint import Labelled
 from visterm.topics.joint_model import JointTopicModel
@@ -28,7 +29,19 @@ class CorrLDA(JointTopicModel):
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the topics and their tags."""
         bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
-        n_pictures = bags.shape[0]
-        data = Labelled(bags, np.full(n_pictures, -1), np.ones(n_pictures), check_tag_bags(tags, n_pictures))
-        self._fit_labelled(data, n_classes=0)
+        self._fit_labelled(_without_classes(bags, check_tag_bags(tags, bags.shape[0])), n_classes=0)
         return self
+
+    def partial_fit(self, X: Features, tags: Any) -> Self:
+        """Learn from one more batch of pictures, tagged or not, by a step of stochastic EM, without refinement."""
+        self._check_parameters()
+        begun = hasattr(self, "online_")
+        bags = check_bags(self, X, fitting=not begun, n_tokens=self.n_tokens)
+        n_tags = self.topic_tags_.shape[1] if begun else None
+        self._learn_batch(_without_classes(bags, check_tags(tags, bags.shape[0], n_tags=n_tags)), n_classes=0)
+        return self
+
+
+def _without_classes(bags: sparse.csr_array, tags: sparse.csr_array) -> Labelled:
+    n_pictures = bags.shape[0]
+    return Labelled(bags, np.full(n_pictures, -1), np.ones(n_pictures), tags)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
+from visterm.errors import InputError
 from visterm.topics.class_response import roots
 from visterm.topics.inference import infer_topics
 from visterm.topics.joint import JointTopics, responsibilities
@@ -18,8 +20,7 @@ class Reasons:
     """How a score comes about: it is the sum of each picture's row, of either matrix.
 
     ``topics`` (n_pictures, n_topics) holds what each topic contributed, ``codewords`` (n_pictures, n_codewords), CSR,
-    what each codeword did with all its occurrences: a region of the picture contributed its codeword's entry over the
-    count.
+    what each codeword did with all its occurrences; :meth:`of_regions` hands it to the regions of a picture.
     """
 
     topics: Array
@@ -29,6 +30,22 @@ class Reasons:
     def scores(self) -> Array:
         """The scores explained, one a picture."""
         return self.topics.sum(axis=1)
+
+    def of_regions(self, picture: int, codewords: ArrayLike) -> Array:
+        """What each region of a picture contributed, given the codeword of each, to be drawn where the region is.
+
+        Regions of one codeword share its entry; over all regions of the picture the score is the sum.
+
+        >>> reasons = Reasons(np.array([[1.5]]), sparse.csr_array([[1.0, 0.0, 0.5]]))
+        >>> reasons.of_regions(0, [2, 0, 0])
+        array([0.5, 0.5, 0.5])
+        """
+        numbers = np.asarray(codewords, dtype=np.int64).ravel()
+        n_codewords = self.codewords.shape[1]
+        if numbers.size and not 0 <= numbers.min() <= numbers.max() < n_codewords:
+            raise InputError(f"codewords of regions must lie between 0 and {n_codewords - 1}")
+        entries = self.codewords[[picture]].toarray().ravel()
+        return entries[numbers] / np.bincount(numbers, minlength=n_codewords)[numbers]
 
 
 def class_reasons(bags: sparse.csr_array, model: JointTopics, class_number: int, *, rooted: bool) -> Reasons:

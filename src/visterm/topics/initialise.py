@@ -1,4 +1,4 @@
-"""Where topics start: pictures that are far apart, or pictures of the classes."""
+"""Where topics start: pictures that are far apart, or any pictures."""
 
 from __future__ import annotations
 
