@@ -9,7 +9,9 @@ from sklearn.exceptions import NotFittedError
 
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
+from visterm.margin.ridge import KernelRidgeAnnotator
 from visterm.neighbours.knn import KnnAnnotator
+from visterm.ranking.queries import query_vectors
 from visterm.ranking.tag_ranker import FLOOR, TagRanker
 
 
@@ -98,3 +100,16 @@ def test_no_pictures_and_unfitted():
         TagRanker.of_fitted(KnnAnnotator(), PROBABILITIES, 3)
     with pytest.raises(InputError, match="NaN"):
         ranker.score_queries(PROBABILITIES, [[np.nan, 0, 0]])
+
+
+def test_calibrated_probabilities_of_an_annotator_that_has_them(captioned):
+    annotator = KernelRidgeAnnotator(kernel="hellinger")
+    ranker = TagRanker(annotator, probabilities=True, equal_words=True).fit(captioned.X, captioned.tags)
+    probabilities = ranker.annotator_.tag_probabilities(captioned.X_test)
+    Q = query_vectors([[1, 0, 1, 0, 0]], ranker.idf_)
+    expected = np.log(np.maximum(probabilities[:, [0, 2]], FLOOR)).sum(axis=1)
+    np.testing.assert_allclose(ranker.score_queries(captioned.X_test, Q)[0], expected)
+    explained = ranker.explain(captioned.X_test[:1], Q)
+    assert dict(explained.words) == pytest.approx(dict(zip((0, 2), np.log(probabilities[0, [0, 2]]), strict=True)))
+    with pytest.raises(InputError, match="KnnAnnotator has no tag_probabilities"):
+        TagRanker(KnnAnnotator(), probabilities=True).fit(captioned.X, captioned.tags)

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
-from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
+from visterm.ranking.queries import idf, wanted_words
+from visterm.ranking.word_space import WordSpaceRanker
 
 #: Probabilities below this are not told apart: one missing word makes a picture unlikely, not impossible.
 FLOOR = 1e-3
 
 
-class TagRanker(Estimator):
+class TagRanker(WordSpaceRanker):
     """Rank pictures for a query by what an annotator says of the query's words.
 
     With probabilities the score is the weighted log-probability that the picture carries all the words,
@@ -24,19 +26,28 @@ class TagRanker(Estimator):
     scores brought to mean 0 and deviation 1 on the training pictures so that words are comparable.
     Words of negative weight are words the user does not want.
 
+    - ``probabilities``: take the annotator's ``tag_probabilities``, calibrated on pictures it had not seen, instead of
+      its scores.
+    - ``equal_words``: the words of a query count as much as they are wanted, not by their idf; the sum of logarithms is
+      then that of the probability of all words together, were they independent.
+
     >>> from visterm.baselines.floor import TagFrequency
     >>> ranker = TagRanker(TagFrequency()).fit([[0.0], [0.0]], [[1, 0], [1, 1]])
     >>> ranker.score_queries([[0.0]], [[0.0, 1.0]]).round(2)
     array([[-0.69]])
     """
 
-    def __init__(self, annotator: Any) -> None:
+    def __init__(self, annotator: Any, *, probabilities: bool = False, equal_words: bool = False) -> None:
         self.annotator = annotator
+        self.probabilities = probabilities
+        self.equal_words = equal_words
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
         """Fit a copy of the annotator; ``queries`` are not needed."""
         tags = check_tags(tags, n_pictures(X))
         self.annotator_ = clone(self.annotator).fit(X, tags=tags)
+        counts, n_tagged = np.bincount(tags.indices, minlength=tags.shape[1]), int((np.diff(tags.indptr) > 0).sum())
+        self.idf_ = idf(counts, n_tagged)
         return self._describe(X, tags.shape[1])
 
     @classmethod
@@ -49,7 +60,9 @@ class TagRanker(Estimator):
 
     def _describe(self, X: Features, n_tags: int) -> Self:
         self.n_tags_ = n_tags
-        if not _gives_probabilities(self.annotator_):
+        if self.probabilities and not hasattr(self.annotator_, "tag_probabilities"):
+            raise InputError(f"{type(self.annotator_).__name__} has no tag_probabilities: set probabilities=False")
+        if not self._has_probabilities():
             scores = self.annotator_.score_tags(X)
             self.score_means_ = scores.mean(axis=0)
             self.score_deviations_ = np.maximum(scores.std(axis=0), np.finfo(np.float32).eps)
@@ -62,20 +75,21 @@ class TagRanker(Estimator):
         check_is_fitted(self)
         return self.annotator_.score_tags(X)
 
-    def score_queries(self, X: Features, Q: Any) -> Scores:
-        """(n_queries, n_pictures), larger is better."""
-        scores = self.score_tags(X)
+    def word_scores(self, X: Features) -> Scores:
+        """(n_pictures, n_tags): logarithms of probabilities, or standard scores."""
+        check_is_fitted(self)
+        if not self._has_probabilities():
+            return (self.annotator_.score_tags(X) - self.score_means_) / self.score_deviations_
+        of_words = self.annotator_.tag_probabilities if self.probabilities else self.annotator_.score_tags
+        probabilities = of_words(X)
+        if probabilities.size and (probabilities.min() < 0 or probabilities.max() > 1 + 1e-6):
+            raise InputError(f"{type(self.annotator_).__name__} says its scores are probabilities, but they are not")
+        return np.log(np.maximum(probabilities, FLOOR))
+
+    def query_weights(self, Q: Any) -> sparse.csr_array:
+        """(n_queries, n_tags): the words of a query by their idf, or as much as they are wanted."""
         Q = check_queries(Q, self.n_tags_)
-        if _gives_probabilities(self.annotator_):
-            if scores.size and (scores.min() < 0 or scores.max() > 1 + 1e-6):
-                raise InputError(
-                    f"{type(self.annotator_).__name__} says its scores are probabilities, but they are not"
-                )
-            scores = np.log(np.maximum(scores, FLOOR))
-        else:
-            scores = (scores - self.score_means_) / self.score_deviations_
-        return np.asarray(Q @ scores.T)
+        return wanted_words(Q, self.idf_) if self.equal_words else Q
 
-
-def _gives_probabilities(annotator: Any) -> bool:
-    return bool(getattr(annotator, "scores_are_probabilities", False))
+    def _has_probabilities(self) -> bool:
+        return self.probabilities or bool(getattr(self.annotator_, "scores_are_probabilities", False))
