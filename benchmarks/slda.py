@@ -32,7 +32,7 @@ def main() -> None:
     if len(sys.argv) > 1:
         data = research_data.load("labelme8", Path(sys.argv[1]))
         train = data.select(np.flatnonzero(np.array(data.splits) == "train"))
-        for name, refine in (("the paper's model", 0), ("refined", 50)):
+        for name, refine in (("the paper's model", 0), ("refined", 25)):
             started = time.process_time()
             SupervisedLDA(20, refine=refine, random_state=0).fit(train.X, train.y)
             seconds = time.process_time() - started
