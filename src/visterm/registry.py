@@ -150,6 +150,17 @@ register(
 )
 register(
     Method(
+        "sdca-top-k",
+        "visterm.margin.top_k:TopKSDCA",
+        CLASSIFY,
+        "bow-240",
+        "all classes separated at once, the right one among the first k",
+        reference="Lapin, Hein, Schiele, NIPS 2015",
+        defaults={"C": 10.0, "kernel": "auto"},
+    )
+)
+register(
+    Method(
         "mtl-sdca",
         "visterm.margin.multitask:MultitaskSDCA",
         CLASSIFY | ANNOTATE,
