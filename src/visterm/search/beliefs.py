@@ -24,8 +24,8 @@ OMITTED = 0.2
 UNKNOWN = math.log(1e-4)
 #: How much words go together where nobody has measured it.
 DEPENDENCE = 0.5
-#: So many of the best pictures of each word are remembered.
-N_TOP = 2048
+#: So many of the best pictures of each word are looked at, few first; the most are remembered.
+DEPTHS = (1000, 8000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +115,26 @@ class Leaf:
 
     def at(self, rows: Rows) -> Belief:
         """The belief of some rows."""
-        told = _among(rows, self.told)
-        log_p = np.where(_among(rows, self.denied), -np.inf, self._unsaid(rows))
+        told = among(rows, self.told)
+        log_p = np.where(among(rows, self.denied), -np.inf, self._unsaid(rows))
         return Belief(np.where(told, np.float32(0), log_p).astype(np.float32), told)
 
+    def top(self, n: int) -> Rows:
+        """The ``n`` rows that fit best, of those remembered."""
+        return self._best[0][:n]
+
+    def limit(self, n: int) -> Belief:
+        """The most that can be believed of a row that is not among the ``n`` best."""
+        if n >= self.n_rows:
+            return Belief(np.array([-np.inf]), np.array([False]))
+        last = self._best[1][min(n, DEPTHS[-1]) - 1]
+        return Belief(np.array([last]), np.array([last == 0.0]))
+
     @cached_property
-    def top(self) -> tuple[Rows, Belief]:
-        """The rows that fit best, and the most that can be believed of any other row."""
+    def _best(self) -> tuple[Rows, Floats]:
         log_p = self.everywhere().log_p
-        rows = largest(log_p, N_TOP)
-        if len(rows) == self.n_rows:
-            return rows, Belief(np.array([-np.inf]), np.array([False]))
-        last = float(log_p[rows[-1]])
-        return rows, Belief(np.array([last]), np.array([last == 0.0]))
+        rows = largest(log_p, DEPTHS[-1])
+        return rows, log_p[rows]
 
     def _unsaid(self, rows: Rows | None) -> Floats:
         """What is believed where people said nothing."""
@@ -196,15 +203,15 @@ def together(log_p: Sequence[Floats], dependence: float) -> Floats:
     return dependence * np.minimum.reduce(log_p) + (1 - dependence) * np.add.reduce(log_p)
 
 
-def bound(asked: Asked, dependence: float) -> Belief:
-    """The most that can be believed of a row that is among the best of no word."""
+def bound(asked: Asked, dependence: float, n: int) -> Belief:
+    """The most that can be believed of a row that is not among the ``n`` best of any word."""
     match asked:
         case Leaf():
-            return asked.top[1]
+            return asked.limit(n)
         case Without():
             return Belief(np.zeros(1), np.array([True]))
         case _:
-            return _combined(asked, [bound(part, dependence) for part in parts_of(asked)], dependence)
+            return _combined(asked, [bound(part, dependence, n) for part in parts_of(asked)], dependence)
 
 
 def parts_of(asked: Asked) -> tuple[Asked, ...]:
@@ -258,7 +265,7 @@ def _complement(log_p: Floats) -> Floats:
     return np.log(np.maximum(-np.expm1(log_p), 0.0))
 
 
-def _among(rows: Rows, members: Rows) -> NDArray[np.bool_]:
+def among(rows: Rows, members: Rows) -> NDArray[np.bool_]:
     """Which of ``rows`` are among ``members``, which are in order."""
     if not len(members):
         return np.zeros(len(rows), np.bool_)

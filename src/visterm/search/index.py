@@ -68,10 +68,12 @@ class Snapshot:
 
     def dimension_at(self, number: int, slots: NDArray[np.intp]) -> NDArray[np.float32]:
         """One dimension of some slots."""
+        if len(self.segments) == 1:
+            return np.asarray(self.segments[0].vectors[number][slots], np.float32)
         values = np.empty(len(slots), np.float32)
         of_slot = np.searchsorted(self._starts, slots, side="right") - 1
         for i, part in enumerate(self.segments):
-            inside = of_slot == i if len(self.segments) > 1 else slice(None)
+            inside = of_slot == i
             values[inside] = part.vectors[number][slots[inside] - self._starts[i]]
         return values
 

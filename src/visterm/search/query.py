@@ -126,7 +126,7 @@ def _tokens(text: str) -> list[_Token]:
             weight = _WEIGHT.match(text, at)
             tokens.append(_Token("^", at, weight=_weight(weight.group(1) if weight else "", at)))
             at = weight.end() if weight else at + 1
-        elif character == "-" and at + 1 < len(text) and not _SPACE.match(text, at + 1):
+        elif character == "-" and at + 1 < len(text) and not _SPACE.match(text, at + 1) and text[at + 1] != ")":
             tokens.append(_Token("NOT", at))
             at += 1
         else:

@@ -35,6 +35,8 @@ _MAX_WORDS = 3
 NOTHING_BELOW = 0.2
 #: The values of it that are tried.
 _LEASTS = np.linspace(0.02, 0.8, 79)
+#: Queries are tried on at least so many pictures.
+_FEWEST = 8
 #: So many of the best pictures count for the cut-off.
 _HEAD = 1000
 
@@ -97,7 +99,7 @@ class Relevance(Estimator):
         log_p = self.log_probabilities(given)
         queries = _queries(check_tags(asked, int(np.shape(asked)[0])), self.n_queries, rng)
         self.dependence_ = _fit_dependence(log_p, present, [words for words in queries if len(words) > 1])
-        self.nothing_below_ = _fit_nothing_below(log_p, present, queries, self.dependence_)
+        self.nothing_below_ = _fit_nothing_below(log_p, present, queries, self.dependence_, rng)
         return self
 
     @classmethod
@@ -204,17 +206,24 @@ def cut_off(log_p: Floats, nothing_below: float) -> float:
 
 
 def _fit_nothing_below(
-    log_p: Floats, present: NDArray[np.bool_], queries: Sequence[tuple[int, ...]], dependence: float
+    log_p: Floats,
+    present: NDArray[np.bool_],
+    queries: Sequence[tuple[int, ...]],
+    dependence: float,
+    rng: np.random.Generator,
 ) -> float:
     """The best picture's probability from which on something is found.
 
     It maximises the mean F-measure of queries that have relevant pictures (0 where nothing is found) plus the share of
-    the others for which nothing is found.
+    the others for which nothing is found. Each query is asked of a part of the pictures, small or large, so that
+    frequent words, too, are sometimes asked for in vain.
     """
     measures, bests, nones = [], [], []
     for words in queries:
-        joint = together(list(log_p[:, list(words)].T), dependence)
-        relevant = present[:, list(words)].all(axis=1)
+        n_asked = round(math.exp(rng.uniform(math.log(min(_FEWEST, len(log_p))), math.log(len(log_p)))))
+        rows = rng.choice(len(log_p), n_asked, replace=False)[:, np.newaxis]
+        joint = together(list(log_p[rows, list(words)].T), dependence)
+        relevant = present[rows, list(words)].all(axis=1)
         best = math.exp(float(joint.max()))
         if relevant.any():
             found = np.exp(joint) >= cut_off(joint, 0.0)

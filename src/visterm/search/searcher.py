@@ -10,12 +10,14 @@ import numpy as np
 
 from visterm.search.beliefs import (
     DEPENDENCE,
+    DEPTHS,
     Asked,
     Belief,
     Beliefs,
     Floats,
     Leaf,
     Without,
+    among,
     believe,
     bound,
     parts_of,
@@ -105,16 +107,17 @@ class Searcher:
         cut = cut_off(belief.log_p, 0.0 if alike else self._nothing_below)
         probabilities = np.exp(belief.log_p)
         likely = belief.told | (probabilities >= cut)
-        shown = [i for i in order.tolist() if unlikely or likely[i]]
+        shown = order if unlikely else order[likely[order]]
         hits = [
-            Hit(
-                row=int(rows[i]),
-                probability=float(probabilities[i]),
-                told=bool(belief.told[i]),
-                likely=bool(likely[i]),
-                reasons=tuple(self._reasons(asked, int(rows[i]))),
+            Hit(row, p, told, fits, tuple(why))
+            for row, p, told, fits, why in zip(
+                rows[shown].tolist(),
+                probabilities[shown].tolist(),
+                belief.told[shown].tolist(),
+                likely[shown].tolist(),
+                _reasons(asked, rows[shown]),
+                strict=True,
             )
-            for i in shown
         ]
         n_likely = int(likely.sum()) if complete <= cut else None
         return Hits(hits, notes, cut, n_likely, float(probabilities.max(initial=0.0)))
@@ -127,25 +130,35 @@ class Searcher:
         """
         leaves = wanted_leaves(asked)
         if leaves and all(leaf.likeness is None for leaf in leaves):
-            rows = np.unique(np.concatenate([leaf.top[0] for leaf in leaves]))
-            belief = believe(asked, self._dependence, rows)
-            if len(rows) == len(self._evidence):
-                return rows, belief, 0.0
-            limit = bound(asked, self._dependence)
-            order = _in_order(belief, n_best)
-            if len(order) == n_best and _rank(belief, int(order[-1])) >= _rank(limit, 0):
-                return rows, belief, math.exp(float(limit.log_p[0]))
+            for depth in DEPTHS:
+                chosen = np.zeros(len(self._evidence), np.bool_)
+                for leaf in leaves:
+                    chosen[leaf.top(depth)] = True
+                rows = np.flatnonzero(chosen)
+                belief = believe(asked, self._dependence, rows)
+                if len(rows) == len(self._evidence):
+                    return rows, belief, 0.0
+                limit = bound(asked, self._dependence, depth)
+                order = _in_order(belief, n_best)
+                if len(order) == n_best and _rank(belief, int(order[-1])) >= _rank(limit, 0):
+                    return rows, belief, math.exp(float(limit.log_p[0]))
         return np.arange(len(self._evidence)), believe(asked, self._dependence), 0.0
 
-    def _reasons(self, asked: Asked, row: int, *, excluded: bool = False) -> list[Reason]:
-        if isinstance(asked, Leaf):
-            belief = asked.at(np.array([row]))
-            by = [place for place, rows in asked.told_by.items() if belief.told[0] and row in _span(rows, row)]
-            source = "look" if asked.likeness is not None else "model"
-            p = math.exp(float(belief.log_p[0]))
-            return [Reason(asked.text, place, p, excluded) for place in by or [source]]
-        negated = excluded != isinstance(asked, Without)
-        return [reason for part in parts_of(asked) for reason in self._reasons(part, row, excluded=negated)]
+
+def _reasons(asked: Asked, rows: Rows, *, excluded: bool = False) -> list[list[Reason]]:
+    """For each row, why it fits each word."""
+    if isinstance(asked, Leaf):
+        belief = asked.at(rows)
+        told_by = [(place, among(rows, members)) for place, members in asked.told_by.items() if len(members)]
+        believed = "look" if asked.likeness is not None else "model"
+        reasons = []
+        for i, (p, told) in enumerate(zip(np.exp(belief.log_p).tolist(), belief.told.tolist(), strict=True)):
+            places = [place for place, members in told_by if members[i]] if told else [believed]
+            reasons.append([Reason(asked.text, place, p, excluded) for place in places])
+        return reasons
+    negated = excluded != isinstance(asked, Without)
+    of_parts = [_reasons(part, rows, excluded=negated) for part in parts_of(asked)]
+    return [[reason for reasons in of_row for reason in reasons] for of_row in zip(*of_parts, strict=True)]
 
 
 def _in_order(belief: Belief, n_best: int) -> Rows:
@@ -162,8 +175,3 @@ def _in_order(belief: Belief, n_best: int) -> Rows:
 def _rank(belief: Belief, place: int) -> tuple[bool, float]:
     """What places are ordered by."""
     return bool(belief.told[place]), float(belief.log_p[place])
-
-
-def _span(rows: Rows, row: int) -> Rows:
-    """The part of ordered ``rows`` that is ``row``."""
-    return rows[np.searchsorted(rows, row) : np.searchsorted(rows, row, side="right")]

@@ -1,0 +1,160 @@
+"""Search in a large collection: every picture looked at, the best of each word, lists of codes; and what it costs.
+
+    python benchmarks/search.py [--pictures 200000] [--words 374]
+
+Every time is end to end, in Python, of one query: from the typed words to the pictures with their probabilities and
+reasons, or from a vector to keys. Medians over 200 different queries; faiss is compared where it is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from visterm.search import searcher as searching
+from visterm.search.beliefs import Beliefs
+from visterm.search.evidence import Evidence
+from visterm.search.index import N_PROBES, Index
+from visterm.search.searcher import Searcher
+
+N_QUERIES = 200
+
+
+def milliseconds(work: Callable[[int], object]) -> tuple[float, float, float]:
+    """The least, the median and the 95th percentile of wall milliseconds over the queries."""
+    times = []
+    for i in range(N_QUERIES):
+        started = time.perf_counter()
+        work(i)
+        times.append(1000 * (time.perf_counter() - started))
+    return min(times), float(np.median(times)), float(np.percentile(times, 95))
+
+
+def show(name: str, times: tuple[float, float, float], note: str = "") -> None:
+    """One line of the table."""
+    print(f"  {name:58} least {times[0]:7.3f}  median {times[1]:7.3f}  95% {times[2]:7.3f} ms  {note}", flush=True)
+
+
+def words(n_pictures: int, n_words: int, rng: np.random.Generator) -> None:
+    """Queries of one to three words over pictures of which a tenth is tagged."""
+    names = [f"word{i:04d}" for i in range(n_words)]
+    keys = [f"{i:064x}" for i in range(n_pictures)]
+    # Pictures of 100 kinds, each with words of its own and some of others', as captions are.
+    kinds = rng.integers(0, 100, n_pictures)
+    lean = np.where(rng.random((100, n_words)) < 0.05, 3.0, -5.0) + rng.standard_normal((100, n_words))
+    index = Index(n_words, dtype="float16", folder=Path(tempfile.mkdtemp()))
+    started = time.perf_counter()
+    for start in range(0, n_pictures, 20_000):
+        some = kinds[start : start + 20_000]
+        odds = lean[some] + 1.5 * rng.standard_normal((len(some), n_words))
+        index.add(keys[start : start + 20_000], -np.logaddexp(0, -odds))
+    built = time.perf_counter() - started
+    tagged = rng.random(n_pictures) < 0.1
+    tags = sparse.random_array((n_pictures, n_words), density=4 / n_words, format="csr", rng=rng)
+    tags.data[:] = 1
+    tags = sparse.csr_array(tags.multiply(tagged[:, None]))
+    evidence = Evidence([f"photos/IMG_{i:06d}.jpg" for i in range(n_pictures)], tags=tags, tag_names=names)
+    started = time.perf_counter()
+    beliefs = Beliefs(index.snapshot(), names, keys)
+    searcher = Searcher(evidence, beliefs)
+    searcher.search(names[0])
+    opened = time.perf_counter() - started
+    size = sum(part.vectors.nbytes for part in index.snapshot().segments) / n_pictures
+    print(f"{n_pictures:,} pictures, {n_words} words in float16: {size:.0f} bytes a picture on disk, mapped; ", end="")
+    print(f"indexed in {built:.1f} s, opened in {opened:.1f} s")
+    own = [np.argsort(-row)[:8] for row in lean]  # people ask for words that go together, and for others
+    mixed = [own[i % 100] if i % 4 else np.arange(n_words) for i in range(N_QUERIES)]
+    drawn = [[names[w] for w in rng.choice(some, 3, replace=False)] for some in mixed]
+    asked = [" ".join(three[: 1 + i % 3]) for i, three in enumerate(drawn)]
+    other = [f"({a} OR {b}) -{c}" for a, b, c in drawn]
+    whole = Searcher(evidence, beliefs)
+    whole._candidates = lambda asked, _n: (  # type: ignore[method-assign] - as if no word remembered its best pictures
+        np.arange(n_pictures),
+        searching.believe(asked, 0.5),
+        0.0,
+    )
+    show("words, every picture looked at", milliseconds(lambda i: whole.search(asked[i])))
+    show("(a OR b) -c, every picture looked at", milliseconds(lambda i: whole.search(other[i])))
+    show("words, asked for the first time", milliseconds(lambda i: searcher.search(asked[i])))
+    show("words, from the best pictures of each (exact)", milliseconds(lambda i: searcher.search(asked[i])))
+    for text in other:
+        searcher.search(text)
+    show("(a OR b) -c, from the best pictures of each (exact)", milliseconds(lambda i: searcher.search(other[i])))
+    same = all(
+        [h.row for h in searcher.search(text).hits] == [h.row for h in whole.search(text).hits] for text in asked[:50]
+    )
+    print(f"  the same pictures either way: {same}")
+    started = time.perf_counter()
+    index.add([f"{n_pictures:064x}"], np.full((1, n_words), -3.0))
+    show_one = time.perf_counter() - started
+    started = time.perf_counter()
+    index.remove(keys[:1])
+    print(
+        f"  a picture is added in {1000 * show_one:.1f} ms, removed in {1000 * (time.perf_counter() - started):.1f} ms"
+    )
+
+
+def codes(n_pictures: int, n_dims: int, rng: np.random.Generator) -> None:
+    """Look-alikes by codes: a thousand clouds of unequal size, as pictures of the same things make."""
+    centres = rng.standard_normal((1000, n_dims)) * 1.2
+    X = centres[(rng.pareto(1.0, n_pictures) * 100).astype(int) % 1000] + rng.standard_normal((n_pictures, n_dims))
+    X = X.astype(np.float32)
+    queries = (X[rng.choice(n_pictures, N_QUERIES)] + 0.5 * rng.standard_normal((N_QUERIES, n_dims))).astype(np.float32)
+    keys = [f"{i:064x}" for i in range(n_pictures)]
+    for dtype in ("float32", "float16"):
+        index = Index(n_dims, metric="euclidean", dtype=dtype)
+        index.add(keys, X)
+        n_bytes = index.snapshot().segments[0].vectors.nbytes / n_pictures
+        print(f"{n_pictures:,} codes of {n_dims} dimensions, {dtype}: {n_bytes:.0f} bytes a picture")
+        exact = [index.nearest(q, 10).keys for q in queries]
+        show("all codes compared", milliseconds(lambda i, index=index: index.nearest(queries[i], 10)))
+        started = time.perf_counter()
+        index.cluster()
+        built = time.perf_counter() - started
+        for n_probes in (8, N_PROBES, 64):
+            found = [index.nearest(q, 10, n_probes=n_probes).keys for q in queries]
+            recall = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(exact, found, strict=True)])
+            times = milliseconds(lambda i, index=index, p=n_probes: index.nearest(queries[i], 10, n_probes=p))
+            show(
+                f"{n_probes} of {len(index.snapshot().segments[0].lists.centres)} lists", times, f"recall {recall:.3f}"
+            )
+        print(f"  lists made in {built:.1f} s")
+    try:
+        import faiss
+    except ImportError:
+        print("  faiss is not installed")
+        return
+    truth = [[int(key, 16) for key in keys] for keys in exact]
+    n_lists = round(2 * n_pictures**0.5)
+    faiss.omp_set_num_threads(1)
+    theirs = faiss.index_factory(n_dims, f"IVF{n_lists},Flat")
+    theirs.train(X[:: max(1, n_pictures // (64 * n_lists))])
+    theirs.add(X)
+    for n_probes in (8, N_PROBES, 64):
+        theirs.nprobe = n_probes
+        found = theirs.search(queries, 10)[1].tolist()
+        recall = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(truth, found, strict=True)])
+        times = milliseconds(lambda i: theirs.search(queries[i : i + 1], 10))
+        show(f"faiss IVF, {n_probes} of {n_lists} lists", times, f"recall {recall:.3f}")
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pictures", type=int, default=200_000)
+    parser.add_argument("--words", type=int, default=374)
+    parser.add_argument("--dims", type=int, default=128)
+    options = parser.parse_args()
+    rng = np.random.default_rng(0)
+    words(options.pictures, options.words, rng)
+    codes(options.pictures, options.dims, rng)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""How likely pictures that look alike are labelled alike."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit
+
+from visterm.search.likeness import Likeness
+
+
+def test_probabilities_follow_the_labelled_pictures():
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(0, 5, 300)
+    similar = np.where(kinds[:, None] == kinds, 0.7, 0.4) + 0.15 * rng.standard_normal((300, 300))
+    likeness = Likeness().fit(lambda rows: similar[rows], [f"kind {k}" for k in kinds], np.zeros((300, 3)))
+    p = np.exp(likeness.log_probabilities(similar))
+    same = kinds[:, None] == kinds
+    for low, high in ((0.0, 0.1), (0.2, 0.5), (0.5, 0.8), (0.8, 1.0)):
+        inside = (p >= low) & (p < high)
+        assert abs(same[inside].mean() - p[inside].mean()) < 0.06
+
+
+def test_tags_count_where_classes_are_unknown():
+    tags = np.repeat(np.eye(4, 8, dtype=int), 20, axis=0)
+    kinds = np.repeat(np.arange(4), 20)
+    similar = np.where(kinds[:, None] == kinds, 0.9, 0.1)
+    likeness = Likeness().fit(lambda rows: similar[rows], [None] * 80, tags)
+    assert np.exp(likeness.log_probabilities(np.array([0.9]))) > 0.9
+    assert np.exp(likeness.log_probabilities(np.array([0.1]))) < 0.1
+
+
+def test_without_labels_it_is_a_guess_that_rises():
+    for classes in ([None] * 3, ["a"] * 3, ["a", None, None]):
+        likeness = Likeness().fit(lambda rows: np.eye(3)[rows], classes, np.zeros((3, 2)))
+        p = np.exp(likeness.log_probabilities(np.array([0.2, 0.8, 1.0])))
+        assert (np.diff(p) > 0).all()
+        assert p[1] == np.float32(expit(0.0))
+
+
+def test_similarities_that_mislead_are_not_turned_round():
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(0, 2, 60)
+    similar = np.where(kinds[:, None] == kinds, 0.1, 0.9)
+    likeness = Likeness().fit(lambda rows: similar[rows], [str(k) for k in kinds], np.zeros((60, 1)))
+    assert likeness.slope_ > 0
