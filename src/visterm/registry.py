@@ -383,3 +383,12 @@ register(
         defaults={"C": 10.0, "kernel": "hellinger", "random_state": 0},
     )
 )
+register(
+    Method(
+        "caption-ridge",
+        "visterm.ranking.caption_ridge:CaptionRidge",
+        ANNOTATE | RANK,
+        "bow-240",
+        "regression of words, and of words found together",
+    )
+)
