@@ -1,0 +1,136 @@
+"""Pictures ranked by what regression says of the words of a query, and of words found together."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import log_expit
+
+from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
+from visterm.errors import InputError
+from visterm.margin import calibration
+from visterm.margin.expansion import ExpansionEstimator
+from visterm.margin.one_vs_all import check_positive
+from visterm.margin.ridge import ridge
+from visterm.ranking.queries import from_tags, idf, relevant_pictures, wanted_words
+from visterm.ranking.word_space import Explanation, largest
+
+Array = NDArray[Any]
+
+#: More sets of words than this are not learned; the most frequent are.
+MAX_SETS = 20_000
+#: Probabilities of sets far below this are not told apart.
+_FLOOR = 1e-3
+
+
+class CaptionRidge(ExpansionEstimator):
+    """Regression of captions: of every word, and of the sets of words that some caption contains.
+
+    A picture that resembles some with *sea* and others with *horse* need not resemble one with both. So not only the
+    words of a query are looked up, but also the sets of its words that were found together:
+
+        score(q, p) = sum_{t in q} log P(t | p) + set_weight sum_{S in q, |S| > 1} log (max(0, P(S | p)) + 0.001)
+
+    Each P is the ridge regression of an indicator, "the caption has t" or "the caption has all of S", on the pictures'
+    kernel: all share one factorisation. Those of words are calibrated on the exact leave-one-out scores (Platt); sets
+    are too rare for that. A set no caption contains says nothing.
+
+    - ``alpha``: the weight of ``||f||^2`` against the squared errors.
+    - ``kernel``: as of :class:`~visterm.margin.ridge.KernelRidgeAnnotator`.
+    - ``set_size``: the most words of a set; 1 for words alone, which is the sum of calibrated logarithms.
+    - ``set_weight``: how much a set counts beside a word.
+
+    Rows without tags are left out.
+
+    >>> X = [[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.0, 1.0, 0.0], [0.4, 0.5, 0.1]]
+    >>> model = CaptionRidge(kernel="linear").fit(X, [[1, 0], [1, 0], [0, 1], [1, 1]])
+    >>> int(model.score_queries([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]], [[0.7, 0.7]]).argmax())
+    0
+    """
+
+    scores_are_probabilities = True
+    _kernel_of_one_feature = "exp-chi2"
+
+    def __init__(
+        self,
+        alpha: float = 0.03,
+        *,
+        kernel: str = "auto",
+        set_size: int = 2,
+        set_weight: float = 1.0,
+        intercept_scaling: float = 1.0,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.set_size = set_size
+        self.set_weight = set_weight
+        self.intercept_scaling = intercept_scaling
+
+    def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
+        """Solve for all words and sets at once; ``queries`` are not needed: the captions hold them."""
+        check_positive(alpha=self.alpha)
+        if self.set_size < 1 or not 0 <= self.set_weight < np.inf:
+            raise InputError(f"sets have at least 1 word and a weight of 0 or more: {self.set_size}, {self.set_weight}")
+        checked = self._check_fit_features(X)
+        tags = check_tags(tags, n_pictures(X))
+        rows = np.flatnonzero(np.diff(tags.indptr))
+        if not len(rows):
+            raise InputError("no picture has a tag: at least one is needed to learn from")
+        captions = tags[rows]
+        self.n_tags_ = int(tags.shape[1])
+        self.idf_ = idf(np.bincount(captions.indices, minlength=self.n_tags_), len(rows))
+        sets, having = _sets(captions, self.set_size)
+        self.set_words_ = sets
+        present = captions.toarray()
+        targets = np.hstack([present, having.T.toarray()])
+        theta, left_out = ridge(self._training_pictures(checked, rows, 2 * present.T - 1), targets, self.alpha)
+        self._keep(checked, rows, np.ascontiguousarray(theta.T))
+        self.tag_platt_ = calibration.fit_platt(left_out[:, : self.n_tags_], present)
+        return self
+
+    def score_tags(self, X: Features) -> Scores:
+        """(n_pictures, n_tags): the calibrated probability of every word."""
+        return calibration.tag_probabilities(self._task_scores(X)[:, : self.n_tags_], self.tag_platt_)
+
+    def score_queries(self, X: Features, Q: Any) -> Scores:
+        """(n_queries, n_pictures), larger is better."""
+        words, sets = self._logarithms(X)
+        wanted, held = self._query_weights(Q)
+        return np.asarray(wanted @ words.T + held @ sets.T)
+
+    def explain(self, X: Features, q: Any, n_best: int = 5) -> Explanation:
+        """Why the one picture in ``X`` has its score for the one query ``q``; evidence are rows of ``set_words_``."""
+        if n_pictures(X) != 1 or np.shape(q)[0] != 1:
+            raise InputError("one picture and one query are explained at a time: pass a single row of each")
+        words, sets = self._logarithms(X)
+        wanted, held = self._query_weights(q)
+        of_words, of_sets = wanted.toarray()[0] * words[0], held.toarray()[0] * sets[0]
+        score = float(of_words.sum() + of_sets.sum())
+        return Explanation(score, largest(of_words, n_best), largest(of_sets, n_best), "set")
+
+    def _logarithms(self, X: Features) -> tuple[Array, Array]:
+        """(n_pictures, n_tags) and (n_pictures, n_sets): the logarithms of the probabilities."""
+        scores = self._task_scores(X)
+        words = log_expit(scores[:, : self.n_tags_] * self.tag_platt_[:, 0] + self.tag_platt_[:, 1])
+        return words, np.log(np.maximum(scores[:, self.n_tags_ :], 0.0) + _FLOOR)
+
+    def _query_weights(self, Q: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """(n_queries, n_tags) and (n_queries, n_sets): how much words, and sets of words that are wanted, count."""
+        wanted = wanted_words(check_queries(Q, self.n_tags_), self.idf_)
+        if not self.set_words_.shape[0]:
+            return wanted, sparse.csr_array((wanted.shape[0], 0))
+        held = relevant_pictures(self.set_words_, wanted > 0)  # a query holds a set as a caption does
+        return wanted, sparse.csr_array(held.T * self.set_weight)
+
+
+def _sets(captions: sparse.csr_array, set_size: int) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """The sets of two and more words that a caption contains, and (n_sets, n_pictures) the captions that do."""
+    if set_size == 1:
+        return sparse.csr_array((0, captions.shape[1])), sparse.csr_array((0, captions.shape[0]))
+    found = from_tags(captions, max_words=set_size).multi_word()
+    if len(found) > MAX_SETS:
+        found = found.select(np.sort(np.argsort(-found.n_relevant, kind="stable")[:MAX_SETS]))
+    return sparse.csr_array(found.words, dtype=np.float32), sparse.csr_array(found.relevance, dtype=np.float64)
