@@ -31,9 +31,8 @@ from visterm.margin.ridge import KernelRidgeAnnotator
 from visterm.margin.sdca import SDCAClassifier
 from visterm.margin.top_k import TopKSDCA
 
-METRICS = {"gist": "l1", "deep": "cosine"}  # others: chi2 for histograms and bags, cosine for Fisher vectors
+METRICS = {"gist": "l1", "deep-standardised": "cosine"}  # others: chi2 for histograms and bags, cosine for Fisher vectors
 TAG_MEASURES = (MeanPrecision(5), MeanRecall(5), WordF(5), NPlus(5))
-SCALES = (0.5, 1.0, 2.0, 3.0)
 Settings = dict[str, Any]
 
 
@@ -55,23 +54,25 @@ def tag_methods(n_tags: int) -> dict[str, tuple[Callable[..., Any], list[Setting
     def one_vs_all(_: int, **settings: Any) -> Any:
         return KernelRidgeAnnotator(kernel="precomputed", **settings)
 
+    scales, powers = (0.5, 1.0, 2.0, 3.0), (0.8, 1.0, 1.2)
     return {
-        "one-vs-all ridge": (one_vs_all, _grid(alpha=(0.03,), tag_power=(0.8, 1.0, 1.2))),
-        "  scores as they are": (one_vs_all, _grid(alpha=(0.03,), tag_power=(0.0,))),
-        "multitask, squared loss": (multitask, _grid(C_map=(16.0, 100.0), tag_power=(0.8, 1.0, 1.2))),
+        "one-vs-all ridge": (one_vs_all, _grid(scale=scales, alpha=(0.03,), tag_power=powers)),
+        "  scores as they are": (one_vs_all, _grid(scale=scales, alpha=(0.03,), tag_power=(0.0,))),
+        "multitask, squared loss": (multitask, _grid(scale=(1.0, 2.0), C_map=(16.0, 100.0), tag_power=(1.0,))),
     }
 
 
 def class_methods() -> dict[str, tuple[Callable[..., Any], list[Settings]]]:
     """Each classifier and the settings to choose from."""
     common = {"kernel": "precomputed", "calibration_folds": 0, "random_state": 0}
+
+    def multitask(n: int, *, C_map: float) -> Any:
+        return MultitaskSDCA(10.0, lam=1 / n, mu=1 / (C_map * n * 50), max_iter=3, tol=0.01, **common)
+
     return {
-        "one-vs-all (hinge)": (lambda _, C: SDCAClassifier(C, **common), _grid(C=(1.0, 10.0, 100.0))),
-        "one-vs-all (squared)": (
-            lambda _, C: SDCAClassifier(C, loss="squared", **common),
-            _grid(C=(1.0, 10.0, 100.0)),
-        ),
-        "top-k machine": (lambda _, k: TopKSDCA(k, C=10.0, **common), _grid(k=(1, 3))),
+        "one-vs-all": (lambda _, C: SDCAClassifier(C, **common), _grid(scale=(0.5, 1.0, 2.0), C=(3.0, 10.0, 30.0))),
+        "top-k machine": (lambda _, k: TopKSDCA(k, C=10.0, **common), _grid(scale=(0.5, 1.0), k=(1, 3, 5))),
+        "multitask": (multitask, _grid(scale=(0.5, 1.0), C_map=(10.0, 100.0))),
     }
 
 
@@ -92,7 +93,7 @@ def distance_tables(data: Path, cache: Path, folder: Path, *, deep: bool) -> tup
     if deep:
         (X,) = load_pictures("corel5k", data, "deep", cache=cache).X.values()
         training = X[~pictures.is_test]
-        features["deep"] = (X - training.mean(axis=0)) / (training.std(axis=0) + 1e-6)
+        features["deep-standardised"] = (X - training.mean(axis=0)) / (training.std(axis=0) + 1e-6)
     folder.mkdir(parents=True, exist_ok=True)
     tables = {}
     for name, X in features.items():
@@ -120,28 +121,33 @@ class Split:
         return self.inner ** np.float32(scale / 2), self.outer ** np.float32(scale / 2)
 
 
+Figures = Callable[[Any, Split, np.ndarray], list[float]]
+
+
+def measured(make: Callable[..., Any], setting: Settings, split: Split, figures: Figures) -> list[float]:
+    """The figures of a method in one setting."""
+    inner, outer = split.kernels(setting["scale"])
+    rest = {name: value for name, value in setting.items() if name != "scale"}
+    return figures(make(len(inner), **rest).fit(inner, split.labels), split, outer)
+
+
 def compare(
     methods: Mapping[str, tuple[Callable[..., Any], list[Settings]]],
     chosen_on: Split,
     measured_on: Split,
-    figures: Callable[[Any, Split, np.ndarray], list[float]],
+    figures: Figures,
     main: int,
 ) -> list[str]:
     """Choose each method's scale and settings by the figure at place ``main``, then measure; lines of a table."""
     lines = []
     for name, (make, settings) in methods.items():
         began = time.process_time()
-        found = []
-        for scale in SCALES:
-            inner, outer = chosen_on.kernels(scale)
-            for setting in settings:
-                model = make(len(inner), **setting).fit(inner, chosen_on.labels)
-                found.append((figures(model, chosen_on, outer), scale, setting))
-        validation, scale, setting = max(found, key=lambda entry: entry[0][main])
-        inner, outer = measured_on.kernels(scale)
-        test = figures(make(len(inner), **setting).fit(inner, measured_on.labels), measured_on, outer)
+        found = [measured(make, setting, chosen_on, figures) for setting in settings]
+        best = int(np.argmax([figure[main] for figure in found]))
+        validation, setting = found[best], settings[best]
+        test = measured(make, setting, measured_on, figures)
         seconds = time.process_time() - began
-        shown = ", ".join(f"{key} {value:g}" for key, value in {"scale": scale, **setting}.items())
+        shown = ", ".join(f"{key} {value:g}" for key, value in setting.items())
         cells = [" / ".join(f"{value:.1f}" for value in row) for row in (validation, test)]
         lines.append(f"| {name} | {shown} | {cells[0]} | {cells[1]} | {seconds:.0f} |")
         print(lines[-1], flush=True)
