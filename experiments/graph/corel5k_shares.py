@@ -1,0 +1,181 @@
+"""Corel5K with 1, 5, 25 and 100 % of the training pictures tagged: where methods that learn from untagged pictures pay.
+
+    python experiments/graph/corel5k_shares.py --data FOLDER [--set blobs pictures] [--validation] [--out results]
+
+All pictures are known; of the training pictures a share is tagged, and the tags of the test pictures are asked for.
+Methods over graphs and the mixture learn from all, the others from tagged pictures only. ``blobs``: the region clusters
+are what all methods see. ``pictures``: topics count words of SIFT and hue in three stripes, all others compare one
+vector of 200 principal components of gist, colour histograms, local binary patterns and words. ``--validation`` asks
+for the tags of 500 training pictures instead: what settings are chosen on. Each share is drawn three times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from visterm import registry
+from visterm.evaluate import research_data
+from visterm.evaluate.dataset import Dataset
+from visterm.evaluate.measures import CompleteLength, TagAccuracy, WordAveragePrecision, WordF
+from visterm.evaluate.picture_data import load_pictures
+from visterm.graph.picture_graph import PictureGraph
+from visterm.graph.regularized import GraphRegularized
+from visterm.topics.mixture import UnigramMixture
+
+SHARES = (0.01, 0.05, 0.25, 1.0)
+DRAWS = 3
+MEASURES = (TagAccuracy(), CompleteLength(), WordF(5), WordAveragePrecision())
+WORDS = ("sift-words", "hue-words")
+HISTOGRAMS = (
+    "hsv",
+    "hsv-stripes",
+    "lab-stripes",
+    "lbp-stripes",
+    "sift-words",
+    "opponent-words",
+    "lab-words",
+    "hue-words",
+)
+#: Tokens a picture's words count for in ``pictures``; blobs are as many as they are.
+TOKENS = {"blobs": 0, "pictures": 30}
+N_TOPICS = 100
+
+
+def read(name: str, folder: Path, cache: Path) -> Dataset:
+    """Pictures with two features: ``words`` and ``looks``."""
+    if name == "blobs":
+        data = research_data.load("corel5k-blobs", folder)
+        X = {"words": data.X, "looks": data.X}
+    else:
+        data = load_pictures("corel5k", folder, "tagging", cache=cache)
+        words = sparse.csr_array(sparse.hstack([data.X[feature] for feature in WORDS]), dtype=np.float32)
+        X = {"words": words, "looks": looks(data.X)}
+    return Dataset(name, X, data.y, data.class_names, data.tags, data.tag_names, data.splits)
+
+
+def looks(X: Any) -> np.ndarray:
+    """200 principal components, uncentred, of all features, each of unit length."""
+    from sklearn.preprocessing import normalize
+    from sklearn.utils.extmath import randomized_svd
+
+    centred = X["gist"] - X["gist"].mean(axis=0)
+    parts = [sparse.csr_array(normalize(centred))]
+    parts += [sparse.csr_array(normalize(sparse.csr_array(X[name], dtype=np.float32).sqrt())) for name in HISTOGRAMS]
+    left, values, _ = randomized_svd(sparse.csr_matrix(sparse.hstack(parts)), 200, random_state=0)
+    return np.ascontiguousarray(left * values, np.float32)
+
+
+def methods(n_tokens: float, seed: int) -> dict[str, Any]:
+    """Estimators by name; those of one feature with which."""
+    topics = {"n_topics": N_TOPICS, "n_tokens": n_tokens, "random_state": seed}
+    mixture = UnigramMixture(**topics, n_restarts=1, max_iter=60)
+    graph = PictureGraph(10)
+    return {
+        "tag-frequency": ("words", registry.get("tag-frequency").create()),
+        "unigram-mixture": ("words", registry.get("unigram-mixture").create(**topics)),
+        "graph-mixture": (
+            None,
+            GraphRegularized(mixture, graph, model_feature="words", graph_feature="looks", random_state=seed),
+        ),
+        "label-propagation": ("looks", registry.get("label-propagation").create(metric="cosine", random_state=seed)),
+        "knn-tags": ("looks", registry.get("knn-tags").create(metric="cosine")),
+        "ccd2": ("looks", registry.get("ccd2").create()),
+        "ridge-tags": ("looks", registry.get("ridge-tags").create()),
+        "tagprop": ("looks", registry.get("tagprop").create(metric={"x": "cosine"})),
+    }
+
+
+def carry_out(data: Dataset, asked: np.ndarray, train: np.ndarray, chosen: list[str]) -> dict[str, Any]:
+    """Every measure of every method at every share and draw: {method: {share: [[values, seconds], ...]}}."""
+    found: dict[str, Any] = defaultdict(lambda: defaultdict(list))
+    for share in SHARES:
+        for draw in range(1 if share == 1 else DRAWS):
+            order = np.random.default_rng(draw).permutation(train)
+            tagged = order[: max(1, round(share * len(train)))]
+            untagged = np.setdiff1d(np.arange(len(data)), tagged)
+            known = data.without_labels(untagged)
+            frequencies = np.asarray(known.tags.sum(axis=0)).ravel()
+            for name, (feature, estimator) in methods(TOKENS[data.name], draw).items():
+                if name not in chosen:
+                    continue
+                began = time.process_time()
+                X = data.X if feature is None else data.X[feature]
+                estimator.fit(X, known.tags)
+                test = {key: matrix[asked] for key, matrix in data.X.items()}
+                scores = estimator.score_tags(test if feature is None else test[feature])
+                seconds = time.process_time() - began
+                values = [measure(data.tags[asked], scores, frequencies=frequencies) for measure in MEASURES]
+                found[name][share].append([*values, seconds])
+                print(data.name, share, draw, name, *(f"{value:.3f}" for value in [*values, seconds]), flush=True)
+    return found
+
+
+def table(found: dict[str, Any]) -> str:
+    """Means over draws, in Markdown."""
+    heads = ["method", *(f"{share:.0%}" for share in SHARES)]
+    lines = []
+    titles = ("Accuracy, %", "Complete Length", "word F@5, %", "mean AP of words, %", "processor seconds")
+    for column, title in enumerate(titles):
+        factor = 100 if title.endswith("%") else 1
+        lines += [f"\n**{title}**\n\n", f"| {' | '.join(heads)} |\n", f"|{'---|' * len(heads)}\n"]
+        for name, by_share in found.items():
+            cells = []
+            for share in SHARES:
+                values = factor * np.array(by_share[share])[:, column]
+                cells.append(f"{values.mean():.1f}" + (f" ± {values.std(ddof=1):.1f}" if len(values) > 1 else ""))
+            lines.append(f"| {' | '.join([name, *cells])} |\n")
+    return "".join(lines)
+
+
+def plot(results: dict[str, Any], file: Path) -> None:
+    """Accuracy and mean AP of words against the share of tagged pictures."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(len(results), 2, figsize=(11, 4 * len(results)), layout="constrained", squeeze=False)
+    for row, (name, found) in zip(axes, results.items(), strict=True):
+        for axis, column, title in zip(row, (0, 3), ("Accuracy", "mean AP of words"), strict=True):
+            for method, by_share in found.items():
+                means = [np.mean(by_share[share], axis=0)[column] for share in SHARES]
+                axis.plot([100 * share for share in SHARES], means, marker="o", label=method)
+            axis.set(xscale="log", xlabel="% of training pictures tagged", ylabel=title, title=name)
+            axis.set_xticks([100 * share for share in SHARES], [f"{share:.0%}" for share in SHARES])
+            axis.grid(alpha=0.3)
+    axes[0, 0].legend(fontsize=7)
+    figure.savefig(file, dpi=90)
+
+
+def main() -> None:
+    """Run, then write the tables and the plot."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, default=Path("results/features"))
+    parser.add_argument("--set", nargs="+", choices=list(TOKENS), default=list(TOKENS))
+    parser.add_argument("--methods", nargs="+", default=list(methods(0, 0)))
+    parser.add_argument("--validation", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    arguments = parser.parse_args()
+    results = {}
+    for name in arguments.set:
+        data = read(name, arguments.data, arguments.cache)
+        train, asked = np.flatnonzero(~data.is_test), np.flatnonzero(data.is_test)
+        if arguments.validation:
+            order = np.random.default_rng(0).permutation(len(train))
+            train, asked = np.sort(train[order[500:]]), np.sort(train[order[:500]])
+        results[name] = carry_out(data, asked, train, arguments.methods)
+    text = "".join(f"\n### {name}\n{table(found)}" for name, found in results.items())
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    stem = "corel5k_shares" + ("_validation" if arguments.validation else "")
+    (arguments.out / f"{stem}.md").write_text(text, encoding="utf-8")
+    plot(results, arguments.out / f"{stem}.png")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
