@@ -326,7 +326,7 @@ register(
         "bow-240",
         "topics that look-alikes agree on, for collections of which few pictures are tagged",
         reference="Shao et al., ACM TIST 2014",
-        defaults={"n_tokens": 20, "random_state": 0},
+        defaults={"metric": "hellinger", "n_tokens": 20, "random_state": 0},
     )
 )
 register(
