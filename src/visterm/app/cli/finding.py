@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
     from visterm.models import Model
 
+_FAINT = "bright_black"
 SheetOption = Annotated[Path | None, typer.Option(help="Also write the results as a contact sheet, PNG or JPEG.")]
 LimitOption = Annotated[int, typer.Option("--limit", "--number", "-n", help="How many pictures to find.", min=1)]
 
@@ -152,19 +154,8 @@ def _searching_model(workspace: Workspace, reference: str | None) -> Model | Non
 def _show_hits(console: Console, findings: Findings, *, why: bool, unlikely: bool) -> None:
     told = [found for found in findings.found if found.told]
     likely = [found for found in findings.found if found.likely and not found.told]
-    others = [found for found in findings.found if not found.likely]
-    for title, group, style in (
-        ("people say", told, None),
-        ("the model believes", likely, None),
-        ("less likely", others, "bright_black"),
-    ):
-        if group:
-            say(console, title, style="bold" if style is None else style)
-        for found in group:
-            chance = "" if found.told else f"{found.score:.0%}"
-            say(console, f"{chance:>6}  {found.path}", style=style)
-            if why:
-                say(console, f"        {_because(found)}", style="bright_black")
+    _show_group(console, "people say", told, why=why)
+    _show_group(console, "the model believes", likely, why=why)
     n_shown = len(told) + len(likely)
     if not n_shown:
         guess = f": the best guess has a chance of {_percent(findings.best)}" if findings.best > 0 else ""
@@ -172,7 +163,19 @@ def _show_hits(console: Console, findings: Findings, *, why: bool, unlikely: boo
         say(console, f"nothing found{guess}{hint}", style="bold")
     elif findings.n_likely is None or findings.n_likely > n_shown:
         more = "more" if findings.n_likely is None else f"{findings.n_likely - n_shown} more"
-        say(console, f"and {more} (--limit)", style="bright_black")
+        say(console, f"and {more} (--limit)", style=_FAINT)
+    others = [found for found in findings.found if not found.likely]
+    _show_group(console, "less likely", others, why=why, style=_FAINT)
+
+
+def _show_group(console: Console, title: str, group: Sequence[Found], *, why: bool, style: str | None = None) -> None:
+    if group:
+        say(console, title, style=style or "bold")
+    for found in group:
+        chance = "" if found.told else _percent(found.score)
+        say(console, f"{chance:>8}  {found.path}", style=style)
+        if why:
+            say(console, f"          {_because(found)}", style=_FAINT)
 
 
 def _because(found: Found) -> str:
