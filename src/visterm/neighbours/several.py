@@ -12,6 +12,8 @@ from visterm.contracts.estimator import Estimator
 from visterm.distances.base import BaseDistances
 from visterm.errors import InputError
 from visterm.neighbours.distances import smallest
+from visterm.neighbours.sigmoids import fit_deviations, fit_sigmoids, sigmoid
+from visterm.neighbours.votes import Floats, Votes
 
 
 class Lookalikes(Estimator):
@@ -25,6 +27,11 @@ class Lookalikes(Estimator):
 
     scores_are_probabilities: ClassVar[bool] = True
     metric: Any
+    sigmoids: bool
+    shrinkage: float
+    tag_power: float
+    slope_: Floats
+    offset_: Floats
 
     def _keep(self, X: Features, tags: Any) -> Features:
         """Keep the tagged pictures ready for comparison; their features are returned."""
@@ -66,6 +73,24 @@ class Lookalikes(Estimator):
         if not found:
             return np.empty((0, k), np.intp), np.empty((0, k, self._n_features))
         return np.concatenate([rows for rows, _ in found]), np.concatenate([base for _, base in found])
+
+    def _calibrate(self, votes: Votes, tally: Floats) -> None:
+        """What votes for every tag are worth, by those of the training pictures, each without its own."""
+        if self.tag_power:
+            self.slope_, self.offset_ = fit_deviations(tally, votes.present, power=self.tag_power)
+        elif self.sigmoids:
+            self.slope_, self.offset_ = fit_sigmoids(
+                tally, votes.present, votes.gain, votes.loss, shrinkage=self.shrinkage
+            )
+
+    def _no_calibration(self) -> None:
+        n_tags = len(self.tag_counts_)
+        self.slope_, self.offset_ = np.full(n_tags, np.inf), np.zeros(n_tags)
+
+    def _probabilities(self, tally: Floats) -> Floats:
+        """What the votes for every tag are worth; themselves where nothing was learned of that."""
+        calibrated = np.isfinite(self.slope_).all()
+        return sigmoid(tally, self.slope_, self.offset_) if calibrated else np.clip(tally, 0, 1)
 
     def _check(self, X: Features) -> Features:
         return check_feature_mapping(self, X, fitting=False)

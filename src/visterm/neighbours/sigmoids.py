@@ -1,4 +1,4 @@
-"""A sigmoid for every word: votes become probabilities that rare words can win."""
+"""Votes become probabilities that rare words can win: by a sigmoid for every word, or by each word's deviation."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 _STEPS = 30
+#: Added to every deviation: votes for a word that hardly any picture got say little of how far they vary.
+_LEAST_DEVIATION = 1e-3
 
 
 def sigmoid(votes: Floats, slope: Floats, offset: Floats) -> Floats:
@@ -36,6 +38,24 @@ def fit_sigmoids(
     for _ in range(_STEPS):
         own = own + _newton(scaled, present, weights, own, shared, shrinkage * gain, together=False)
     return own[0] / scale, own[1]
+
+
+def fit_deviations(votes: Floats, present: NDArray[np.bool_], *, power: float) -> tuple[Floats, Floats]:
+    """Slope and offset of every word: votes in units of the word's deviation, then one sigmoid for all words.
+
+    Votes less their mean over pictures are divided by the ``power`` of their deviation, so that frequent and rare
+    words are on one scale and the largest of a picture are those that stand out most; the sigmoid, of maximum
+    likelihood, makes probabilities of them and keeps their order.
+    """
+    mean, deviation = votes.mean(axis=0), (votes.std(axis=0) + _LEAST_DEVIATION) ** power
+    outstanding = (votes - mean) / deviation
+    scale = np.sqrt(np.mean(outstanding**2)) or 1.0
+    scaled, shared = outstanding / scale, np.zeros((2, 1))
+    weights = np.ones(votes.shape)
+    for _ in range(_STEPS):
+        shared = shared + _newton(scaled, present, weights, shared, np.zeros((2, 1)), 1e-6, together=True)
+    slope = max(shared[0, 0], 1e-9) / (scale * deviation)  # more votes never make a word less likely
+    return slope, shared[1, 0] - slope * mean
 
 
 def _newton(x: Any, present: Any, weights: Any, at: Floats, centre: Floats, prior: float, *, together: bool) -> Floats:

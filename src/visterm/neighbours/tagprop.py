@@ -11,7 +11,6 @@ from visterm.compute import progress
 from visterm.contracts import Features, Scores
 from visterm.errors import InputError
 from visterm.neighbours.several import Lookalikes
-from visterm.neighbours.sigmoids import fit_sigmoids, sigmoid
 from visterm.neighbours.votes import Floats, Votes, fading, likeliest_weights
 
 #: Where learning starts: votes fade by a factor of e over a twentieth of the mean distance.
@@ -28,16 +27,20 @@ class TagProp(Lookalikes):
     - ``weighting="rank"``: ``pi_ij`` the weight of being the k-th nearest, found by EM.
 
     Weights maximise the likelihood of every training picture's tags given its neighbours', present tags as a whole
-    counting as much as absent ones. ``sigmoids=True`` adds ``sigmoid(a_w p + b_w)``, one of every word, which raises
-    words that are too rare to win votes; ``shrinkage`` is how many pictures' worth of evidence draw a word towards the
-    sigmoid of all. In each of ``n_rounds`` rounds neighbours are sought by the weights known so far, then weights are
-    learned under the sigmoids known so far, then sigmoids. ``objective_`` is the log-likelihood after every step of
-    the last round.
+    counting as much as absent ones. In each of ``n_rounds`` rounds neighbours are sought by the weights known so far,
+    then weights are learned under the sigmoids known so far, then sigmoids. ``objective_`` is the log-likelihood after
+    every step of the last round.
+
+    Votes become probabilities by those that training pictures got without themselves: ``tag_power`` measures each tag's
+    less their mean in units of that power of their deviation, so that what stands out wins, however rare the tag; one
+    sigmoid then serves all tags. With a ``tag_power`` of 0, ``sigmoids=True`` fits ``sigmoid(a_w p + b_w)``, one
+    of every word as in the paper; ``shrinkage`` is how many pictures' worth of evidence draw a word towards the
+    sigmoid of all.
 
     >>> rng = np.random.default_rng(0)
     >>> tags = np.repeat([[1, 0], [0, 1]], 20, axis=0)
     >>> X = {"useful": tags[:, :1] + 1.5 * rng.random((40, 1)), "noise": rng.random((40, 1))}
-    >>> model = TagProp(metric="l1", sigmoids=False).fit(X, tags)
+    >>> model = TagProp(metric="l1").fit(X, tags)
     >>> model.feature_weights_["useful"] > 5 * model.feature_weights_["noise"]
     True
     """
@@ -50,7 +53,8 @@ class TagProp(Lookalikes):
         metric: Any = "auto",
         sigmoids: bool = True,
         shrinkage: float = 1.0,
-        n_rounds: int = 2,
+        tag_power: float = 1.0,
+        n_rounds: int = 1,
         max_iter: int = 50,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -58,6 +62,7 @@ class TagProp(Lookalikes):
         self.metric = metric
         self.sigmoids = sigmoids
         self.shrinkage = shrinkage
+        self.tag_power = tag_power
         self.n_rounds = n_rounds
         self.max_iter = max_iter
 
@@ -65,10 +70,10 @@ class TagProp(Lookalikes):
         """Learn from every training picture's neighbours among the others."""
         if min(self.n_neighbors, self.n_rounds) < 1 or self.weighting not in {"distance", "rank"}:
             raise InputError("TagProp needs at least one neighbour, one round, a weighting of 'distance' or 'rank'")
-        pictures, n_tags = self._keep(X, tags), len(self.tag_counts_)
+        pictures = self._keep(X, tags)
         self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / self._n_features)
         self.rank_weights_ = np.ones(1)
-        self.slope_, self.offset_ = np.full(n_tags, np.inf), np.zeros(n_tags)
+        self._no_calibration()
         self.objective_ = np.empty(0)
         if self._n_train < 2:
             return self
@@ -81,8 +86,7 @@ class TagProp(Lookalikes):
     def score_tags(self, X: Features) -> Scores:
         """The probability of every tag."""
         rows, base = self._neighbours(X)
-        votes = Votes(rows, self.train_tags_, of_training=False).tally(self._shares(base))
-        return sigmoid(votes, self.slope_, self.offset_) if np.isfinite(self.slope_).all() else np.clip(votes, 0, 1)
+        return self._probabilities(Votes(rows, self.train_tags_, of_training=False).tally(self._shares(base)))
 
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
         """The rows of the training pictures that vote, nearest first, and the weight of each."""
@@ -116,11 +120,7 @@ class TagProp(Lookalikes):
             )
             self.feature_weights_ = dict(zip(self.feature_weights_, weights.tolist(), strict=True))
             self.objective_ = np.array(trace or self.objective_)
-        if self.sigmoids:
-            tally = votes.tally(self._shares(base))
-            self.slope_, self.offset_ = fit_sigmoids(
-                tally, votes.present, votes.gain, votes.loss, shrinkage=self.shrinkage
-            )
+        self._calibrate(votes, votes.tally(self._shares(base)))
 
     def _learn_ranks(self, votes: Votes, bar: progress.Task) -> None:
         """EM: a rank's weight becomes its share in explaining the tags; the likelihood never falls."""

@@ -11,7 +11,6 @@ from visterm.compute import progress
 from visterm.contracts import Features, Scores
 from visterm.errors import InputError
 from visterm.neighbours.several import Lookalikes
-from visterm.neighbours.sigmoids import fit_sigmoids, sigmoid
 from visterm.neighbours.votes import Floats, Votes, fading, likeliest_weights
 
 LEARNING = ("likelihood", "margin", "none")
@@ -29,17 +28,17 @@ class TwoPassKnn(Lookalikes):
 
     - ``margin``, the paper's: distances to the nearest pictures of its own tags (targets) plus the hinge losses of
       those that share no tag and are not a unit farther (impostors) are least; a convex problem, by projected
-      subgradients.
+      quasi-Newton steps.
     - ``likelihood``: its tags are likeliest under the votes (TagProp's objective on 2PKNN's neighbours); the
       bandwidth is learned, too.
     - ``none``: all features count the same.
 
-    ``sigmoids=True`` makes votes probabilities by a sigmoid of every tag, as in
-    :class:`~visterm.neighbours.tagprop.TagProp`, with its ``shrinkage``; else scores are shares of votes.
-    ``objective_`` is the loss, or the log-likelihood, after every step.
+    ``objective_`` is the loss, or the log-likelihood, after every step. ``tag_power``, ``sigmoids`` and ``shrinkage``
+    make probabilities of votes as in :class:`~visterm.neighbours.tagprop.TagProp`; with none of them scores are shares
+    of the votes, as in the paper.
 
     >>> X, tags = np.array([[0.0], [0.2], [0.4], [5.0]]), [[1, 0], [1, 0], [1, 0], [0, 1]]
-    >>> model = TwoPassKnn(1, metric="l1", bandwidth=1.0, learning="none", sigmoids=False).fit(X, tags)
+    >>> model = TwoPassKnn(1, metric="l1", bandwidth=1.0, learning="none", tag_power=0).fit(X, tags)
     >>> model.score_tags([[0.3]]).round(2)
     array([[0.86, 0.14]])
     """
@@ -51,8 +50,9 @@ class TwoPassKnn(Lookalikes):
         metric: Any = "auto",
         bandwidth: float = 0.02,
         learning: str = "likelihood",
-        sigmoids: bool = True,
+        sigmoids: bool = False,
         shrinkage: float = 1.0,
+        tag_power: float = 1.0,
         max_iter: int = 50,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -61,6 +61,7 @@ class TwoPassKnn(Lookalikes):
         self.learning = learning
         self.sigmoids = sigmoids
         self.shrinkage = shrinkage
+        self.tag_power = tag_power
         self.max_iter = max_iter
 
     def fit(self, X: Features, tags: Any) -> Self:
@@ -69,10 +70,10 @@ class TwoPassKnn(Lookalikes):
             raise InputError("TwoPassKnn needs at least one neighbour of each tag and a positive bandwidth")
         if self.learning not in LEARNING:
             raise InputError(f"unknown learning {self.learning!r}: choose one of {', '.join(LEARNING)}")
-        pictures, n_tags = self._keep(X, tags), len(self.tag_counts_)
+        pictures = self._keep(X, tags)
         self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / self._n_features)
         self.bandwidth_ = float(self.bandwidth)
-        self.slope_, self.offset_ = np.full(n_tags, np.inf), np.zeros(n_tags)
+        self._no_calibration()
         self.objective_ = np.empty(0)
         if self._n_train < 2:
             return self
@@ -80,13 +81,10 @@ class TwoPassKnn(Lookalikes):
             self._learn_likelihood(pictures)
         elif self.learning == "margin" and self._n_features > 1:
             self._learn_margin(pictures)
-        if self.sigmoids:
+        if self.tag_power or self.sigmoids:
             rows, base = self._sent(pictures)
             votes = Votes(rows, self.train_tags_)
-            tally = votes.tally(fading(base, self._weights() / self.bandwidth_))
-            self.slope_, self.offset_ = fit_sigmoids(
-                tally, votes.present, votes.gain, votes.loss, shrinkage=self.shrinkage
-            )
+            self._calibrate(votes, votes.tally(fading(base, self._weights() / self.bandwidth_)))
         return self
 
     def score_tags(self, X: Features) -> Scores:
@@ -94,8 +92,7 @@ class TwoPassKnn(Lookalikes):
         parts = [votes @ self.train_tags_ for votes in self._votes(X)]
         if not parts:
             return np.empty((0, len(self.tag_counts_)))
-        votes = np.minimum(np.concatenate(parts), 1)
-        return sigmoid(votes, self.slope_, self.offset_) if np.isfinite(self.slope_).all() else votes
+        return self._probabilities(np.concatenate(parts))
 
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
         """The rows of the training pictures with most votes, as many as vote for any picture, and their votes."""
@@ -181,32 +178,38 @@ class TwoPassKnn(Lookalikes):
             self.bandwidth_ = float(1 / weights.sum())
 
     def _learn_margin(self, pictures: Features) -> None:
+        from scipy.optimize import minimize
+
         from visterm.neighbours import _kernels
 
         base, targets, gains = self._triplets(pictures)
         pull = np.where(targets[..., None], base, 0).sum(axis=(0, 1), dtype=np.float64)
         n_targets = max(1, int(targets.sum()))  # losses are means over targets, whatever the collection's size
-        weights = best = np.full(base.shape[2], 1.0)
-        least, trace, rate = np.inf, [], 0.3
+        trace: list[float] = []
+
+        def cost(weights: Floats) -> tuple[float, Floats]:
+            gradient = np.zeros(len(weights))
+            loss = _kernels.margin_terms(base, targets, gains, weights, gradient)
+            return (loss + float(weights @ pull)) / n_targets, (gradient + pull) / n_targets
+
         with progress.task("Learning the metric", total=self.max_iter) as bar:
-            for _ in range(self.max_iter):
-                gradient = np.zeros(base.shape[2])
-                loss = _kernels.margin_terms(base, targets, gains, weights, gradient) / n_targets
-                loss += weights @ pull / n_targets
-                gradient = (gradient + pull) / n_targets
-                if loss < least:
-                    least, best = loss, weights
-                    trace.append(loss)
-                else:
-                    weights, rate = best, rate / 2  # too far: back, and on in smaller steps
-                    if rate < 1e-4:
-                        break
-                    continue
-                bar.report(objective=loss)
+
+            def note(intermediate_result: Any) -> None:
+                trace.append(float(intermediate_result.fun))
+                bar.report(objective=trace[-1])
                 bar.advance()
-                weights = np.maximum(weights - rate * len(weights) * gradient / max(np.abs(gradient).sum(), 1e-12), 0)
+
+            found = minimize(
+                cost,
+                np.ones(base.shape[2]),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=[(0, None)] * base.shape[2],
+                callback=note,
+                options={"maxiter": self.max_iter},
+            )
         self.objective_ = np.array(trace)
-        self._keep_weights(best)
+        self._keep_weights(found.x)
 
     def _keep_weights(self, weights: Floats) -> None:
         if weights.sum() > 0:
