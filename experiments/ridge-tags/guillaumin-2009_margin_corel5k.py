@@ -31,7 +31,8 @@ from visterm.margin.ridge import KernelRidgeAnnotator
 from visterm.margin.sdca import SDCAClassifier
 from visterm.margin.top_k import TopKSDCA
 
-METRICS = {"gist": "l1", "deep-standardised": "cosine"}  # others: chi2 for histograms and bags, cosine for Fisher vectors
+#: Other features: chi2 for histograms and bags, cosine for Fisher vectors.
+METRICS = {"gist": "l1", "deep-standardised": "cosine"}
 TAG_MEASURES = (MeanPrecision(5), MeanRecall(5), WordF(5), NPlus(5))
 Settings = dict[str, Any]
 

@@ -114,7 +114,7 @@ class _Steps:
         self.takes_part = np.abs(y)
         self.y = np.where(self.takes_part > 0, y, pictures.dtype.type(1))
         self.lam = settings.lam or 1 / n
-        self.mu = settings.mu or 1 / (settings.C * n * n_tasks)
+        self.mu = settings.mu or 1 / (n * n_tasks)
         self.C_predictors, self.C_map = 1 / (self.lam * n), 1 / (self.mu * n * n_tasks)
         self.spectrum = Spectrum.of(pictures) if is_closed(settings.loss, self.takes_part) else None
 

@@ -33,7 +33,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
     to the duality gap ``tol`` relative to its objective in (1), until the dual variables change by less than ``tol``.
     Only inner products of pictures are used. The objective never rises.
 
-    - ``mu``: None for 1 / (C n T), the strength of the one-vs-all regulariser; ``lam``: None for 1 / n.
+    - ``mu``: None for 1 / (n T); ``lam``: None for 1 / n: losses then weigh as much as the two regularisers.
     - ``n_dims``: columns of U; None for as many as tasks, as in the paper.
     - ``kernel``, ``loss``, ``intercept_scaling``, ``calibration_folds``: as in :class:`SDCAClassifier`; the folds also
       make tags comparable (see ``tag_power``).
