@@ -77,7 +77,7 @@ def test_distributions_are_matched_like_texts(model):
 
 def test_machines_are_support_vector_machines_in_deviations(captioned):
     X = weighed(captioned.X, visterm_idf(captioned.X))
-    model = ConceptSVM(C=2.0, tol=1e-7, random_state=0).fit(captioned.X, captioned.tags)
+    model = ConceptSVM(C=2.0, kernel="visterm", tol=1e-7, random_state=0).fit(captioned.X, captioned.tags)
     extended = np.hstack([X, np.ones((50, 1))])  # the intercept is the weight of a constant
     test = np.hstack([weighed(captioned.X_test, model.visterm_idf_), np.ones((30, 1))])
     for word in range(5):

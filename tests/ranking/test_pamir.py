@@ -11,7 +11,7 @@ from visterm.evaluate.measures import AveragePrecision
 from visterm.margin import kernels
 from visterm.ranking.pamir import PAMIR
 from visterm.ranking.queries import Queries, from_tags, query_vectors
-from visterm.ranking.visterms import visterm_idf, weighed
+from visterm.ranking.visterms import damped, visterm_idf, weighed
 
 
 def pamir(**parameters):
@@ -60,6 +60,13 @@ def test_visterms_are_weighed_by_their_idf(captioned):
     lengths = np.linalg.norm(weighed(sparse.csr_array(captioned.X), weights).toarray(), axis=1)
     np.testing.assert_allclose(lengths, 1)
     assert not weighed(np.zeros((1, 20)), weights).any()
+    counts = np.array([[0.0, 0.5, 1.0, 10.0]])
+    np.testing.assert_allclose(damped(sparse.csr_array(counts)).toarray(), damped(counts))
+    logs = pamir(kernel="log-visterm").fit(captioned.X, captioned.tags)
+    by_hand = pamir(kernel="linear").fit(weighed(damped(captioned.X), weights), captioned.tags)
+    np.testing.assert_allclose(
+        logs.word_scores(captioned.X_test), by_hand.word_scores(weighed(damped(captioned.X_test), weights))
+    )
     with pytest.raises(InputError, match="Negative values"):
         pamir(kernel="visterm").fit(-captioned.X, captioned.tags)
 

@@ -201,6 +201,21 @@ def test_triplets_are_drawn_uniformly(every_query_alike):
         assert abs(count - 20_000 * chance) < 5 * np.sqrt(20_000 * chance)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_learning_goes_on_from_where_it_is_told(task, kind):
+    X, Q, gains = task
+    space, triplets = space_of(kind, X), Triplets.of(Q, gains)
+    settings = Settings(0.05, 25, averaged=False)
+    shape = space.coefficients(space.start(4)).shape
+    start = np.random.default_rng(0).normal(size=shape) * 10
+    moved = learn(space, triplets, settings, 3, start=start).coefficients
+    assert 0 < np.abs(moved - start).max() < 1
+    np.testing.assert_array_equal(
+        learn(space, triplets, settings, 3, start=np.zeros(shape)).coefficients,
+        learn(space, triplets, settings, 3).coefficients,
+    )
+
+
 def test_averaging_is_the_mean_of_the_checkpoints(task):
     X, Q, gains = task
     triplets = Triplets.of(Q, gains)

@@ -59,9 +59,10 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
 
     - ``aggressiveness``: c; of several, the one of best average precision on held-out pictures.
     - ``n_steps``: the most triplets drawn. Learning stops where the held-out average precision gets no better.
-    - ``kernel``: ``visterm`` (counts times idf, of length one), ``linear``, ``hellinger``, ``chi2``,
-      ``exp-chi2[:GAMMA]``, ``product[:SCALE]`` and ``weighted-product[:SCALE]`` of several features, or
-      ``precomputed``; ``auto`` is ``visterm`` for one feature, ``weighted-product`` for several.
+    - ``kernel``: ``visterm`` (the paper's: counts times idf, of length one), ``log-visterm`` (the logarithms of
+      counts, as text retrieval damps them), ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``,
+      ``product[:SCALE]`` and ``weighted-product[:SCALE]`` of several features, or ``precomputed``; ``auto`` is
+      ``log-visterm`` for one feature, ``weighted-product`` for several.
     - ``loss``: ``hinge``, the paper's; ``warp`` weighs the top of the ranking (Weston et al. 2011): a relevant picture
       is compared with others until one violates the margin, and moved the more the lower it is then known to stand.
     - ``sampling``: ``triplets`` makes all triplets equally likely, ``queries`` all queries.

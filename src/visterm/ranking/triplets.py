@@ -32,9 +32,12 @@ class FeatureSpace:
 
     X: Matrix
 
-    def start(self, n_tags: int) -> Array:
-        """Weights of nothing learned."""
-        return np.zeros((n_tags, int(self.X.shape[1])), self.X.dtype)
+    def start(self, n_tags: int, coefficients: Array | None = None) -> Array:
+        """The weights of given coefficients, or of nothing learned."""
+        weights = np.zeros((n_tags, int(self.X.shape[1])), self.X.dtype)
+        if coefficients is not None:
+            weights[:] = coefficients
+        return weights
 
     def native(self) -> Any:
         """A dense array, or the parts of a CSR matrix with sorted, unsigned indices."""
@@ -63,9 +66,12 @@ class GramSpace:
 
     G: Array
 
-    def start(self, n_tags: int) -> Array:
-        """Coefficients and scores of nothing learned."""
-        return np.zeros((2, n_tags, len(self.G)), self.G.dtype)
+    def start(self, n_tags: int, coefficients: Array | None = None) -> Array:
+        """Given coefficients and the scores of all pictures under them, or those of nothing learned."""
+        weights = np.zeros((2, n_tags, len(self.G)), self.G.dtype)
+        if coefficients is not None:
+            weights[0], weights[1] = coefficients, coefficients @ self.G
+        return weights
 
     def native(self) -> Any:
         """The Gram matrix, marked as one."""
@@ -151,14 +157,16 @@ def learn(
     settings: Settings,
     seed: int,
     validate: Callable[[Array], float] | None = None,
+    start: Array | None = None,
 ) -> Course:
     """Take passive-aggressive steps; ``validate`` measures coefficients, and learning stops when they get no better.
 
-    With ``averaged`` the coefficients are the mean of those at all checkpoints so far.
+    With ``averaged`` the coefficients are the mean of those at all checkpoints so far. The first step is taken from
+    the coefficients ``start`` (None: from zero).
     """
     from visterm.ranking import _kernels
 
-    weights, pictures = space.start(triplets.n_tags), space.native()
+    weights, pictures = space.start(triplets.n_tags, start), space.native()
     state = np.array([seed], np.uint64)
     mean = np.zeros_like(space.coefficients(weights))
     course = Course(mean)

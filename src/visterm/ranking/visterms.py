@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -25,6 +26,21 @@ def visterm_idf(X: Matrix) -> NDArray[np.float64]:
     return idf(n_having, int(X.shape[0]))
 
 
+def damped(X: Matrix) -> Matrix:
+    """``1 + log`` of counts of one and more: a visterm seen ten times does not say ten times as much.
+
+    >>> damped(np.array([[0.0, 0.5, 1.0, 10.0]])).round(2)
+    array([[0. , 0.5, 1. , 3.3]])
+    """
+
+    def of(counts: NDArray[Any]) -> NDArray[Any]:
+        return np.where(counts > 1, 1 + np.log(np.maximum(counts, 1)), counts).astype(counts.dtype)
+
+    if isinstance(X, np.ndarray):
+        return of(X)
+    return sparse.csr_array((of(X.data), X.indices, X.indptr), shape=X.shape)
+
+
 def weighed(X: Matrix, weights: NDArray[Any]) -> Matrix:
     """Counts times the idf of each visterm, every picture scaled to length one (Grangier & Bengio 2008, IV-C).
 
@@ -41,37 +57,44 @@ def weighed(X: Matrix, weights: NDArray[Any]) -> Matrix:
     return sparse.csr_array(product.multiply(scale[:, None]))
 
 
-class VistermExpansion(ExpansionEstimator):
-    """An :class:`ExpansionEstimator` that also knows the kernel ``visterm``: weighed counts, compared linearly.
+#: Kernels of weighed counts, and what is done to the counts before.
+VISTERM_KERNELS: dict[str, Callable[[Matrix], Matrix]] = {"visterm": lambda X: X, "log-visterm": damped}
 
-    Fitted for that kernel: ``visterm_idf_``.
+
+class VistermExpansion(ExpansionEstimator):
+    """An :class:`ExpansionEstimator` that also knows the kernels ``visterm`` and ``log-visterm``.
+
+    Both compare counts, weighed by the idf of each visterm, linearly; the latter damps them before. Fitted for those
+    kernels: ``visterm_kernel_`` and ``visterm_idf_``.
     """
 
-    _kernel_of_one_feature = "visterm"
+    _kernel_of_one_feature = "log-visterm"
 
     def _kernel_for(self, X: Features) -> str:
         kernel = super()._kernel_for(X)
-        return "linear" if kernel == "visterm" else kernel
+        return "linear" if kernel in VISTERM_KERNELS else kernel
 
     def _check_fit_features(self, X: Features) -> Features:
-        self._forget("visterm_idf_")
+        self._forget("visterm_idf_", "visterm_kernel_")
         checked = super()._check_fit_features(X)
-        if super()._kernel_for(X) != "visterm":
+        kernel = super()._kernel_for(X)
+        if kernel not in VISTERM_KERNELS:
             return checked
         counts = cast(Matrix, checked)
         if counts.min() < 0:
             raise InputError(
                 f"Negative values in data passed to {type(self).__name__}: visterms are counted; choose kernel='linear'"
             )
-        self.visterm_idf_ = visterm_idf(counts)
-        return weighed(counts, self.visterm_idf_)
+        self.visterm_kernel_, self.visterm_idf_ = kernel, visterm_idf(counts)
+        return weighed(VISTERM_KERNELS[kernel](counts), self.visterm_idf_)
 
     def _weighed(self, X: Features) -> Features:
         """``X`` as the kernel compares it."""
         check_is_fitted(self, "kernel_")
         if not hasattr(self, "visterm_idf_"):
             return X
-        return weighed(check_features(self, X, fitting=False), self.visterm_idf_)
+        counts = check_features(self, X, fitting=False)
+        return weighed(VISTERM_KERNELS[self.visterm_kernel_](counts), self.visterm_idf_)
 
     def _task_scores(self, X: Features) -> Scores:
         return super()._task_scores(self._weighed(X))
