@@ -151,6 +151,8 @@ def _reasons(asked: Asked, rows: Rows, *, excluded: bool = False) -> list[list[R
         belief = asked.at(rows)
         told_by = [(place, among(rows, members)) for place, members in asked.told_by.items() if len(members)]
         believed = "look" if asked.likeness is not None else "model"
+        if asked.closed:  # nobody believes anything: it is written there, or not
+            believed = next(iter(asked.told_by), believed)
         reasons = []
         for i, (p, told) in enumerate(zip(np.exp(belief.log_p).tolist(), belief.told.tolist(), strict=True)):
             places = [place for place, members in told_by if members[i]] if told else [believed]

@@ -68,7 +68,7 @@ def search(
     with command(as_json=as_json), open_workspace(workspace) as opened:
         text = " ".join(words)
         searching = _searching_model(opened, model)
-        findings = finding.search(opened, searching, text, n_best=limit, unlikely=unlikely)
+        findings = finding.search(opened, searching, text, n_best=limit, unlikely=unlikely, why=why)
         notes = [str(note) for note in findings.notes]
         if searching is None:
             notes.append("no model can search yet, so only what people wrote was searched: see 'visterm train'")
@@ -175,7 +175,8 @@ def _show_group(console: Console, title: str, group: Sequence[Found], *, why: bo
         chance = "" if found.told else _percent(found.score)
         say(console, f"{chance:>8}  {found.path}", style=style)
         if why:
-            say(console, f"          {_because(found)}", style=_FAINT)
+            for line in (_because(found), *found.evidence):
+                say(console, f"          {line}", style=_FAINT)
 
 
 def _because(found: Found) -> str:
