@@ -77,6 +77,15 @@ class Snapshot:
             values[inside] = part.vectors[number][slots[inside] - self._starts[i]]
         return values
 
+    def vectors(self, slots: NDArray[np.intp]) -> NDArray[np.float32]:
+        """The vectors of some slots, (n_slots, n_dims); of length one where the metric is the cosine."""
+        rows = np.empty((len(slots), self.n_dims), np.float32)
+        of_slot = np.searchsorted(self._starts, slots, side="right") - 1
+        for i in np.unique(of_slot):
+            inside = np.flatnonzero(of_slot == i)
+            rows[inside] = self.segments[i].vectors[: self.n_dims, slots[inside] - self._starts[i]].T
+        return rows
+
     def nearest(self, query: ArrayLike, n_best: int = 20, *, n_probes: int | None = None) -> Nearest:
         """The pictures nearest ``query``; with ``n_probes``, in the nearest lists only where a segment has lists."""
         wanted = self._prepared(query)
@@ -93,19 +102,11 @@ class Snapshot:
     def _answer(self, wanted: NDArray[Any], slots: NDArray[np.intp], scores: NDArray[Any], n_best: int) -> Nearest:
         if self.metric == "euclidean":
             # Products of long vectors cancel; the differences of the few that remain do not.
-            apart = np.linalg.norm(self._vectors_at(slots).astype(np.float64) - wanted[:-1], axis=1)
+            apart = np.linalg.norm(self.vectors(slots).astype(np.float64) - wanted[:-1], axis=1)
             order = np.lexsort((slots, apart))[:n_best]
             slots, scores = slots[order], apart[order].astype(np.float32)
         keys = [self._key(int(slot)) for slot in slots]
         return Nearest(keys, scores)
-
-    def _vectors_at(self, slots: NDArray[np.intp]) -> NDArray[np.float32]:
-        rows = np.empty((len(slots), self.n_dims), np.float32)
-        of_slot = np.searchsorted(self._starts, slots, side="right") - 1
-        for i in np.unique(of_slot):
-            inside = np.flatnonzero(of_slot == i)
-            rows[inside] = self.segments[i].vectors[: self.n_dims, slots[inside] - self._starts[i]].T
-        return rows
 
     def _key(self, slot: int) -> str:
         part = int(np.searchsorted(self._starts, slot, side="right")) - 1
