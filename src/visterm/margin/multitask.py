@@ -42,6 +42,10 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
 
     With ``loss="squared"`` and no label unknown, every step is solved by a formula, from one eigendecomposition.
 
+    Fitted besides: ``objective_`` after every step; ``task_similarity_``, which tasks are taken for each other: the
+    correlation of their scores on held-out pictures (without folds, the cosine of their predictors), to be drawn by
+    :func:`visterm.margin.pictures.save_similarity`.
+
     A picture without class or tags takes no part in those tasks. ``y`` may be a 0/1 matrix, which means tags.
 
     >>> X, y = [[0.0, 1.0], [0.1, 0.9], [1.0, 0.0], [0.9, 0.2], [0.5, 0.5], [0.4, 0.5]], [0, 0, 1, 1, 2, 2]
@@ -174,6 +178,8 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         held_out = cross_scores(
             pictures, folds(tasks.codes, self.calibration_folds, rng), len(tasks.labels), learn
         ).T.astype(np.float64)
+        centred = held_out - held_out.mean(axis=0)
+        self.task_similarity_ = _cosines(centred.T @ centred)
         n_class_tasks = held_out.shape[1] - tasks.n_tags
         if n_class_tasks:
             known = tasks.codes >= 0

@@ -1,4 +1,4 @@
-"""Which classes share a representation, as a picture."""
+"""Which classes and tags are taken for each other, as a picture."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def save_similarity(similarity: NDArray[Any], names: Sequence[str], file: Path) 
         shown = [names[task] for task in order]
         axes.set_xticks(range(len(names)), shown, rotation=90, fontsize=7)
         axes.set_yticks(range(len(names)), shown, fontsize=7)
-    axes.set_title("Classes and tags that share a representation")
-    figure.colorbar(image, ax=axes, shrink=0.7, label="cosine of their predictors")
+    axes.set_title("Classes and tags that are taken for each other")
+    figure.colorbar(image, ax=axes, shrink=0.7, label="correlation of their scores")
     figure.savefig(file, dpi=150)
 
 
