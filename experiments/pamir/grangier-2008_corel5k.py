@@ -1,0 +1,443 @@
+"""PAMIR and every other ranker on Corel5K, as Grangier & Bengio (TPAMI 2008) measure them.
+
+    python experiments/pamir/grangier-2008_corel5k.py --data FOLDER --features visterms strong deep [--validation-only]
+
+4,000 pictures are learned from, 500 choose every setting by average precision, 499 are tested once. Queries are all
+sets of words of a test caption, of the words that two or more test pictures have: the paper's 179 words and 2,241
+queries. Three descriptions of the pictures: ``visterms`` as in the paper; ``strong``, the product kernel of thirteen
+features; ``deep``, the same with those of a pretrained network. Tables and plots go to ``results/``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import log_expit
+
+from visterm.distances.base import BaseDistances, select
+from visterm.evaluate.measures import NDCG, AveragePrecision, BreakEvenPoint, PrecisionAt
+from visterm.evaluate.picture_data import load_pictures
+from visterm.evaluate.significance import letters
+from visterm.margin.calibration import fit_platt
+from visterm.margin.product_kernel import ProductKernel
+from visterm.margin.ridge import KernelRidgeAnnotator, ridge
+from visterm.margin.solver import GramPictures
+from visterm.neighbours.tagprop import TagProp
+from visterm.ranking.caption_ridge import CaptionRidge
+from visterm.ranking.cmrm import CMRM
+from visterm.ranking.cmtt import CMTT
+from visterm.ranking.concept_svm import ConceptSVM
+from visterm.ranking.pamir import PAMIR
+from visterm.ranking.queries import Queries, from_tags, idf, query_vectors, wanted_words
+from visterm.ranking.tag_ranker import TagRanker
+from visterm.ranking.triplets import FeatureSpace, Settings, Triplets, learn
+from visterm.topics.plsa import PLSA
+
+#: AvgP, P10 of the paper's Table IX (larger pictures, each ranker with blocks and codebook of its own choice).
+PUBLISHED = {"PAMIR": (26.3, 10.0), "one SVM a word": (22.0, 9.3)}
+MEASURES = (AveragePrecision(), PrecisionAt(10), BreakEvenPoint())
+METRICS = {"gist": "l1", "deep": "cosine"}
+Setting = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Pictures of one part: what rankers see of them, and their tags."""
+
+    X: Any
+    tags: sparse.csr_array
+
+
+@dataclass(frozen=True)
+class Task:
+    """Training, validation and test pictures by one description, and the queries of the last two."""
+
+    train: Part
+    validation: Part
+    test: Part
+    asked: Mapping[str, Queries]
+    idf: np.ndarray
+    #: The kernel of the given scale between any part and the training pictures, where there is one.
+    kernel: Callable[[str, float], np.ndarray] | None = None
+
+    def scores(self, model: Any, part: str, X: Any = None) -> np.ndarray:
+        """What a ranker says of a part's queries."""
+        Q = query_vectors(self.asked[part].words, self.idf)
+        return model.score_queries(getattr(self, part).X if X is None else X, Q)
+
+
+@dataclass
+class Ranker:
+    """A ranker, the settings it may choose from, and how it is fitted with one."""
+
+    name: str
+    fit: Callable[..., Any]
+    settings: list[Setting] = field(default_factory=lambda: [{}])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The setting chosen, its average precision on validation pictures, the test scores, processor seconds of a fit."""
+
+    setting: Setting
+    validation: float
+    scores: np.ndarray
+    seconds: float
+
+
+def grid(**values: tuple[Any, ...]) -> list[Setting]:
+    """All combinations."""
+    return [dict(zip(values, setting, strict=True)) for setting in itertools.product(*values.values())]
+
+
+# --------------------------------------------------------------------------------------------------- rankers
+
+
+def on_features(task: Task, make: Callable[..., Any]) -> Callable[..., Any]:
+    """A ranker that takes the features as they are."""
+
+    def fit(**setting: Any) -> Callable[[str], np.ndarray]:
+        model = make(**setting)
+        more = {"validation": (task.validation.X, task.validation.tags)} if isinstance(model, PAMIR) else {}
+        model.fit(task.train.X, task.train.tags, **more)
+        return lambda part: task.scores(model, part)
+
+    return fit
+
+
+def on_kernel(task: Task, make: Callable[..., Any]) -> Callable[..., Any]:
+    """A ranker that takes the kernel, of a scale to be chosen."""
+
+    def fit(scale: float, **setting: Any) -> Callable[[str], np.ndarray]:
+        model = make(**setting)
+        kernels = {part: task.kernel(part, scale) for part in ("train", "validation", "test")}
+        more = {"validation": (kernels["validation"], task.validation.tags)} if isinstance(model, PAMIR) else {}
+        model.fit(kernels["train"], task.train.tags, **more)
+        return lambda part: task.scores(model, part, kernels[part])
+
+    return fit
+
+
+def log_sum(alpha: float, kernel: str) -> TagRanker:
+    """Ridge regression of every word, calibrated left-out probabilities, the sum of their logarithms."""
+    return TagRanker(KernelRidgeAnnotator(alpha, kernel=kernel), probabilities=True, equal_words=True)
+
+
+def ranked_logarithms(task: Task) -> Callable[..., Any]:
+    """PAMIR on the left-out log-probabilities of ridge regression, from where it ranks by their sum."""
+
+    def fit(scale: float, alpha: float, aggressiveness: float, loss: str) -> Callable[[str], np.ndarray]:
+        present = task.train.tags.toarray()
+        theta, left_out = ridge(GramPictures(task.kernel("train", scale), 1.0), present, alpha)
+        slope, offset = fit_platt(left_out, present).T
+        queries = from_tags(task.train.tags)
+        words = wanted_words(query_vectors(queries.words, task.idf), task.idf)
+        triplets = Triplets.of(words, queries.relevance)
+        asked = {part: wanted_words(query_vectors(q.words, task.idf), task.idf) for part, q in task.asked.items()}
+
+        def logarithms(part: str) -> np.ndarray:
+            scores = task.kernel(part, scale) @ theta + theta.sum(axis=0)
+            return log_expit(scores * slope + offset)
+
+        on_validation = logarithms("validation")
+
+        def precision(W: np.ndarray) -> float:
+            scores = np.asarray(asked["validation"] @ (on_validation @ W.T).T)
+            return AveragePrecision()(task.asked["validation"].relevance, scores)
+
+        space = FeatureSpace(log_expit(left_out * slope + offset).astype(np.float32))
+        settings = Settings(aggressiveness, 500_000, loss)
+        course = learn(space, triplets, settings, 0, precision, start=np.eye(len(slope)))
+        return lambda part: np.asarray(asked[part] @ (logarithms(part) @ course.coefficients.T).T)
+
+    return fit
+
+
+def visterm_rankers(task: Task) -> Iterator[Ranker]:
+    """Those of the paper, and ours, on visterms."""
+    pamir = {"aggressiveness": (0.03, 0.1, 0.3), "averaged": (True, False)}
+    yield Ranker("CMRM", on_features(task, CMRM), grid(alpha=(0.1, 0.3, 0.5), beta=(0.1, 0.3, 0.6, 0.9)))
+    yield Ranker("CMTT", on_features(task, CMTT), grid(n_singular_values=(20, 50, 100, 200, 400)))
+    yield Ranker(
+        "PLSA",
+        on_features(task, lambda **s: TagRanker(PLSA(random_state=0, **s), equal_words=True)),
+        grid(n_topics=(60, 120, 240)),
+    )
+    machines = [{"C": (0.1, 0.3, 1.0, 3.0, 10.0), "kernel": kernel} for kernel in ("visterm", "log-visterm")]
+    yield Ranker("one SVM a word", on_features(task, lambda **s: ConceptSVM(random_state=0, **s)), machines)
+    for name, loss, kernel, n_steps in (
+        ("PAMIR, as in the paper", "hinge", "visterm", 3_000_000),
+        ("PAMIR, damped counts", "hinge", "log-visterm", 3_000_000),
+        ("PAMIR, damped, top-weighted", "warp", "log-visterm", 1_000_000),
+    ):
+        fixed = {"kernel": kernel, "loss": loss, "n_steps": n_steps, "random_state": 0}
+        yield Ranker(name, on_features(task, lambda fixed=fixed, **s: PAMIR(**fixed, **s)), grid(**pamir))
+    kernels = {"alpha": (0.03, 0.1, 0.3, 1.0), "kernel": ("exp-chi2:1", "exp-chi2:2")}
+    yield Ranker(
+        "ridge, sum of standard scores",
+        on_features(task, lambda **s: TagRanker(KernelRidgeAnnotator(**s), equal_words=True)),
+        grid(**kernels),
+    )
+    yield Ranker("ridge, sum of logarithms", on_features(task, log_sum), grid(**kernels))
+    yield Ranker("caption-ridge", on_features(task, CaptionRidge), grid(**kernels))
+
+
+def kernel_rankers(task: Task) -> Iterator[Ranker]:
+    """Rankers on the product kernel of several features."""
+    given = {"kernel": "precomputed"}
+    common = given | {"random_state": 0}
+    yield Ranker(
+        "one SVM a word", on_kernel(task, lambda **s: ConceptSVM(**common, **s)), grid(scale=(1.0,), C=(10.0,))
+    )
+    for name, fixed in (
+        ("PAMIR", {"loss": "hinge", "n_steps": 3_000_000}),
+        ("PAMIR, top-weighted", {"loss": "warp", "n_steps": 1_500_000}),
+    ):
+        yield Ranker(
+            name,
+            on_kernel(task, lambda fixed=fixed, **s: PAMIR(**common, **fixed, **s)),
+            grid(scale=(0.125, 0.25, 0.5, 1.0), aggressiveness=(1.0, 10.0)),
+        )
+    yield Ranker(
+        "ridge, sum of standard scores",
+        on_kernel(task, lambda **s: TagRanker(KernelRidgeAnnotator(**given, **s), equal_words=True)),
+        grid(scale=(1.0, 2.0), alpha=(0.03, 0.1)),
+    )
+    yield Ranker(
+        "ridge, sum of logarithms",
+        on_kernel(task, lambda **s: log_sum(**given, **s)),
+        grid(scale=(1.0, 2.0), alpha=(0.03, 0.1)),
+    )
+    yield Ranker(
+        "PAMIR on those logarithms",
+        ranked_logarithms(task),
+        grid(scale=(2.0,), alpha=(0.03,), aggressiveness=(3e-4, 1e-3, 3e-3), loss=("hinge", "warp")),
+    )
+    yield Ranker(
+        "caption-ridge",
+        on_kernel(task, lambda **s: CaptionRidge(**given, **s)),
+        grid(scale=(1.0, 2.0), alpha=(0.03, 0.1), set_weight=(0.5, 1.0)),
+    )
+
+
+def tagprop(tables: Mapping[str, Mapping[str, np.ndarray]], task: Task) -> Ranker:
+    """Neighbours weighed by likelihood, on the same base distances."""
+
+    def fit() -> Callable[[str], np.ndarray]:
+        model = TagRanker(TagProp(metric="precomputed"), equal_words=True).fit(tables["train"], task.train.tags)
+        return lambda part: task.scores(model, part, tables[part])
+
+    return Ranker("TagProp, sum of logarithms", fit)
+
+
+# --------------------------------------------------------------------------------------------------- protocol
+
+
+def carry_out(rankers: Iterator[Ranker], task: Task, *, test: bool) -> dict[str, Outcome]:
+    """Choose the setting of every ranker on the validation queries; then ask it those of the test pictures."""
+    outcomes: dict[str, Outcome] = {}
+    truth = task.asked["validation"].relevance
+    for ranker in rankers:
+        best: Outcome | None = None
+        for setting in ranker.settings:
+            began = time.process_time()
+            answer = ranker.fit(**setting)
+            seconds = time.process_time() - began
+            validation = AveragePrecision()(truth, answer("validation"))
+            if best is None or validation > best.validation:
+                best = Outcome(setting, validation, answer("test") if test else np.empty(0), seconds)
+            print(f"{ranker.name:32}{100 * validation:6.2f}  {seconds:6.1f} s  {setting}", flush=True)
+        if best is not None:
+            outcomes[ranker.name] = best
+    return outcomes
+
+
+def table(outcomes: Mapping[str, Outcome], task: Task, n_seen: sparse.csr_array) -> list[str]:
+    """All figures in %, best measure by measure over the test queries; letters name the rankers beaten in AvgP."""
+    asked = task.asked["test"]
+    values = {name: [m.per_query(asked.relevance, o.scores) for m in MEASURES] for name, o in outcomes.items()}
+    beaten = letters({name: of[0] for name, of in values.items()})
+    seen = np.diff(_relevance(asked.words, n_seen).indptr) > 0
+    groups = {
+        "easy": asked.n_relevant >= 3,
+        "difficult": asked.n_relevant < 3,
+        "one word": asked.n_words == 1,
+        "several": asked.n_words > 1,
+        "unseen": ~seen,
+    }
+    head = ["", "ranker", "AvgP", "beats", "P10", "BEP", *groups, "validation", "s", "chosen"]
+    lines = [_row(head), _row(["---"] * len(head))]
+    for letter, (name, outcome) in zip("abcdefghijklmnopqrstuvwxyz", outcomes.items(), strict=False):
+        precision, *others = values[name]
+        figures = [precision.mean(), *(other.mean() for other in others)]
+        shown = [f"{100 * value:.1f}" for value in [*figures, *(precision[of].mean() for of in groups.values())]]
+        setting = ", ".join(f"{key} {value}" for key, value in outcome.setting.items())
+        cells = [letter, name, shown[0], beaten[name], *shown[1:], f"{100 * outcome.validation:.1f}"]
+        lines.append(_row([*cells, f"{outcome.seconds:.1f}", setting]))
+    sizes = ", ".join(f"{int(of.sum())} {name}" for name, of in groups.items())
+    return [*lines, "", f"{len(asked)} test queries: {sizes}."]
+
+
+def graded(task: Task, *, test: bool) -> list[str]:
+    """Rankings that count pictures with some of the words for something: PAMIR trained with and without that."""
+    part = "test" if test else "validation"
+    truth = _gains(task.asked[part].words, getattr(task, part).tags)
+    lines = ["| trained on | nDCG@10 | AvgP |", "|---|---|---|"]
+    queries = from_tags(task.train.tags)
+    for name, gains in (("all words or none", queries.relevance), ("the share of words, squared", None)):
+        gains = _gains(queries.words, task.train.tags) if gains is None else gains
+        model = PAMIR(0.1, 2_000_000, kernel="log-visterm", held_out_share=0, random_state=0)
+        model.fit(task.train.X, task.train.tags, Queries(queries.words, gains))
+        scores = task.scores(model, part)
+        figures = NDCG(10)(truth, scores), AveragePrecision()(task.asked[part].relevance, scores)
+        lines.append(f"| {name} | {100 * figures[0]:.1f} | {100 * figures[1]:.1f} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def _gains(words: sparse.csr_array, tags: sparse.csr_array) -> sparse.csr_array:
+    """The share of a query's words that a picture has, squared."""
+    shares = sparse.diags_array(1.0 / np.diff(words.indptr)) @ (words.astype(float) @ tags.T.astype(float))
+    return sparse.csr_array(shares.multiply(shares))
+
+
+def _relevance(words: Any, tags: Any) -> sparse.csr_array:
+    from visterm.ranking.queries import relevant_pictures
+
+    return relevant_pictures(words, tags)
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+# --------------------------------------------------------------------------------------------------- pictures
+
+
+def tasks(arguments: argparse.Namespace) -> Iterator[tuple[str, Task, list[Ranker], sparse.csr_array]]:
+    """Every description with its rankers, and the tags of all pictures whose queries count as seen."""
+    pictures = load_pictures("corel5k", arguments.data, "visterms-10k", cache=arguments.cache)
+    own, test = np.flatnonzero(~pictures.is_test), np.flatnonzero(pictures.is_test)
+    order = np.random.default_rng(0).permutation(len(own))
+    rows = {"train": own[np.sort(order[500:])], "validation": own[np.sort(order[:500])], "test": test}
+    tags = {part: pictures.tags[which] for part, which in rows.items()}
+    asked = {part: _asked(tags[part]) for part in ("validation", "test")}
+    counts = np.bincount(tags["train"].indices, minlength=pictures.tags.shape[1])
+    weights = idf(counts, len(rows["train"]))
+    for description in arguments.features:
+        if description == "visterms":
+            (X,) = pictures.X.values()
+            X = sparse.csr_array(X, dtype=np.float32)
+            parts = {part: Part(X[which], tags[part]) for part, which in rows.items()}
+            task = Task(**parts, asked=asked, idf=weights)
+            yield description, task, list(visterm_rankers(task)), pictures.tags[own]
+            continue
+        tables = _distances(arguments, deep=description == "deep")
+        of_parts = {part: select(tables, which, rows["train"]) for part, which in rows.items()}
+        learned = ProductKernel(metric="precomputed", weights="likelihood")
+        kernels = {"train": learned.fit_transform(of_parts["train"], tags["train"])}
+        kernels |= {part: learned.transform(of_parts[part]) for part in ("validation", "test")}
+
+        def kernel(part: str, scale: float, kernels: Mapping[str, np.ndarray] = kernels) -> np.ndarray:
+            return kernels[part] ** np.float32(scale / 2)  # theirs is exp(-2 d)
+
+        parts = {part: Part(None, tags[part]) for part in rows}
+        task = Task(**parts, asked=asked, idf=weights, kernel=kernel)
+        yield description, task, [*kernel_rankers(task), tagprop(of_parts, task)], pictures.tags[own]
+
+
+def _asked(tags: sparse.csr_array) -> Queries:
+    """The queries of pictures, of the words that two or more of them have."""
+    frequent = np.asarray(tags.sum(axis=0)).ravel() >= 2
+    kept = sparse.csr_array(tags.multiply(frequent[None, :].astype(np.float32)))
+    kept.eliminate_zeros()
+    return from_tags(kept)
+
+
+def _distances(arguments: argparse.Namespace, *, deep: bool) -> dict[str, np.ndarray]:
+    """The distances between all pictures by each feature, read from the folder of tables where they are."""
+    features: dict[str, Any] = {}
+    for name, X in load_pictures("corel5k", arguments.data, "tagging", cache=arguments.cache).X.items():
+        if name.endswith("-fisher"):  # the whole picture, and its three stripes
+            width = X.shape[1] // 4
+            features |= {name: X[:, :width], f"{name}-stripes": X[:, width:]}
+        else:
+            features[name] = X
+    if deep:
+        pictures = load_pictures("corel5k", arguments.data, "deep", cache=arguments.cache)
+        (X,) = pictures.X.values()
+        training = X[~pictures.is_test]
+        features["deep"] = (X - training.mean(axis=0)) / (training.std(axis=0) + 1e-6)
+    arguments.tables.mkdir(parents=True, exist_ok=True)
+    tables = {}
+    for name, X in features.items():
+        file = arguments.tables / f"{name}.npy"
+        if not file.exists():
+            metric = METRICS.get(name, "cosine" if "fisher" in name else "chi2")
+            np.save(file, BaseDistances(metric).fit({name: X}).transform_training()[name])
+        tables[name] = np.load(file, mmap_mode="r")
+    return tables
+
+
+def plot(outcomes: Mapping[str, Mapping[str, Outcome]], asked: Queries, file: Path) -> None:
+    """The average precision of every ranker, by description."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 1.2 + 0.27 * sum(map(len, outcomes.values()))), layout="constrained")
+    heights = [len(of) for of in outcomes.values()]
+    panels = figure.subplots(len(outcomes), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    for axes, (description, of) in zip(panels, outcomes.items(), strict=True):
+        means = [100 * AveragePrecision()(asked.relevance, outcome.scores) for outcome in of.values()]
+        bars = axes.barh(list(of), means, color="#4477aa", height=0.7)
+        axes.bar_label(bars, fmt="%.1f", padding=3, fontsize=8)
+        axes.invert_yaxis()
+        axes.set_title(description, loc="left", fontsize=10)
+        axes.tick_params(labelsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].axvline(PUBLISHED["PAMIR"][0], color="#cc3311", linestyle="--", linewidth=1)
+    panels[-1].set_xlabel(f"average precision of {len(asked)} test queries, % (dashed: published for PAMIR)")
+    figure.savefig(file, dpi=110)
+
+
+def main() -> None:
+    """Measure everything; write the tables and the plot."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, default=Path("results/features"))
+    parser.add_argument("--tables", type=Path, default=Path("results/distances/corel5k"))
+    parser.add_argument("--features", nargs="+", default=["visterms", "strong"], choices=["visterms", "strong", "deep"])
+    parser.add_argument(
+        "--validation-only", action="store_true", help="choose settings without looking at test pictures"
+    )
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    arguments = parser.parse_args()
+    lines, found = [], {}
+    asked = None
+    for description, task, rankers, seen in tasks(arguments):
+        print(f"--- {description}", flush=True)
+        test = not arguments.validation_only
+        outcomes = carry_out(iter(rankers), task, test=test)
+        if description == "visterms":
+            of_graded = graded(task, test=test)
+        if test:
+            asked, found[description] = task.asked["test"], outcomes
+            lines += ["", f"## {description}", "", *table(outcomes, task, seen)]
+            lines += ["", *of_graded] if description == "visterms" else []
+    if asked is not None:
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        name = f"grangier-2008_corel5k_{'-'.join(arguments.features)}"
+        (arguments.out / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        plot(found, asked, arguments.out / f"{name}.png")
+        print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
