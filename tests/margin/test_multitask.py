@@ -261,3 +261,23 @@ def test_warm_start_ends_at_the_same_objective(blobs):
     assert not hasattr(cold, "duals_")
     fewer = model.fit(blobs.X[:60], blobs.y[:60])  # other pictures: nothing to start from
     assert fewer.duals_["map"].shape == (3, 60)
+
+
+@pytest.mark.parametrize("method", [MultitaskSDCA, StackedSDCA])
+def test_weights_of_pictures_are_copies(blobs, method):
+    weight = 1 + np.arange(len(blobs.y)) // 3 % 2
+    n, copies = len(blobs.y), np.repeat(np.arange(len(blobs.y)), weight)
+    settings = {"C": 0.5, "tol": 1e-6, "calibration_folds": 0, "random_state": 0}
+    if method is MultitaskSDCA:  # the paper's regularisers are relative to the number of pictures
+        settings |= {"max_iter": 2}
+        weighted = method(lam=1 / n, mu=1 / (3 * n), **settings)
+        copied = method(lam=1 / len(copies), mu=1 / (3 * len(copies)), **settings)
+    else:
+        weighted, copied = method(**settings), method(**settings)
+    weighted.fit(blobs.X, blobs.y, picture_weight=weight)
+    copied.fit(blobs.X[copies], blobs.y[copies])
+    np.testing.assert_allclose(
+        weighted.decision_function(blobs.X), copied.decision_function(blobs.X), rtol=2e-2, atol=2e-2
+    )
+    with pytest.raises(InputError, match="picture_weight"):
+        weighted.fit(blobs.X, blobs.y, picture_weight=np.ones(3))

@@ -59,7 +59,10 @@ class Alternation:
         bar: progress.Task,
         start: Duals | None = None,
     ) -> Learned:
-        """Learn from ``labels`` (n_tasks, n_pictures) of -1, 1, or 0 where unknown; ``start`` is a nearby solution."""
+        """Learn from ``labels`` (n_tasks, n_pictures) from a nearby solution ``start`` on, if there is one.
+
+        The sign of a label says whether it is present, its size how much it weighs; 0 where it is unknown.
+        """
         steps = _Steps(self, pictures, labels, rng)
         n_tasks, n = labels.shape
         lam, mu = steps.lam, steps.mu
@@ -112,7 +115,7 @@ class _Steps:
         y = labels.astype(pictures.dtype)
         n_tasks, n = y.shape
         self.takes_part = np.abs(y)
-        self.y = np.where(self.takes_part > 0, y, pictures.dtype.type(1))
+        self.y = np.where(y < 0, pictures.dtype.type(-1), pictures.dtype.type(1))
         self.lam = settings.lam or 1 / n
         self.mu = settings.mu or 1 / (n * n_tasks)
         self.C_predictors, self.C_map = 1 / (self.lam * n), 1 / (self.mu * n * n_tasks)

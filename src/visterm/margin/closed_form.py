@@ -27,9 +27,9 @@ _RANK = 1e-12
 
 
 def is_closed(loss: Loss, takes_part: Array) -> bool:
-    """Whether the loss is the squared one and every picture takes part in every task."""
+    """Whether the loss is the squared one and all pictures take part in all tasks, with the weight 1."""
     _, _, low, high = loss.code
-    return low == -inf and high == inf and bool(takes_part.all())
+    return low == -inf and high == inf and bool((takes_part == 1).all())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,15 @@ from visterm.margin import calibration
 from visterm.margin.alternation import Alternation, Duals, Learned
 from visterm.margin.expansion import ExpansionEstimator, TrainingPictures, folds
 from visterm.margin.losses import loss_named
-from visterm.margin.one_vs_all import OneVsAll, both_sides, check_positive, class_tasks, cross_scores, generator
+from visterm.margin.one_vs_all import (
+    OneVsAll,
+    both_sides,
+    check_picture_weight,
+    check_positive,
+    class_tasks,
+    cross_scores,
+    generator,
+)
 
 Array = NDArray[Any]
 
@@ -86,8 +94,10 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    def fit(self, X: Features, y: ArrayLike | None = None, tags: Any = None) -> Self:
-        """Learn from the pictures that have a class or tags."""
+    def fit(
+        self, X: Features, y: ArrayLike | None = None, tags: Any = None, picture_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from the pictures that have a class or tags; ``picture_weight`` multiplies the losses of each."""
         if tags is None and y is not None and (sparse.issparse(y) or (np.ndim(y) == 2 and np.shape(y)[1] > 1)):
             y, tags = None, y
         X = self._check_fit_features(X)
@@ -95,6 +105,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         loss, rng = loss_named(self.loss), generator(self.random_state)
         self._forget("classes_", "temperature_", "tag_means_", "tag_scales_", "tag_platt_", "n_tags_")
         rows, tasks = self._tasks(y, tags, n_pictures(X))
+        tasks.labels[:] *= check_picture_weight(picture_weight, n_pictures(X))[rows]
         pictures = self._training_pictures(X, rows, tasks.labels)
         settings = Alternation(self.C, self.mu, self.lam, self.n_dims, loss, self.tol, self.max_iter)
         start = self._start(tasks.labels.shape)
@@ -194,7 +205,10 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
 
 
 class Tasks(NamedTuple):
-    """Labels (n_tasks, n_pictures) of -1, 1, or 0 where unknown, classes first; class numbers, -1 where unknown."""
+    """Labels (n_tasks, n_pictures), classes first, and class numbers, -1 where unknown.
+
+    The sign of a label says whether it is present, its size how much it weighs; 0 where it is unknown.
+    """
 
     labels: Array
     codes: Array

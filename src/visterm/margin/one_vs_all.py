@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
@@ -105,6 +105,16 @@ def check_positive(**parameters: float) -> None:
     for name, value in parameters.items():
         if not 0.0 < value < np.inf:
             raise InputError(f"{name} must be positive and finite, not {value}")
+
+
+def check_picture_weight(picture_weight: ArrayLike | None, n_pictures: int) -> Array:
+    """The weight of each picture, 1 where none are given."""
+    if picture_weight is None:
+        return np.ones(n_pictures)
+    given = np.asarray(picture_weight, dtype=np.float64)
+    if given.shape != (n_pictures,) or not np.isfinite(given).all() or (given < 0).any():
+        raise InputError(f"picture_weight must be {n_pictures} finite numbers, none negative, one a picture")
+    return given
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -54,8 +54,10 @@ def save_similarity(similarity: NDArray[Any], names: Sequence[str], file: Path) 
         shown = [names[task] for task in order]
         axes.set_xticks(range(len(names)), shown, rotation=90, fontsize=7)
         axes.set_yticks(range(len(names)), shown, fontsize=7)
-    axes.set_title("Classes and tags that are taken for each other")
-    figure.colorbar(image, ax=axes, shrink=0.7, label="correlation of their scores")
+    axes.set_title("Classes and tags that are taken for each other", fontsize=9)
+    bar = figure.colorbar(image, ax=axes, shrink=0.7)
+    bar.set_label("correlation of their scores", fontsize=8)
+    bar.ax.tick_params(labelsize=7)
     figure.savefig(file, dpi=150)
 
 

@@ -16,6 +16,7 @@ from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
     OneVsAll,
     both_sides,
+    check_picture_weight,
     check_positive,
     class_tasks,
     cross_scores,
@@ -118,11 +119,7 @@ def picture_weights(
         weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
     except ValueError as error:
         raise InputError(f"class_weight: {error}") from error
-    if picture_weight is not None:
-        given = np.asarray(picture_weight, dtype=np.float64)
-        if given.shape != (n_pictures,) or not np.isfinite(given).all() or (given < 0).any():
-            raise InputError(f"picture_weight must be {n_pictures} finite numbers, none negative, one a picture")
-        weights = weights * given[rows]
+    weights = weights * check_picture_weight(picture_weight, n_pictures)[rows]
     if not (weights > 0).any():
         raise InputError("every picture has weight 0: nothing is left to learn from")
     return weights

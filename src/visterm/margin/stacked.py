@@ -14,6 +14,7 @@ from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
     OneVsAll,
     both_sides,
+    check_picture_weight,
     check_positive,
     class_tasks,
     cross_scores,
@@ -58,32 +59,35 @@ class StackedSDCA(OneVsAll, ExpansionEstimator):
         self.calibration_folds = calibration_folds
         self.random_state = random_state
 
-    def fit(self, X: Features, y: ArrayLike) -> Self:
-        """Learn both layers from the pictures whose class is known."""
+    def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:
+        """Learn both layers from the pictures whose class is known; ``picture_weight`` multiplies their losses."""
         X = self._check_fit_features(X)
         y = check_classes(y, n_pictures(X))
         check_positive(C=self.C, C_second=self.C_second, tol=self.tol)
         rng = generator(self.random_state)
         rows = known_rows(y)
         self.classes_, codes, labels = class_tasks(y[rows])
+        weights = check_picture_weight(picture_weight, len(y))[rows]
         pictures = self._training_pictures(X, rows, labels)
-        self._keep(X, rows, self._learn(pictures, labels, rng))
+        self._keep(X, rows, self._learn(pictures, labels, weights, rng))
         if self.calibration_folds > 0:
             held_out = cross_scores(
                 pictures,
                 folds(codes, self.calibration_folds, rng),
                 len(labels),
-                lambda part, kept: self._learn(part, labels[:, kept], rng),
+                lambda part, kept: self._learn(part, labels[:, kept], weights[kept], rng),
             )
             self.temperature_ = calibration.fit_temperature(both_sides(held_out.T), codes)
         return self
 
-    def _learn(self, pictures: Any, labels: Array, rng: np.random.Generator) -> Array:
+    def _learn(self, pictures: Any, labels: Array, weights: Array, rng: np.random.Generator) -> Array:
         """The coefficients of the two layers, folded."""
         loss = loss_named(self.loss)
-        first = solve(pictures, labels, np.full(labels.shape, self.C), loss, tol=self.tol, rng=rng)
+        first = solve(pictures, labels, np.broadcast_to(self.C * weights, labels.shape), loss, tol=self.tol, rng=rng)
         outputs = FeaturePictures(np.ascontiguousarray(first.scores.T))
-        second = solve(outputs, labels, np.full(labels.shape, self.C_second), loss, tol=self.tol, rng=rng)
+        second = solve(
+            outputs, labels, np.broadcast_to(self.C_second * weights, labels.shape), loss, tol=self.tol, rng=rng
+        )
         # f(x) = W_second^T first(x), and first(x) = first.theta k(x): one set of coefficients.
         return (second.theta @ outputs.X) @ first.theta
 
