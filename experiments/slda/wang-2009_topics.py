@@ -8,7 +8,8 @@ of topics of the highest mean accuracy.
 Run: python experiments/slda/wang-2009_topics.py --data FOLDER [--set corel5k-blobs] [--topics 20 60 100] [--seeds 5]
      python experiments/slda/wang-2009_topics.py --data FOLDER --choose --topics 20 40 60 80 100
 Writes results/wang-2009_topics_SET.md and .png, or results/wang-2009_topics_SET_choice.md. Rows measured before, kept
-in results/wang-2009_topics_SET.json, stay in the table and the plot; delete that file to start afresh.
+in results/wang-2009_topics_SET.json, stay in the table and the plot; delete that file to start afresh. ``--methods``
+measures some only; the plot is drawn when the paper's own model is among them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from visterm.topics.theme_lda import ThemeLDA
 from visterm.topics.topic_neighbours import TopicNeighbours
 
 SETS = ("labelme8", "corel5k-blobs")
+TRACED = "sLDA of the paper"
 ITERATIONS = (1, 2, 3, 5, 8, 12, 20, 30)
 N_FOLDS, N_REPEATS = 5, 3
 
@@ -59,7 +61,7 @@ def methods(has_tags: bool) -> dict[str, Fit]:
         "committee of five": lambda data, k, seed: TopicCommittee(k, random_state=seed).fit(data.X, data.y),
         "Fei-Fei and Perona 2005": lambda data, k, seed: ThemeLDA(k, random_state=seed).fit(data.X, data.y),
         "Bosch et al. 2006": lambda data, k, seed: TopicNeighbours(k, random_state=seed).fit(data.X, data.y),
-        "sLDA of the paper": supervised(tags=False, refine=0),
+        TRACED: supervised(tags=False, refine=0),
     }
     if has_tags:
         chosen |= {
@@ -108,7 +110,6 @@ def main() -> None:
     counts = np.bincount(train.tags.indices, minlength=train.tags.shape[1])
     compared = methods(has_tags=bool(data.tags.nnz))
     kept = asked.results / f"{stem}.json"
-    rows: list[Row] = [tuple(row) for row in json.loads(kept.read_text("utf-8"))] if kept.exists() else []
     for name in asked.methods or compared:
         for n_topics in asked.topics:
             values: dict[str, list[float]] = {}
@@ -118,12 +119,20 @@ def main() -> None:
                 found = {"CPU seconds": time.process_time() - started} | measure(model, test, counts)
                 for key, value in found.items():
                     values.setdefault(key, []).append(value)
-            rows = [row for row in rows if row[:2] != (name, n_topics)] + [(name, n_topics, values)]
-            write_text_atomically(kept, json.dumps(rows))
+            rows = keep((name, n_topics, values), kept)
             print(table(rows[-1:]).splitlines()[-1], flush=True)
     rows.sort(key=lambda row: (list(compared).index(row[0]), row[1]))
     write_text_atomically(asked.results / f"{stem}.md", table(rows))
-    draw(rows, trace(train, test, counts, asked.topics[0]), asked.results / f"{stem}.png")
+    if TRACED in (asked.methods or compared):
+        draw(rows, trace(train, test, counts, asked.topics[0]), asked.results / f"{stem}.png")
+
+
+def keep(row: Row, file: Path) -> list[Row]:
+    """Put a row into the file in place of one like it; all rows of the file, this one last."""
+    rows: list[Row] = [tuple(other) for other in json.loads(file.read_text("utf-8"))] if file.exists() else []
+    rows = [other for other in rows if other[:2] != row[:2]] + [row]
+    write_text_atomically(file, json.dumps(rows))
+    return rows
 
 
 def choice(train: Dataset, topics: list[int]) -> str:
