@@ -68,26 +68,31 @@ def words(n_pictures: int, n_words: int, rng: np.random.Generator) -> None:
     size = sum(part.vectors.nbytes for part in index.snapshot().segments) / n_pictures
     print(f"{n_pictures:,} pictures, {n_words} words in float16: {size:.0f} bytes a picture on disk, mapped; ", end="")
     print(f"indexed in {built:.1f} s, opened in {opened:.1f} s")
-    own = [np.argsort(-row)[:8] for row in lean]  # people ask for words that go together, and for others
-    mixed = [own[i % 100] if i % 4 else np.arange(n_words) for i in range(N_QUERIES)]
-    drawn = [[names[w] for w in rng.choice(some, 3, replace=False)] for some in mixed]
-    asked = [" ".join(three[: 1 + i % 3]) for i, three in enumerate(drawn)]
-    other = [f"({a} OR {b}) -{c}" for a, b, c in drawn]
+    own = [np.argsort(-row)[:8] for row in lean]
+    apart = [[names[w] for w in rng.choice(n_words, 3, replace=False)] for _ in range(N_QUERIES)]
+    close = [[names[w] for w in rng.choice(own[i % 100], 3, replace=False)] for i in range(N_QUERIES)]
+    kinds_of_query = {
+        "one word": [three[0] for three in close],
+        "two words that go together": [" ".join(three[:2]) for three in close],
+        "three words that go together": [" ".join(three) for three in close],
+        "three words at random": [" ".join(three) for three in apart],
+        "(a OR b) -c": [f"({a} OR {b}) -{c}" for a, b, c in close],
+    }
     whole = Searcher(evidence, beliefs)
     whole._candidates = lambda asked, _n: (  # type: ignore[method-assign] - as if no word remembered its best pictures
         np.arange(n_pictures),
         searching.believe(asked, 0.5),
         0.0,
     )
-    show("words, every picture looked at", milliseconds(lambda i: whole.search(asked[i])))
-    show("(a OR b) -c, every picture looked at", milliseconds(lambda i: whole.search(other[i])))
-    show("words, asked for the first time", milliseconds(lambda i: searcher.search(asked[i])))
-    show("words, from the best pictures of each (exact)", milliseconds(lambda i: searcher.search(asked[i])))
-    for text in other:
-        searcher.search(text)
-    show("(a OR b) -c, from the best pictures of each (exact)", milliseconds(lambda i: searcher.search(other[i])))
+    for name, texts in kinds_of_query.items():
+        show(f"{name}: every picture looked at", milliseconds(lambda i, texts=texts: whole.search(texts[i])))
+    fresh = Searcher(evidence, beliefs)
+    for name, texts in kinds_of_query.items():
+        show(f"{name}: first time", milliseconds(lambda i, texts=texts: fresh.search(texts[i])))
+        show(f"{name}: from the best of each word", milliseconds(lambda i, texts=texts: fresh.search(texts[i])))
+    asked = [text for texts in kinds_of_query.values() for text in texts[:20]]
     same = all(
-        [h.row for h in searcher.search(text).hits] == [h.row for h in whole.search(text).hits] for text in asked[:50]
+        [h.row for h in searcher.search(text).hits] == [h.row for h in whole.search(text).hits] for text in asked
     )
     print(f"  the same pictures either way: {same}")
     started = time.perf_counter()

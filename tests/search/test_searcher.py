@@ -232,15 +232,16 @@ def queries(depth=3):
 @given(queries(), st.integers(1, 8), st.integers(0, 3))
 @settings(max_examples=120, deadline=None)
 def test_looking_at_the_best_of_each_word_misses_nothing(text, n_best, seed):
-    """With lists of two pictures of each word the answer is that of looking at every picture."""
+    """With short lists of the best pictures of each word the answer is that of looking at every picture."""
     rng = np.random.default_rng(seed)
     p = rng.uniform(0.001, 0.95, (40, 5)) ** 3
     tags = (rng.random((40, 5)) < 0.1).astype(int)
     paths = [f"q/p{i}.jpg" for i in range(40)]
     classes = [["coast", "street", None][i % 3] for i in range(40)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(beliefs_module, "DEPTHS", (2, 5))
-        patch.setattr("visterm.search.searcher.DEPTHS", (2, 5))
+        patch.setattr(beliefs_module, "N_TOP", 12)
+        for name, value in {"_FEW": 5, "HEAD": 2}.items():
+            patch.setattr(f"visterm.search.searcher.{name}", value)
         quick = made(p, paths=paths, tags=tags, classes=classes).search(text, n_best, unlikely=True)
     slow = made(p, paths=paths, tags=tags, classes=classes).search(text, n_best, unlikely=True)
     # of pictures that are equally likely, either may be the one

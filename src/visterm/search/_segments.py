@@ -147,16 +147,17 @@ class Folder:
         files = [path for path in self.path.iterdir() if FILE_NAME.fullmatch(path.name)]
         return [path for path in files if path.name.partition(".")[0] not in used]
 
-    def mapped(self, segments: Sequence[Segment]) -> list[Segment]:
-        """The same segments, which are on disk, with their vectors mapped instead of held in memory."""
+    def mapped(self, segments: Sequence[Segment], known: Sequence[Segment]) -> list[Segment]:
+        """The same segments, which are on disk, with vectors mapped instead of held in memory, as known ones are."""
+        names = {part.name for part in known}
         return [
-            part if isinstance(part.vectors, np.memmap) else replace(part, vectors=self._map(part)) for part in segments
+            part if part.name in names else replace(part, vectors=self._vectors(part.name, len(part)))
+            for part in segments
         ]
 
-    def _map(self, part: Segment) -> NDArray[Any]:
-        if not part.vectors.size:  # nothing cannot be mapped
-            return part.vectors
-        return np.load(self.path / f"{part.name}.vectors.npy", mmap_mode="r", allow_pickle=False)
+    def _vectors(self, name: str, n_pictures: int) -> NDArray[Any]:
+        # A view of the map that is a plain array, which is quicker to take parts of; nothing cannot be mapped.
+        return np.asarray(self._load(f"{name}.vectors.npy", mapped=n_pictures > 0))
 
     def _save(self, name: str, array: NDArray[Any]) -> None:
         with replacing(self.path / name) as temporary, temporary.open("r+b") as file:
@@ -168,7 +169,7 @@ class Folder:
             raise ValueError("a segment has no proper name")
         text = (self.path / f"{name}.keys").read_bytes().decode()
         keys = Keys(text.split("\n") if text else ())
-        vectors = self._load(f"{name}.vectors.npy", mapped=bool(keys))
+        vectors = self._vectors(name, len(keys))
         dead = self._load(f"{dead_name}.dead.npy").astype(np.int64) if dead_name else np.empty(0, np.int64)
         if vectors.ndim != 2 or vectors.shape[1] != len(keys) or len(keys) != entry["n"]:
             raise ValueError(f"{name} holds {len(keys)} keys and vectors of shape {vectors.shape}")

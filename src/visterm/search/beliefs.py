@@ -24,8 +24,10 @@ OMITTED = 0.2
 UNKNOWN = math.log(1e-4)
 #: How much words go together where nobody has measured it.
 DEPENDENCE = 0.5
-#: So many of the best pictures of each word are looked at, few first; the most are remembered.
-DEPTHS = (1000, 8000)
+#: So many rows are looked up one by one; for more, all are marked first.
+_FEW = 500
+#: So many of the best pictures of each word are remembered.
+N_TOP = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,22 +121,21 @@ class Leaf:
         log_p = np.where(among(rows, self.denied), -np.inf, self._unsaid(rows))
         return Belief(np.where(told, np.float32(0), log_p).astype(np.float32), told)
 
-    def top(self, n: int) -> Rows:
-        """The ``n`` rows that fit best, of those remembered."""
-        return self._best[0][:n]
-
-    def limit(self, n: int) -> Belief:
-        """The most that can be believed of a row that is not among the ``n`` best."""
-        if n >= self.n_rows:
-            return Belief(np.array([-np.inf]), np.array([False]))
-        last = self._best[1][min(n, DEPTHS[-1]) - 1]
-        return Belief(np.array([last]), np.array([last == 0.0]))
-
     @cached_property
-    def _best(self) -> tuple[Rows, Floats]:
+    def best(self) -> tuple[Rows, Floats]:
+        """The rows that fit best, best first, and their log-probabilities."""
         log_p = self.everywhere().log_p
-        rows = largest(log_p, DEPTHS[-1])
+        rows = largest(log_p, N_TOP)
         return rows, log_p[rows]
+
+    def at_least(self, log_p: float) -> Rows | None:
+        """All rows of at least this log-probability, where so many are remembered."""
+        if self.closed:
+            return self.told
+        rows, values = self.best
+        least = log_p - 1e-4 * abs(log_p) - 1e-9  # what was computed on the way here is not exact
+        n_rows = int(np.searchsorted(-values, -least, side="right"))
+        return rows[:n_rows] if n_rows < len(rows) or len(rows) == self.n_rows else None
 
     def _unsaid(self, rows: Rows | None) -> Floats:
         """What is believed where people said nothing."""
@@ -200,18 +201,65 @@ def together(log_p: Sequence[Floats], dependence: float) -> Floats:
     >>> np.exp(together(np.log([0.5, 0.5]), 0.0)), np.exp(together(np.log([0.5, 0.5]), 1.0))
     (np.float64(0.25), np.float64(0.5))
     """
+    # What people denied is minus infinity, which nothing may be multiplied with by 0.
+    if dependence in (0.0, 1.0):
+        return np.minimum.reduce(log_p) if dependence else np.add.reduce(log_p)
     return dependence * np.minimum.reduce(log_p) + (1 - dependence) * np.add.reduce(log_p)
 
 
-def bound(asked: Asked, dependence: float, n: int) -> Belief:
-    """The most that can be believed of a row that is not among the ``n`` best of any word."""
+def at_least(asked: Asked, log_p: float) -> Rows | None:
+    """Rows among which are all that people told and all of at least this log-probability; None where all may be.
+
+    What is asked for together is at most as likely as each part. Of alternatives, one must be likely enough to make the
+    whole so.
+    """
     match asked:
         case Leaf():
-            return asked.limit(n)
+            return asked.at_least(log_p)
         case Without():
-            return Belief(np.zeros(1), np.array([True]))
-        case _:
-            return _combined(asked, [bound(part, dependence, n) for part in parts_of(asked)], dependence)
+            return None
+        case Every():
+            pairs = zip(asked.parts, asked.weights, strict=True)
+            return _in_all([rows for part, w in pairs if (rows := at_least(part, log_p / w)) is not None])
+        case Some():
+            against = float(_complement(np.array(log_p)))
+            lists = []
+            for part, w in zip(asked.parts, asked.weights, strict=True):
+                rows = at_least(part, float(_complement(np.array(against / (w * len(asked.parts))))))
+                if rows is None:
+                    return None
+                lists.append(rows)
+            return np.unique(np.concatenate(lists))
+
+
+def first_look(asked: Asked, n: int) -> Rows:
+    """Some rows, ``n`` of every alternative, that are likely to be among the best; they may occur twice."""
+    match asked:
+        case Leaf():
+            return np.empty(0, np.intp) if asked.likeness is not None else asked.best[0][:n]
+        case Without():
+            return np.empty(0, np.intp)
+        case Every():
+            leaves = [part for part in asked.parts if isinstance(part, Leaf) and part.likeness is None]
+            shared = _in_all([leaf.best[0] for leaf in leaves])
+            if shared is not None and len(shared) >= n:
+                return shared[:n]
+            return np.concatenate([first_look(part, n) for part in asked.parts])
+        case Some():
+            return np.concatenate([first_look(part, n) for part in asked.parts])
+
+
+def _in_all(lists: Sequence[Rows]) -> Rows | None:
+    """The rows that are in every list, None without one."""
+    if not lists:
+        return None
+    rows, *others = sorted(lists, key=len)
+    for other in others:
+        if len(rows):
+            marked = np.zeros(max(int(rows.max()), int(other.max())) + 1, np.bool_)
+            marked[other] = True
+            rows = rows[marked[rows]]
+    return rows
 
 
 def parts_of(asked: Asked) -> tuple[Asked, ...]:
@@ -237,16 +285,15 @@ def wanted_leaves(asked: Asked) -> list[Leaf]:
 
 
 def _combined(asked: Without | Every | Some, parts: Sequence[Belief], dependence: float) -> Belief:
-    with np.errstate(divide="ignore"):
-        match asked:
-            case Without():
-                return Belief(_complement(parts[0].log_p), np.isneginf(parts[0].log_p))
-            case Some():
-                against = [w * _complement(part.log_p) for w, part in zip(asked.weights, parts, strict=True)]
-                return Belief(_complement(np.sum(against, axis=0)), np.any([part.told for part in parts], axis=0))
-            case Every():
-                logs = [part.log_p if w == 1 else w * part.log_p for w, part in zip(asked.weights, parts, strict=True)]
-                return Belief(together(logs, dependence), _told_together(asked, parts))
+    match asked:
+        case Without():
+            return Belief(_complement(parts[0].log_p), np.isneginf(parts[0].log_p))
+        case Some():
+            against = [w * _complement(part.log_p) for w, part in zip(asked.weights, parts, strict=True)]
+            return Belief(_complement(np.sum(against, axis=0)), np.any([part.told for part in parts], axis=0))
+        case Every():
+            logs = [part.log_p if w == 1 else w * part.log_p for w, part in zip(asked.weights, parts, strict=True)]
+            return Belief(together(logs, dependence), _told_together(asked, parts))
 
 
 def _told_together(asked: Every, parts: Sequence[Belief]) -> NDArray[np.bool_]:
@@ -262,12 +309,21 @@ def _told_together(asked: Every, parts: Sequence[Belief]) -> NDArray[np.bool_]:
 
 def _complement(log_p: Floats) -> Floats:
     """log(1 - exp(log_p)), kept from -0."""
-    return np.log(np.maximum(-np.expm1(log_p), 0.0))
+    with np.errstate(divide="ignore"):
+        return np.log(np.maximum(-np.expm1(log_p), 0.0))
 
 
 def among(rows: Rows, members: Rows) -> NDArray[np.bool_]:
-    """Which of ``rows`` are among ``members``, which are in order."""
-    if not len(members):
+    """Which of ``rows`` are among ``members``, which are in order.
+
+    >>> among(np.array([3, 1]), np.array([1, 2]))
+    array([False,  True])
+    """
+    if not len(members) or not len(rows):
         return np.zeros(len(rows), np.bool_)
-    places = np.minimum(np.searchsorted(members, rows), len(members) - 1)
-    return members[places] == rows
+    if len(rows) < _FEW:
+        places = np.minimum(np.searchsorted(members, rows), len(members) - 1)
+        return members[places] == rows
+    marked = np.zeros(max(int(rows.max()), int(members[-1])) + 1, np.bool_)
+    marked[members] = True
+    return marked[rows]

@@ -43,10 +43,10 @@ class Evidence:
     ) -> None:
         self.paths = paths
         self.tag_names = tag_names
-        self._tags = tags.tocsc()
-        self._denied = None if denied is None else denied.tocsc()
+        self._tags = _given(tags)
+        self._denied = None if denied is None else _given(denied)
         self._captions = captions
-        self.is_tagged: NDArray[np.bool_] = np.diff(tags.tocsr().indptr) > 0
+        self.is_tagged: NDArray[np.bool_] = np.bincount(self._tags.indices, minlength=len(paths)) > 0
         self.has_class: NDArray[np.bool_] = np.zeros(len(paths), np.bool_)
         self._columns: defaultdict[str, list[int]] = defaultdict(list)
         for column, tag in enumerate(tag_names):
@@ -141,6 +141,13 @@ class Evidence:
     @cached_property
     def _folded_paths(self) -> list[str]:
         return [path.casefold() for path in self.paths]
+
+
+def _given(labels: Any) -> Any:
+    """The labels by tag, without entries that are zero."""
+    by_tag = labels.tocsc(copy=True)
+    by_tag.eliminate_zeros()
+    return by_tag
 
 
 def _with_words(words: str, rows_of: dict[str, list[int]], texts: Sequence[str]) -> Rows:

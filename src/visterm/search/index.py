@@ -25,7 +25,7 @@ from visterm.search._segments import DTYPES, MANIFEST, Folder, Lists, Segment, m
 
 METRICS = ("dot", "cosine", "euclidean")
 #: A search through lists looks into this many unless told otherwise.
-N_PROBES = 32
+N_PROBES = 16
 #: Columns scored at a time: the sums stay in the processor's cache.
 _BLOCK = 16_384
 #: A query with fewer dimensions than this share of all is summed dimension by dimension.
@@ -304,7 +304,7 @@ class Index:
                     for path in self._folder.strays(parts):
                         with suppress(OSError):  # Windows keeps a file that is mapped: a later change removes it
                             path.unlink()
-                    parts = self._folder.mapped(parts)
+                    parts = self._folder.mapped(parts, before)
                     self._seen = self._folder.seen()
                 except OSError as error:
                     raise write_error(self._folder.path, error) from error

@@ -38,7 +38,7 @@ _LEASTS = np.linspace(0.02, 0.8, 79)
 #: Queries are tried on at least so many pictures.
 _FEWEST = 8
 #: So many of the best pictures count for the cut-off.
-_HEAD = 1000
+HEAD = 100
 
 
 def word_scores(estimator: Any, X: Features) -> Floats:
@@ -192,12 +192,12 @@ def cut_off(log_p: Floats, nothing_below: float) -> float:
 
     Of pictures with probabilities p in falling order, the first k are expected to have the F-measure
     ``2 sum_{i<=k} p_i / (k + sum_i p_i)``; half of the best is the probability at which a picture neither raises nor
-    lowers it. The 1000 best count: a large collection has many pictures of which each is hardly likely.
+    lowers it. The 100 best count: a large collection has many pictures of which each is hardly likely.
 
     >>> round(cut_off(np.log([0.9, 0.8, 0.3, 0.01]), 0.2), 3), cut_off(np.log([0.1, 0.01]), 0.2)
     (0.424, inf)
     """
-    best = log_p if len(log_p) <= _HEAD else np.partition(log_p, len(log_p) - _HEAD)[-_HEAD:]
+    best = log_p if len(log_p) <= HEAD else np.partition(log_p, len(log_p) - HEAD)[-HEAD:]
     p = np.exp(np.sort(best)[::-1].astype(np.float64))
     if not len(p) or p[0] < nothing_below:
         return math.inf

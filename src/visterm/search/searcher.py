@@ -10,7 +10,6 @@ import numpy as np
 
 from visterm.search.beliefs import (
     DEPENDENCE,
-    DEPTHS,
     Asked,
     Belief,
     Beliefs,
@@ -18,8 +17,9 @@ from visterm.search.beliefs import (
     Leaf,
     Without,
     among,
+    at_least,
     believe,
-    bound,
+    first_look,
     parts_of,
     wanted_leaves,
 )
@@ -27,7 +27,10 @@ from visterm.search.evidence import Evidence, Rows
 from visterm.search.index import largest
 from visterm.search.meaning import Interpreter, Note
 from visterm.search.query import QueryError, parse
-from visterm.search.relevance import NOTHING_BELOW, cut_off
+from visterm.search.relevance import HEAD, NOTHING_BELOW, cut_off
+
+#: In so few pictures all are looked at.
+_FEW = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,24 +128,24 @@ class Searcher:
     def _candidates(self, asked: Asked, n_best: int) -> tuple[Rows, Belief, float]:
         """Rows among which the best are, what is believed of them, and the most that can be of any other row.
 
-        Most queries are answered from the best pictures of each of their words: if the last of the answer is at least
-        as likely as any picture that is among none of them can be, nothing was missed. Else every picture is looked at.
+        In a large collection most queries are answered from pictures that are among the best of one of their words,
+        and nothing is missed by it.
         """
-        leaves = wanted_leaves(asked)
-        if leaves and all(leaf.likeness is None for leaf in leaves):
-            for depth in DEPTHS:
-                chosen = np.zeros(len(self._evidence), np.bool_)
-                for leaf in leaves:
-                    chosen[leaf.top(depth)] = True
-                rows = np.flatnonzero(chosen)
-                belief = believe(asked, self._dependence, rows)
-                if len(rows) == len(self._evidence):
-                    return rows, belief, 0.0
-                limit = bound(asked, self._dependence, depth)
-                order = _in_order(belief, n_best)
-                if len(order) == n_best and _rank(belief, int(order[-1])) >= _rank(limit, 0):
-                    return rows, belief, math.exp(float(limit.log_p[0]))
-        return np.arange(len(self._evidence)), believe(asked, self._dependence), 0.0
+        n_needed = max(n_best, HEAD)  # the cut-off is that of the best, however few are shown
+        least = -math.inf
+        if len(self._evidence) > _FEW:
+            # What is less likely than so many that are known already cannot be among the best.
+            tried = first_look(asked, 4 * n_needed)
+            belief = believe(asked, self._dependence, np.unique(tried))
+            order = _in_order(belief, n_needed)
+            least = float(belief.log_p[order].min()) if len(order) == n_needed else -math.inf
+            rows = at_least(asked, least)
+            if rows is not None:
+                rows = np.sort(rows)
+                return rows, believe(asked, self._dependence, rows), math.exp(least)
+        belief = believe(asked, self._dependence)
+        rows = np.flatnonzero(belief.told | (belief.log_p >= least))
+        return rows, Belief(belief.log_p[rows], belief.told[rows]), math.exp(least)
 
 
 def _reasons(asked: Asked, rows: Rows, *, excluded: bool = False) -> list[list[Reason]]:
@@ -172,8 +175,3 @@ def _in_order(belief: Belief, n_best: int) -> Rows:
     others = np.where(belief.told, -np.inf, belief.log_p)
     rest = largest(others, n_best - len(first))
     return np.concatenate([first, rest[others[rest] > -np.inf]])
-
-
-def _rank(belief: Belief, place: int) -> tuple[bool, float]:
-    """What places are ordered by."""
-    return bool(belief.told[place]), float(belief.log_p[place])
