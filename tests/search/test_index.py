@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.errors import InputError, VistermError
-from visterm.search.index import METRICS, Index, largest
+from visterm.search.index import METRICS, Index
+from visterm.search.snapshot import largest
 
 
 def vectors(n, n_dims=6, seed=0):

@@ -19,11 +19,11 @@ from visterm.errors import InputError
 from visterm.models import Model
 from visterm.search.beliefs import DEPENDENCE, Beliefs
 from visterm.search.evidence import Evidence
-from visterm.search.index import largest
 from visterm.search.meaning import Note
 from visterm.search.query import Node, Not, Term, parse
 from visterm.search.relevance import NOTHING_BELOW
 from visterm.search.searcher import Reason, Searcher
+from visterm.search.snapshot import largest
 from visterm.search.words import key
 
 

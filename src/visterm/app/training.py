@@ -80,6 +80,7 @@ def train(
             "pictures_with_tags": int(own.has_tags.sum()),
             "parameters": {key: str(value) for key, value in estimator.get_params(deep=False).items()},
             "seconds": round(seconds, 3),
+            **({} if relevance is None else {"search_finds_nothing_below": round(relevance.nothing_below_, 2)}),
         },
         metrics=metrics,
         floor_metrics=floor_metrics,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.search.evidence import Rows
-from visterm.search.index import Snapshot, largest
+from visterm.search.snapshot import Snapshot, largest
 from visterm.search.words import key
 
 Floats = NDArray[np.floating[Any]]

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from visterm.errors import InputError, MissingExtraError
-from visterm.search.index import N_PROBES, Nearest, Snapshot
+from visterm.search.index import N_PROBES
+from visterm.search.snapshot import Nearest, Snapshot
 
 
 class FaissLists:

@@ -10,7 +10,7 @@ import math
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,106 +22,11 @@ from visterm.collection.atomic import write_error
 from visterm.compute import progress
 from visterm.errors import InputError
 from visterm.search._segments import DTYPES, MANIFEST, Folder, Lists, Segment, merged, new_segment
+from visterm.search.snapshot import Nearest, Snapshot
 
 METRICS = ("dot", "cosine", "euclidean")
 #: A search through lists looks into this many unless told otherwise.
 N_PROBES = 16
-#: Columns scored at a time: the sums stay in the processor's cache.
-_BLOCK = 16_384
-#: A query with fewer dimensions than this share of all is summed dimension by dimension.
-_SPARSE_SHARE = 0.125
-
-
-@dataclass(frozen=True, slots=True)
-class Nearest:
-    """The best pictures of a query, best first: their keys, and dot products, cosines or distances."""
-
-    keys: list[str]
-    scores: NDArray[np.float32]
-
-
-class Snapshot:
-    """An index at one moment; it stays what it is while the index changes. Slots number its pictures, dead ones too."""
-
-    def __init__(self, segments: Sequence[Segment], metric: str, n_dims: int) -> None:
-        self.segments = tuple(segments)
-        self.metric, self.n_dims = metric, n_dims
-        self._starts = np.cumsum([0, *map(len, segments)])
-
-    @property
-    def n_slots(self) -> int:
-        """The number of slots."""
-        return int(self._starts[-1])
-
-    def keys(self) -> list[str]:
-        """The key of every slot."""
-        return [key for part in self.segments for key in part.keys]
-
-    def alive(self) -> NDArray[np.bool_]:
-        """Which slots hold a picture that was neither removed nor replaced."""
-        return np.concatenate([np.empty(0, np.bool_), *(part.alive for part in self.segments)])
-
-    def dimension(self, number: int) -> NDArray[np.float32]:
-        """One dimension of all slots."""
-        rows = [part.vectors[number] for part in self.segments]
-        return np.concatenate([np.empty(0, np.float32), *rows]).astype(np.float32, copy=False)
-
-    def dimension_at(self, number: int, slots: NDArray[np.intp]) -> NDArray[np.float32]:
-        """One dimension of some slots."""
-        if len(self.segments) == 1:
-            return np.asarray(self.segments[0].vectors[number][slots], np.float32)
-        values = np.empty(len(slots), np.float32)
-        of_slot = np.searchsorted(self._starts, slots, side="right") - 1
-        for i, part in enumerate(self.segments):
-            inside = of_slot == i
-            values[inside] = part.vectors[number][slots[inside] - self._starts[i]]
-        return values
-
-    def vectors(self, slots: NDArray[np.intp]) -> NDArray[np.float32]:
-        """The vectors of some slots, (n_slots, n_dims); of length one where the metric is the cosine."""
-        rows = np.empty((len(slots), self.n_dims), np.float32)
-        of_slot = np.searchsorted(self._starts, slots, side="right") - 1
-        for i in np.unique(of_slot):
-            inside = np.flatnonzero(of_slot == i)
-            rows[inside] = self.segments[i].vectors[: self.n_dims, slots[inside] - self._starts[i]].T
-        return rows
-
-    def nearest(self, query: ArrayLike, n_best: int = 20, *, n_probes: int | None = None) -> Nearest:
-        """The pictures nearest ``query``; with ``n_probes``, in the nearest lists only where a segment has lists."""
-        wanted = self._prepared(query)
-        n_candidates = n_best if self.metric != "euclidean" else 2 * n_best + 16
-        slots, scores = [np.empty(0, np.intp)], [np.empty(0, np.float32)]
-        for start, part in zip(self._starts.tolist(), self.segments, strict=False):
-            found, values = _best_of(part, wanted, n_candidates, n_probes, self.metric)
-            slots.append(found + start)
-            scores.append(values)
-        every = np.concatenate(scores)
-        chosen = largest(every, n_candidates)
-        return self._answer(wanted, np.concatenate(slots)[chosen], every[chosen], n_best)
-
-    def _answer(self, wanted: NDArray[Any], slots: NDArray[np.intp], scores: NDArray[Any], n_best: int) -> Nearest:
-        if self.metric == "euclidean":
-            # Products of long vectors cancel; the differences of the few that remain do not.
-            apart = np.linalg.norm(self.vectors(slots).astype(np.float64) - wanted[:-1], axis=1)
-            order = np.lexsort((slots, apart))[:n_best]
-            slots, scores = slots[order], apart[order].astype(np.float32)
-        keys = [self._key(int(slot)) for slot in slots]
-        return Nearest(keys, scores)
-
-    def _key(self, slot: int) -> str:
-        part = int(np.searchsorted(self._starts, slot, side="right")) - 1
-        return self.segments[part].keys[slot - int(self._starts[part])]
-
-    def _prepared(self, query: ArrayLike) -> NDArray[np.float32]:
-        vector = np.asarray(query, dtype=np.float32)
-        if vector.shape != (self.n_dims,):
-            raise InputError(f"a query has one number for each of the {self.n_dims} dimensions, not {vector.shape}")
-        if not np.isfinite(vector).all():
-            raise InputError("the query contains NaN or infinity")
-        if self.metric == "cosine":
-            return vector / max(float(np.linalg.norm(vector)), 1e-12)
-        # -|q - x|^2 / 2 is q.x - |x|^2 / 2 but for a constant, and |x|^2 / 2 is stored as one dimension more.
-        return np.append(vector, np.float32(-1)) if self.metric == "euclidean" else vector
 
 
 class Index:
@@ -309,62 +214,6 @@ class Index:
                 except OSError as error:
                     raise write_error(self._folder.path, error) from error
             self._snapshot = Snapshot(parts, self.metric, self.n_dims)
-
-
-def largest(scores: NDArray[Any], n: int) -> NDArray[np.intp]:
-    """The places of the ``n`` largest scores, largest first, equal ones in their order.
-
-    >>> largest(np.array([1.0, 3.0, 2.0, 3.0]), 3)
-    array([1, 3, 2])
-    """
-    if n >= len(scores):
-        return np.argsort(-scores, kind="stable")
-    if n < 1:
-        return np.empty(0, np.intp)
-    last = np.partition(scores, len(scores) - n)[len(scores) - n]
-    above = np.flatnonzero(scores > last)
-    level = np.flatnonzero(scores == last)[: n - len(above)]
-    chosen = np.concatenate([above, level])
-    return chosen[np.argsort(-scores[chosen], kind="stable")]
-
-
-def _best_of(
-    part: Segment, query: NDArray[np.float32], n_best: int, n_probes: int | None, metric: str
-) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """The best columns of a segment, and their scores."""
-    if part.lists is None or n_probes is None:
-        scores = _scores(part.vectors, query)
-        if len(part.dead):
-            scores[part.dead] = -np.inf
-        chosen = largest(scores, min(n_best, len(part) - len(part.dead)))
-        return chosen, scores[chosen]
-    near = part.lists.centres @ query
-    if metric == "euclidean":  # the centres' last dimension is that of centres, not the mean of their pictures'
-        near = part.lists.centres[:, :-1] @ query[:-1] - part.lists.centres[:, -1]
-    probed = largest(near, n_probes)
-    spans = [(int(part.lists.starts[i]), int(part.lists.starts[i + 1])) for i in probed]
-    scores = np.concatenate([_scores(part.vectors[:, start:stop], query) for start, stop in spans])
-    columns = np.concatenate([np.arange(start, stop) for start, stop in spans])
-    if len(part.dead):
-        kept = part.alive[columns]
-        columns, scores = columns[kept], scores[kept]
-    chosen = largest(scores, n_best)
-    return columns[chosen], scores[chosen]
-
-
-def _scores(vectors: NDArray[Any], query: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The product of the query with every column."""
-    asked = np.flatnonzero(query)
-    if len(asked) < _SPARSE_SHARE * len(query):
-        total = np.zeros(vectors.shape[1], np.float32)
-        for number in asked:
-            total += query[number] * vectors[number].astype(np.float32, copy=False)
-        return total
-    blocks = [
-        query @ vectors[:, start : start + _BLOCK].astype(np.float32, copy=False)
-        for start in range(0, vectors.shape[1], _BLOCK)
-    ]
-    return blocks[0] if len(blocks) == 1 else np.concatenate([np.empty(0, np.float32), *blocks])
 
 
 def _without(parts: Sequence[Segment], keys: Iterable[str]) -> list[Segment]:

@@ -24,10 +24,10 @@ from visterm.search.beliefs import (
     wanted_leaves,
 )
 from visterm.search.evidence import Evidence, Rows
-from visterm.search.index import largest
 from visterm.search.meaning import Interpreter, Note
 from visterm.search.query import QueryError, parse
 from visterm.search.relevance import HEAD, NOTHING_BELOW, cut_off
+from visterm.search.snapshot import largest
 
 #: In so few pictures all are looked at.
 _FEW = 10_000
