@@ -75,9 +75,9 @@ def main() -> None:
         lines.append(line)
         curves[f"{scored.data}, {scored.method}"] = curve
         print(line, flush=True)
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "search_relevance.md").write_text("".join(f"| {line} |\n" for line in lines), encoding="utf-8")
-    plot(curves, options.out / "search_relevance.png")
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "search_relevance.md").write_text("".join(f"| {line} |\n" for line in lines), encoding="utf-8")
+        plot(curves, options.out / "search_relevance.png")
 
 
 def _all(options: argparse.Namespace) -> Iterator[Scored]:
@@ -254,6 +254,7 @@ def plot(curves: dict[str, Array], file: Path) -> None:
     axes.set(xlabel="probability shown", ylabel="share of pictures that fit", xlim=(0, 1), ylim=(0, 1))
     axes.legend(frameon=False, fontsize=8)
     figure.savefig(file, dpi=110)
+    plt.close(figure)
 
 
 if __name__ == "__main__":
