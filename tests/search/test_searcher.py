@@ -142,6 +142,11 @@ def test_misspelt_words_are_answered_by_the_nearest_and_said(written, meant):
     assert [hit.row for hit in found.hits] == rows(made(), meant, unlikely=False)
 
 
+def test_words_that_say_nothing_are_no_corrections():
+    captions = ["sea and land", "and so on", None, None, None, None]
+    assert made(captions=captions).search("sand").notes[0].meant == "land"
+
+
 def test_unknown_words_are_left_out_and_said():
     found = made().search("boat xylophone")
     assert [hit.row for hit in found.hits] == rows(made(), "boat", unlikely=False)

@@ -98,15 +98,15 @@ def _current(
         describe(workspace, model.recipe)
         without = workspace.features.missing(model.recipe, missing)
         missing = [key for key in missing if key not in without]
-    with progress.task(f"Scoring pictures by {info.name}", total=len(missing)) as bar:
-        for shard in split(len(missing), size=_BLOCK):
-            some = missing[shard.rows]
-            rows = vectors(stored_features(workspace, model.recipe, some))
-            index = index or Index(
-                rows.shape[1], metric=metric, dtype=dtype, folder=folder, about=f"{info.name} {kind}"
-            )
-            index.add(some, rows)
-            bar.advance(len(some))
+        with progress.task(f"Scoring pictures by {info.name}", total=len(missing)) as bar:
+            for shard in split(len(missing), size=_BLOCK):
+                some = missing[shard.rows]
+                rows = vectors(stored_features(workspace, model.recipe, some))
+                if index is None:
+                    about = f"{info.name} {kind}"
+                    index = Index(rows.shape[1], metric=metric, dtype=dtype, folder=folder, about=about)
+                index.add(some, rows)
+                bar.advance(len(some))
     if index is None:  # there was nothing to score
         return Index(n_dims or 1, metric=metric, dtype=dtype)
     gone = set(index.keys()).difference(keys)

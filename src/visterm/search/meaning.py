@@ -226,7 +226,9 @@ class Interpreter:
 
     @cached_property
     def _all_speller(self) -> Speller:
-        return Speller({**dict.fromkeys(self._names["tag"] | self._names["class"], 0), **self._counts})
+        names = self._names["tag"] | self._names["class"]
+        said = {word: count for word, count in self._counts.items() if word not in STOP_WORDS}
+        return Speller({**said, **{name: self._counts.get(name, 0) for name in names}})
 
 
 def _is_plain(term: Term) -> bool:
