@@ -11,76 +11,28 @@ features; ``deep``, the same with those of a pretrained network. Tables and plot
 from __future__ import annotations
 
 import argparse
-import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rankers import Part, Ranker, Setting, Task, kernel_rankers, tagprop, visterm_rankers
 from scipy import sparse
-from scipy.special import log_expit
 
 from visterm.distances.base import BaseDistances, select
 from visterm.evaluate.measures import NDCG, AveragePrecision, BreakEvenPoint, PrecisionAt
 from visterm.evaluate.picture_data import load_pictures
 from visterm.evaluate.significance import letters
-from visterm.margin.calibration import fit_platt
 from visterm.margin.product_kernel import ProductKernel
-from visterm.margin.ridge import KernelRidgeAnnotator, ridge
-from visterm.margin.solver import GramPictures
-from visterm.neighbours.tagprop import TagProp
-from visterm.ranking.caption_ridge import CaptionRidge
-from visterm.ranking.cmrm import CMRM
-from visterm.ranking.cmtt import CMTT
-from visterm.ranking.concept_svm import ConceptSVM
 from visterm.ranking.pamir import PAMIR
-from visterm.ranking.queries import Queries, from_tags, idf, query_vectors, wanted_words
-from visterm.ranking.tag_ranker import TagRanker
-from visterm.ranking.triplets import FeatureSpace, Settings, Triplets, learn
-from visterm.topics.plsa import PLSA
+from visterm.ranking.queries import Queries, from_tags, idf, relevant_pictures
 
 #: AvgP, P10 of the paper's Table IX (larger pictures, each ranker with blocks and codebook of its own choice).
 PUBLISHED = {"PAMIR": (26.3, 10.0), "one SVM a word": (22.0, 9.3)}
 MEASURES = (AveragePrecision(), PrecisionAt(10), BreakEvenPoint())
 METRICS = {"gist": "l1", "deep": "cosine"}
-Setting = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Part:
-    """Pictures of one part: what rankers see of them, and their tags."""
-
-    X: Any
-    tags: sparse.csr_array
-
-
-@dataclass(frozen=True)
-class Task:
-    """Training, validation and test pictures by one description, and the queries of the last two."""
-
-    train: Part
-    validation: Part
-    test: Part
-    asked: Mapping[str, Queries]
-    idf: np.ndarray
-    #: The kernel of the given scale between any part and the training pictures, where there is one.
-    kernel: Callable[[str, float], np.ndarray] | None = None
-
-    def scores(self, model: Any, part: str, X: Any = None) -> np.ndarray:
-        """What a ranker says of a part's queries."""
-        Q = query_vectors(self.asked[part].words, self.idf)
-        return model.score_queries(getattr(self, part).X if X is None else X, Q)
-
-
-@dataclass
-class Ranker:
-    """A ranker, the settings it may choose from, and how it is fitted with one."""
-
-    name: str
-    fit: Callable[..., Any]
-    settings: list[Setting] = field(default_factory=lambda: [{}])
 
 
 @dataclass(frozen=True)
@@ -91,154 +43,6 @@ class Outcome:
     validation: float
     scores: np.ndarray
     seconds: float
-
-
-def grid(**values: tuple[Any, ...]) -> list[Setting]:
-    """All combinations."""
-    return [dict(zip(values, setting, strict=True)) for setting in itertools.product(*values.values())]
-
-
-# --------------------------------------------------------------------------------------------------- rankers
-
-
-def on_features(task: Task, make: Callable[..., Any]) -> Callable[..., Any]:
-    """A ranker that takes the features as they are."""
-
-    def fit(**setting: Any) -> Callable[[str], np.ndarray]:
-        model = make(**setting)
-        more = {"validation": (task.validation.X, task.validation.tags)} if isinstance(model, PAMIR) else {}
-        model.fit(task.train.X, task.train.tags, **more)
-        return lambda part: task.scores(model, part)
-
-    return fit
-
-
-def on_kernel(task: Task, make: Callable[..., Any]) -> Callable[..., Any]:
-    """A ranker that takes the kernel, of a scale to be chosen."""
-
-    def fit(scale: float, **setting: Any) -> Callable[[str], np.ndarray]:
-        model = make(**setting)
-        kernels = {part: task.kernel(part, scale) for part in ("train", "validation", "test")}
-        more = {"validation": (kernels["validation"], task.validation.tags)} if isinstance(model, PAMIR) else {}
-        model.fit(kernels["train"], task.train.tags, **more)
-        return lambda part: task.scores(model, part, kernels[part])
-
-    return fit
-
-
-def log_sum(alpha: float, kernel: str) -> TagRanker:
-    """Ridge regression of every word, calibrated left-out probabilities, the sum of their logarithms."""
-    return TagRanker(KernelRidgeAnnotator(alpha, kernel=kernel), probabilities=True, equal_words=True)
-
-
-def ranked_logarithms(task: Task) -> Callable[..., Any]:
-    """PAMIR on the left-out log-probabilities of ridge regression, from where it ranks by their sum."""
-
-    def fit(scale: float, alpha: float, aggressiveness: float, loss: str) -> Callable[[str], np.ndarray]:
-        present = task.train.tags.toarray()
-        theta, left_out = ridge(GramPictures(task.kernel("train", scale), 1.0), present, alpha)
-        slope, offset = fit_platt(left_out, present).T
-        queries = from_tags(task.train.tags)
-        words = wanted_words(query_vectors(queries.words, task.idf), task.idf)
-        triplets = Triplets.of(words, queries.relevance)
-        asked = {part: wanted_words(query_vectors(q.words, task.idf), task.idf) for part, q in task.asked.items()}
-
-        def logarithms(part: str) -> np.ndarray:
-            scores = task.kernel(part, scale) @ theta + theta.sum(axis=0)
-            return log_expit(scores * slope + offset)
-
-        on_validation = logarithms("validation")
-
-        def precision(W: np.ndarray) -> float:
-            scores = np.asarray(asked["validation"] @ (on_validation @ W.T).T)
-            return AveragePrecision()(task.asked["validation"].relevance, scores)
-
-        space = FeatureSpace(log_expit(left_out * slope + offset).astype(np.float32))
-        settings = Settings(aggressiveness, 500_000, loss)
-        course = learn(space, triplets, settings, 0, precision, start=np.eye(len(slope)))
-        return lambda part: np.asarray(asked[part] @ (logarithms(part) @ course.coefficients.T).T)
-
-    return fit
-
-
-def visterm_rankers(task: Task) -> Iterator[Ranker]:
-    """Those of the paper, and ours, on visterms."""
-    pamir = {"aggressiveness": (0.03, 0.1, 0.3), "averaged": (True, False)}
-    yield Ranker("CMRM", on_features(task, CMRM), grid(alpha=(0.1, 0.3, 0.5), beta=(0.1, 0.3, 0.6, 0.9)))
-    yield Ranker("CMTT", on_features(task, CMTT), grid(n_singular_values=(20, 50, 100, 200, 400)))
-    yield Ranker(
-        "PLSA",
-        on_features(task, lambda **s: TagRanker(PLSA(random_state=0, **s), equal_words=True)),
-        grid(n_topics=(60, 120, 240)),
-    )
-    machines = [{"C": (0.1, 0.3, 1.0, 3.0, 10.0), "kernel": kernel} for kernel in ("visterm", "log-visterm")]
-    yield Ranker("one SVM a word", on_features(task, lambda **s: ConceptSVM(random_state=0, **s)), machines)
-    for name, loss, kernel, n_steps in (
-        ("PAMIR, as in the paper", "hinge", "visterm", 3_000_000),
-        ("PAMIR, damped counts", "hinge", "log-visterm", 3_000_000),
-        ("PAMIR, damped, top-weighted", "warp", "log-visterm", 1_000_000),
-    ):
-        fixed = {"kernel": kernel, "loss": loss, "n_steps": n_steps, "random_state": 0}
-        yield Ranker(name, on_features(task, lambda fixed=fixed, **s: PAMIR(**fixed, **s)), grid(**pamir))
-    kernels = {"alpha": (0.03, 0.1, 0.3, 1.0), "kernel": ("exp-chi2:1", "exp-chi2:2")}
-    yield Ranker(
-        "ridge, sum of standard scores",
-        on_features(task, lambda **s: TagRanker(KernelRidgeAnnotator(**s), equal_words=True)),
-        grid(**kernels),
-    )
-    yield Ranker("ridge, sum of logarithms", on_features(task, log_sum), grid(**kernels))
-    yield Ranker("caption-ridge", on_features(task, CaptionRidge), grid(**kernels))
-
-
-def kernel_rankers(task: Task) -> Iterator[Ranker]:
-    """Rankers on the product kernel of several features."""
-    given = {"kernel": "precomputed"}
-    common = given | {"random_state": 0}
-    yield Ranker(
-        "one SVM a word", on_kernel(task, lambda **s: ConceptSVM(**common, **s)), grid(scale=(1.0,), C=(10.0,))
-    )
-    for name, fixed in (
-        ("PAMIR", {"loss": "hinge", "n_steps": 3_000_000}),
-        ("PAMIR, top-weighted", {"loss": "warp", "n_steps": 1_500_000}),
-    ):
-        yield Ranker(
-            name,
-            on_kernel(task, lambda fixed=fixed, **s: PAMIR(**common, **fixed, **s)),
-            grid(scale=(0.125, 0.25, 0.5, 1.0), aggressiveness=(1.0, 10.0)),
-        )
-    yield Ranker(
-        "ridge, sum of standard scores",
-        on_kernel(task, lambda **s: TagRanker(KernelRidgeAnnotator(**given, **s), equal_words=True)),
-        grid(scale=(1.0, 2.0), alpha=(0.03, 0.1)),
-    )
-    yield Ranker(
-        "ridge, sum of logarithms",
-        on_kernel(task, lambda **s: log_sum(**given, **s)),
-        grid(scale=(1.0, 2.0), alpha=(0.03, 0.1)),
-    )
-    yield Ranker(
-        "PAMIR on those logarithms",
-        ranked_logarithms(task),
-        grid(scale=(2.0,), alpha=(0.03,), aggressiveness=(3e-4, 1e-3, 3e-3), loss=("hinge", "warp")),
-    )
-    yield Ranker(
-        "caption-ridge",
-        on_kernel(task, lambda **s: CaptionRidge(**given, **s)),
-        grid(scale=(1.0, 2.0), alpha=(0.03, 0.1), set_weight=(0.5, 1.0)),
-    )
-
-
-def tagprop(tables: Mapping[str, Mapping[str, np.ndarray]], task: Task) -> Ranker:
-    """Neighbours weighed by likelihood, on the same base distances."""
-
-    def fit() -> Callable[[str], np.ndarray]:
-        model = TagRanker(TagProp(metric="precomputed"), equal_words=True).fit(tables["train"], task.train.tags)
-        return lambda part: task.scores(model, part, tables[part])
-
-    return Ranker("TagProp, sum of logarithms", fit)
-
-
-# --------------------------------------------------------------------------------------------------- protocol
 
 
 def carry_out(rankers: Iterator[Ranker], task: Task, *, test: bool) -> dict[str, Outcome]:
@@ -254,24 +58,24 @@ def carry_out(rankers: Iterator[Ranker], task: Task, *, test: bool) -> dict[str,
             validation = AveragePrecision()(truth, answer("validation"))
             if best is None or validation > best.validation:
                 best = Outcome(setting, validation, answer("test") if test else np.empty(0), seconds)
-            print(f"{ranker.name:32}{100 * validation:6.2f}  {seconds:6.1f} s  {setting}", flush=True)
+            print(f"{ranker.name:40}{100 * validation:6.2f}  {seconds:6.1f} s  {setting}", flush=True)
         if best is not None:
             outcomes[ranker.name] = best
     return outcomes
 
 
-def table(outcomes: Mapping[str, Outcome], task: Task, n_seen: sparse.csr_array) -> list[str]:
+def table(outcomes: Mapping[str, Outcome], task: Task, seen: sparse.csr_array) -> list[str]:
     """All figures in %, best measure by measure over the test queries; letters name the rankers beaten in AvgP."""
     asked = task.asked["test"]
     values = {name: [m.per_query(asked.relevance, o.scores) for m in MEASURES] for name, o in outcomes.items()}
     beaten = letters({name: of[0] for name, of in values.items()})
-    seen = np.diff(_relevance(asked.words, n_seen).indptr) > 0
+    is_seen = np.diff(relevant_pictures(asked.words, seen).indptr) > 0
     groups = {
         "easy": asked.n_relevant >= 3,
         "difficult": asked.n_relevant < 3,
         "one word": asked.n_words == 1,
         "several": asked.n_words > 1,
-        "unseen": ~seen,
+        "unseen": ~is_seen,
     }
     head = ["", "ranker", "AvgP", "beats", "P10", "BEP", *groups, "validation", "s", "chosen"]
     lines = [_row(head), _row(["---"] * len(head))]
@@ -309,17 +113,8 @@ def _gains(words: sparse.csr_array, tags: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array(shares.multiply(shares))
 
 
-def _relevance(words: Any, tags: Any) -> sparse.csr_array:
-    from visterm.ranking.queries import relevant_pictures
-
-    return relevant_pictures(words, tags)
-
-
 def _row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-# --------------------------------------------------------------------------------------------------- pictures
 
 
 def tasks(arguments: argparse.Namespace) -> Iterator[tuple[str, Task, list[Ranker], sparse.csr_array]]:
@@ -336,22 +131,26 @@ def tasks(arguments: argparse.Namespace) -> Iterator[tuple[str, Task, list[Ranke
         if description == "visterms":
             (X,) = pictures.X.values()
             X = sparse.csr_array(X, dtype=np.float32)
-            parts = {part: Part(X[which], tags[part]) for part, which in rows.items()}
-            task = Task(**parts, asked=asked, idf=weights)
-            yield description, task, list(visterm_rankers(task)), pictures.tags[own]
-            continue
-        tables = _distances(arguments, deep=description == "deep")
-        of_parts = {part: select(tables, which, rows["train"]) for part, which in rows.items()}
-        learned = ProductKernel(metric="precomputed", weights="likelihood")
-        kernels = {"train": learned.fit_transform(of_parts["train"], tags["train"])}
-        kernels |= {part: learned.transform(of_parts[part]) for part in ("validation", "test")}
+            features = {part: X[which] for part, which in rows.items()}
+            tables = {part: {"visterms": of_part} for part, of_part in features.items()}
+            learned = ProductKernel(metric="chi2")
+        else:
+            distances = _distances(arguments, deep=description == "deep")
+            tables = {part: select(distances, which, rows["train"]) for part, which in rows.items()}
+            features = dict.fromkeys(rows)
+            learned = ProductKernel(metric="precomputed", weights="likelihood")
+        kernels = {"train": learned.fit_transform(tables["train"], tags["train"])}
+        kernels |= {part: learned.transform(tables[part]) for part in ("validation", "test")}
 
         def kernel(part: str, scale: float, kernels: Mapping[str, np.ndarray] = kernels) -> np.ndarray:
             return kernels[part] ** np.float32(scale / 2)  # theirs is exp(-2 d)
 
-        parts = {part: Part(None, tags[part]) for part in rows}
+        parts = {part: Part(features[part], tags[part]) for part in rows}
         task = Task(**parts, asked=asked, idf=weights, kernel=kernel)
-        yield description, task, [*kernel_rankers(task), tagprop(of_parts, task)], pictures.tags[own]
+        if description == "visterms":
+            yield description, task, list(visterm_rankers(task)), pictures.tags[own]
+        else:
+            yield description, task, [*kernel_rankers(task), tagprop(tables, task)], pictures.tags[own]
 
 
 def _asked(tags: sparse.csr_array) -> Queries:

@@ -348,7 +348,7 @@ register(
         "bow-240",
         "words placed so that relevant pictures lead the others, learned from queries of several words",
         reference="Grangier and Bengio, TPAMI 2008",
-        defaults={"n_steps": 200_000, "kernel": "hellinger", "random_state": 0},
+        defaults={"n_steps": 200_000, "loss": "warp", "random_state": 0},
     )
 )
 register(
@@ -380,7 +380,7 @@ register(
         "bow-240",
         "one wide margin a word, averaged over the words of a query",
         reference="Grangier and Bengio, TPAMI 2008",
-        defaults={"C": 10.0, "kernel": "hellinger", "random_state": 0},
+        defaults={"C": 10.0, "random_state": 0},
     )
 )
 register(
@@ -390,5 +390,15 @@ register(
         ANNOTATE | RANK,
         "bow-240",
         "regression of words, and of words found together",
+    )
+)
+register(
+    Method(
+        "kernel-ccd",
+        "visterm.neighbours.kernel_contextual:KernelContextualAnnotator",
+        ANNOTATE,
+        "bow-240",
+        "the tags of the pictures nearest in meaning, by all features and the tags learned together",
+        reference="Nakayama et al., BMVC 2010",
     )
 )

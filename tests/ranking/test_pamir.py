@@ -15,7 +15,7 @@ from visterm.ranking.visterms import damped, visterm_idf, weighed
 
 
 def pamir(**parameters):
-    return PAMIR(**{"n_steps": 20_000, "random_state": 0, "held_out_share": 0} | parameters)
+    return PAMIR(**{"kernel": "visterm", "n_steps": 20_000, "random_state": 0, "held_out_share": 0} | parameters)
 
 
 def precision(model, captioned):
@@ -30,13 +30,13 @@ def test_it_ranks_unseen_pictures(parameters, captioned):
     assert precision(pamir(**parameters).fit(captioned.X, captioned.tags), captioned) > untrained + 0.25
 
 
-@pytest.mark.parametrize("averaged", [False, True])
+@pytest.mark.parametrize("parameters", [{"averaged": False}, {"averaged": True}, {"loss": "warp"}])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_kernels_with_explicit_features_are_the_linear_model(captioned, averaged, kind):
+def test_kernels_with_explicit_features_are_the_linear_model(captioned, parameters, kind):
     X, tags = captioned.X, captioned.tags
     for kernel in ("linear", "hellinger"):
-        direct = pamir(kernel=kernel, averaged=averaged).fit(kind(X), tags)
-        by_kernel = pamir(kernel="precomputed", averaged=averaged).fit(kernels.gram(X, kernel=kernel), tags)
+        direct = pamir(kernel=kernel, **parameters).fit(kind(X), tags)
+        by_kernel = pamir(kernel="precomputed", **parameters).fit(kernels.gram(X, kernel=kernel), tags)
         across = kernels.gram(captioned.X_test, X, kernel=kernel)
         np.testing.assert_allclose(direct.word_scores(kind(captioned.X_test)), by_kernel.word_scores(across), atol=1e-9)
 
@@ -72,7 +72,7 @@ def test_visterms_are_weighed_by_their_idf(captioned):
 
 
 def test_several_features_by_their_product_kernel(captioned):
-    model = pamir(n_steps=3000)
+    model = pamir(n_steps=3000, kernel="auto")
     X = {"colours": captioned.X[:, :12], "edges": captioned.X[:, 8:]}
     X_test = {"colours": captioned.X_test[:, :12], "edges": captioned.X_test[:, 8:]}
     model.fit(X, captioned.tags)

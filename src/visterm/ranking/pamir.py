@@ -42,6 +42,8 @@ Array = NDArray[Any]
 
 #: Queries made from captions have at most as many words as give so many subsets of captions.
 MAX_TRAINING_SUBSETS = 1_000_000
+#: Of more pictures no kernel matrix is made where there is another way.
+MAX_GRAM_ROWS = 8192
 #: Of the queries of held-out pictures, so many are asked at every checkpoint.
 MAX_VALIDATION_QUERIES = 3000
 
@@ -62,7 +64,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
     - ``kernel``: ``visterm`` (the paper's: counts times idf, of length one), ``log-visterm`` (the logarithms of
       counts, as text retrieval damps them), ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``,
       ``product[:SCALE]`` and ``weighted-product[:SCALE]`` of several features, or ``precomputed``; ``auto`` is
-      ``log-visterm`` for one feature, ``weighted-product`` for several.
+      ``exp-chi2`` for one feature, ``weighted-product`` for several. Sparse bags of many visterms want the first two.
     - ``loss``: ``hinge``, the paper's; ``warp`` weighs the top of the ranking (Weston et al. 2011): a relevant picture
       is compared with others until one violates the margin, and moved the more the lower it is then known to stand.
     - ``sampling``: ``triplets`` makes all triplets equally likely, ``queries`` all queries.
@@ -171,13 +173,22 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         return self._task_scores(X)
 
     def _space(self, X: Features, rows: Array, tags: sparse.csr_array) -> FeatureSpace | GramSpace:
-        """The training pictures: by their features where these are fewer or sparse, else by their kernel."""
+        """The training pictures: by their features where that is faster, else by their kernel."""
         name, _ = kernels.kernel_named(self.kernel_)
-        if name in kernels.EXPLICIT and (sparse.issparse(X) or cast(Matrix, X).shape[1] <= len(rows)):
+        if self._by_features(cast(Matrix, X), len(rows)):
             precision = np.float64 if len(rows) <= DOUBLE_PRECISION_ROWS else np.float32
             return FeatureSpace(kernels.feature_map(cast(Matrix, X)[rows], name, precision))
         labels = 2.0 * tags[rows].T.toarray() - 1.0 if name in kernels.PRODUCTS else np.empty((0, len(rows)))
         return GramSpace(self._training_gram(X, rows, labels))
+
+    def _by_features(self, X: Matrix, n_rows: int) -> bool:
+        """Whether steps are taken on features: sparse ones, or dense ones that are fewer than the pictures.
+
+        Many comparisons for one step, as ``warp`` makes, are faster by a kernel that holds every score.
+        """
+        if kernels.kernel_named(self.kernel_)[0] not in kernels.EXPLICIT:
+            return False
+        return sparse.issparse(X) or (X.shape[1] <= n_rows and (self.loss != "warp" or n_rows > MAX_GRAM_ROWS))
 
     def _compared(self, X: Features, training: Features, rows: Array) -> Matrix:
         """Other pictures as :meth:`_space` describes the training pictures ``rows``."""
@@ -187,7 +198,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         others, known = check_features(self, X, fitting=False), cast(Matrix, training)
         if name == "precomputed":
             return others[:, rows]
-        if name in kernels.EXPLICIT and (sparse.issparse(known) or known.shape[1] <= len(rows)):
+        if self._by_features(known, len(rows)):
             return kernels.feature_map(others, name)
         return kernels.gram(others, known[rows], kernel=self.kernel_)
 

@@ -68,7 +68,7 @@ class VistermExpansion(ExpansionEstimator):
     kernels: ``visterm_kernel_`` and ``visterm_idf_``.
     """
 
-    _kernel_of_one_feature = "log-visterm"
+    _kernel_of_one_feature = "exp-chi2"
 
     def _kernel_for(self, X: Features) -> str:
         kernel = super()._kernel_for(X)
