@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from visterm.app.workspace import Workspace
 from visterm.compute import progress
 from visterm.compute.parallel import split
 from visterm.contracts import Features, n_pictures
+from visterm.errors import InputError, VistermError
 from visterm.models import Model
 from visterm.search.index import Index
 from visterm.search.relevance import Relevance, word_scores
@@ -102,14 +104,32 @@ def _current(
             for shard in split(len(missing), size=_BLOCK):
                 some = missing[shard.rows]
                 rows = vectors(stored_features(workspace, model.recipe, some))
-                if index is None:
-                    about = f"{info.name} {kind}"
-                    index = Index(rows.shape[1], metric=metric, dtype=dtype, folder=folder, about=about)
-                index.add(some, rows)
+                try:
+                    if index is None:
+                        about = f"{info.name} {kind}"
+                        index = Index(rows.shape[1], metric=metric, dtype=dtype, folder=folder, about=about)
+                    index.add(some, rows)
+                except VistermError as error:
+                    if isinstance(error, InputError):
+                        raise
+                    # Another process is writing it, or the disk cannot be written: found all the same, but not kept.
+                    index = _in_memory(index) if index else Index(rows.shape[1], metric=metric, dtype=dtype)
+                    index.add(some, rows)
                 bar.advance(len(some))
     if index is None:  # there was nothing to score
         return Index(n_dims or 1, metric=metric, dtype=dtype)
     gone = set(index.keys()).difference(keys)
     if gone:
-        index.remove(gone)
+        with suppress(VistermError):  # nobody asks for them; they go another time
+            index.remove(gone)
     return index
+
+
+def _in_memory(index: Index) -> Index:
+    """A copy that is on no disk."""
+    snapshot = index.snapshot()
+    slots = np.flatnonzero(snapshot.alive())
+    names = snapshot.keys()
+    copy = Index(index.n_dims, metric=index.metric, dtype=index.dtype)
+    copy.add([names[slot] for slot in slots], snapshot.vectors(slots))
+    return copy

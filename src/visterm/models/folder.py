@@ -108,6 +108,8 @@ def load_model(folder: Path) -> Model:
         tensors = load_file(folder / _TENSORS)
         estimator = unpack(contents["estimator"], tensors)
         relevance = unpack(contents.get("relevance"), tensors)  # models of earlier versions have none
+        if relevance is not None and not hasattr(relevance, "log_probabilities"):
+            raise InputError("what says how sure it may be says no such thing")
         recipe = _restored(recipe_named(info.recipe), tensors)
     except InputError as error:
         raise InputError(f"{folder} is not a usable model: {error}") from error
