@@ -9,7 +9,7 @@ from scipy import sparse
 from visterm.distances import _kernels
 from visterm.errors import InputError
 from visterm.evaluate.measures import WordF
-from visterm.neighbours.choosing import CHOICES, choose_neighbours, f_by_neighbours, without, word_f
+from visterm.neighbours.choosing import CHOICES, choose_neighbours, f_by_neighbours, of_others, word_f
 from visterm.neighbours.coded import DIMS, CodeAnnotator
 from visterm.neighbours.distances import nearest
 from visterm.neighbours.knn import KnnAnnotator
@@ -74,7 +74,8 @@ def test_f_of_every_number_of_neighbours(collection):
 
 def test_own_rows_are_left_out():
     near = np.array([[3, 1, 2], [0, 1, 2], [5, 6, 7]])
-    np.testing.assert_array_equal(without(near, np.array([1, 0, 9])), [[3, 2], [1, 2], [5, 6]])
+    kept = near[of_others(near, np.array([1, 0, 9]))].reshape(3, 2)
+    np.testing.assert_array_equal(kept, [[3, 2], [1, 2], [5, 6]])
 
 
 def test_numbers_of_neighbours_and_dimensions_are_chosen(collection):

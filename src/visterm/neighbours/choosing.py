@@ -62,16 +62,15 @@ def choose_neighbours(X: Any, tags: Any, metric: str) -> int:
         return 1
     rows = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)
     near, _ = nearest(X[rows], X, max(CHOICES) + 1, metric=metric)
-    return best_choice(f_by_neighbours(without(near, rows), tags, tags[rows]))
+    others = near[of_others(near, rows)].reshape(len(rows), -1)
+    return CHOICES[int(np.argmax(f_by_neighbours(others, tags, tags[rows])))]
 
 
-def best_choice(found: Sequence[float]) -> int:
-    """The number of neighbours of the largest F, the smallest of equals."""
-    return CHOICES[int(np.argmax(found))]
+def of_others(near: NDArray[np.intp], rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which of ``near`` to keep so that no picture is its own neighbour: all but one of every row.
 
-
-def without(near: NDArray[np.intp], rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """``near`` without each picture's own row, or without the last where copies have pushed it out."""
+    Where copies have pushed a picture's own row out, the last is left out.
+    """
     keep = near != rows[:, None]
     keep[keep.all(axis=1), -1] = False
-    return near[keep].reshape(len(near), -1)
+    return keep

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.contracts import Features, check_feature_mapping, check_tags, n_pictures, take
-from visterm.contracts.estimator import Estimator
 from visterm.distances.base import BaseDistances
 from visterm.errors import InputError
+from visterm.neighbours.calibrated import CalibratedVotes
 from visterm.neighbours.distances import smallest
-from visterm.neighbours.sigmoids import fit_deviations, fit_sigmoids, sigmoid
-from visterm.neighbours.votes import Floats, Votes
 
 
-class Lookalikes(Estimator):
+class Lookalikes(CalibratedVotes):
     """What the neighbour methods of several features share: their training pictures and the distances to them.
 
     ``X`` is a mapping of name to matrix, or one matrix. ``metric`` is that of
@@ -25,13 +23,7 @@ class Lookalikes(Estimator):
     in fit, (n_pictures, n_train) later.
     """
 
-    scores_are_probabilities: ClassVar[bool] = True
     metric: Any
-    sigmoids: bool
-    shrinkage: float
-    tag_power: float
-    slope_: Floats
-    offset_: Floats
 
     def _keep(self, X: Features, tags: Any) -> Features:
         """Keep the tagged pictures ready for comparison; their features are returned."""
@@ -73,24 +65,6 @@ class Lookalikes(Estimator):
         if not found:
             return np.empty((0, k), np.intp), np.empty((0, k, self._n_features))
         return np.concatenate([rows for rows, _ in found]), np.concatenate([base for _, base in found])
-
-    def _calibrate(self, votes: Votes, tally: Floats) -> None:
-        """What votes for every tag are worth, by those of the training pictures, each without its own."""
-        if self.tag_power:
-            self.slope_, self.offset_ = fit_deviations(tally, votes.present, power=self.tag_power)
-        elif self.sigmoids:
-            self.slope_, self.offset_ = fit_sigmoids(
-                tally, votes.present, votes.gain, votes.loss, shrinkage=self.shrinkage
-            )
-
-    def _no_calibration(self) -> None:
-        n_tags = len(self.tag_counts_)
-        self.slope_, self.offset_ = np.full(n_tags, np.inf), np.zeros(n_tags)
-
-    def _probabilities(self, tally: Floats) -> Floats:
-        """What the votes for every tag are worth; themselves where nothing was learned of that."""
-        calibrated = np.isfinite(self.slope_).all()
-        return sigmoid(tally, self.slope_, self.offset_) if calibrated else np.clip(tally, 0, 1)
 
     def _check(self, X: Features) -> Features:
         return check_feature_mapping(self, X, fitting=False)

@@ -19,6 +19,8 @@ from visterm.subspace.moments import Moments
 _BLOCK = 512
 #: Directions of the landmarks' kernel below this share of the largest are noise.
 _NOISE = 1e-6
+#: Up to so many landmarks, all directions of their span are looked at.
+_ALL_AXES = 1000
 
 
 class KernelMap(Estimator):
@@ -56,13 +58,8 @@ class KernelMap(Estimator):
         self.mean_distance_ = float(between.sum() / max(1, n_landmarks * (n_landmarks - 1))) or 1.0  # P
         moments = Moments().fit(self._kernel(X))
         self.kernel_mean_ = moments.x_mean_
-        # C a = variance K a: in the coordinates in which K is the identity, an ordinary eigenproblem.
-        lengths, axes = leading(np.exp(-between / (2 * self.mean_distance_)), n_landmarks)
-        known = lengths > lengths[0] * _NOISE
-        whitening = axes[:, known] / np.sqrt(lengths[known])
-        variance, turned = leading(whitening.T @ moments.C_xx @ whitening, min(self.n_dims, int(known.sum())))
-        self.variance_ = variance
-        self.components_ = with_fixed_signs(whitening @ turned)
+        kernel = np.exp(-between / (2 * self.mean_distance_))
+        self.variance_, self.components_ = kernel_components(kernel, moments, self.n_dims)
         return self
 
     def transform(self, X: Features) -> NDArray[Any]:
@@ -91,3 +88,20 @@ class KernelMap(Estimator):
             for _ in map_shards(lambda shard: of_rows(shard.rows), shards, description="Comparing with landmarks"):
                 pass
         return kernel
+
+
+def kernel_components(
+    kernel: NDArray[Any], moments: Moments, n_dims: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The variances and directions ``a`` of largest variance, of length ``a^T K a = 1``.
+
+    ``kernel`` is that between the landmarks; ``moments`` are of all pictures' kernels with the landmarks.
+    """
+    # C a = variance K a: in the coordinates in which K is the identity, an ordinary eigenproblem. Of many landmarks,
+    # only the directions in which they themselves lie farthest apart are looked at.
+    n_axes = len(kernel) if len(kernel) <= _ALL_AXES else min(len(kernel), n_dims + n_dims // 4)
+    lengths, axes = leading(kernel, n_axes)
+    known = lengths > lengths[0] * _NOISE
+    whitening = axes[:, known] / np.sqrt(lengths[known])
+    variance, turned = leading(whitening.T @ moments.C_xx @ whitening, min(n_dims, int(known.sum())))
+    return variance, with_fixed_signs(whitening @ turned)

@@ -1,0 +1,46 @@
+"""What votes are worth: probabilities, by the votes that training pictures got without themselves."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.contracts.estimator import Estimator
+from visterm.neighbours.sigmoids import fit_deviations, fit_sigmoids, sigmoid
+from visterm.neighbours.votes import Floats, Votes
+
+
+class CalibratedVotes(Estimator):
+    """What the methods of voting neighbours share: ``tag_power``, ``sigmoids`` and ``shrinkage``.
+
+    Their meaning is that of :class:`~visterm.neighbours.tagprop.TagProp`.
+    """
+
+    scores_are_probabilities: ClassVar[bool] = True
+
+    sigmoids: bool
+    shrinkage: float
+    tag_power: float
+    tag_counts_: NDArray[Any]
+    slope_: Floats
+    offset_: Floats
+
+    def _calibrate(self, votes: Votes, tally: Floats) -> None:
+        """What votes for every tag are worth, by those of the training pictures, each without its own."""
+        if self.tag_power:
+            self.slope_, self.offset_ = fit_deviations(tally, votes.present, power=self.tag_power)
+        elif self.sigmoids:
+            self.slope_, self.offset_ = fit_sigmoids(
+                tally, votes.present, votes.gain, votes.loss, shrinkage=self.shrinkage
+            )
+
+    def _no_calibration(self) -> None:
+        n_tags = len(self.tag_counts_)
+        self.slope_, self.offset_ = np.full(n_tags, np.inf), np.zeros(n_tags)
+
+    def _probabilities(self, tally: Floats) -> Floats:
+        """What the votes for every tag are worth; themselves where nothing was learned of that."""
+        calibrated = np.isfinite(self.slope_).all()
+        return sigmoid(tally, self.slope_, self.offset_) if calibrated else np.clip(tally, 0, 1)
