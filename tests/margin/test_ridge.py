@@ -95,3 +95,38 @@ def test_temperature_is_that_which_made_the_data():
     p = calibration.class_probabilities(scores, 3.0)
     classes = np.array([rng.choice(4, p=row) for row in p])
     assert calibration.fit_temperature(scores, classes) == pytest.approx(3.0, rel=0.05)
+
+
+def test_tags_are_scaled_by_deviation_and_lead():
+    rng = np.random.default_rng(0)
+    present = rng.random((4000, 3)) < [0.5, 0.1, 0.1]
+    scores = rng.normal(size=(4000, 3)) + [2.0, 2.0, 0.0] * present
+    means, scales = calibration.tag_scales(scores, present, 1.0)
+    np.testing.assert_allclose(means, scores.mean(axis=0))
+    lead = np.array([scores[present[:, tag], tag].mean() for tag in range(3)]) - means
+    assert scales[:2] == pytest.approx(np.sqrt(scores.std(axis=0) * lead)[:2], rel=0.02)
+    assert scales[2] < scales[1]  # what does not stand out is not held back
+    np.testing.assert_allclose(calibration.tag_scales(scores, present, 0.0)[1], 1.0)
+    # A tag nobody carries, and scores that say nothing, are scaled by their deviation, up to a factor.
+    unseen = calibration.tag_scales(scores, present & [True, True, False], 1.0)[1]
+    assert 0 < unseen[2] < np.inf
+    np.testing.assert_allclose(calibration.tag_scales(-scores, present, 1.0)[1], scores.std(axis=0) + 1e-3)
+
+
+def test_tags_that_are_told_less_well_are_heard_more_than_by_deviations_alone():
+    rng = np.random.default_rng(1)
+    n, n_tags = 4000, 20
+    present = rng.random((n, n_tags)) < 0.1
+    told = np.where(np.arange(n_tags) % 2, 3.0, 1.5)
+    scores = 0.1 * (rng.normal(size=(n, n_tags)) + told * present)
+    half = np.arange(n) < n // 2
+
+    def recalls(means, scales):
+        order = np.argsort(-(scores[~half] - means) / scales, axis=1)[:, :3]
+        chosen = np.zeros(present[~half].shape, bool)
+        np.put_along_axis(chosen, order, True, axis=1)
+        return (chosen & present[~half]).sum(axis=0) / present[~half].sum(axis=0)
+
+    by_both = recalls(*calibration.tag_scales(scores[half], present[half], 1.0))
+    by_deviation = recalls(*calibration.deviations(scores[half], 1.0))
+    assert by_both[::2].mean() > by_deviation[::2].mean() + 0.03

@@ -14,6 +14,8 @@ from scipy.special import expit, log_softmax, softmax
 Array = NDArray[Any]
 
 _SMALLEST_DEVIATION = 1e-3
+#: How far a tag's own pictures stand out is believed as if this many more had stood out as far as is typical.
+_TYPICAL_PICTURES = 5.0
 
 
 def fit_temperature(scores: Array, classes: Array) -> float:
@@ -80,3 +82,22 @@ def deviations(scores: Array, power: float) -> tuple[Array, Array]:
     appear. Power 1 gives every tag unit deviation, 0 leaves the spread as it is.
     """
     return scores.mean(axis=0), (scores.std(axis=0) + _SMALLEST_DEVIATION) ** power
+
+
+def tag_scales(scores: Array, present: Array, power: float) -> tuple[Array, Array]:
+    """What to subtract from each tag's scores and divide them by, from held-out scores, to make tags comparable.
+
+    The divisor, to the given power, is the geometric mean of two: the tag's deviation, by which other pictures are
+    equally likely to be given any tag by mistake, and its lead, how far the pictures that carry the tag stand out from
+    all, by which they score the same whatever their tag. With few pictures of a tag, its lead is drawn towards what is
+    typical of tags of its deviation.
+    """
+    means, deviations_of_tags = deviations(scores, 1.0)
+    n_present = present.sum(axis=0, dtype=np.float64)
+    of_own = (scores * present).sum(axis=0) / np.maximum(n_present, 1.0)
+    lead = np.maximum(of_own - means, 0.0) * n_present
+    typical = lead.sum() / (n_present @ deviations_of_tags)
+    if not typical > 0:  # no tag stands out
+        return means, deviations_of_tags**power
+    leads = (lead + _TYPICAL_PICTURES * typical * deviations_of_tags) / (n_present + _TYPICAL_PICTURES)
+    return means, np.sqrt(deviations_of_tags * leads) ** power

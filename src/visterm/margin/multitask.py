@@ -45,7 +45,8 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
     - ``n_dims``: columns of U; None for as many as tasks, as in the paper.
     - ``kernel``, ``loss``, ``intercept_scaling``, ``calibration_folds``: as in :class:`SDCAClassifier`; the folds also
       make tags comparable (see ``tag_power``).
-    - ``tag_power``: tag scores are centred and divided by this power of their deviation on held-out pictures.
+    - ``tag_power``: how far tags are brought to one scale, from 0 (not at all) to 1, by their scores on held-out
+      pictures; see :func:`visterm.margin.calibration.tag_scales`.
     - ``warm_start``: start from the dual variables of the last fit, as along a path of C, lam or mu.
 
     With ``loss="squared"`` and no label unknown, every step is solved by a formula, from one eigendecomposition.
@@ -125,7 +126,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         return self
 
     def score_tags(self, X: Features) -> Scores:
-        """(n_pictures, n_tags), each tag in units of its deviation on held-out training pictures."""
+        """(n_pictures, n_tags), each tag on the scale of its scores at held-out training pictures."""
         return (self._tag_scores(X) - self.tag_means_) / self.tag_scales_
 
     @available_if(lambda self: self.calibration_folds > 0)  # type: ignore[untyped-decorator]
@@ -200,8 +201,9 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
             of_tags = tasks.labels[n_class_tasks:].T
             tagged = np.abs(of_tags).any(axis=1)
             scores = held_out[tagged, n_class_tasks:]
-            self.tag_means_, self.tag_scales_ = calibration.deviations(scores, self.tag_power)
-            self.tag_platt_ = calibration.fit_platt(scores, of_tags[tagged] > 0)
+            present = of_tags[tagged] > 0
+            self.tag_means_, self.tag_scales_ = calibration.tag_scales(scores, present, self.tag_power)
+            self.tag_platt_ = calibration.fit_platt(scores, present)
 
 
 class Tasks(NamedTuple):

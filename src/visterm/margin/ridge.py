@@ -22,9 +22,9 @@ class KernelRidgeAnnotator(ExpansionEstimator):
     """One ridge regression a tag, solved in closed form for all tags at once.
 
     Minimises ``sum_i (t_i - f(x_i))^2 + alpha ||f||^2`` for the 0/1 indicator t of each tag. What each picture would
-    have scored had it been left out of training is known exactly from the same factorisation, without a second fit;
-    each tag is centred and divided by ``tag_power`` of its deviation over these scores, so that frequent and rare tags
-    can be compared, and calibrated to probabilities on them.
+    have scored had it been left out of training is known exactly from the same factorisation, without a second fit.
+    By these scores each tag is brought to one scale with the others (``tag_power=0`` leaves scores as they are; see
+    :func:`visterm.margin.calibration.tag_scales`), so that frequent and rare tags can be compared, and calibrated.
 
     - ``kernel``: ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``, ``precomputed``; for several features
       ``product[:SCALE]`` or ``weighted-product[:SCALE]``; ``auto`` is ``exp-chi2`` for one and the latter for several.
@@ -64,12 +64,12 @@ class KernelRidgeAnnotator(ExpansionEstimator):
         present = tags[rows].toarray()
         theta, left_out = ridge(self._training_pictures(X, rows, 2 * present.T - 1), present, self.alpha)
         self._keep(X, rows, np.ascontiguousarray(theta.T))
-        self.tag_means_, self.tag_scales_ = calibration.deviations(left_out, self.tag_power)
+        self.tag_means_, self.tag_scales_ = calibration.tag_scales(left_out, present, self.tag_power)
         self.tag_platt_ = calibration.fit_platt(left_out, present)
         return self
 
     def score_tags(self, X: Features) -> Scores:
-        """(n_pictures, n_tags), each tag in units of its deviation over the left-out training pictures."""
+        """(n_pictures, n_tags), each tag on the scale of its scores at left-out training pictures."""
         return (self._task_scores(X) - self.tag_means_) / self.tag_scales_
 
     def tag_probabilities(self, X: Features) -> Scores:
