@@ -6,7 +6,7 @@ Corel5K: methods learn from 4,000 pictures, probabilities from 500 others (the v
 measured once on the 499 test pictures. Postcards: 1,000 painted ones; a quarter of the tagged training pictures is
 held out for the probabilities, the test pictures are measured. Queries are up to three words of a training caption,
 drawn at random: some have relevant pictures among those measured, others have none. A picture is relevant when it
-carries all words. Writes results/search_relevance.md and .png.
+carries all words. Writes results/search_relevance.md and .png; scores are kept in results/search_scores.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import argparse
 import math
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from visterm.search.beliefs import together
 from visterm.search.relevance import Relevance, _queries, cut_off, word_scores
 from visterm.search.vectorizer import query_vectors
 
+METHODS = ("knn-tags", "ridge-tags", "tagprop")
 N_QUERIES = 4000
 BINS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 #: Of the features of the recipe tagging, those that are quick to compare.
@@ -81,16 +82,25 @@ def main() -> None:
 
 
 def _all(options: argparse.Namespace) -> Iterator[Scored]:
-    yield from postcards()
-    if not options.postcards_only:
-        yield from corel5k(options.data, options.cache)
+    sources = {"Postcards": postcards} if options.postcards_only else {"Postcards": postcards, "Corel5K": corel5k}
+    for data, source in sources.items():
+        kept = options.out / "search_scores" / data
+        if len(list(kept.glob("*.npz"))) < len(METHODS):
+            for scored in source(options):
+                kept.mkdir(parents=True, exist_ok=True)
+                np.savez(kept / f"{scored.method}.npz", **asdict(scored))
+                yield scored
+        else:
+            for name in METHODS:
+                arrays = np.load(kept / f"{name}.npz")
+                yield Scored(data, name, *(arrays[field.name] for field in fields(Scored)[2:]))
 
 
-def corel5k(folder: Path, cache: Path) -> Iterator[Scored]:
+def corel5k(options: argparse.Namespace) -> Iterator[Scored]:
     """Neighbours by one feature, TagProp and ridge regression by eight."""
     from visterm.evaluate.picture_data import load_pictures
 
-    data = load_pictures("corel5k", folder, "tagging", cache=cache)
+    data = load_pictures("corel5k", options.data, "tagging", cache=options.cache)
     train, test = np.flatnonzero(~data.is_test), np.flatnonzero(data.is_test)
     order = np.random.default_rng(0).permutation(len(train))
     held_out, train = train[order[:500]], train[order[500:]]
@@ -104,7 +114,7 @@ def corel5k(folder: Path, cache: Path) -> Iterator[Scored]:
         yield scored_by("Corel5K", name, estimator, X, data.tags, train, held_out, test)
 
 
-def postcards() -> Iterator[Scored]:
+def postcards(_options: argparse.Namespace) -> Iterator[Scored]:
     """Three methods on their usual features."""
     from visterm.app import adding, training
     from visterm.app.describing import ready_recipe
@@ -115,7 +125,7 @@ def postcards() -> Iterator[Scored]:
         make_postcards(Path(folder), 1000)
         with Workspace.create(Path(folder)) as workspace:
             adding.add(workspace, [Path(folder)])
-            for name in ("knn-tags", "ridge-tags", "tagprop"):
+            for name in METHODS:
                 method = registry.get(name)
                 data = training.labelled(workspace, ready_recipe(workspace, method.recipe))
                 tagged = np.flatnonzero(data.has_tags & ~data.is_test)
@@ -175,9 +185,8 @@ def measured(scored: Scored) -> tuple[str, Array]:
     ranked = np.array([together(list(log_p[:, list(w)].T), relevance.dependence_) for w in test_queries.columns()])
     ours = evaluate([AveragePrecision()], test_queries.relevance, ranked)["AvgP"]
     curve = _reliability(p, y)
-    error = float(
-        (np.abs(curve[:, 0] - curve[:, 1]) * curve[:, 2])[curve[:, 0] > 0.03].sum() / max(1, curve[1:, 2].sum())
-    )
+    counted = curve[curve[:, 0] >= 0.03]
+    error = float(np.average(np.abs(counted[:, 0] - counted[:, 1]), weights=counted[:, 2]))
     line = (
         f"{scored.data} | {scored.method} | {_brier(often, y):.5f} / {_brier(p, y):.5f}"
         f" | {_log_loss(often, y):.5f} / {_log_loss(p, y):.5f} | {error:.3f} | {flat_F:.3f} / {F:.3f}"

@@ -1,0 +1,278 @@
+"""Search as a user has it: queries on the command line, people first, the index behind it, models of all ages."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from visterm.app import finding, training
+from visterm.app.workspace import Workspace
+from visterm.contracts import Task
+from visterm.errors import InputError
+from visterm.models import load_model
+from visterm.search.index import Index
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def found(visterm_json, workspace):
+    """Search, and give the document."""
+    return lambda *arguments: visterm_json("search", *arguments, "-w", workspace)
+
+
+def names(document):
+    return [item["path"].rpartition("/")[2] for item in document["found"]]
+
+
+def test_people_come_first_and_scores_are_probabilities(found, postcards):
+    told = {
+        row["file_name"].rpartition("/")[2]
+        for row in map(json.loads, (postcards / "metadata.jsonl").read_text().splitlines())
+        if "boat" in row.get("tags", ())
+    }
+    document = found("boat", "--all", "--limit", 50)
+    assert document["model"] == "knn-tags@1"
+    assert {name for name, item in zip(names(document), document["found"], strict=True) if item["told"]} == told
+    assert [item["told"] for item in document["found"]] == sorted((i["told"] for i in document["found"]), reverse=True)
+    assert all(0 < item["score"] <= 1 for item in document["found"])
+    believed = [item["score"] for item in document["found"] if not item["told"]]
+    assert believed == sorted(believed, reverse=True)
+    assert max(believed) < 1
+    likely = [item for item in document["found"] if item["likely"]]
+    assert len(likely) == document["n_likely"]
+    assert found("boat", "--limit", 50)["found"] == likely
+
+
+def test_words_may_be_excluded_without_a_second_thought(found):
+    with_sky = names(found("tree", "--all", "-n", 50))
+    without = names(found("tree", "-sky", "--all", "-n", 50))
+    assert with_sky[:3] != without[:3]
+    assert names(found("tree -sky", "--all", "-n", 50)) == without
+    assert names(found("-sky", "tree", "--all", "-n50")) == without
+    assert names(found("tree", "NOT", "sky", "--all", "-n", 50)) == without
+    assert names(found("tree", "-tag:sky", "--all", "-n", 3))
+
+
+def test_fields(found, postcards):
+    assert names(found("filename:0003")) == ["0003.jpg"]
+    assert len(found("class:coast", "-n", 50)["found"]) >= 4
+    assert found("class:coast")["found"][0]["reasons"][0]["by"] == "class"
+    assert set(names(found("class:coast"))) <= set(names(found("coast", "--all", "-n", 50)))
+    assert found("caption:boat")["found"]
+    like = found(f"like:{postcards / 'pictures' / '0003.jpg'}", "--all", "-n", 5)
+    assert len(like["found"]) == 5
+    assert "0003.jpg" not in names(like)
+    assert like["found"][0]["reasons"][0]["by"] == "look"
+
+
+def test_what_was_taken_otherwise_is_said(found, visterm, workspace):
+    document = found("baot", "xylophone", "the")
+    assert document["taken_as"] == {"baot": "boat"}
+    assert document["unknown"] == ["xylophone"]
+    printed = visterm("search", "baot", "class:nowhere", "-w", workspace).stdout
+    assert "searched for 'boat' instead" in printed
+    assert "no picture is of class 'nowhere'; there are coast, desert" in printed
+    assert "nothing found" in printed
+
+
+def test_people_read_why(visterm, workspace):
+    printed = visterm("search", "boat", "-snow", "--why", "--all", "-n", 30, "-w", workspace).stdout
+    assert "boat (tag" in printed
+    assert "not snow (model" in printed
+    assert "less likely" in printed
+    assert "%" in printed
+    assert "looks like" in printed
+    assert "not 000 (file name)" in visterm("search", "boat", "-filename:000", "--why", "--all", "-w", workspace).stdout
+
+
+def test_rankers_tell_which_codewords_count(visterm, workspace):
+    with Workspace(workspace) as opened:
+        training.train(opened, "pamir", parameters={"n_steps": 2000, "kernel": "hellinger"})
+    assert "codewords " in visterm("search", "boat", "--why", "--all", "-n", 50, "-w", workspace).stdout
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("", "empty"),
+        ("(boat", "parenthesis at character 1"),
+        ('"boat', "quotation"),
+        ("colour:red", "no field 'colour'"),
+        ("???", "no word to look for"),
+        ("\x01\x02", "empty"),
+        ("boat " * 1000, "1000 words"),
+        ("x" * 20_000, "20000 characters"),
+        ("like:nowhere.jpg", "no such file"),
+        ("boat^9999", "weight"),
+    ],
+)
+def test_bad_queries_get_one_clear_line(visterm, workspace, query, said):
+    done = visterm("search", query, "-w", workspace, code=1)
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "query", ["'; DROP TABLE label; --", 'boat" OR 1=1', "boat*", "%_%", "NEAR(a b)", "col:", "🦜", "NULL"]
+)
+def test_metacharacters_are_only_characters(visterm, visterm_json, workspace, query):
+    before = visterm_json("status", "-w", workspace)
+    try:
+        visterm("search", query, "-w", workspace)
+    except AssertionError:
+        visterm("search", query, "-w", workspace, code=1)
+    assert visterm_json("status", "-w", workspace) == before
+
+
+def test_the_commands_of_the_page_on_search_work(visterm, workspace, postcards):
+    text = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ visterm (search|similar) (.*)$", text, flags=re.MULTILINE)
+    assert len(commands) > 12
+    for verb, arguments in commands:
+        words = [word.replace("photos/", f"{postcards}/pictures/") for word in shlex.split(arguments, comments=True)]
+        done = visterm(verb, *words, "-w", workspace)
+        assert done.stdout
+        assert not done.stderr
+
+
+def test_a_contact_sheet_of_nothing_is_written_all_the_same(visterm, workspace, tmp_path):
+    visterm("search", "xylophone", "--sheet", tmp_path / "sheet.png", "-w", workspace)
+    assert (tmp_path / "sheet.png").exists()
+
+
+def test_only_what_is_new_is_scored(workspace, postcards, monkeypatch):
+    with Workspace(workspace) as opened:
+        model = opened.model(Task.RANK)
+        first = finding.search(opened, model, "boat", n_best=50, unlikely=True)
+        n_scored = []
+        original = type(model.estimator).score_tags
+        monkeypatch.setattr(
+            type(model.estimator), "score_tags", lambda self, X: n_scored.append(X.shape[0]) or original(self, X)
+        )
+        again = finding.search(opened, model, "boat", n_best=50, unlikely=True)
+        assert again == first
+        assert n_scored == []
+        opened.catalogue.remove([postcards / "pictures" / "0001.jpg"])
+        fewer = finding.search(opened, model, "boat", n_best=50, unlikely=True)
+        assert n_scored == []
+        assert len(fewer.found) == len(first.found) - 1
+        from visterm.app import adding
+
+        adding.add(opened, [postcards])
+        assert len(finding.search(opened, model, "boat", n_best=50, unlikely=True).found) == len(first.found)
+        assert n_scored == [1]
+        shutil.rmtree(opened.state / "index")
+        assert len(finding.search(opened, model, "boat", n_best=50, unlikely=True).found) == len(first.found)
+
+
+def test_edits_of_the_vocabulary_hold_at_once(visterm, found, workspace):
+    boats = names(found("boat", "--all", "-n", 50))
+    visterm("vocabulary", "rename", "boat", "vessel", "-w", workspace)
+    assert names(found("vessel", "--all", "-n", 50)) == boats
+    visterm("vocabulary", "drop", "vessel", "-w", workspace)
+    assert found("vessel", "--all")["unknown"] == ["vessel"]
+
+
+def test_what_a_person_says_counts_at_once(visterm, found, workspace, postcards):
+    picture = postcards / "pictures" / "0005.jpg"
+    visterm("label", picture, "--tag", "heirloom", "--no-tag", "sky", "-w", workspace)
+    assert names(found("heirloom")) == ["0005.jpg"]
+    assert "0005.jpg" not in names(found("sky", "--all", "-n", 50))
+
+
+def test_without_a_model_people_are_searched(visterm, visterm_json, workspace):
+    shutil.rmtree(workspace / ".visterm" / "models")
+    document = visterm_json("search", "boat", "-w", workspace)
+    assert document["model"] is None
+    assert all(item["told"] for item in document["found"])
+    assert "only what people wrote" in visterm("search", "boat", "-w", workspace).stdout
+
+
+def test_models_of_before_there_were_probabilities_still_search(visterm, workspace):
+    file = workspace / ".visterm" / "models" / "knn-tags" / "1" / "model.json"
+    contents = json.loads(file.read_text(encoding="utf-8"))
+    assert contents.pop("relevance")
+    file.write_text(json.dumps(contents), encoding="utf-8")
+    assert load_model(file.parent).relevance is None
+    printed = visterm("search", "boat", "-w", workspace).stdout
+    assert "never measured" in printed
+    assert "pictures/" in printed
+
+
+def test_what_says_how_sure_a_model_may_be_must_be_that(visterm, workspace):
+    file = workspace / ".visterm" / "models" / "knn-tags" / "1" / "model.json"
+    contents = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps(contents | {"relevance": contents["estimator"]}), encoding="utf-8")
+    assert "not a usable model" in visterm("search", "boat", "-w", workspace, code=1).stderr
+
+
+def test_a_search_works_while_another_writes_the_index(workspace, monkeypatch):
+    with Workspace(workspace) as opened:
+        model = opened.model(Task.RANK)
+        expected = finding.search(opened, model, "boat", n_best=50, unlikely=True)
+        (folder,) = (opened.state / "index").iterdir()
+        index = Index.open(folder)
+        index.remove(index.keys()[:20])
+        with index._changing():  # as another process that has only begun
+            while_locked = finding.search(opened, model, "boat", n_best=50, unlikely=True)
+        assert [item.path for item in while_locked.found] == [item.path for item in expected.found]
+        assert len(index) == 30
+
+
+def test_how_sure_a_model_may_be_is_learned_and_moves_with_it(workspace):
+    with Workspace(workspace) as opened:
+        relevance = opened.model(Task.RANK, "knn-tags").relevance
+        assert 0 < relevance.nothing_below_ < 1
+        assert 0 <= relevance.dependence_ <= 1
+        assert opened.model(Task.CLASSIFY, "knn").relevance is None
+
+
+def test_joint_models_answer_for_classes_too(workspace):
+    with Workspace(workspace) as opened:
+        training.train(opened, "knn", name="classes")
+        model = opened.model(Task.RANK)
+        found = finding.search(opened, model, "class:coast", n_best=50, unlikely=True).found
+        believed = [item for item in found if not item.told]
+        assert believed
+        assert believed[0].reasons[0].by == "model"
+        assert believed[0].score > 1e-3
+
+
+def test_look_alikes_by_codes_and_by_features(visterm_json, workspace, postcards):
+    with Workspace(workspace) as opened:
+        training.train(opened, "ccd2")
+    picture = postcards / "pictures" / "0003.jpg"
+    by_codes = visterm_json("similar", picture, "--model", "ccd2", "-n", 5, "-w", workspace)
+    by_colour = visterm_json("similar", picture, "-n", 5, "-w", workspace)
+    for document in (by_codes, by_colour):
+        scores = [item["score"] for item in document["found"]]
+        assert len(scores) == 5
+        assert scores == sorted(scores, reverse=True)
+        assert all(0 <= score <= 1 for score in scores)
+        assert not any(item["path"].endswith("0003.jpg") for item in document["found"])
+    with Workspace(workspace) as opened:
+        model = opened.model(Task.RANK, "ccd2")
+        features = opened.features.features(model.recipe, opened.catalogue.truth().sha256)
+        (X,) = features.values()
+        codes = model.estimator.transform(X)
+        paths = opened.catalogue.truth().paths
+        row = next(i for i, path in enumerate(paths) if path.endswith("0003.jpg"))
+        apart = np.linalg.norm(codes - codes[row], axis=1)
+        nearest = [paths[i] for i in np.argsort(apart) if i != row][:5]
+        assert [item["path"] for item in by_codes["found"]] == nearest
+        with pytest.raises(InputError, match="no codes"):
+            finding.similar(opened, picture, model=opened.model(Task.RANK, "knn-tags"))
+
+
+def test_a_damaged_index_is_told(visterm, workspace):
+    visterm("search", "boat", "-w", workspace)
+    (manifest,) = (workspace / ".visterm" / "index").glob("*/manifest.json")
+    manifest.write_text("{")
+    assert "delete the folder" in visterm("search", "boat", "-w", workspace, code=1).stderr
