@@ -159,3 +159,14 @@ def test_given_queries_are_learned_from_and_no_others(captioned):
 def test_unusable_parameters_are_refused(parameters, message, captioned):
     with pytest.raises(InputError, match=message):
         pamir(**parameters).fit(captioned.X, captioned.tags)
+
+
+def test_too_few_pictures_to_hold_any_out_are_all_learned_from():
+    model = pamir(held_out_share=0.5, kernel="linear").fit(np.eye(2), [[1, 0], [0, 1]])
+    assert model.n_steps_ == 20_000
+    assert (model.score_queries(np.eye(2), np.eye(2)).argmax(axis=1) == [0, 1]).all()
+
+
+def test_queries_must_be_of_the_same_words_and_pictures(captioned):
+    with pytest.raises(InputError, match="queries speak of 1 words and 50 pictures, but there are 5 tags"):
+        pamir().fit(captioned.X, captioned.tags, Queries(sparse.csr_array([[1]]), captioned.tags.T.tocsr()[[0]]))

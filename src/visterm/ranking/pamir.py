@@ -34,6 +34,7 @@ from visterm.ranking.triplets import (
     Triplets,
     average_precision,
     learn,
+    tells_apart,
 )
 from visterm.ranking.visterms import VistermExpansion
 from visterm.ranking.word_space import WordSpaceRanker
@@ -123,37 +124,45 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         self.idf_ = idf(np.bincount(tags.indices, minlength=self.n_tags_), int((np.diff(tags.indptr) > 0).sum()))
         if queries is None:
             queries = from_tags(tags[rows], max_words=self._longest_query(tags))
+        if (queries.words.shape[1], queries.relevance.shape[1]) != (self.n_tags_, len(rows)):
+            raise InputError(
+                f"queries speak of {queries.words.shape[1]} words and {queries.relevance.shape[1]} pictures, but there"
+                f" are {self.n_tags_} tags and {len(rows)} pictures"
+            )
         asked = _Asked(query_vectors(queries.words, self.idf_), sparse.csr_array(queries.relevance))
+        triplets = asked.triplets()
         space = self._space(checked, rows, tags)
         rng = generator(self.random_state)
         seed = int(rng.integers(2**63))
         held = rng.permutation(len(rows))[: int(self.held_out_share * len(rows))]
-        self.aggressiveness_ = float(np.atleast_1d(self.aggressiveness)[0])
+        rest = np.setdiff1d(np.arange(len(rows)), held)
+        learned_from = asked.of_pictures(rest)
         if validation is not None:
-            examined = self._validation(*validation, checked, rows)
-            course = self._choose(space, asked, examined, seed)
-        elif len(held):
-            rest = np.setdiff1d(np.arange(len(rows)), held)
+            c, course = self._choose(space, triplets, self._validation(*validation, checked, rows), seed)
+        elif len(held) and learned_from.has_triplets():
             examined = _Examined(space.against(held, rest), asked.of_pictures(held).some(MAX_VALIDATION_QUERIES, rng))
-            found = self._choose(space.subset(rest), asked.of_pictures(rest), examined, seed)
-            course = learn(space, asked.triplets(), self._settings(self.aggressiveness_, found.n_steps), seed)
+            c, found = self._choose(space.subset(rest), learned_from.triplets(), examined, seed)
+            course = learn(space, triplets, self._settings(c, found.n_steps), seed)
             course.precisions = found.precisions
         else:
-            course = learn(space, asked.triplets(), self._settings(self.aggressiveness_, self.n_steps), seed)
+            c = float(np.atleast_1d(self.aggressiveness)[0])
+            course = learn(space, triplets, self._settings(c, self.n_steps), seed)
+        self.aggressiveness_ = c
         self.n_steps_, self.objective_ = course.n_steps, np.array(course.losses)
         self.validation_precision_ = np.array(course.precisions)
         self._keep_coefficients(checked, rows, space, course.coefficients)
         return self
 
-    def _choose(self, space: FeatureSpace | GramSpace, asked: _Asked, examined: _Examined, seed: int) -> Course:
-        """Learn with every aggressiveness, each as long as it gets better, and take the best."""
-        best: Course | None = None
-        for c in np.atleast_1d(self.aggressiveness):
-            course = learn(space, asked.triplets(), self._settings(float(c), self.n_steps), seed, examined.precision)
-            if best is None or course.best_precision > best.best_precision:
-                best, self.aggressiveness_ = course, float(c)
-        assert best is not None  # noqa: S101 - at least one aggressiveness was checked for
-        return best
+    def _choose(
+        self, space: FeatureSpace | GramSpace, triplets: Triplets, examined: _Examined, seed: int
+    ) -> tuple[float, Course]:
+        """Learn with every aggressiveness, each as long as it gets better; the best of them, and what it led to."""
+        candidates = [float(c) for c in np.atleast_1d(self.aggressiveness)]
+        courses = [
+            learn(space, triplets, self._settings(c, self.n_steps), seed, examined.precision) for c in candidates
+        ]
+        best = int(np.argmax([course.best_precision for course in courses]))
+        return candidates[best], courses[best]
 
     def _settings(self, aggressiveness: float, n_steps: int) -> Settings:
         return Settings(aggressiveness, n_steps, self.loss, self.sampling, self.averaged)
@@ -256,6 +265,9 @@ class _Asked:
         answered = np.flatnonzero(np.diff(self.gains.indptr))
         drawn = np.sort(rng.permutation(answered)[:n_queries])
         return _Asked(self.Q[drawn], self.gains[drawn])
+
+    def has_triplets(self) -> bool:
+        return bool(tells_apart(sparse.csr_array(self.gains, dtype=np.float64)).any())
 
     def triplets(self) -> Triplets:
         return Triplets.of(self.Q, self.gains)

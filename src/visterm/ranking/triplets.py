@@ -112,17 +112,26 @@ class Triplets:
             raise InputError(f"{Q.shape[0]} queries have the relevance of {gains.shape[0]}: one row a query")
         if gains.nnz and not 0 <= gains.data.min() <= gains.data.max() < np.inf:
             raise InputError("the relevance of a picture to a query must be finite and not negative")
-        n_relevant, highest = np.diff(gains.indptr), gains.max(axis=1).toarray().ravel()
-        filled = n_relevant == gains.shape[1]
-        lowest = np.where(filled, -(-gains).max(axis=1).toarray().ravel() if gains.nnz else 0.0, 0.0)
-        usable = np.flatnonzero((highest > lowest) & (np.diff(Q.indptr) > 0))
+        usable = np.flatnonzero(tells_apart(gains) & (np.diff(Q.indptr) > 0))
         if not len(usable):
             raise InputError("no query tells pictures apart: some pictures must be relevant to it and others not")
         Q, gains = sparse.csr_array(Q[usable]), sparse.csr_array(gains[usable])
         rows = np.repeat(np.arange(len(usable)), np.diff(gains.indptr))
-        relevance = (gains.indptr.astype(np.int64), gains.indices.astype(np.int64), gains.data / highest[usable][rows])
+        highest = gains.max(axis=1).toarray().ravel()
+        relevance = (gains.indptr.astype(np.int64), gains.indices.astype(np.int64), gains.data / highest[rows])
         queries = (Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data.astype(np.float64))
         return cls(queries, (*relevance, rows.astype(np.int64)), int(gains.shape[1]), int(Q.shape[1]))
+
+
+def tells_apart(gains: sparse.csr_array) -> NDArray[np.bool_]:
+    """Which queries have pictures of different gains.
+
+    >>> tells_apart(sparse.csr_array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [2.0, 1.0]]))
+    array([ True, False, False,  True])
+    """
+    if not gains.nnz:
+        return np.zeros(gains.shape[0], np.bool_)
+    return gains.max(axis=1).toarray().ravel() > gains.min(axis=1).toarray().ravel()
 
 
 @dataclass(frozen=True, slots=True)
