@@ -24,8 +24,8 @@ from visterm.models import Model
 from visterm.search.index import Index
 from visterm.search.relevance import Relevance, word_scores
 
-#: Pictures scored at a time.
-_BLOCK = 4096
+#: Numbers computed at a time: pictures times words, or dimensions.
+_BLOCK = 2_000_000
 #: A class without probabilities is believed as often as the model was right; this often where it was not measured.
 _UNMEASURED_ACCURACY = 0.5
 _LEAST = 1e-4
@@ -101,7 +101,7 @@ def _current(
         without = workspace.features.missing(model.recipe, missing)
         missing = [key for key in missing if key not in without]
         with progress.task(f"Scoring pictures by {info.name}", total=len(missing)) as bar:
-            for shard in split(len(missing), size=_BLOCK):
+            for shard in split(len(missing), size=max(64, min(4096, _BLOCK // (n_dims or 64)))):
                 some = missing[shard.rows]
                 rows = vectors(stored_features(workspace, model.recipe, some))
                 try:

@@ -6,7 +6,7 @@ Learned at training time from labelled pictures that the scoring model had not s
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -95,7 +95,7 @@ class Relevance(Estimator):
             chosen = rng.choice(len(given), n_most, replace=False)
             given, present = given[chosen], present[chosen]
         self._describe(given, np.asarray(tag_counts, dtype=np.float64), n_tagged)
-        self.coefficients_ = _fit_logistic(self._terms(given), present, n_free=2)
+        self.coefficients_ = _fit_logistic(list(self._terms(given)), present, n_free=2)
         log_p = self.log_probabilities(given)
         queries = _queries(check_tags(asked, int(np.shape(asked)[0])), self.n_queries, rng)
         self.dependence_ = _fit_dependence(log_p, present, [words for words in queries if len(words) > 1])
@@ -114,7 +114,7 @@ class Relevance(Estimator):
     def log_probabilities(self, scores: ArrayLike) -> NDArray[np.float32]:
         """(n_pictures, n_tags) log-probabilities that a picture fits each word."""
         terms = self._terms(np.asarray(scores, dtype=np.float64))
-        odds = sum(c * term for c, term in zip(self.coefficients_, terms, strict=True))
+        odds: Any = sum(c * term for c, term in zip(self.coefficients_, terms, strict=True))
         return np.asarray(log_expit(np.clip(odds, -_SUREST, _SUREST)), dtype=np.float32)
 
     def _describe(self, scores: Floats, tag_counts: Floats, n_tagged: int) -> None:
@@ -126,14 +126,18 @@ class Relevance(Estimator):
         self.word_deviations_ = scores.std(axis=0) + 0.5 * self.deviation_
         self.word_odds_ = logit((tag_counts + 0.5) / (n_tagged + 1.0))
 
-    def _terms(self, scores: Floats) -> list[Floats]:
+    def _terms(self, scores: Floats) -> Iterator[Floats]:
+        """What the coefficients multiply, one after the other: each takes as much memory as the scores."""
         if scores.ndim != 2 or scores.shape[1] != self.n_tags_:
             raise InputError(f"scores have one column for each of {self.n_tags_} tags, not the shape {scores.shape}")
-        z = (scores - self.word_means_) / self.word_deviations_
         u = (scores - self.mean_) / self.deviation_
-        odds = np.broadcast_to(self.word_odds_, scores.shape)
-        frequency = np.clip(1 + self.word_odds_ / _RAREST, 0.0, 1.0)
-        return [np.ones_like(scores), odds, u, z, frequency * u, *(np.maximum(u - knot, 0.0) for knot in _KNOTS)]
+        yield np.ones_like(scores)
+        yield np.broadcast_to(self.word_odds_, scores.shape)
+        yield u
+        yield (scores - self.word_means_) / self.word_deviations_
+        yield np.clip(1 + self.word_odds_ / _RAREST, 0.0, 1.0) * u
+        for knot in _KNOTS:
+            yield np.maximum(u - knot, 0.0)
 
 
 def _fit_logistic(terms: Sequence[Floats], present: NDArray[np.bool_], n_free: int) -> NDArray[np.float64]:
