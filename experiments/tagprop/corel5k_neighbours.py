@@ -1,13 +1,14 @@
 """Neighbour methods on Corel5K with all features together, beside the figures published for them.
 
     python experiments/tagprop/corel5k_neighbours.py --data FOLDER [--cache results/features]
-        [--distances results/distances/corel5k] [--out results]
+        [--distances results/distances/corel5k] [--out results] [--deep]
 
 Official split, the 260 words used in both parts, five tags a picture. The features are those of the recipe
 ``tagging``, 16 base distances (Fisher vectors of the whole picture and of its three stripes count apart), computed
 once and kept. Every setting below is measured on 500 training pictures held out, the best one of each method then
 learns from all training pictures and is measured once on the test pictures. The papers use larger pictures and 15
-features. Writes corel5k_neighbours.md.
+features. ``--deep`` measures kernel CCD a second time with a pretrained network's features (the recipe ``deep``) as
+one more base distance. Writes corel5k_neighbours.md.
 """
 
 from __future__ import annotations
@@ -63,6 +64,17 @@ def base_distances(data: Any, folder: Path) -> dict[str, Any]:
     return tables
 
 
+def deep_distances(arguments: argparse.Namespace) -> Any:
+    """Cosine distances between all pictures by the network's features, standardised on the training pictures."""
+    file = arguments.distances / "deep.npy"
+    if not file.exists():
+        data = load_pictures("corel5k", arguments.data, "deep", cache=arguments.cache)
+        X, train = np.asarray(data.X["deep"], np.float32), np.flatnonzero(~data.is_test)
+        X = (X - X[train].mean(axis=0)) / (X[train].std(axis=0) + 1e-6)
+        np.save(file, BaseDistances("cosine").fit(X).transform_training()["x"])
+    return np.load(file, mmap_mode="r")
+
+
 def _parts(X: dict[str, Any]) -> list[tuple[str, str]]:
     """The features, Fisher vectors in two parts."""
     parts = []
@@ -87,6 +99,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path("results/features"))
     parser.add_argument("--distances", type=Path, default=Path("results/distances/corel5k"))
     parser.add_argument("--out", type=Path, default=Path("results"))
+    parser.add_argument("--deep", action="store_true")
     arguments = parser.parse_args()
     data = load_pictures("corel5k", arguments.data, "tagging", cache=arguments.cache)
     train, test = np.flatnonzero(~data.is_test), np.flatnonzero(data.is_test)
@@ -96,7 +109,12 @@ def main() -> None:
     kept, validation = np.sort(train[order[500:]]), np.sort(train[order[:500]])
     lines = ["method | published P / R / F / N+ | validation F | ours P / R / F / N+ | processor s"]
     lines.append(" | ".join(["---"] * 5))
-    for name, (method, published, settings) in METHODS.items():
+    methods = dict(METHODS)
+    if arguments.deep:
+        methods["kernel CCD, deep features too"] = METHODS["kernel CCD"]
+    for name, (method, published, settings) in methods.items():
+        if "deep" in name:
+            tables["deep"] = deep_distances(arguments)
         counts = np.asarray(tags[kept].sum(axis=0)).ravel()
         validated = [
             WordF(5)(tags[validation], scores(method, setting, tables, tags, kept, validation), frequencies=counts)

@@ -29,7 +29,7 @@ SUBSPACES: Mapping[str, Callable[[int, float], Any]] = {
     "npls": lambda n_dims, _: PLS(n_dims, normalize=True),
     "cca": lambda n_dims, ridge: CCA(n_dims, ridge=ridge),
     "ccd1": lambda n_dims, ridge: ContextualDistance(n_dims, views=1, ridge=ridge),
-    "ccd2": lambda n_dims, ridge: ContextualDistance(n_dims, views=2, ridge=ridge),
+    "ccd2": lambda n_dims, ridge: ContextualDistance(n_dims, views=2, beta=0.25, ridge=ridge),
 }
 #: The numbers of dimensions among which ``auto`` chooses.
 DIMS = (10, 20, 50, 100)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -64,13 +65,10 @@ class LinearEmbedding(Estimator):
         return self.fit(X, tags).transform(X)
 
     def _fit_moments(self, moments: Moments) -> Self:
-        from threadpoolctl import threadpool_limits
-
         self.moments_ = moments
         self.x_mean_ = moments.x_mean_
         scales = self._scales(moments)
-        # Threads wait for each other at every step of an eigenproblem: on a busy machine, many times its work.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_thread():
             self._solve(moments if scales is None else moments.scaled(scales))
         if scales is not None:
             self._undo(scales)
@@ -145,6 +143,13 @@ def project(X: Matrix, mean: NDArray[Any], components: NDArray[Any]) -> NDArray[
     return codes
 
 
+def one_thread() -> AbstractContextManager[Any]:
+    """One thread of BLAS: several wait for each other at every step of an eigenproblem, on a busy machine for long."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=1, user_api="blas")
+
+
 def leading(matrix: NDArray[Any], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The ``n`` largest eigenvalues of a symmetric matrix, largest first, and their vectors, signs fixed.
 
@@ -155,13 +160,14 @@ def leading(matrix: NDArray[Any], n: int) -> tuple[NDArray[np.float64], NDArray[
     from scipy.sparse.linalg import eigsh
 
     size = len(matrix)
-    if size > 1500 and n <= size // 8:
-        start = np.random.default_rng(0).standard_normal(size)
-        values, vectors = eigsh(matrix, k=n, v0=start)
-    elif n > size // 4:
-        values, vectors = eigh(matrix, driver="evd")  # all of them by the fastest driver
-    else:
-        values, vectors = eigh(matrix, subset_by_index=[size - n, size - 1])
+    with one_thread():
+        if size > 1500 and n <= size // 8:
+            start = np.random.default_rng(0).standard_normal(size)
+            values, vectors = eigsh(matrix, k=n, v0=start)
+        elif n > size // 4:
+            values, vectors = eigh(matrix, driver="evd")  # all of them by the fastest driver
+        else:
+            values, vectors = eigh(matrix, subset_by_index=[size - n, size - 1])
     order = np.argsort(-values, kind="stable")[:n]
     return np.maximum(values[order], 0), with_fixed_signs(vectors[:, order])
 
