@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from visterm.app import finding, training
 from visterm.app.workspace import Workspace
@@ -232,6 +233,33 @@ def test_how_sure_a_model_may_be_is_learned_and_moves_with_it(workspace):
         assert 0 < relevance.nothing_below_ < 1
         assert 0 <= relevance.dependence_ <= 1
         assert opened.model(Task.CLASSIFY, "knn").relevance is None
+
+
+def test_classifiers_without_probabilities_are_believed_as_often_as_they_were_right(workspace, monkeypatch):
+    with Workspace(workspace) as opened:
+        accuracy = opened.model(Task.CLASSIFY).info.metrics["accuracy"]
+        knn = type(opened.model(Task.CLASSIFY).estimator)
+        voted = knn.predict_proba
+        monkeypatch.setattr(knn, "predict", lambda self, X: self.classes_[voted(self, X).argmax(axis=1)])
+        monkeypatch.delattr(knn, "predict_proba")
+        found = finding.search(opened, opened.model(Task.RANK), "class:coast", n_best=50, unlikely=True).found
+        believed = {round(item.score, 2) for item in found if not item.told}
+        assert believed <= {round(accuracy, 2), round((1 - accuracy) / 9, 2)}
+
+
+def test_pictures_from_elsewhere_are_compared_too(visterm, found, workspace, postcards, tmp_path):
+    outside = tmp_path / "out(1).png"
+    with Image.open(postcards / "pictures" / "0003.jpg") as picture:
+        picture.resize((128, 96)).save(outside)
+    by_name = names(found(f"like:{outside}", "--all", "-n", 4))
+    assert "0003.jpg" in by_name
+    assert len(by_name) == 4
+    outside.write_bytes(b"no picture")
+    assert "out(1).png" in visterm("search", f"like:{outside}", "-w", workspace, code=1).stderr
+    assert (
+        "several"
+        in visterm("similar", postcards / "pictures" / "0003.jpg", "-r", "globals", "-w", workspace, code=1).stderr
+    )
 
 
 def test_joint_models_answer_for_classes_too(workspace):
