@@ -19,7 +19,7 @@ MAX_CORRECTED = 10
 _MAX_PHRASE = 6
 #: So many of the known classes or tags are named to someone who asked for an unknown one.
 _MAX_NAMED = 10
-_MAX_REMEMBERED = 1000
+_MAX_REMEMBERED = 500
 
 
 @dataclass(frozen=True, slots=True)
