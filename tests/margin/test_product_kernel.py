@@ -141,7 +141,7 @@ def test_classifiers_take_several_features(method, kernel):
     assert model.score(new, truth) > 0.9
     expected = "weighted-product" if kernel == "auto" else kernel
     assert model.kernel_ == expected
-    G = ProductKernel(1.5 if ":" in kernel else 2.0, weights="equal" if kernel == "product" else "likelihood").fit(
+    G = ProductKernel(1.5 if ":" in kernel else 1.0, weights="equal" if kernel == "product" else "likelihood").fit(
         X, np.eye(3)[y]
     )
     given_kernel = method(C=10.0, kernel="precomputed", random_state=0).fit(G.gram(), y)

@@ -32,9 +32,8 @@ EXPLICIT = ("linear", "hellinger")
 PRODUCTS = {"product": "equal", "weighted-product": "likelihood"}
 #: Columns are read this many bytes at a time.
 BLOCK_BYTES = 128 * 2**20
-#: Two pictures that are as unlike as two pictures are on average have the kernel exp(-2).
-_DEFAULT_GAMMA = 2.0
-_EXPONENTIAL = ("exp-chi2", *PRODUCTS)
+#: The exponential kernels and the number that is meant where none is given.
+_DEFAULT_NUMBER = {"exp-chi2": 2.0, "product": 1.0, "weighted-product": 1.0}
 
 
 def kernel_named(kernel: str) -> tuple[str, float]:
@@ -44,10 +43,10 @@ def kernel_named(kernel: str) -> tuple[str, float]:
     ('exp-chi2', 1.5)
     """
     name, _, gamma = str(kernel).partition(":")
-    if name not in NAMES or (gamma and name not in _EXPONENTIAL):
+    if name not in NAMES or (gamma and name not in _DEFAULT_NUMBER):
         raise InputError(f"unknown kernel {kernel!r}: choose one of auto, {', '.join(NAMES)}, or exp-chi2:GAMMA")
     try:
-        value = float(gamma) if gamma else _DEFAULT_GAMMA
+        value = float(gamma) if gamma else _DEFAULT_NUMBER.get(name, 1.0)
     except ValueError:
         value = -1.0
     if not 0.0 < value < np.inf:

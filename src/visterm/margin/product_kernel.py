@@ -49,7 +49,7 @@ class ProductKernel(Estimator):
 
     def __init__(
         self,
-        scale: float = 2.0,
+        scale: float = 1.0,
         *,
         metric: str | Mapping[str, str] = "auto",
         weights: str | Mapping[str, float] = "equal",
