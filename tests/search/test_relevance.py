@@ -108,6 +108,7 @@ def test_the_cut_off_has_the_best_expected_measure(probabilities):
 
 def test_the_cut_off_of_nothing_and_of_many():
     assert cut_off(np.empty(0), 0.2) == math.inf
+    assert cut_off(np.array([-np.inf, -np.inf]), 0.0) == math.inf
     assert cut_off(np.log([0.19]), 0.2) == math.inf
     many = np.log(np.r_[np.full(20, 0.9), np.full(200_000, 0.001)])
     assert 0.3 < cut_off(many, 0.2) < 0.9

@@ -191,6 +191,11 @@ def test_the_cut_off_parts_likely_from_unlikely():
     assert all(hit.likely == (hit.probability >= found.cut_off) for hit in found.hits)
 
 
+def test_nothing_possible_is_nothing_likely():
+    found = made(nothing_below=0.0).search("filename:p1 filename:p2", unlikely=True)
+    assert (found.hits, found.n_likely, found.cut_off) == ([], 0, math.inf)
+
+
 def test_like_uses_what_it_is_given():
     likeness = np.log([0.1, 0.2, 0.9, 0.3, 0.4, 1e-9])
     searcher = made(like=lambda reference: likeness if reference == "x.jpg" else likeness[::-1])

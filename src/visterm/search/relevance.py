@@ -203,7 +203,7 @@ def cut_off(log_p: Floats, nothing_below: float) -> float:
     """
     best = log_p if len(log_p) <= HEAD else np.partition(log_p, len(log_p) - HEAD)[-HEAD:]
     p = np.exp(np.sort(best)[::-1].astype(np.float64))
-    if not len(p) or p[0] < nothing_below:
+    if not len(p) or p[0] == 0 or p[0] < nothing_below:
         return math.inf
     expected = np.cumsum(p)
     return float((expected / (np.arange(1, len(p) + 1) + expected[-1])).max())
