@@ -188,6 +188,31 @@ def class_figures(model: Any, split: Split, K: np.ndarray) -> list[float]:
     return [100 * hits[:, 0].mean(), 100 * hits.any(axis=1).mean()]
 
 
+Rows = tuple[np.ndarray, np.ndarray]
+
+
+def annotate(tables: Mapping[str, np.ndarray], tags: Any, choosing: Rows, measuring: Rows) -> list[str]:
+    """The table of tags, and the weights of the features."""
+    lines = ["| tags | chosen | validation P / R / F / N+ | test P / R / F / N+ | s |", "|---|---|---|---|---|"]
+    print(*lines, sep="\n")
+    on_validation, on_test = Split(tables, tags, *choosing), Split(tables, tags, *measuring)
+    lines += compare(tag_methods(tags.shape[1]), on_validation, on_test, tag_figures, 2)
+    weights = ", ".join(f"{name} {weight:.2f}" for name, weight in on_test.weights.items() if weight > 0.005)
+    lines += ["", f"Weights learned from all training pictures: {weights}.", ""]
+    print(lines[-2])
+    return lines
+
+
+def classify(tables: Mapping[str, np.ndarray], classes: np.ndarray, choosing: Rows, measuring: Rows) -> list[str]:
+    """The table of classes."""
+    lines = ["| classes | chosen | validation top 1 / top 5 | test top 1 / top 5 | s |", "|---|---|---|---|---|"]
+    print(*lines, sep="\n")
+    splits = Split(tables, classes, *choosing), Split(tables, classes, *measuring)
+    for split in splits:
+        split.labels, split.rest = split.labels.argmax(axis=1), split.rest.argmax(axis=1)
+    return lines + compare(class_methods(), *splits, class_figures, 0)
+
+
 def main() -> None:
     """Print the tables and write them to the folder of results."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -195,6 +220,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path("results/features"))
     parser.add_argument("--tables", type=Path, default=Path("results/distances/corel5k"))
     parser.add_argument("--deep", action="store_true", help="with the features of the network (extra: deep)")
+    parser.add_argument("--only", choices=["tags", "classes"])
     parser.add_argument("--out", type=Path, default=Path("results"))
     options = parser.parse_args()
     pictures, tables = distance_tables(options.data, options.cache, options.tables, deep=options.deep)
@@ -205,19 +231,11 @@ def main() -> None:
     tags = pictures.tags[:, np.flatnonzero(used)]
     classes = np.eye(len(pictures.class_names))[pictures.y]
 
-    lines = ["| tags | chosen | validation P / R / F / N+ | test P / R / F / N+ | s |", "|---|---|---|---|---|"]
-    print(*lines, sep="\n")
-    on_validation, on_test = Split(tables, tags, part, validation), Split(tables, tags, train, test)
-    lines += compare(tag_methods(tags.shape[1]), on_validation, on_test, tag_figures, 2)
-    weights = ", ".join(f"{name} {weight:.2f}" for name, weight in on_test.weights.items() if weight > 0.005)
-    lines += ["", f"Weights learned from all training pictures: {weights}.", ""]
-
-    heads = ["| classes | chosen | validation top 1 / top 5 | test top 1 / top 5 | s |", "|---|---|---|---|---|"]
-    print(*heads, sep="\n")
-    on_validation, on_test = Split(tables, classes, part, validation), Split(tables, classes, train, test)
-    for split in (on_validation, on_test):
-        split.labels, split.rest = split.labels.argmax(axis=1), split.rest.argmax(axis=1)
-    lines += heads + compare(class_methods(), on_validation, on_test, class_figures, 0)
+    lines: list[str] = []
+    if options.only != "classes":
+        lines += annotate(tables, tags, (part, validation), (train, test))
+    if options.only != "tags":
+        lines += classify(tables, classes, (part, validation), (train, test))
     options.out.mkdir(parents=True, exist_ok=True)
     name = "margin-corel5k-deep.md" if options.deep else "margin-corel5k.md"
     (options.out / name).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 _SMALLEST_DEVIATION = 1e-3
 #: How far a tag's own pictures stand out is believed as if this many more had stood out as far as is typical.
-_TYPICAL_PICTURES = 5.0
+_TYPICAL_PICTURES = 20.0
 
 
 def fit_temperature(scores: Array, classes: Array) -> float:
@@ -87,10 +87,9 @@ def deviations(scores: Array, power: float) -> tuple[Array, Array]:
 def tag_scales(scores: Array, present: Array, power: float) -> tuple[Array, Array]:
     """What to subtract from each tag's scores and divide them by, from held-out scores, to make tags comparable.
 
-    The divisor, to the given power, is the geometric mean of two: the tag's deviation, by which other pictures are
-    equally likely to be given any tag by mistake, and its lead, how far the pictures that carry the tag stand out from
-    all, by which they score the same whatever their tag. With few pictures of a tag, its lead is drawn towards what is
-    typical of tags of its deviation.
+    The divisor, to the given power, is the tag's lead: how far the pictures that carry the tag stand out from all. In
+    units of it, pictures score the same at the tags they carry, however frequent and however well told these are. With
+    few pictures of a tag, its lead is drawn towards what is typical of tags of its deviation.
     """
     means, deviations_of_tags = deviations(scores, 1.0)
     n_present = present.sum(axis=0, dtype=np.float64)
@@ -100,4 +99,4 @@ def tag_scales(scores: Array, present: Array, power: float) -> tuple[Array, Arra
     if not typical > 0:  # no tag stands out
         return means, deviations_of_tags**power
     leads = (lead + _TYPICAL_PICTURES * typical * deviations_of_tags) / (n_present + _TYPICAL_PICTURES)
-    return means, np.sqrt(deviations_of_tags * leads) ** power
+    return means, leads**power
