@@ -59,7 +59,7 @@ class KernelContextualAnnotator(CalibratedVotes):
         n_neighbors: int = 200,
         metric: Any = "auto",
         scale: float = 0.5,
-        n_landmarks: int = 4000,
+        n_landmarks: int = 5000,
         n_components: int = 400,
         ridge: float = 0.1,
         beta: float = 0.25,
