@@ -115,6 +115,14 @@ def test_learned_weights_find_the_telling_feature():
     assert sum(weights.values()) == pytest.approx(1.0)
 
 
+def test_features_without_weight_are_not_kept(features):
+    kernel = ProductKernel(weights={"signed": 1.0}).fit(features)
+    assert list(kernel.distances_.train_features_) == ["signed"]
+    alone = ProductKernel().fit({"signed": features["signed"]})
+    np.testing.assert_allclose(kernel.gram(), alone.gram(), rtol=1e-6)
+    np.testing.assert_allclose(kernel.transform(features), alone.transform({"signed": features["signed"]}), rtol=1e-6)
+
+
 def test_wrong_use_is_explained(features):
     for parameters, message in (
         ({"scale": 0.0}, "scale"),

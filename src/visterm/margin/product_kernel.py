@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.contracts import Features, check_feature_mapping, n_pictures
+from visterm.contracts import Features, Matrix, check_feature_mapping, n_pictures
 from visterm.contracts.estimator import Estimator
 from visterm.distances.base import PRECOMPUTED, BaseDistances, Tables
 from visterm.errors import InputError
@@ -36,7 +36,7 @@ class ProductKernel(Estimator):
     - ``weights``: ``equal``; ``likelihood`` for those that explain each training picture's tags best by its
       neighbours' (TagProp, Guillaumin et al. 2009), which needs tags or classes; or a mapping of feature to weight.
 
-    Fitted: ``feature_weights_`` (of sum 1) and ``distances_``, the base distances.
+    Fitted: ``feature_weights_`` (of sum 1) and ``distances_``, the base distances of the features that count.
 
     >>> rng = np.random.default_rng(0)
     >>> X = {"colours": rng.random((6, 3)), "edges": rng.normal(size=(6, 4))}
@@ -72,7 +72,7 @@ class ProductKernel(Estimator):
         """(n_train, n_train) float32: the kernel between the training pictures, symmetric with a diagonal of 1."""
         if PRECOMPUTED in self.distances_.metrics_.values():
             raise InputError("precomputed distances between the training pictures are not kept: use fit_transform")
-        return self._kernel_of(lambda name: _only(self.distances_, name).transform_training()[name])
+        return self._kernel_of(lambda name: _only(self.distances_, [name]).transform_training()[name])
 
     def transform(self, X: Features) -> Array:
         """(n_pictures, n_train) float32: the kernel between pictures and the training pictures."""
@@ -97,11 +97,16 @@ class ProductKernel(Estimator):
         given = all(metric == PRECOMPUTED for metric in metrics.values())
         fits = PRECOMPUTED not in metrics.values() and 4 * len(metrics) * n_pictures(features) ** 2 <= TABLE_BYTES
         if not (given or fits):
-            self.feature_weights_ = self._weigh(features, tags, metrics)
+            self._settle(self._weigh(features, tags, metrics))
             return None
         tables = self.distances_.transform(features) if given else self.distances_.transform_training()
-        self.feature_weights_ = self._weigh(tables, tags, PRECOMPUTED)
+        self._settle(self._weigh(tables, tags, PRECOMPUTED))
         return tables
+
+    def _settle(self, weights: dict[str, float]) -> None:
+        """Keep the weights, and of the training pictures only the features that count."""
+        self.feature_weights_ = weights
+        self.distances_ = _only(self.distances_, [name for name, weight in weights.items() if weight > 0])
 
     def _metric_of(self, name: str, matrix: Any) -> str:
         chosen = self.metric.get(name, "auto") if isinstance(self.metric, Mapping) else self.metric
@@ -133,7 +138,7 @@ class ProductKernel(Estimator):
 
     def _rates(self) -> dict[str, float]:
         """How fast the kernel falls with the distance of each feature that counts."""
-        return {name: self.scale * weight for name, weight in self.feature_weights_.items() if weight > 0}
+        return {name: self.scale * self.feature_weights_[name] for name in self.distances_.metrics_}
 
     def _kernel_of(self, table: Callable[[str], Array]) -> Array:
         """The kernel between the training pictures from their distances by each feature, asked for one by one."""
@@ -142,20 +147,23 @@ class ProductKernel(Estimator):
             K -= np.float32(rate) * table(name)
         return np.exp(K, out=K)
 
-    def _against_training(self, X: Features) -> Array:
+    def _against_training(self, X: Mapping[str, Matrix]) -> Array:
         K = np.empty((n_pictures(X), self.distances_.n_train_), np.float32)
-        rates = np.array([self._rates().get(name, 0.0) for name in self.distances_.metrics_])
+        rates = np.array(list(self._rates().values()))
 
         def keep(rows: slice, block: Array) -> None:
             np.exp(-np.tensordot(rates.astype(block.dtype), block, axes=1), out=K[rows], casting="same_kind")
 
-        for _ in self.distances_.map_blocks(X, keep):
+        for _ in self.distances_.map_blocks({name: X[name] for name in self._rates()}, keep):
             pass
         return K
 
 
-def _only(distances: BaseDistances, name: str) -> BaseDistances:
-    """The base distances of one of the features."""
+def _only(distances: BaseDistances, names: list[str]) -> BaseDistances:
+    """The base distances of some of the features."""
     part = copy(distances)
-    part.metrics_, part.train_features_ = {name: distances.metrics_[name]}, {name: distances.train_features_[name]}
+    for attribute in ("metrics_", "train_features_", "scales_", "feature_widths_"):
+        of_all = getattr(distances, attribute)
+        setattr(part, attribute, {name: of_all[name] for name in names if name in of_all})
+    part.n_features_in_ = sum(part.feature_widths_.values())
     return part
