@@ -32,7 +32,7 @@ from visterm.ranking.queries import Queries, from_tags, idf, relevant_pictures
 #: AvgP, P10 of the paper's Table IX (larger pictures, each ranker with blocks and codebook of its own choice).
 PUBLISHED = {"PAMIR": (26.3, 10.0), "one SVM a word": (22.0, 9.3)}
 MEASURES = (AveragePrecision(), PrecisionAt(10), BreakEvenPoint())
-METRICS = {"gist": "l1", "deep": "cosine"}
+METRICS = {"gist": "l1", "deep-standardised": "cosine"}
 
 
 @dataclass(frozen=True)
@@ -133,17 +133,17 @@ def tasks(arguments: argparse.Namespace) -> Iterator[tuple[str, Task, list[Ranke
             X = sparse.csr_array(X, dtype=np.float32)
             features = {part: X[which] for part, which in rows.items()}
             tables = {part: {"visterms": of_part} for part, of_part in features.items()}
-            learned = ProductKernel(metric="chi2")
+            learned = ProductKernel(1.0, metric="chi2")
         else:
             distances = _distances(arguments, deep=description == "deep")
             tables = {part: select(distances, which, rows["train"]) for part, which in rows.items()}
             features = dict.fromkeys(rows)
-            learned = ProductKernel(metric="precomputed", weights="likelihood")
+            learned = ProductKernel(1.0, metric="precomputed", weights="likelihood")
         kernels = {"train": learned.fit_transform(tables["train"], tags["train"])}
         kernels |= {part: learned.transform(tables[part]) for part in ("validation", "test")}
 
         def kernel(part: str, scale: float, kernels: Mapping[str, np.ndarray] = kernels) -> np.ndarray:
-            return kernels[part] ** np.float32(scale / 2)  # theirs is exp(-2 d)
+            return kernels[part] ** np.float32(scale)
 
         parts = {part: Part(features[part], tags[part]) for part in rows}
         task = Task(**parts, asked=asked, idf=weights, kernel=kernel)
@@ -174,7 +174,7 @@ def _distances(arguments: argparse.Namespace, *, deep: bool) -> dict[str, np.nda
         pictures = load_pictures("corel5k", arguments.data, "deep", cache=arguments.cache)
         (X,) = pictures.X.values()
         training = X[~pictures.is_test]
-        features["deep"] = (X - training.mean(axis=0)) / (training.std(axis=0) + 1e-6)
+        features["deep-standardised"] = (X - training.mean(axis=0)) / (training.std(axis=0) + 1e-6)
     arguments.tables.mkdir(parents=True, exist_ok=True)
     tables = {}
     for name, X in features.items():

@@ -172,7 +172,7 @@ def visterm_rankers(task: Task) -> Iterator[Ranker]:
         fixed = {"kernel": kernel, "loss": loss, "n_steps": n_steps, "random_state": 0}
         choices = pamir if loss == "hinge" else {"aggressiveness": (0.1, 0.3)}
         yield Ranker(name, on_features(task, lambda fixed=fixed, **s: PAMIR(**fixed, **s)), grid(**choices))
-    yield from regressions(task, {"scale": (1.0, 2.0), "alpha": (0.03, 0.1, 0.3)})
+    yield from regressions(task, {"scale": (0.5, 1.0), "alpha": (0.03, 0.1, 0.3)})
 
 
 def regressions(task: Task, choices: dict[str, tuple[float, ...]]) -> Iterator[Ranker]:
@@ -192,7 +192,7 @@ def kernel_rankers(task: Task) -> Iterator[Ranker]:
     given = {"kernel": "precomputed"}
     common = given | {"random_state": 0}
     yield Ranker(
-        "one SVM a word", on_kernel(task, lambda **s: ConceptSVM(**common, **s)), grid(scale=(1.0,), C=(10.0,))
+        "one SVM a word", on_kernel(task, lambda **s: ConceptSVM(**common, **s)), grid(scale=(0.5,), C=(10.0,))
     )
     for name, fixed in (
         ("PAMIR", {"loss": "hinge", "n_steps": 3_000_000}),
@@ -201,18 +201,18 @@ def kernel_rankers(task: Task) -> Iterator[Ranker]:
         yield Ranker(
             name,
             on_kernel(task, lambda fixed=fixed, **s: PAMIR(**common, **fixed, **s)),
-            grid(scale=(0.125, 0.25, 0.5), aggressiveness=(1.0, 10.0)),
+            grid(scale=(0.0625, 0.125, 0.25), aggressiveness=(1.0, 10.0)),
         )
     yield Ranker(
         "PAMIR, top-weighted, sum of logarithms",
         calibrated(task),
-        grid(scale=(0.125, 0.25), aggressiveness=(1.0,), loss=("warp",), n_steps=(1_000_000,)),
+        grid(scale=(0.0625, 0.125), aggressiveness=(1.0,), loss=("warp",), n_steps=(1_000_000,)),
     )
-    yield from regressions(task, {"scale": (1.0, 2.0), "alpha": (0.03, 0.1)})
+    yield from regressions(task, {"scale": (0.5, 1.0), "alpha": (0.03, 0.1)})
     yield Ranker(
         "PAMIR on the logarithms of ridge",
         ranked_logarithms(task),
-        grid(scale=(2.0,), alpha=(0.03,), aggressiveness=(3e-4, 1e-3, 3e-3), loss=("hinge", "warp")),
+        grid(scale=(1.0,), alpha=(0.03,), aggressiveness=(3e-4, 1e-3, 3e-3), loss=("hinge", "warp")),
     )
 
 
