@@ -74,14 +74,16 @@ def main() -> None:
     settings = {"C": C, "calibration_folds": 0, "random_state": 0}
     SDCAClassifier(kernel="precomputed", **settings).fit(G, y)  # compile
     ours, model = cpu(lambda: SDCAClassifier(kernel="precomputed", **settings).fit(G, y))
-    svc, theirs = cpu(lambda: OneVsRestClassifier(SVC(kernel="precomputed", C=C, cache_size=500)).fit(G, y))
-    # Its default tolerance leaves a gap of 0.002; this one reaches 0.001.
+    # SVC's default tolerance leaves a gap of 0.002; this one reaches 0.001.
+    svc, theirs = cpu(lambda: OneVsRestClassifier(SVC(kernel="precomputed", C=C, tol=5e-4, cache_size=500)).fit(G, y))
+    loose, _ = cpu(lambda: OneVsRestClassifier(SVC(kernel="precomputed", C=C, cache_size=500)).fit(G, y), 1)
     double = G.astype(np.float64)
     svc_double, _ = cpu(lambda: OneVsRestClassifier(SVC(kernel="precomputed", C=C, tol=5e-4)).fit(double, y), 2)
     linear, _ = cpu(lambda: LinearSVC(loss="hinge", C=C, tol=1e-3, max_iter=5000, random_state=0).fit(X, y), 1)
     print(f"SDCA, 4000 x 4000 Gram, 20 classes    {ours:7.2f} s   gap {model.duality_gap_.max():.1e}")
     gap = relative_gap_of_svc(theirs, G, y)
     print(f"SVC(precomputed) one-vs-rest          {svc:7.2f} s   gap {gap:.1e}   {svc / ours:5.1f}x")
+    print(f"  at its default tolerance            {loose:7.2f} s   {loose / ours:16.1f}x")
     print(f"  given in float64, to the same gap   {svc_double:7.2f} s   {svc_double / ours:16.1f}x")
     print(f"LinearSVC(hinge), 1000 dims           {linear:7.2f} s   {linear / ours:16.1f}x")
 
