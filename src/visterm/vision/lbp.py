@@ -37,13 +37,14 @@ def lbp_codes(grey: ArrayLike) -> NDArray[np.uint8]:
 
 
 def lbp_blocks(
-    picture: ArrayLike, block: int = 64, *, palette: ArrayLike | None = None
+    picture: ArrayLike, block: int = 64, *, palette: ArrayLike | None = None, colours: ArrayLike | None = None
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Square blocks with half overlap, each described by its histogram of local binary patterns and of colours.
 
     The visterms of PAMIR (Grangier & Bengio, PAMI 2008) are clusters of these, with a ``palette`` (n_colours, 3) of 50
     typical colours; a pixel counts for the nearest one. ``picture`` is grey (height, width) or, needed for a palette,
-    RGB (height, width, 3); both are ``uint8`` from 0 to 255 or float from 0 to 1.
+    RGB (height, width, 3); both are ``uint8`` from 0 to 255 or float from 0 to 1. ``colours`` is the same picture in the
+    colour space of the palette, where that is not RGB, scaled to go from 0 to 1.
 
     Returns ``frames`` (n, 3), centre x, y and side in pixels, row by row from the top left, and ``histograms``
     (n, 59 + n_colours): shares of patterns, then shares of colours.
@@ -61,7 +62,9 @@ def lbp_blocks(
     if block <= 2 * RADIUS:
         raise InputError(f"a block of {block} pixels holds no pattern: take at least {2 * RADIUS + 1}")
     codes = lbp_codes(to_grey(colour_picture(array)) if array.ndim == 3 else array)
-    colours = None if palette is None else palette_indices(colour_picture(array), palette)
+    nearest = (
+        None if palette is None else palette_indices(colour_picture(array if colours is None else colours), palette)
+    )
     n_colours = 0 if palette is None else len(np.asarray(palette))
 
     tops, lefts = (range(0, side - block + 1, block // 2) for side in array.shape[:2])
@@ -73,8 +76,8 @@ def lbp_blocks(
         # Codes begin RADIUS pixels into the picture.
         of_block = codes[max(0, top - RADIUS) : top - RADIUS + block, max(0, left - RADIUS) : left - RADIUS + block]
         histograms[i, :N_PATTERNS] = _shares(of_block, N_PATTERNS)
-        if colours is not None:
-            histograms[i, N_PATTERNS:] = _shares(colours[top : top + block, left : left + block], n_colours)
+        if nearest is not None:
+            histograms[i, N_PATTERNS:] = _shares(nearest[top : top + block, left : left + block], n_colours)
     return frames, histograms
 
 
