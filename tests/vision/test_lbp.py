@@ -171,3 +171,14 @@ def test_wrong_palette_is_refused(palette, message):
 def test_wrong_use_is_refused(picture, options):
     with pytest.raises(InputError):
         lbp_blocks(picture, **options)
+
+
+def test_colours_may_be_told_apart_in_another_space():
+    picture = np.zeros((64, 64, 3), np.uint8)
+    picture[:, 32:] = 255
+    swapped = 1 - picture / 255  # a colour space in which black is white
+    palette = np.array([[0.0, 0, 0], [1.0, 1, 1]])
+    _, plain = lbp_blocks(picture, 32, palette=palette)
+    _, other = lbp_blocks(picture, 32, palette=palette, colours=swapped)
+    np.testing.assert_array_equal(plain[:, :N_PATTERNS], other[:, :N_PATTERNS])
+    np.testing.assert_array_equal(plain[:, N_PATTERNS:], other[:, :-3:-1])

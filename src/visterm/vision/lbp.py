@@ -43,8 +43,8 @@ def lbp_blocks(
 
     The visterms of PAMIR (Grangier & Bengio, PAMI 2008) are clusters of these, with a ``palette`` (n_colours, 3) of 50
     typical colours; a pixel counts for the nearest one. ``picture`` is grey (height, width) or, needed for a palette,
-    RGB (height, width, 3); both are ``uint8`` from 0 to 255 or float from 0 to 1. ``colours`` is the same picture in the
-    colour space of the palette, where that is not RGB, scaled to go from 0 to 1.
+    RGB (height, width, 3); both are ``uint8`` from 0 to 255 or float from 0 to 1. ``colours`` is the picture in the
+    palette's colour space, where that is not RGB, scaled to go from 0 to 1.
 
     Returns ``frames`` (n, 3), centre x, y and side in pixels, row by row from the top left, and ``histograms``
     (n, 59 + n_colours): shares of patterns, then shares of colours.
@@ -62,9 +62,8 @@ def lbp_blocks(
     if block <= 2 * RADIUS:
         raise InputError(f"a block of {block} pixels holds no pattern: take at least {2 * RADIUS + 1}")
     codes = lbp_codes(to_grey(colour_picture(array)) if array.ndim == 3 else array)
-    nearest = (
-        None if palette is None else palette_indices(colour_picture(array if colours is None else colours), palette)
-    )
+    coloured = array if colours is None else colours
+    nearest = None if palette is None else palette_indices(colour_picture(coloured), palette)
     n_colours = 0 if palette is None else len(np.asarray(palette))
 
     tops, lefts = (range(0, side - block + 1, block // 2) for side in array.shape[:2])
