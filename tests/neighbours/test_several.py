@@ -14,6 +14,7 @@ from visterm.neighbours import _kernels
 from visterm.neighbours.coded import SUBSPACES, CodeAnnotator
 from visterm.neighbours.jec import JEC
 from visterm.neighbours.knn import KnnAnnotator
+from visterm.neighbours.leads import tag_leads
 from visterm.neighbours.sigmoids import fit_deviations, fit_sigmoids, sigmoid
 from visterm.neighbours.tagprop import TagProp
 from visterm.neighbours.two_pass import TwoPassKnn
@@ -224,12 +225,30 @@ def test_deviations_keep_the_order_of_what_stands_out():
     votes = np.clip(present * [0.5, 0.2, 0.05] + rng.random((800, 3)) * [0.3, 0.1, 0.03], 0, 1)
     slope, offset = fit_deviations(votes, present, power=1.0)
     p = sigmoid(votes, slope, offset)
-    outstanding = (votes - votes.mean(axis=0)) / (votes.std(axis=0) + 1e-3)
+    deviation = votes.std(axis=0) + 1e-3
+    spread = np.sqrt(deviation * tag_leads(votes, present, deviation))
+    outstanding = (votes - votes.mean(axis=0)) / spread
     np.testing.assert_array_equal(np.argsort(p, axis=1), np.argsort(outstanding, axis=1))
     np.testing.assert_allclose(p.mean(), present.mean(), rtol=0.05)  # what was likely was as often so
     assert p[present].mean() > 2 * p[~present].mean()
     # Votes that say the opposite say nothing.
     assert (fit_deviations(votes, ~present, power=1.0)[0] > 0).all()
+
+
+def test_leads_are_those_of_the_tags_own_pictures():
+    rng = np.random.default_rng(0)
+    present = rng.random((5000, 2)) < 0.4
+    scores = present * [3.0, 0.5] + rng.normal(size=(5000, 2))
+    leads = tag_leads(scores, present, scores.std(axis=0))
+    by_hand = [scores[present[:, tag], tag].mean() - scores[:, tag].mean() for tag in range(2)]
+    np.testing.assert_allclose(leads, by_hand, rtol=0.05)
+    # Few pictures say little: the lead is near what is typical of the deviation.
+    few = np.zeros_like(present)
+    few[:3, 0], few[:, 1] = present[:3, 0], present[:, 1]
+    ratio = tag_leads(scores, few, scores.std(axis=0)) / scores.std(axis=0)
+    np.testing.assert_allclose(ratio[0], ratio[1], rtol=0.3)
+    # No tag stands out: deviations remain.
+    np.testing.assert_array_equal(tag_leads(-scores, present, np.array([1.0, 2.0])), [1.0, 2.0])
 
 
 def test_two_passes_by_hand(collection):

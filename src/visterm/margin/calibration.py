@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax, softmax
 
+from visterm.neighbours.leads import tag_leads
+
 Array = NDArray[Any]
 
 _SMALLEST_DEVIATION = 1e-3
-#: How far a tag's own pictures stand out is believed as if this many more had stood out as far as is typical.
-_TYPICAL_PICTURES = 20.0
 
 
 def fit_temperature(scores: Array, classes: Array) -> float:
@@ -89,14 +89,7 @@ def tag_scales(scores: Array, present: Array, power: float) -> tuple[Array, Arra
 
     The divisor, to the given power, is the tag's lead: how far the pictures that carry the tag stand out from all. In
     units of it, pictures score the same at the tags they carry, however frequent and however well told these are. With
-    few pictures of a tag, its lead is drawn towards what is typical of tags of its deviation.
+    few pictures of a tag, its lead is drawn towards what is typical (:func:`~visterm.neighbours.leads.tag_leads`).
     """
     means, deviations_of_tags = deviations(scores, 1.0)
-    n_present = present.sum(axis=0, dtype=np.float64)
-    of_own = (scores * present).sum(axis=0) / np.maximum(n_present, 1.0)
-    lead = np.maximum(of_own - means, 0.0) * n_present
-    typical = lead.sum() / (n_present @ deviations_of_tags)
-    if not typical > 0:  # no tag stands out
-        return means, deviations_of_tags**power
-    leads = (lead + _TYPICAL_PICTURES * typical * deviations_of_tags) / (n_present + _TYPICAL_PICTURES)
-    return means, leads**power
+    return means, tag_leads(scores, present, deviations_of_tags) ** power

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.neighbours.leads import tag_leads
+
 Floats = NDArray[np.float64]
 _STEPS = 30
 #: Added to every deviation: votes for a word that hardly any picture got say little of how far they vary.
@@ -41,20 +43,22 @@ def fit_sigmoids(
 
 
 def fit_deviations(votes: Floats, present: NDArray[np.bool_], *, power: float) -> tuple[Floats, Floats]:
-    """Slope and offset of every word: votes in units of the word's deviation, then one sigmoid for all words.
+    """Slope and offset of every word: votes by how far they stand out for the word, then one sigmoid for all words.
 
-    Votes less their mean over pictures are divided by the ``power`` of their deviation, so that frequent and rare
-    words are on one scale and the largest of a picture are those that stand out most; the sigmoid, of maximum
-    likelihood, makes probabilities of them and keeps their order.
+    Votes less their mean over pictures are divided by the ``power`` of the geometric mean of their deviation and of the
+    word's lead (:func:`~visterm.neighbours.leads.tag_leads`), so that frequent and rare words are on one scale and the
+    largest of a picture are those that stand out most; the sigmoid, of maximum likelihood, makes probabilities of them
+    and keeps their order.
     """
-    mean, deviation = votes.mean(axis=0), (votes.std(axis=0) + _LEAST_DEVIATION) ** power
-    outstanding = (votes - mean) / deviation
+    mean, deviation = votes.mean(axis=0), votes.std(axis=0) + _LEAST_DEVIATION
+    spread = np.sqrt(deviation * tag_leads(votes, present, deviation)) ** power
+    outstanding = (votes - mean) / spread
     scale = np.sqrt(np.mean(outstanding**2)) or 1.0
     scaled, shared = outstanding / scale, np.zeros((2, 1))
     weights = np.ones(votes.shape)
     for _ in range(_STEPS):
         shared = shared + _newton(scaled, present, weights, shared, np.zeros((2, 1)), 1e-6, together=True)
-    slope = max(shared[0, 0], 1e-9) / (scale * deviation)  # more votes never make a word less likely
+    slope = max(shared[0, 0], 1e-9) / (scale * spread)  # more votes never make a word less likely
     return slope, shared[1, 0] - slope * mean
 
 
