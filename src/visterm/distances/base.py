@@ -65,19 +65,20 @@ class BaseDistances(Estimator):
         self.metrics_ = {name: self._metric_of(name, matrix) for name, matrix in features.items()}
         # Precomputed distances to pictures that are not compared with are passed over, now and later.
         self.rows_ = None if rows is None or len(rows) == n_pictures(features) else np.asarray(rows)
-        features = features if self.rows_ is None else {name: matrix[self.rows_] for name, matrix in features.items()}
-        self.n_train_ = n_pictures(features)
+        self.n_train_ = n_pictures(features) if self.rows_ is None else len(self.rows_)
         kind = np.float64 if self.n_train_ * self.n_features_in_ <= _DOUBLE_UP_TO else np.float32
         self.train_features_: dict[str, Matrix] = {}
         self.scales_: dict[str, float] = {}
-        for name, matrix in features.items():
+        sampled = _sample(self.n_train_)
+        for name in self.metrics_:
+            matrix = features.pop(name)  # checked copies of wide features are large: one at a time is enough
+            matrix = matrix if self.rows_ is None else matrix[self.rows_]
             if self.metrics_[name] == PRECOMPUTED:
-                sampled = _sample(self.n_train_)
                 self.scales_[name] = _mean_of_pairs(self._columns(matrix[sampled])[:, sampled])
                 continue
             metric = metric_named(self.metrics_[name])
             ready = metric.prepare(_compact(matrix.astype(kind, copy=False), self.metrics_[name]))
-            sample = take(ready, _sample(self.n_train_))
+            sample = take(ready, sampled)
             self.train_features_[name] = ready
             self.scales_[name] = _mean_of_pairs(metric.between(sample, sample))
         return self
