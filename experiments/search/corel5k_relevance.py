@@ -25,8 +25,8 @@ from scipy import sparse
 
 from visterm import registry
 from visterm.contracts import take
-from visterm.evaluate import queries
 from visterm.evaluate.measures import AveragePrecision, evaluate
+from visterm.ranking import queries
 from visterm.ranking.tag_ranker import TagRanker
 from visterm.search.beliefs import together
 from visterm.search.relevance import Relevance, _queries, cut_off, word_scores

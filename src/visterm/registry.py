@@ -85,7 +85,7 @@ def floor(task: Task) -> Method:
 CLASSIFY, ANNOTATE = frozenset({Task.CLASSIFY}), frozenset({Task.ANNOTATE})
 RANK = frozenset({Task.RANK})
 
-register(
+for _method in (
     Method(
         "majority-class",
         "visterm.baselines.floor:MajorityClass",
@@ -93,9 +93,7 @@ register(
         "colour",
         "every picture belongs to the most frequent class",
         is_floor=True,
-    )
-)
-register(
+    ),
     Method(
         "tag-frequency",
         "visterm.baselines.floor:TagFrequency",
@@ -103,9 +101,7 @@ register(
         "colour",
         "every picture gets the most frequent tags",
         is_floor=True,
-    )
-)
-register(
+    ),
     Method(
         "knn",
         "visterm.neighbours.knn:KnnClassifier",
@@ -113,9 +109,7 @@ register(
         "bow-240",
         "the class of the most similar pictures",
         defaults={"metric": "hellinger"},
-    )
-)
-register(
+    ),
     Method(
         "knn-tags",
         "visterm.neighbours.knn:KnnAnnotator",
@@ -124,9 +118,7 @@ register(
         "the tags of the most similar pictures",
         reference="Nakayama et al., BMVC 2010",
         defaults={"metric": "hellinger"},
-    )
-)
-register(
+    ),
     Method(
         "sdca",
         "visterm.margin.sdca:SDCAClassifier",
@@ -135,9 +127,7 @@ register(
         "each class separated from all others by a wide margin",
         reference="Lapin, Schiele, Hein, CVPR 2014",
         defaults={"C": 10.0, "kernel": "auto"},
-    )
-)
-register(
+    ),
     Method(
         "sdca-stacked",
         "visterm.margin.stacked:StackedSDCA",
@@ -146,9 +136,7 @@ register(
         "a second layer of margins over the scores of the first",
         reference="Lapin, Schiele, Hein, CVPR 2014",
         defaults={"C": 10.0, "kernel": "auto"},
-    )
-)
-register(
+    ),
     Method(
         "sdca-top-k",
         "visterm.margin.top_k:TopKSDCA",
@@ -157,9 +145,7 @@ register(
         "all classes separated at once, the right one among the first k",
         reference="Lapin, Hein, Schiele, NIPS 2015",
         defaults={"C": 10.0, "kernel": "auto"},
-    )
-)
-register(
+    ),
     Method(
         "mtl-sdca",
         "visterm.margin.multitask:MultitaskSDCA",
@@ -168,18 +154,14 @@ register(
         "classes and tags separated in a representation they share",
         reference="Lapin, Schiele, Hein, CVPR 2014",
         defaults={"C": 10.0, "kernel": "auto", "max_iter": 3, "calibration_folds": 2, "tol": 0.01},
-    )
-)
-register(
+    ),
     Method(
         "ridge-tags",
         "visterm.margin.ridge:KernelRidgeAnnotator",
         ANNOTATE,
         "bow-240",
         "tags by regression, each measured against its left-out scores",
-    )
-)
-register(
+    ),
     Method(
         "unigram-mixture",
         "visterm.topics.mixture:UnigramMixture",
@@ -188,9 +170,7 @@ register(
         "the tags of the picture's one topic, learned from untagged pictures too",
         reference="Shao et al., ACM TIST 2014",
         defaults={"n_tokens": 100, "random_state": 0},
-    )
-)
-register(
+    ),
     Method(
         "plsa-words",
         "visterm.topics.plsa:PLSA",
@@ -199,9 +179,7 @@ register(
         "tags through the topics of tags, then the codewords of those topics",
         reference="Monay and Gatica-Perez, ACM Multimedia 2004",
         defaults={"asymmetric": True, "n_tokens": 100, "random_state": 0},
-    )
-)
-register(
+    ),
     Method(
         "plsa",
         "visterm.topics.plsa:PLSA",
@@ -210,9 +188,7 @@ register(
         "tags through topics of codewords and tags together",
         reference="Hofmann, Machine Learning 2001",
         defaults={"asymmetric": False, "n_tokens": 100, "random_state": 0},
-    )
-)
-register(
+    ),
     Method(
         "link-lda",
         "visterm.topics.link_lda:LinkLDA",
@@ -221,9 +197,7 @@ register(
         "tags through topic proportions that codewords and tags share",
         reference="Erosheva, Fienberg and Lafferty, PNAS 2004",
         defaults={"n_tokens": 100, "random_state": 0},
-    )
-)
-register(
+    ),
     Method(
         "theme-lda",
         "visterm.topics.theme_lda:ThemeLDA",
@@ -232,9 +206,7 @@ register(
         "the class whose mixture of topics explains the picture best",
         reference="Fei-Fei and Perona, CVPR 2005",
         defaults={"random_state": 0},
-    )
-)
-register(
+    ),
     Method(
         "topic-neighbours",
         "visterm.topics.topic_neighbours:TopicNeighbours",
@@ -243,9 +215,7 @@ register(
         "the class of the pictures of the most similar topics",
         reference="Bosch, Zisserman and Munoz, ECCV 2006",
         defaults={"n_tokens": 1000, "random_state": 0},
-    )
-)
-register(
+    ),
     Method(
         "slda",
         "visterm.topics.slda:SupervisedLDA",
@@ -254,9 +224,7 @@ register(
         "class and tags from topics learned for both",
         reference="Wang, Blei and Fei-Fei, CVPR 2009",
         defaults={"n_tokens": 200, "random_state": 0},
-    )
-)
-register(
+    ),
     Method(
         "slda-committee",
         "visterm.topics.committee:TopicCommittee",
@@ -265,9 +233,7 @@ register(
         "the mean of several supervised topic models",
         reference="Wang, Blei and Fei-Fei, CVPR 2009",
         defaults={"n_members": 3, "n_tokens": 200, "random_state": 0},
-    )
-)
-register(
+    ),
     Method(
         "corr-lda",
         "visterm.topics.corr_lda:CorrLDA",
@@ -276,9 +242,7 @@ register(
         "the tags of the topics of a picture's regions",
         reference="Blei and Jordan, SIGIR 2003",
         defaults={"n_tokens": 200, "random_state": 0},
-    )
-)
-register(
+    ),
     Method(
         "ccd2",
         "visterm.neighbours.coded:CodeAnnotator",
@@ -286,9 +250,7 @@ register(
         "bow-240",
         "the tags of the nearest pictures in a small space learned from tags",
         reference="Nakayama et al., BMVC 2010",
-    )
-)
-register(
+    ),
     Method(
         "jec",
         "visterm.neighbours.jec:JEC",
@@ -296,9 +258,7 @@ register(
         "bow-240",
         "the tags of the nearest picture, filled up from the next, all features counting the same",
         reference="Makadia, Pavlovic and Kumar, ECCV 2008",
-    )
-)
-register(
+    ),
     Method(
         "tagprop",
         "visterm.neighbours.tagprop:TagProp",
@@ -306,9 +266,7 @@ register(
         "bow-240",
         "the tags of similar pictures, their votes weighed to explain the training tags best",
         reference="Guillaumin et al., ICCV 2009",
-    )
-)
-register(
+    ),
     Method(
         "two-pass-knn",
         "visterm.neighbours.two_pass:TwoPassKnn",
@@ -316,9 +274,7 @@ register(
         "bow-240",
         "the votes of the most similar pictures of every tag, frequent or rare",
         reference="Verma and Jawahar, ECCV 2012",
-    )
-)
-register(
+    ),
     Method(
         "graph-mixture",
         "visterm.graph.graph_mixture:GraphMixture",
@@ -327,9 +283,7 @@ register(
         "topics that look-alikes agree on, for collections of which few pictures are tagged",
         reference="Shao et al., ACM TIST 2014",
         defaults={"metric": "hellinger", "n_tokens": 20, "random_state": 0},
-    )
-)
-register(
+    ),
     Method(
         "label-propagation",
         "visterm.graph.propagation:LabelPropagation",
@@ -338,9 +292,7 @@ register(
         "tags that travel along links between look-alikes",
         reference="Zhou et al., NIPS 2004",
         defaults={"metric": "hellinger"},
-    )
-)
-register(
+    ),
     Method(
         "pamir",
         "visterm.ranking.pamir:PAMIR",
@@ -349,9 +301,7 @@ register(
         "words placed so that relevant pictures lead the others, learned from queries of several words",
         reference="Grangier and Bengio, TPAMI 2008",
         defaults={"n_steps": 200_000, "loss": "warp", "random_state": 0},
-    )
-)
-register(
+    ),
     Method(
         "cmrm",
         "visterm.ranking.cmrm:CMRM",
@@ -360,9 +310,7 @@ register(
         "the words of training pictures that could have produced the codewords",
         reference="Jeon, Lavrenko and Manmatha, SIGIR 2003",
         defaults={"n_tokens": 100},
-    )
-)
-register(
+    ),
     Method(
         "cmtt",
         "visterm.ranking.cmtt:CMTT",
@@ -370,9 +318,7 @@ register(
         "bow-240",
         "codewords translated into the words of the same pictures",
         reference="Pan et al., ICME 2004",
-    )
-)
-register(
+    ),
     Method(
         "concept-svm",
         "visterm.ranking.concept_svm:ConceptSVM",
@@ -381,18 +327,14 @@ register(
         "one wide margin a word, averaged over the words of a query",
         reference="Grangier and Bengio, TPAMI 2008",
         defaults={"C": 10.0, "random_state": 0},
-    )
-)
-register(
+    ),
     Method(
         "caption-ridge",
         "visterm.ranking.caption_ridge:CaptionRidge",
         ANNOTATE | RANK,
         "bow-240",
         "regression of words, and of words found together",
-    )
-)
-register(
+    ),
     Method(
         "kernel-ccd",
         "visterm.neighbours.kernel_contextual:KernelContextualAnnotator",
@@ -400,5 +342,6 @@ register(
         "bow-240",
         "the tags of the pictures nearest in meaning, by all features and the tags learned together",
         reference="Nakayama et al., BMVC 2010",
-    )
-)
+    ),
+):
+    register(_method)

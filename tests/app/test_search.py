@@ -93,6 +93,13 @@ def test_people_read_why(visterm, workspace):
     assert "not 000 (file name)" in visterm("search", "boat", "-filename:000", "--why", "--all", "-w", workspace).stdout
 
 
+def test_of_models_made_within_a_second_the_later_one_answers(workspace):
+    with Workspace(workspace) as opened:
+        for name in ("tag-frequency", "knn-tags", "tag-frequency"):
+            training.train(opened, name)
+            assert opened.models()[-1].name == name
+
+
 def test_rankers_tell_which_codewords_count(visterm, workspace):
     with Workspace(workspace) as opened:
         training.train(opened, "pamir", parameters={"n_steps": 2000, "kernel": "hellinger"})

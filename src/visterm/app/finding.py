@@ -13,6 +13,7 @@ from visterm.app.indexing import class_index, code_index, word_index
 from visterm.app.looks import RECIPE, cosines, features_of, hash_of, liker, with_features
 from visterm.app.why import Witnesses
 from visterm.app.workspace import Workspace
+from visterm.collection.labels import Kind
 from visterm.collection.truth import Truth
 from visterm.contracts import Task
 from visterm.errors import InputError
@@ -193,8 +194,8 @@ def _terms(node: Node) -> Iterator[Term]:
             yield from _terms(part)
 
 
-def _current_names(workspace: Workspace, kind: str, names: tuple[str, ...]) -> list[str]:
+def _current_names(workspace: Workspace, kind: Kind, names: tuple[str, ...]) -> list[str]:
     """What the model's names are called now: renamed and merged ones by their new name, dropped ones by none."""
-    aliases, dropped = workspace.catalogue.aliases(kind), set(workspace.catalogue.dropped(kind))  # type: ignore[arg-type]
+    aliases, dropped = workspace.catalogue.aliases(kind), set(workspace.catalogue.dropped(kind))
     current = [aliases.get(name, name) for name in names]
     return ["" if name in dropped else name for name in current]

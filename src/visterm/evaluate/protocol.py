@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from visterm.compute import progress
 from visterm.contracts import Scores, Task
 from visterm.errors import InputError
-from visterm.evaluate import queries, splits
+from visterm.evaluate import splits
 from visterm.evaluate.dataset import Dataset
 from visterm.evaluate.measures import (
     Accuracy,
@@ -31,6 +31,7 @@ from visterm.evaluate.measures import (
     evaluate,
 )
 from visterm.evaluate.splits import Split
+from visterm.ranking import queries
 from visterm.ranking.tag_ranker import TagRanker
 from visterm.registry import Method
 from visterm.search.vectorizer import query_vectors

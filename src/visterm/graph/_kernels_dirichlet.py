@@ -9,22 +9,10 @@ import numpy as np
 from numba import njit
 
 from visterm.graph._kernels import gather
-from visterm.topics._kernels_lda import digamma
+from visterm.topics._kernels_lda import digamma, trigamma
 
 _STEPS, _HALVINGS = 30, 40
 _TOLERANCE = 1e-10
-
-
-@njit(nogil=True, cache=True)
-def trigamma(x: float) -> float:
-    """The derivative of digamma at ``x`` > 0, as ``scipy.special.polygamma(1, x)``."""
-    value = 0.0
-    while x < 10.0:
-        value += 1.0 / (x * x)
-        x += 1.0
-    inverse = 1.0 / (x * x)
-    series = inverse * (1 / 6 - inverse * (1 / 30 - inverse * (1 / 42 - inverse * (1 / 30 - inverse * 5 / 66))))
-    return value + 1.0 / x + 0.5 * inverse + series / x
 
 
 @njit(nogil=True, cache=True)

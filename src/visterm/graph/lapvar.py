@@ -55,8 +55,22 @@ class Variables(Protocol):
         """
 
 
+class _Shares:
+    """Variables that are the shares of topics themselves."""
+
+    __slots__ = ()
+
+    def means(self, state: Array) -> Array:
+        """The state itself."""
+        return state
+
+    def with_means(self, state: Array, means: Array) -> Array:  # noqa: ARG002 - as the protocol says
+        """The means are all there is."""
+        return means
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Discrete:
+class Discrete(_Shares):
     """Free-form q(z_i) of one discrete variable a picture: F_i = p . (scores_i - log p)."""
 
     scores: Array  # expected log joint probability of every topic
@@ -73,14 +87,6 @@ class Discrete:
         """Expected scores plus entropy."""
         return float((state * self.scores).sum() + entr(state).sum())
 
-    def means(self, state: Array) -> Array:
-        """The state itself."""
-        return state
-
-    def with_means(self, state: Array, means: Array) -> Array:  # noqa: ARG002 - as the protocol says
-        """The means are all there is."""
-        return means
-
     def sweep(self, links: sparse.csr_array, strength: float, order: NDArray[Any], neighbours: Any, state: Any) -> None:
         """LapVar1 by Newton's method, row by row."""
         from visterm.graph._kernels import sweep_discrete
@@ -91,7 +97,7 @@ class Discrete:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Point:
+class Point(_Shares):
     """Point estimates p_i of topic shares: F_i = expected_i . log p, given how often each topic is thought to occur."""
 
     expected: Array
@@ -107,14 +113,6 @@ class Point:
     def value(self, state: Array) -> float:
         """The expected log-likelihood of the topics."""
         return float(xlogy(self.expected, state).sum())
-
-    def means(self, state: Array) -> Array:
-        """The state itself."""
-        return state
-
-    def with_means(self, state: Array, means: Array) -> Array:  # noqa: ARG002 - as the protocol says
-        """The means are all there is."""
-        return means
 
     def sweep(self, links: sparse.csr_array, strength: float, order: NDArray[Any], neighbours: Any, state: Any) -> None:
         """LapVar1 by Newton's method, row by row."""

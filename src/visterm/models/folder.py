@@ -42,7 +42,7 @@ class ModelInfo:
     training: dict[str, Any] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     floor_metrics: dict[str, float] = field(default_factory=dict)
-    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
     visterm: str = __version__
 
     def does(self, task: Task) -> bool:

@@ -7,21 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from visterm.topics._kernels_lda import FAST, TINY, topic_weights
-
-
-@njit(nogil=True, cache=True)
-def trigamma(x: float) -> float:
-    """The second derivative of log gamma at ``x`` > 0, as ``scipy.special.polygamma(1, x)``."""
-    value = 0.0
-    while x < 10.0:
-        value += 1.0 / (x * x)
-        x += 1.0
-    inverse = 1.0 / (x * x)
-    series = 1 / 6 - inverse * (
-        1 / 30 - inverse * (1 / 42 - inverse * (1 / 30 - inverse * (5 / 66 - inverse * 691 / 2730)))
-    )
-    return value + 1.0 / x + 0.5 * inverse + inverse / x * series
+from visterm.topics._kernels_lda import FAST, TINY, topic_weights, trigamma
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
