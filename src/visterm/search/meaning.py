@@ -11,6 +11,7 @@ from visterm.errors import InputError
 from visterm.search.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some, Without
 from visterm.search.evidence import Evidence
 from visterm.search.query import AllOf, AnyOf, Node, Not, Term
+from visterm.search.word_vectors import Near, Thesaurus, WordVectors
 from visterm.search.words import Speller, folded, key
 
 #: For so many unknown words of a query the nearest known ones are looked up.
@@ -26,6 +27,7 @@ _MAX_REMEMBERED = 500
 class Note:
     """A word that was taken for another (``meant``; it may have been one of ``others``), or that nobody knows.
 
+    ``near`` has the words it was taken for, with how alike they are, where they are near in meaning, not in spelling.
     An unknown word is ``ignored``; an unknown value of a field matches nothing, and ``others`` are some that are known.
     """
 
@@ -34,6 +36,7 @@ class Note:
     others: tuple[str, ...] = ()
     ignored: bool = False
     field: str | None = None
+    near: tuple[Near, ...] = ()
 
     def __str__(self) -> str:
         kinds = {
@@ -43,6 +46,10 @@ class Note:
             "filename": "has a file like",
         }
         kind = kinds.get(self.field or "", "is known as")
+        if self.near:
+            found = " or ".join(f"{near.name!r} ({near.likeness:.2f})" for near in self.near)
+            close = "which is" if len(self.near) == 1 else "which are"
+            return f"no picture {kind} {self.word!r}: searched for {found} instead, {close} close in meaning"
         if self.meant is not None:
             also = f"; or did you mean {', '.join(self.others)}?" if self.others else ""
             return f"no picture {kind} {self.word!r}: searched for {self.meant!r} instead{also}"
@@ -53,7 +60,8 @@ class Note:
 class Interpreter:
     """Understands queries by what people wrote and what models know.
 
-    ``like`` answers ``like:PATH`` with log-probabilities of all rows.
+    ``like`` answers ``like:PATH`` with log-probabilities of all rows; ``vectors`` know what words mean that are unknown
+    here.
     """
 
     def __init__(
@@ -62,8 +70,11 @@ class Interpreter:
         tag_beliefs: Beliefs | None = None,
         class_beliefs: Beliefs | None = None,
         like: Callable[[str], Floats] | None = None,
+        vectors: WordVectors | None = None,
     ) -> None:
         self._evidence = evidence
+        self._vectors = vectors
+        self._thesauri: dict[str | None, Thesaurus] = {}
         self._beliefs = {"tag": tag_beliefs, "class": class_beliefs}
         self._like = like
         self._names = {
@@ -138,13 +149,21 @@ class Interpreter:
             return self._node(AllOf(tuple(parts)), notes)
         return self._nearest(term, name, notes)
 
-    def _nearest(self, term: Term, name: str, notes: list[Note]) -> Leaf | None:
-        """The leaf of the nearest known word, with a note of it."""
+    def _nearest(self, term: Term, name: str, notes: list[Note]) -> Asked | None:
+        """What is known nearest a word, with a note of it: in meaning, or else in spelling.
+
+        Meaning comes first, since what has a meaning is seldom misspelt: a cat is no car.
+        """
         if term.field != "filename" and sum(note.meant is not None or note.ignored for note in notes) < MAX_CORRECTED:
-            near = self._speller(term.field).nearest(name)
-            if near:
-                notes.append(Note(term.text, near[0], tuple(near[1:]), field=term.field))
-                return self._leaf(term.field, near[0])
+            near = self._near_in_meaning(term.field, name)
+            leaves = [leaf for word in near if (leaf := self._leaf(term.field, word.name)) is not None]
+            if leaves and len(leaves) == len(near):
+                notes.append(Note(term.text, near[0].name, field=term.field, near=tuple(near)))
+                return leaves[0] if len(leaves) == 1 else Some(tuple(leaves), tuple(word.weight for word in near))
+            spelt = self._speller(term.field).nearest(name)
+            if spelt:
+                notes.append(Note(term.text, spelt[0], tuple(spelt[1:]), field=term.field))
+                return self._leaf(term.field, spelt[0])
         if term.field is None:
             notes.append(Note(term.text, ignored=True))
             return None
@@ -215,10 +234,23 @@ class Interpreter:
         beliefs = self._beliefs[field]
         return ((beliefs, name),) if beliefs is not None and name in beliefs.words else ()
 
+    def _near_in_meaning(self, field: str | None, name: str) -> list[Near]:
+        """The words known as ``field`` that are nearest in meaning, where word vectors are installed."""
+        if self._vectors is None:
+            return []
+        if field not in self._thesauri:
+            self._thesauri[field] = Thesaurus(self._vectors, self._counts_of(field))
+        return self._thesauri[field].nearest(name)
+
     def _speller(self, field: str | None) -> Speller:
+        return Speller(self._counts_of(field)) if field in self._names else self._all_speller
+
+    def _counts_of(self, field: str | None) -> dict[str, int]:
+        """On how many pictures each word stands that is known as ``field``, or anywhere."""
         if field in self._names:
-            return Speller({name: self._counts.get(name, 0) for name in self._names[field]})
-        return self._all_speller
+            return {name: self._counts.get(name, 0) for name in self._names[field]}
+        said = {word: count for word, count in self._counts.items() if word not in STOP_WORDS}
+        return said | {name: self._counts.get(name, 0) for name in self._names["tag"] | self._names["class"]}
 
     @cached_property
     def _counts(self) -> dict[str, int]:
@@ -226,9 +258,7 @@ class Interpreter:
 
     @cached_property
     def _all_speller(self) -> Speller:
-        names = self._names["tag"] | self._names["class"]
-        said = {word: count for word, count in self._counts.items() if word not in STOP_WORDS}
-        return Speller({**said, **{name: self._counts.get(name, 0) for name in names}})
+        return Speller(self._counts_of(None))
 
 
 def _is_plain(term: Term) -> bool:

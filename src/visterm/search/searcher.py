@@ -28,6 +28,7 @@ from visterm.search.meaning import Interpreter, Note
 from visterm.search.query import QueryError, parse
 from visterm.search.relevance import HEAD, NOTHING_BELOW, cut_off
 from visterm.search.snapshot import largest
+from visterm.search.word_vectors import WordVectors
 
 #: In so few pictures all are looked at.
 _FEW = 10_000
@@ -73,7 +74,8 @@ class Searcher:
     """Searches the pictures that ``evidence`` speaks of.
 
     ``dependence`` and ``nothing_below`` come from a model's :class:`~visterm.search.relevance.Relevance`: how much
-    words go together, and how likely the best picture must be for anything to be found.
+    words go together, and how likely the best picture must be for anything to be found. ``like`` answers ``like:``, and
+    ``vectors`` know what unknown words mean.
 
     >>> from scipy import sparse
     >>> evidence = Evidence(["a.jpg", "b.jpg", "c.jpg"], tag_names=["boat", "sea"],
@@ -89,11 +91,12 @@ class Searcher:
         class_beliefs: Beliefs | None = None,
         *,
         like: Callable[[str], Floats] | None = None,
+        vectors: WordVectors | None = None,
         dependence: float = DEPENDENCE,
         nothing_below: float = NOTHING_BELOW,
     ) -> None:
         self._evidence = evidence
-        self._interpreter = Interpreter(evidence, tag_beliefs, class_beliefs, like)
+        self._interpreter = Interpreter(evidence, tag_beliefs, class_beliefs, like, vectors)
         self._dependence, self._nothing_below = dependence, nothing_below
 
     def search(self, text: str, n_best: int = 20, *, unlikely: bool = False) -> Hits:
