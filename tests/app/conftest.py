@@ -47,6 +47,12 @@ def workspace(tmp_path, trained) -> Path:
     return tmp_path / "workspace"
 
 
+@pytest.fixture(autouse=True)
+def _no_word_vectors(tmp_path_factory, monkeypatch):
+    """Word vectors that the person who runs the tests has installed are not looked at."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+
+
 @dataclass(frozen=True)
 class Done:
     """What a command printed."""

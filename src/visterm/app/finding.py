@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from visterm.app import meanings
 from visterm.app.describing import ready_recipe, stored_features
 from visterm.app.indexing import class_index, code_index, word_index
 from visterm.app.looks import RECIPE, cosines, features_of, hash_of, liker, with_features
@@ -97,6 +98,7 @@ def search(
         tag_beliefs,
         _class_beliefs(workspace, model, tree, evidence, keys),
         like=liker(workspace, model, truth, rows),
+        vectors=meanings.installed(),
         dependence=dependence,
         nothing_below=nothing_below,
     )

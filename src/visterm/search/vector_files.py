@@ -33,8 +33,8 @@ MIN_DIMS, MAX_DIMS = 2, 4096
 MAX_NUMBERS = 2_000_000_000
 #: No published vector takes so many characters for a number, nor any word so many.
 _MAX_NUMBER, _MAX_WORD = 40, 1_000
-#: Vectors are shorter.
-_LONGEST = 1e30
+#: Vectors are shorter than this; what is shorter than that points nowhere.
+_LONGEST, _SHORTEST = 1e30, 1e-30
 _BLOCK = 2_000
 #: What all words share is learned from so many of the first, which are the most frequent.
 _N_HEAD, _MAX_HEAD_NUMBERS = 50_000, 25_000_000
@@ -116,7 +116,7 @@ def _directions(
         own = vectors - mean
         own -= (own @ shared.T) @ shared
         longest = np.abs(own).max(axis=1, keepdims=True)
-        yield hashes, np.rint(own * (127 / np.maximum(longest, np.finfo(np.float32).tiny))).astype(np.int8)
+        yield hashes, np.rint(127 * (own / np.maximum(longest, _SHORTEST))).astype(np.int8)
 
 
 def _shared(vectors: Floats) -> tuple[Floats, Floats]:

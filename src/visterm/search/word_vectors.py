@@ -146,7 +146,7 @@ class WordVectors:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A known word near in meaning: how alike it is (a cosine), and its weight beside that of the nearest, which is 1."""
+    """A known word near in meaning: how alike it is (a cosine), and its weight beside the nearest, which has 1."""
 
     name: str
     likeness: float

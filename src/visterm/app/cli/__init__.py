@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from visterm import __version__
-from visterm.app.cli import collection, doctor, experiment, finding, learning, vocabulary
+from visterm.app.cli import collection, doctor, experiment, finding, learning, vocabulary, words
 from visterm.app.cli.demo import demo
 
 app = typer.Typer(
@@ -38,6 +38,7 @@ app.command(rich_help_panel=_FINDING)(learning.tag)
 app.command(cls=finding.QueryCommand, rich_help_panel=_FINDING)(finding.search)
 app.command(rich_help_panel=_FINDING)(finding.similar)
 app.command(rich_help_panel=_FINDING)(finding.show)
+app.add_typer(words.app, name="words", rich_help_panel=_FINDING)
 app.command(rich_help_panel=_CARE)(doctor.doctor)
 
 

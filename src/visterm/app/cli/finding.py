@@ -80,6 +80,11 @@ def search(
             "notes": notes,
             "unknown": [note.word for note in findings.notes if note.meant is None],
             "taken_as": {note.word: note.meant for note in findings.notes if note.meant is not None},
+            "near_in_meaning": {
+                note.word: {near.name: round(near.likeness, 3) for near in note.near}
+                for note in findings.notes
+                if note.near
+            },
             "cut_off": findings.cut_off,
             "n_likely": findings.n_likely,
             "found": [asdict(found) for found in findings.found],
