@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.search import beliefs as beliefs_module
-from visterm.search.beliefs import OMITTED, UNKNOWN, Beliefs, Leaf, Without, believe, together
+from visterm.search.beliefs import OMITTED, UNKNOWN, Beliefs, Leaf, Without, believe, heard, together
 from visterm.search.evidence import Evidence
 from visterm.search.index import Index
 from visterm.search.query import QueryError
@@ -249,7 +248,6 @@ def test_looking_at_the_best_of_each_word_misses_nothing(text, n_best, seed):
     paths = [f"q/p{i}.jpg" for i in range(40)]
     classes = [["coast", "street", None][i % 3] for i in range(40)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(beliefs_module, "N_TOP", 12)
         for name, value in {"_FEW": 5, "HEAD": 2}.items():
             patch.setattr(f"visterm.search.searcher.{name}", value)
         quick = made(p, paths=paths, tags=tags, classes=classes).search(text, n_best, unlikely=True)
@@ -268,9 +266,9 @@ def test_beliefs_of_some_rows_are_those_of_all(text):
     asked, _ = searcher._interpreter.read(parse(text))
     if asked is None:
         return
-    whole = believe(asked, 0.4)
+    whole = believe(asked, heard(asked), 0.4)
     some = np.array([1, 4])
-    part = believe(asked, 0.4, some)
+    part = believe(asked, heard(asked, some), 0.4)
     np.testing.assert_allclose(part.log_p, whole.log_p[some], rtol=1e-5)
     np.testing.assert_array_equal(part.told, whole.told[some])
     assert (whole.log_p <= 1e-6).all()
@@ -279,7 +277,7 @@ def test_beliefs_of_some_rows_are_those_of_all(text):
 
 def test_contradictions_of_people_are_impossible():
     leaf = Leaf("x", 3, {"tag": np.array([0])}, np.array([1]), closed=False)
-    belief = believe(Without(Without(leaf)), 0.5)
+    belief = believe(Without(Without(leaf)), heard(leaf), 0.5)
     np.testing.assert_allclose(np.exp(belief.log_p), [1, 0, math.exp(UNKNOWN)], rtol=1e-3)
     np.testing.assert_allclose(np.exp(together([np.array([0.0]), np.array([-np.inf])], 0.5)), [0.0])
 

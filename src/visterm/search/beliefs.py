@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import KeysView, Sequence
+from collections.abc import KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.search.evidence import Rows
-from visterm.search.snapshot import Snapshot, largest
+from visterm.search.snapshot import Snapshot
 from visterm.search.words import key
 
 Floats = NDArray[np.floating[Any]]
@@ -24,10 +24,9 @@ OMITTED = 0.2
 UNKNOWN = math.log(1e-4)
 #: How much words go together where nobody has measured it.
 DEPENDENCE = 0.5
+_HALF = math.log(0.5)
 #: So many rows are looked up one by one; for more, all are marked first.
 _FEW = 500
-#: So many of the best pictures of each word are remembered.
-N_TOP = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +68,8 @@ class Beliefs:
         return values[0] if len(values) == 1 else np.maximum.reduce(values)
 
     def _dimension(self, dimension: int, rows: Rows | None) -> Floats:
-        if rows is None and self._in_order:
-            return self._snapshot.dimension(dimension)
+        if self._in_order:
+            return self._snapshot.dimension(dimension) if rows is None else self._snapshot.dimension_at(dimension, rows)
         slots = self._slots if rows is None else self._slots[rows]
         known = slots >= 0
         if known.all():
@@ -117,28 +116,15 @@ class Leaf:
 
     def at(self, rows: Rows) -> Belief:
         """The belief of some rows."""
+        log_p = self._unsaid(rows).astype(np.float32, copy=False)
+        if len(self.denied):
+            log_p[among(rows, self.denied)] = -np.inf
         told = among(rows, self.told)
-        log_p = np.where(among(rows, self.denied), -np.inf, self._unsaid(rows))
-        return Belief(np.where(told, np.float32(0), log_p).astype(np.float32), told)
-
-    @cached_property
-    def best(self) -> tuple[Rows, Floats]:
-        """The rows that fit best, best first, and their log-probabilities."""
-        log_p = self.everywhere().log_p
-        rows = largest(log_p, N_TOP)
-        return rows, log_p[rows]
-
-    def at_least(self, log_p: float) -> Rows | None:
-        """All rows of at least this log-probability, where so many are remembered."""
-        if self.closed:
-            return self.told
-        rows, values = self.best
-        least = log_p - 1e-4 * abs(log_p) - 1e-9  # what was computed on the way here is not exact
-        n_rows = int(np.searchsorted(-values, -least, side="right"))
-        return rows[:n_rows] if n_rows < len(rows) or len(rows) == self.n_rows else None
+        log_p[told] = 0.0
+        return Belief(log_p, told)
 
     def _unsaid(self, rows: Rows | None) -> Floats:
-        """What is believed where people said nothing."""
+        """What is believed where people said nothing: of some rows, a copy."""
         n_rows = self.n_rows if rows is None else len(rows)
         if self.likeness is not None:
             return self.likeness if rows is None else self.likeness[rows]
@@ -180,16 +166,21 @@ class Some:
 Asked = Leaf | Without | Every | Some
 
 
-def believe(asked: Asked, dependence: float, rows: Rows | None = None) -> Belief:
-    """The belief of a whole query, for all rows or some.
+def heard(asked: Asked, rows: Rows | None = None) -> dict[Leaf, Belief]:
+    """The beliefs of every word of a query, for all rows or some."""
+    return {leaf: leaf.everywhere() if rows is None else leaf.at(rows) for leaf in leaves(asked)}
+
+
+def believe(asked: Asked, of_words: Mapping[Leaf, Belief], dependence: float) -> Belief:
+    """The belief of a whole query, from those of its words.
 
     Of alternatives, ``1 - P = prod_i (1 - P_i)``; of parts that must all hold, see :func:`together`.
     """
     match asked:
         case Leaf():
-            return asked.everywhere() if rows is None else asked.at(rows)
+            return of_words[asked]
         case _:
-            return _combined(asked, [believe(part, dependence, rows) for part in parts_of(asked)], dependence)
+            return _combined(asked, [believe(part, of_words, dependence) for part in parts_of(asked)], dependence)
 
 
 def together(log_p: Sequence[Floats], dependence: float) -> Floats:
@@ -207,46 +198,34 @@ def together(log_p: Sequence[Floats], dependence: float) -> Floats:
     return dependence * np.minimum.reduce(log_p) + (1 - dependence) * np.add.reduce(log_p)
 
 
-def at_least(asked: Asked, log_p: float) -> Rows | None:
-    """Rows among which are all that people told and all of at least this log-probability; None where all may be.
+def possible_rows(asked: Asked) -> Rows | None:
+    """Rows outside of which nothing fits, in order; None where every row may.
 
-    What is asked for together is at most as likely as each part. Of alternatives, one must be likely enough to make the
-    whole so.
+    A word of a file's name or of a caption is looked for nowhere else.
     """
     match asked:
         case Leaf():
-            return asked.at_least(log_p)
+            return asked.told if asked.closed else None
         case Without():
             return None
         case Every():
-            pairs = zip(asked.parts, asked.weights, strict=True)
-            return _in_all([rows for part, w in pairs if (rows := at_least(part, log_p / w)) is not None])
+            return _in_all([rows for part in asked.parts if (rows := possible_rows(part)) is not None])
         case Some():
-            against = float(_complement(np.array(log_p)))
-            lists = []
-            for part, w in zip(asked.parts, asked.weights, strict=True):
-                rows = at_least(part, float(_complement(np.array(against / (w * len(asked.parts))))))
-                if rows is None:
-                    return None
-                lists.append(rows)
-            return np.unique(np.concatenate(lists))
+            return _in_any([possible_rows(part) for part in asked.parts])
 
 
-def first_look(asked: Asked, n: int) -> Rows:
-    """Some rows, ``n`` of every alternative, that are likely to be among the best; they may occur twice."""
+def told_rows(asked: Asked) -> Rows | None:
+    """Rows among which are all that people told, in order; None where they are not known beforehand."""
     match asked:
         case Leaf():
-            return np.empty(0, np.intp) if asked.likeness is not None else asked.best[0][:n]
+            return asked.told
         case Without():
-            return np.empty(0, np.intp)
+            return None
         case Every():
-            leaves = [part for part in asked.parts if isinstance(part, Leaf) and part.likeness is None]
-            shared = _in_all([leaf.best[0] for leaf in leaves])
-            if shared is not None and len(shared) >= n:
-                return shared[:n]
-            return np.concatenate([first_look(part, n) for part in asked.parts])
+            wanted = [part for part in asked.parts if not isinstance(part, Without)]
+            return _in_all([rows for part in wanted if (rows := told_rows(part)) is not None])
         case Some():
-            return np.concatenate([first_look(part, n) for part in asked.parts])
+            return _in_any([told_rows(part) for part in asked.parts])
 
 
 def _in_all(lists: Sequence[Rows]) -> Rows | None:
@@ -255,11 +234,14 @@ def _in_all(lists: Sequence[Rows]) -> Rows | None:
         return None
     rows, *others = sorted(lists, key=len)
     for other in others:
-        if len(rows):
-            marked = np.zeros(max(int(rows.max()), int(other.max())) + 1, np.bool_)
-            marked[other] = True
-            rows = rows[marked[rows]]
+        rows = rows[among(rows, other)]
     return rows
+
+
+def _in_any(lists: Sequence[Rows | None]) -> Rows | None:
+    """The rows that are in some list, None where one is not known."""
+    known = [rows for rows in lists if rows is not None]
+    return np.unique(np.concatenate(known)) if len(known) == len(lists) else None
 
 
 def parts_of(asked: Asked) -> tuple[Asked, ...]:
@@ -271,6 +253,11 @@ def parts_of(asked: Asked) -> tuple[Asked, ...]:
             return (asked.part,)
         case _:
             return asked.parts
+
+
+def leaves(asked: Asked) -> list[Leaf]:
+    """The words that are looked for and those excluded, in their order."""
+    return [asked] if isinstance(asked, Leaf) else [leaf for part in parts_of(asked) for leaf in leaves(part)]
 
 
 def wanted_leaves(asked: Asked) -> list[Leaf]:
@@ -301,16 +288,15 @@ def _told_together(asked: Every, parts: Sequence[Belief]) -> NDArray[np.bool_]:
     wanted = [b.told for part, b in zip(asked.parts, parts, strict=True) if not isinstance(part, Without)]
     if not wanted:
         return np.logical_and.reduce([belief.told for belief in parts])
-    excluded = [
-        b.log_p >= math.log(0.5) for part, b in zip(asked.parts, parts, strict=True) if isinstance(part, Without)
-    ]
+    excluded = [b.log_p >= _HALF for part, b in zip(asked.parts, parts, strict=True) if isinstance(part, Without)]
     return np.logical_and.reduce([*wanted, *excluded])
 
 
 def _complement(log_p: Floats) -> Floats:
-    """log(1 - exp(log_p)), kept from -0."""
+    """log(1 - exp(log_p)), exact near both ends."""
     with np.errstate(divide="ignore"):
-        return np.log(np.maximum(-np.expm1(log_p), 0.0))
+        likely = np.log(np.maximum(-np.expm1(log_p), 0.0))
+        return np.where(log_p > _HALF, likely, np.log1p(-np.exp(np.minimum(log_p, _HALF))))
 
 
 def among(rows: Rows, members: Rows) -> NDArray[np.bool_]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,12 +17,14 @@ from visterm.search.beliefs import (
     Leaf,
     Without,
     among,
-    at_least,
     believe,
-    first_look,
+    heard,
     parts_of,
+    possible_rows,
+    told_rows,
     wanted_leaves,
 )
+from visterm.search.bounds import Scan, Surprises
 from visterm.search.evidence import Evidence, Rows
 from visterm.search.meaning import Interpreter, Note
 from visterm.search.query import QueryError, parse
@@ -97,6 +99,7 @@ class Searcher:
     ) -> None:
         self._evidence = evidence
         self._interpreter = Interpreter(evidence, tag_beliefs, class_beliefs, like, vectors)
+        self._surprises = Surprises()
         self._dependence, self._nothing_below = dependence, nothing_below
 
     def search(self, text: str, n_best: int = 20, *, unlikely: bool = False) -> Hits:
@@ -106,7 +109,10 @@ class Searcher:
             raise QueryError(f"there is no word to look for in {text!r}")
         if asked is None or not len(self._evidence):
             return Hits(notes=notes)
-        rows, belief, complete = self._candidates(asked, n_best)
+        rows, complete = self._candidates(asked, n_best)
+        of_words = heard(asked, rows)
+        belief = believe(asked, of_words, self._dependence)
+        rows = np.arange(len(self._evidence)) if rows is None else rows
         order = _in_order(belief, n_best)
         # What looks most alike is worth a look, however little it is like.
         alike = any(leaf.likeness is not None for leaf in wanted_leaves(asked))
@@ -121,51 +127,59 @@ class Searcher:
                 probabilities[shown].tolist(),
                 belief.told[shown].tolist(),
                 likely[shown].tolist(),
-                _reasons(asked, rows[shown]),
+                _reasons(asked, of_words, rows, shown),
                 strict=True,
             )
         ]
         n_likely = int(likely.sum()) if complete <= cut else None
         return Hits(hits, notes, cut, n_likely, float(probabilities.max(initial=0.0)))
 
-    def _candidates(self, asked: Asked, n_best: int) -> tuple[Rows, Belief, float]:
-        """Rows among which the best are, what is believed of them, and the most that can be of any other row.
+    def _candidates(self, asked: Asked, n_best: int) -> tuple[Rows | None, float]:
+        """Rows among which are all that people told and the best, in order; and how likely others can be at most.
 
-        In a large collection most queries are answered from pictures that are among the best of one of their words,
-        and nothing is missed by it.
+        None stands for all rows. In a large collection most cannot be among the best, and that is known without a close
+        look at them.
         """
+        possible = possible_rows(asked)
+        if possible is not None and len(possible) <= _FEW:
+            return possible, 0.0
+        told = told_rows(asked)
+        if len(self._evidence) <= _FEW or told is None:
+            return None, 0.0
+        scan = Scan(asked, self._dependence, self._surprises)
         n_needed = max(n_best, HEAD)  # the cut-off is that of the best, however few are shown
-        least = -math.inf
-        if len(self._evidence) > _FEW:
-            # What is less likely than so many that are known already cannot be among the best.
-            tried = first_look(asked, 4 * n_needed)
-            belief = believe(asked, self._dependence, np.unique(tried))
-            order = _in_order(belief, n_needed)
-            least = float(belief.log_p[order].min()) if len(order) == n_needed else -math.inf
-            rows = at_least(asked, least)
-            if rows is not None:
-                rows = np.sort(rows)
-                return rows, believe(asked, self._dependence, rows), math.exp(least)
-        belief = believe(asked, self._dependence)
-        rows = np.flatnonzero(belief.told | (belief.log_p >= least))
-        return rows, Belief(belief.log_p[rows], belief.told[rows]), math.exp(least)
+        tried = scan.first(n_needed)
+        if tried is None:
+            return None, 0.0
+        # What is less likely than so many that are known already cannot be among the best.
+        log_p = believe(asked, heard(asked, tried), self._dependence).log_p
+        least = float(log_p[largest(log_p, n_needed)[-1]])
+        rows = scan.at_least(least)
+        if rows is not None and len(others := told[~among(told, rows)]):
+            rows = np.union1d(rows, others)
+        return rows, math.exp(least)
 
 
-def _reasons(asked: Asked, rows: Rows, *, excluded: bool = False) -> list[list[Reason]]:
-    """For each row, why it fits each word."""
+def _reasons(
+    asked: Asked, of_words: Mapping[Leaf, Belief], rows: Rows, shown: Rows, *, excluded: bool = False
+) -> list[list[Reason]]:
+    """For each place in ``rows`` that is shown, why the picture fits each word."""
     if isinstance(asked, Leaf):
-        belief = asked.at(rows)
-        told_by = [(place, among(rows, members)) for place, members in asked.told_by.items() if len(members)]
+        p = np.exp(of_words[asked].log_p[shown]).tolist()
+        is_told = of_words[asked].told[shown].tolist()
+        told_by = [(place, among(rows[shown], members)) for place, members in asked.told_by.items() if len(members)]
         believed = "look" if asked.likeness is not None else "model"
         if asked.closed:  # nobody believes anything: it is written there, or not
             believed = next(iter(asked.told_by), believed)
-        reasons = []
-        for i, (p, told) in enumerate(zip(np.exp(belief.log_p).tolist(), belief.told.tolist(), strict=True)):
-            places = [place for place, members in told_by if members[i]] if told else [believed]
-            reasons.append([Reason(asked.text, place, p, excluded) for place in places])
-        return reasons
+        return [
+            [
+                Reason(asked.text, place, p[i], excluded)
+                for place in ([place for place, members in told_by if members[i]] if told else [believed])
+            ]
+            for i, told in enumerate(is_told)
+        ]
     negated = excluded != isinstance(asked, Without)
-    of_parts = [_reasons(part, rows, excluded=negated) for part in parts_of(asked)]
+    of_parts = [_reasons(part, of_words, rows, shown, excluded=negated) for part in parts_of(asked)]
     return [[reason for reasons in of_row for reason in reasons] for of_row in zip(*of_parts, strict=True)]
 
 

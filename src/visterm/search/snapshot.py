@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import InputError
+from visterm.search._halves import products, singles
 from visterm.search._segments import Segment
 
 #: Columns scored at a time: the sums stay in the processor's cache.
@@ -49,8 +50,8 @@ class Snapshot:
 
     def dimension(self, number: int) -> NDArray[np.float32]:
         """One dimension of all slots."""
-        rows = [part.vectors[number] for part in self.segments]
-        return np.concatenate([np.empty(0, np.float32), *rows]).astype(np.float32, copy=False)
+        rows = [singles(part.vectors[number]) for part in self.segments]
+        return rows[0] if len(rows) == 1 else np.concatenate([np.empty(0, np.float32), *rows])
 
     def dimension_at(self, number: int, slots: NDArray[np.intp]) -> NDArray[np.float32]:
         """One dimension of some slots."""
@@ -157,10 +158,9 @@ def _scores(vectors: NDArray[Any], query: NDArray[np.float32]) -> NDArray[np.flo
     if len(asked) < _SPARSE_SHARE * len(query):
         total = np.zeros(vectors.shape[1], np.float32)
         for number in asked:
-            total += query[number] * vectors[number].astype(np.float32, copy=False)
+            total += query[number] * singles(vectors[number])
         return total
-    blocks = [
-        query @ vectors[:, start : start + _BLOCK].astype(np.float32, copy=False)
-        for start in range(0, vectors.shape[1], _BLOCK)
-    ]
+    if vectors.dtype == np.float16:
+        return products(query, vectors)
+    blocks = [query @ vectors[:, start : start + _BLOCK] for start in range(0, vectors.shape[1], _BLOCK)]
     return blocks[0] if len(blocks) == 1 else np.concatenate([np.empty(0, np.float32), *blocks])
