@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from visterm import registry
 from visterm.app.describing import describe, described, ready_recipe
@@ -17,11 +18,25 @@ from visterm.compute import progress
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.evaluate.dataset import Dataset, encode_classes
-from visterm.evaluate.protocol import Outcome, fit_method, run, tag_counts, validation_split
+from visterm.evaluate.measures import evaluate
+from visterm.evaluate.protocol import (
+    MAX_QUERY_WORDS,
+    STANDARD_MEASURES,
+    Outcome,
+    fit_method,
+    run,
+    tag_counts,
+    validation_split,
+)
 from visterm.models import Model, ModelInfo, save_model
+from visterm.ranking import queries
 from visterm.registry import Method
+from visterm.search.beliefs import together
 from visterm.search.relevance import Relevance, word_scores
 from visterm.vision.recipes.base import Recipe
+
+#: What is learned only to measure is learned from so many queries.
+_FEW_QUERIES = 200
 
 
 def labelled(workspace: Workspace, recipe: Recipe) -> Dataset:
@@ -61,7 +76,13 @@ def train(
     with progress.task(f"Training {method.name}"):
         estimator = fit_method(method, own, parameters)
     seconds = time.perf_counter() - started
-    relevance = _learn_relevance(method, own, parameters)
+    relevance, found = _learn_relevance(method, own, parameters)
+    if relevance is not None and data.is_test.any():
+        test = data.select(np.flatnonzero(data.is_test & data.has_tags))
+        found = _measure_search(relevance.log_probabilities(word_scores(estimator, test.X)), test, relevance)
+    if found and metrics:
+        own_name, (first, *_) = "AvgP by own scores", STANDARD_MEASURES[Task.RANK]
+        metrics = metrics | found | {own_name: metrics[first.name]}
     learns_class, learns_tags = Task.CLASSIFY in method.tasks, method.does(Task.RANK)
     info = ModelInfo(
         name=name,
@@ -150,28 +171,49 @@ def _is_transductive(method: Method) -> bool:
     return getattr(method.load(), "learns_from_untagged", False)
 
 
-def _learn_relevance(method: Method, own: Dataset, parameters: Mapping[str, Any] | None) -> Relevance | None:
-    """How sure the method may be when it searches, from training pictures held out of a fit of its own.
+def _learn_relevance(
+    method: Method, own: Dataset, parameters: Mapping[str, Any] | None
+) -> tuple[Relevance | None, dict[str, float]]:
+    """How sure the method may be when it searches, and how well it does, from pictures held out of a fit of its own.
 
     Pictures that came marked as test pictures take no part in it. None where too few pictures are tagged.
     """
     if not method.does(Task.RANK):
-        return None
+        return None, {}
     try:
         split = validation_split(own)
         train, held_out = own.select(split.train), own.select(split.test[own.has_tags[split.test]])
         with progress.task(f"Learning how sure {method.name} may be"):
-            estimator = fit_method(method, train, parameters)
-            return Relevance().fit(
-                word_scores(estimator, held_out.X),
-                held_out.tags,
-                tag_counts=tag_counts(train),
-                n_tagged=int(train.has_tags.sum()),
-                asked=train.tags,
-            )
+            scores = word_scores(fit_method(method, train, parameters), held_out.X)
+
+            def learned(rows: NDArray[np.intp], **settings: Any) -> Relevance:
+                return Relevance(**settings).fit(
+                    scores[rows],
+                    held_out.tags[rows],
+                    tag_counts=tag_counts(train),
+                    n_tagged=int(train.has_tags.sum()),
+                    asked=train.tags,
+                )
+
+            every = np.arange(len(held_out))
+            relevance = learned(every)
+            log_p = np.empty(scores.shape, np.float32)
+            try:
+                for half in (every % 2 == 0, every % 2 == 1):  # each half by what was learned from the other
+                    log_p[half] = learned(every[~half], n_queries=_FEW_QUERIES).log_probabilities(scores[half])
+            except InputError:
+                return relevance, {}
+            return relevance, _measure_search(log_p, held_out, relevance)
     except InputError:
         # Too few to hold some out: the model can search, but nobody knows how sure it may be.
-        return None
+        return None, {}
+
+
+def _measure_search(log_p: NDArray[np.float32], held_out: Dataset, relevance: Relevance) -> dict[str, float]:
+    """The measures of a search among pictures held out, ranked by the probability that they fit all words."""
+    asked = queries.from_tags(held_out.tags, max_words=MAX_QUERY_WORDS)
+    scores = np.stack([together(list(log_p[:, list(words)].T), relevance.dependence_) for words in asked.columns()])
+    return evaluate(STANDARD_MEASURES[Task.RANK], asked.relevance, scores)
 
 
 def _has_labels(method: Method, data: Dataset) -> bool:
