@@ -121,6 +121,47 @@ def test_the_objective_never_rises(n_dims, loss, blobs):
     assert model.n_iter_ >= 1
 
 
+def trace_norm_optimum(X, y, weight, loss, n_steps=3000):
+    """min over V of the mean loss of y V X^T + weight ||V||_*, by proximal gradient steps with momentum."""
+    n_tasks, n = y.shape
+    step = n * n_tasks * loss.gamma / np.linalg.norm(X, 2) ** 2
+    V, ahead, momentum, best = np.zeros((n_tasks, X.shape[1])), np.zeros((n_tasks, X.shape[1])), 1.0, np.inf
+    for _ in range(n_steps):
+        slope = -y * np.clip((1 - y * (ahead @ X.T)) / loss.gamma, 0, 1) / (n * n_tasks)
+        left, values, right = np.linalg.svd(ahead - step * slope @ X, full_matrices=False)
+        values = np.maximum(values - step * weight, 0)
+        previous, V = V, (left * values) @ right
+        grown = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        ahead, momentum = V + (momentum - 1) / grown * (V - previous), grown
+        best = min(best, loss.value(y * (V @ X.T)).mean() + weight * values.sum())
+    return best
+
+
+@pytest.mark.parametrize("ratio", [0.1, 1.0, 10.0])
+def test_at_the_end_the_objective_is_that_of_the_trace_norm(ratio, blobs):
+    # min of lam/2T ||W||^2 + mu/2 ||U||^2 over all U, W of the product V is sqrt(lam mu / T) ||V||_*.
+    product, n_tasks = 2e-4, len(blobs.labels)
+    lam, mu = np.sqrt(product * ratio), np.sqrt(product / ratio)
+    model = MultitaskSDCA(
+        1.0, lam=lam, mu=mu, loss="smooth_hinge", tol=1e-5, max_iter=300, intercept_scaling=0, calibration_folds=0,
+        random_state=0,
+    ).fit(blobs.X, blobs.y)  # fmt: skip
+    optimum = trace_norm_optimum(blobs.X, blobs.labels, np.sqrt(product / n_tasks), SmoothHinge())
+    assert optimum * (1 - 1e-6) <= model.objective_[-1] <= optimum * (1 + 1e-3)
+
+
+def test_one_round_with_predictors_at_their_bounds_depends_on_one_number(blobs):
+    # All dual variables of the predictors at C_w: w_t = C_w sum_i y_ti z_i, and the map sees C_w^2 C_u.
+    n_tasks, n = blobs.labels.shape
+
+    def scores(C_w, C_u):
+        settings = {"tol": 1e-7, "max_iter": 1, "calibration_folds": 0, "random_state": 0}
+        model = MultitaskSDCA(10.0, lam=1 / (C_w * n), mu=1 / (C_u * n * n_tasks), **settings)
+        return model.fit(blobs.X, blobs.y).decision_function(blobs.X)
+
+    np.testing.assert_allclose(scores(1e-5, 1e6), scores(2e-5, 2.5e5), atol=2e-3)
+
+
 def test_few_dims_mean_low_rank(many_blobs):
     data = many_blobs(n_pictures=120, n_dims=8, n_classes=6)
     full = MultitaskSDCA(C=1.0, calibration_folds=0, random_state=0).fit(data.X, data.y)
