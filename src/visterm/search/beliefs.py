@@ -92,7 +92,7 @@ class Leaf:
     text: str
     n_rows: int
     told_by: dict[str, Rows] = field(default_factory=dict)
-    denied: Rows = field(default_factory=lambda: np.empty(0, np.intp))
+    denied: Rows = field(default_factory=lambda: _no_rows())
     sources: tuple[tuple[Beliefs, str], ...] = ()
     doubted: NDArray[np.bool_] | None = None
     likeness: Floats | None = None
@@ -101,8 +101,7 @@ class Leaf:
     @cached_property
     def told(self) -> Rows:
         """The rows in which people wrote it anywhere, in order."""
-        lists = [rows for rows in self.told_by.values() if len(rows)]
-        every = lists[0] if len(lists) == 1 else np.unique(np.concatenate([np.empty(0, np.intp), *lists]))
+        every = in_either(*self.told_by.values())
         return np.setdiff1d(every, self.denied, assume_unique=True) if len(self.denied) else every
 
     def everywhere(self) -> Belief:
@@ -214,18 +213,34 @@ def possible_rows(asked: Asked) -> Rows | None:
             return _in_any([possible_rows(part) for part in asked.parts])
 
 
-def told_rows(asked: Asked) -> Rows | None:
-    """Rows among which are all that people told, in order; None where they are not known beforehand."""
+def uncertain_rows(asked: Asked) -> Rows | None:
+    """Rows among which are all that people told but that are not certain, in order; None where they are not known.
+
+    What people told of a word is certain. With others excluded, of which nobody said anything, it is told no less.
+    """
+    match asked:
+        case Leaf() | Without():
+            return _no_rows()
+        case Some():
+            return _in_any([uncertain_rows(part) for part in asked.parts])
+        case Every():
+            wanted = [part for part in asked.parts if not isinstance(part, Without)]
+            if len(wanted) in (0, len(asked.parts)):
+                return _in_any([uncertain_rows(part) for part in asked.parts])
+            return _in_all([rows for part in wanted if (rows := _told_rows(part)) is not None])
+
+
+def _told_rows(asked: Asked) -> Rows | None:
+    """Rows among which are all that people told, in order; None where they are not known."""
     match asked:
         case Leaf():
             return asked.told
         case Without():
             return None
-        case Every():
-            wanted = [part for part in asked.parts if not isinstance(part, Without)]
-            return _in_all([rows for part in wanted if (rows := told_rows(part)) is not None])
         case Some():
-            return _in_any([told_rows(part) for part in asked.parts])
+            return _in_any([_told_rows(part) for part in asked.parts])
+        case Every():
+            return _in_all([rows for part in asked.parts if (rows := _told_rows(part)) is not None])
 
 
 def _in_all(lists: Sequence[Rows]) -> Rows | None:
@@ -241,7 +256,20 @@ def _in_all(lists: Sequence[Rows]) -> Rows | None:
 def _in_any(lists: Sequence[Rows | None]) -> Rows | None:
     """The rows that are in some list, None where one is not known."""
     known = [rows for rows in lists if rows is not None]
-    return np.unique(np.concatenate(known)) if len(known) == len(lists) else None
+    return in_either(*known) if len(known) == len(lists) else None
+
+
+def in_either(*lists: Rows) -> Rows:
+    """The rows that are in one of the lists, in order.
+
+    >>> in_either(np.array([2, 5]), np.array([1, 2]))
+    array([1, 2, 5])
+    """
+    filled = [rows for rows in lists if len(rows)]
+    if len(filled) < 2:
+        return filled[0] if filled else _no_rows()
+    rows = np.sort(np.concatenate(filled))
+    return rows[np.append(True, rows[1:] != rows[:-1])]
 
 
 def parts_of(asked: Asked) -> tuple[Asked, ...]:
@@ -313,3 +341,7 @@ def among(rows: Rows, members: Rows) -> NDArray[np.bool_]:
     marked = np.zeros(max(int(rows.max()), int(members[-1])) + 1, np.bool_)
     marked[members] = True
     return marked[rows]
+
+
+def _no_rows() -> Rows:
+    return np.empty(0, np.intp)

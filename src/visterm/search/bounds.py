@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -29,8 +29,10 @@ _STEP = 11.0 / _MOST
 _LARGEST = 2**16 - 1
 #: Weights that differ are told apart to this share of the largest; those of one to four by whole numbers exactly.
 _PARTS_OF_WEIGHT = 12
-#: For the best few, the least of so many times as many groups of rows are compared.
+#: The best few are sought among the best of so many times as many groups of rows.
 _GROUPS = 4
+#: Above this surprise, alternatives are bounded otherwise: sums of small opposites are few steps.
+_UNLIKELY = 3.0
 #: Words asked for are remembered up to this size, the latest ones.
 MAX_BYTES = 128 * 2**20
 
@@ -57,74 +59,96 @@ class Surprises:
 
     def at(self, leaf: Leaf) -> Steps:
         """What the surprise that a row fits ``leaf`` is not below."""
-        return self._remembered(leaf, "fits", lambda: _in_steps(leaf.everywhere().log_p))
+        found = self._find(leaf, "fits")
+        return self._keep(leaf, "fits", _in_steps(leaf.everywhere().log_p)) if found is None else found
 
     def without(self, leaf: Leaf) -> Steps:
         """What the surprise that a row does not fit ``leaf`` is not below."""
-        return self._remembered(leaf, "not below", lambda: _opposites_below().take(self.at(leaf)))
+        return self._opposite(leaf, "not below", _opposites_below())
 
     def against(self, leaf: Leaf) -> Steps:
         """What the surprise that a row does not fit ``leaf`` is not above, but for the last step."""
-        return self._remembered(leaf, "not above", lambda: _opposites_above(_STEP).take(self.at(leaf)))
+        return self._opposite(leaf, "not above", _opposites_above(_STEP))
 
-    def _remembered(self, leaf: Leaf, kind: str, make: Callable[[], Steps]) -> Steps:
+    def _opposite(self, leaf: Leaf, kind: str, table: Steps) -> Steps:
+        found = self._find(leaf, kind)
+        if found is not None:
+            return found
+        steps = self._find(leaf, "fits")
+        return self._keep(leaf, kind, table.take(_in_steps(leaf.everywhere().log_p) if steps is None else steps))
+
+    def _find(self, leaf: Leaf, kind: str) -> Steps | None:
         with self._guard:
             found = self._columns.get((leaf, kind))
             if found is not None:
                 self._columns.move_to_end((leaf, kind))
-                return found
-        made = make()
+            return found
+
+    def _keep(self, leaf: Leaf, kind: str, steps: Steps) -> Steps:
         if leaf.likeness is not None:  # made for one query
-            return made
+            return steps
         with self._guard:
             if (leaf, kind) not in self._columns:
-                self._columns[leaf, kind] = made
-                self._n_bytes += made.nbytes
-            while self._n_bytes > self._max_bytes and len(self._columns) > 1:
+                self._columns[leaf, kind] = steps
+                self._n_bytes += steps.nbytes
+            while self._n_bytes > self._max_bytes:
                 self._n_bytes -= self._columns.popitem(last=False)[1].nbytes
-        return made
+        return steps
 
 
 class Scan:
-    """All rows at once: which of them can be among the best of a query, and which of at least some probability.
+    """All rows at once: which of them may be as likely as that.
 
     With the surprises ``c_i = -log P_i`` of the parts of a query, what is asked for together has ``d max_i c_i +
-    (1 - d) sum_i c_i``, which is at least ``(1 - d + d / n) sum_i c_i``; of alternatives it is ``g(sum_i g(c_i))`` with
-    the falling ``g(c) = -log(1 - exp(-c))``. Whole steps that these are not below follow from those of the words.
+    (1 - d) sum_i c_i``, which is at least ``(1 - d + d / n) sum_i c_i``. Alternatives have ``g(sum_i g(c_i))`` with the
+    falling ``g(c) = -log(1 - exp(-c))``, which is at least ``min_i c_i - log n``. Whole steps that these are not below
+    follow from those of the words.
     """
 
     def __init__(self, asked: Asked, dependence: float, surprises: Surprises) -> None:
-        self._dependence, self._surprises = dependence, surprises
-        self._parts: list[tuple[_Bound, float]] = []
-        if isinstance(asked, Every):
-            self._parts = self._bounds_of(asked.parts, asked.weights)
-            self._whole = self._together(self._parts)
-        else:
-            self._whole = self._bound(asked)
+        self._asked, self._dependence, self._surprises = asked, dependence, surprises
+        self._unlikely = self._has_alternatives = False
+        self._weigh()
 
-    def first(self, n: int) -> Rows | None:
-        """At least ``n`` rows that are likely to be among the best; None where nothing is known of any."""
+    def of_best(self, n: int) -> float | None:
+        """A surprise that ``n`` rows are likely not to exceed, and few others; None where all must be looked at."""
+        if self._whole is None or _GROUPS * n > len(self._whole.steps):
+            return None
+        level = self._level(self._whole.steps, n)
+        if self._has_alternatives and level * self._whole.unit > _UNLIKELY:
+            self._unlikely = True
+            self._weigh()
+            level = self._level(self._whole.steps, n)
+        rows = np.flatnonzero(self._whole.steps <= level)[: 2 * _GROUPS * n]
+        one_step = -float(together([np.array(-w * bound.unit) for bound, w in self._parts], self._dependence))
+        return float(np.partition(self._surprise(rows), n - 1)[n - 1]) + 0.999 * one_step
+
+    def within(self, surprise: float) -> Rows:
+        """Rows among which are all of at most this surprise, in order."""
         if self._whole is None:
-            return None
-        steps = self._whole.steps
-        n_groups = _GROUPS * n
-        if n_groups >= len(steps):
-            return np.arange(len(steps))
-        # As each is in another group, n rows have at most the n-th of the least of each group.
-        least = np.minimum.reduce(steps[: len(steps) // n_groups * n_groups].reshape(-1, n_groups), axis=0)
-        rows = np.flatnonzero(steps <= np.partition(least, n - 1)[n - 1])
-        return rows[: 2 * n_groups]
+            raise ValueError("nothing is known of any row")
+        rows = np.flatnonzero(self._whole.steps <= min(int(surprise / self._whole.unit), _LARGEST))
+        return rows[self._surprise(rows) <= surprise] if len(self._parts) > 1 else rows
 
-    def at_least(self, log_p: float) -> Rows | None:
-        """Rows among which are all of at least this log-probability; None where all may be."""
-        if self._whole is None or log_p == -math.inf:
-            return None
-        most = -log_p * (1 + 1e-5) + 2 * _STEP  # what was computed on the way here is not exact
-        rows = np.flatnonzero(self._whole.steps <= min(int(most / self._whole.unit), _LARGEST))
-        if len(self._parts) > 1:  # among them the least likely part, too, is worth a look
-            logs = [np.float32(-w * bound.unit) * bound.steps[rows] for bound, w in self._parts]
-            rows = rows[together(logs, self._dependence) >= -most]
-        return rows
+    def _surprise(self, rows: Rows) -> Floats:
+        """What the surprises of some rows are not below: here the least likely part counts for what it is."""
+        logs = [np.float32(-w * bound.unit) * bound.steps[rows] for bound, w in self._parts]
+        return -together(logs, self._dependence)
+
+    @staticmethod
+    def _level(steps: Steps, n: int) -> int:
+        """The steps that at least ``n`` rows do not exceed, and hardly more: each of them is the best of its group."""
+        n_groups = _GROUPS * n
+        best = np.minimum.reduce(steps[: len(steps) // n_groups * n_groups].reshape(-1, n_groups), axis=0)
+        return int(np.partition(best, n - 1)[n - 1])
+
+    # Bounds
+
+    def _weigh(self) -> None:
+        asked = self._asked
+        parts, weights = (asked.parts, asked.weights) if isinstance(asked, Every) else ((asked,), (1.0,))
+        self._parts = self._bounds(parts, weights)
+        self._whole = self._together(self._parts)
 
     def _bound(self, asked: Asked) -> _Bound | None:
         match asked:
@@ -135,15 +159,16 @@ class Scan:
             case Without(Without(part)):
                 return self._bound(part)
             case Without(Some(parts, weights)):  # none of them: the surprises of their opposites add up
-                return _sum(self._bounds_of(tuple(map(Without, parts)), weights))
+                return _sum(self._bounds(tuple(map(Without, parts)), weights))
             case Without():
                 return None
             case Every():
-                return self._together(self._bounds_of(asked.parts, asked.weights))
+                return self._together(self._bounds(asked.parts, asked.weights))
             case Some():
-                return self._alternatives(asked)
+                self._has_alternatives = True
+                return self._any_of(asked) if self._unlikely else self._some_of(asked)
 
-    def _bounds_of(self, parts: Sequence[Asked], weights: Sequence[float]) -> list[tuple[_Bound, float]]:
+    def _bounds(self, parts: Sequence[Asked], weights: Sequence[float]) -> list[tuple[_Bound, float]]:
         """The bounds and weights of those parts of which something is known: others may be no surprise at all."""
         pairs = [(self._bound(part), w) for part, w in zip(parts, weights, strict=True)]
         return [(bound, w) for bound, w in pairs if bound is not None]
@@ -155,7 +180,8 @@ class Scan:
         share = 1 - self._dependence + self._dependence / len(parts)
         return _Bound(total.steps, share * total.unit, total.most)
 
-    def _alternatives(self, asked: Some) -> _Bound | None:
+    def _some_of(self, asked: Some) -> _Bound | None:
+        """Alternatives by the sum of their opposites: nearly exact, but where it is a few steps only."""
         against = []
         for part, w in zip(asked.parts, asked.weights, strict=True):
             if isinstance(part, Leaf):
@@ -167,6 +193,17 @@ class Scan:
             against.append((_Bound(steps, _STEP), w))
         total = _sum(against, above=True)
         return None if total is None else _Bound(_opposites_of_sums(total.unit).take(total.steps), _STEP)
+
+    def _any_of(self, asked: Some) -> _Bound | None:
+        """Alternatives by the likeliest: they are at most so many times as likely."""
+        bounds = self._bounds(asked.parts, [1.0] * len(asked.parts))
+        if len(bounds) < len(asked.parts):
+            return None
+        unit = min(bound.unit for bound, _ in bounds)
+        # 1 - (1 - p)^w is at most p or w p.
+        less = min(math.ceil(math.log(sum(max(w, 1.0) for w in asked.weights)) / unit), _LARGEST)
+        least = np.minimum.reduce([bound.steps for bound, _ in bounds])
+        return _Bound(np.maximum(least, np.uint16(less)) - np.uint16(less), unit, max(b.most for b, _ in bounds))
 
 
 def _sum(parts: Sequence[tuple[_Bound, float]], *, above: bool = False) -> _Bound | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from visterm.search.beliefs import (
     among,
     believe,
     heard,
+    in_either,
     parts_of,
     possible_rows,
-    told_rows,
+    uncertain_rows,
     wanted_leaves,
 )
 from visterm.search.bounds import Scan, Surprises
@@ -34,6 +35,8 @@ from visterm.search.word_vectors import WordVectors
 
 #: In so few pictures all are looked at.
 _FEW = 10_000
+#: Where more than this share of all must be looked at, all are.
+_MANY = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,16 @@ class Hits:
     cut_off: float = math.inf
     n_likely: int | None = 0
     best: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What is believed of some rows, in order: of every word, and of the query; and how likely others are at most."""
+
+    rows: Rows
+    of_words: dict[Leaf, Belief]
+    belief: Belief
+    others: float = 0.0
 
 
 class Searcher:
@@ -109,10 +122,8 @@ class Searcher:
             raise QueryError(f"there is no word to look for in {text!r}")
         if asked is None or not len(self._evidence):
             return Hits(notes=notes)
-        rows, complete = self._candidates(asked, n_best)
-        of_words = heard(asked, rows)
-        belief = believe(asked, of_words, self._dependence)
-        rows = np.arange(len(self._evidence)) if rows is None else rows
+        look = self._look(asked, n_best)
+        rows, belief = look.rows, look.belief
         order = _in_order(belief, n_best)
         # What looks most alike is worth a look, however little it is like.
         alike = any(leaf.likeness is not None for leaf in wanted_leaves(asked))
@@ -127,59 +138,61 @@ class Searcher:
                 probabilities[shown].tolist(),
                 belief.told[shown].tolist(),
                 likely[shown].tolist(),
-                _reasons(asked, of_words, rows, shown),
+                _reasons(asked, look, shown),
                 strict=True,
             )
         ]
-        n_likely = int(likely.sum()) if complete <= cut else None
+        n_likely = int(likely.sum()) if look.others <= cut else None
         return Hits(hits, notes, cut, n_likely, float(probabilities.max(initial=0.0)))
 
-    def _candidates(self, asked: Asked, n_best: int) -> tuple[Rows | None, float]:
-        """Rows among which are all that people told and the best, in order; and how likely others can be at most.
+    def _look(self, asked: Asked, n_best: int) -> _Look:
+        """A close look at the best rows and all that people told.
 
-        None stands for all rows. In a large collection most cannot be among the best, and that is known without a close
-        look at them.
+        In a large collection, most rows cannot be among the best, and that is known beforehand.
         """
-        possible = possible_rows(asked)
+        possible, told = possible_rows(asked), uncertain_rows(asked)
         if possible is not None and len(possible) <= _FEW:
-            return possible, 0.0
-        told = told_rows(asked)
+            return self._look_at(asked, possible)
         if len(self._evidence) <= _FEW or told is None:
-            return None, 0.0
+            return self._look_at(asked)
         scan = Scan(asked, self._dependence, self._surprises)
         n_needed = max(n_best, HEAD)  # the cut-off is that of the best, however few are shown
-        tried = scan.first(n_needed)
-        if tried is None:
-            return None, 0.0
-        # What is less likely than so many that are known already cannot be among the best.
-        log_p = believe(asked, heard(asked, tried), self._dependence).log_p
-        least = float(log_p[largest(log_p, n_needed)[-1]])
-        rows = scan.at_least(least)
-        if rows is not None and len(others := told[~among(told, rows)]):
-            rows = np.union1d(rows, others)
-        return rows, math.exp(least)
+        surprise = scan.of_best(n_needed)
+        while surprise is not None and len(rows := scan.within(surprise)) <= _MANY * len(self._evidence):
+            look = self._look_at(asked, in_either(rows, told))
+            log_p = look.belief.log_p
+            least = float(log_p[largest(log_p, n_needed)[-1]])
+            if least == -math.inf:
+                break
+            within = -least * (1 + 1e-5) + 1e-5  # what is computed is not exact
+            if within <= surprise:  # what is less likely than so many that are known cannot be among the best
+                return replace(look, others=math.exp(least))
+            surprise = within
+        return self._look_at(asked)
+
+    def _look_at(self, asked: Asked, rows: Rows | None = None) -> _Look:
+        of_words = heard(asked, rows)
+        belief = believe(asked, of_words, self._dependence)
+        return _Look(np.arange(len(self._evidence)) if rows is None else rows, of_words, belief)
 
 
-def _reasons(
-    asked: Asked, of_words: Mapping[Leaf, Belief], rows: Rows, shown: Rows, *, excluded: bool = False
-) -> list[list[Reason]]:
-    """For each place in ``rows`` that is shown, why the picture fits each word."""
+def _reasons(asked: Asked, look: _Look, shown: Rows, *, excluded: bool = False) -> list[list[Reason]]:
+    """For each place in the rows looked at that is shown, why the picture fits each word."""
     if isinstance(asked, Leaf):
-        p = np.exp(of_words[asked].log_p[shown]).tolist()
-        is_told = of_words[asked].told[shown].tolist()
-        told_by = [(place, among(rows[shown], members)) for place, members in asked.told_by.items() if len(members)]
+        belief, rows = look.of_words[asked], look.rows[shown]
+        told = belief.told[shown].tolist()
+        told_by = [(place, among(rows, members)) for place, members in asked.told_by.items()] if any(told) else []
         believed = "look" if asked.likeness is not None else "model"
         if asked.closed:  # nobody believes anything: it is written there, or not
             believed = next(iter(asked.told_by), believed)
         return [
-            [
-                Reason(asked.text, place, p[i], excluded)
-                for place in ([place for place, members in told_by if members[i]] if told else [believed])
-            ]
-            for i, told in enumerate(is_told)
+            [Reason(asked.text, place, p, excluded) for place, members in told_by if members[i]]
+            if told[i]
+            else [Reason(asked.text, believed, p, excluded)]
+            for i, p in enumerate(np.exp(belief.log_p[shown]).tolist())
         ]
     negated = excluded != isinstance(asked, Without)
-    of_parts = [_reasons(part, of_words, rows, shown, excluded=negated) for part in parts_of(asked)]
+    of_parts = [_reasons(part, look, shown, excluded=negated) for part in parts_of(asked)]
     return [[reason for reasons in of_row for reason in reasons] for of_row in zip(*of_parts, strict=True)]
 
 
