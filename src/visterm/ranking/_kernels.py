@@ -1,9 +1,10 @@
 """Numba kernels of passive-aggressive ranking: drawing triplets, one step, many steps; and average precision.
 
-Pictures come in three kinds: a dense array (n_pictures, n_dims); CSR counts as ``(indptr, indices, data)``; or a Gram
-matrix as ``(G,)``. The weights of the first two are (n_tags, n_dims). Those of a Gram matrix are (2, n_tags,
-n_pictures): the coefficients, and the scores of all training pictures under them, so that looking a score up costs
-nothing and only a step that changes something costs n_pictures.
+Pictures come in three kinds: a dense array (n_pictures, n_dims); CSR counts as ``(indptr, indices, data, room)``, the
+last n_dims zeros in which a picture is spread out for a while; or a Gram matrix as ``(G,)``. The weights of the first
+two are (n_tags, n_dims). Those of a Gram matrix are (2, n_tags, n_pictures): the coefficients, and the scores of all
+training pictures under them, so that looking a score up costs nothing and only a step that changes something costs
+n_pictures.
 
 Queries are ``(indptr, indices, data)`` of their vectors. Relevance is ``(indptr, indices, gains, row of each entry)``
 with sorted indices; gains are scaled so that the largest of each query is 1. The indices of counts are
@@ -141,20 +142,18 @@ def _squared_distance(pictures: Any, one: Any, other: Any) -> Any:  # noqa: ARG0
         return gram
 
     def counts(pictures: Any, one: Any, other: Any) -> Any:
-        indptr, indices, data = pictures
-        a, b = indptr[one], indptr[other]
+        indptr, indices, data, room = pictures
         total = data.dtype.type(0)
-        while a < indptr[one + 1] or b < indptr[other + 1]:
-            if b >= indptr[other + 1] or (a < indptr[one + 1] and indices[a] < indices[b]):
-                total += data[a] * data[a]
-                a += 1
-            elif a >= indptr[one + 1] or indices[b] < indices[a]:
-                total += data[b] * data[b]
-                b += 1
-            else:
-                total += (data[a] - data[b]) ** 2
-                a += 1
-                b += 1
+        for entry in range(indptr[one], indptr[one + 1]):
+            room[indices[entry]] = data[entry]
+        for entry in range(indptr[other], indptr[other + 1]):
+            difference = room[indices[entry]] - data[entry]
+            total += difference * difference
+            room[indices[entry]] = 0
+        for entry in range(indptr[one], indptr[one + 1]):  # what the other does not have
+            left = room[indices[entry]]
+            total += left * left
+            room[indices[entry]] = 0
         return total
 
     return counts
@@ -182,11 +181,12 @@ def _move(pictures: Any, weights: Any, tag: Any, one: Any, other: Any, size: Any
         return gram
 
     def counts(pictures: Any, weights: Any, tag: Any, one: Any, other: Any, size: Any) -> None:
+        indptr, indices, data, _ = pictures
         factor = weights.dtype.type(size)
-        for entry in range(pictures[0][one], pictures[0][one + 1]):
-            weights[tag, pictures[1][entry]] += factor * pictures[2][entry]
-        for entry in range(pictures[0][other], pictures[0][other + 1]):
-            weights[tag, pictures[1][entry]] -= factor * pictures[2][entry]
+        for entry in range(indptr[one], indptr[one + 1]):
+            weights[tag, indices[entry]] += factor * data[entry]
+        for entry in range(indptr[other], indptr[other + 1]):
+            weights[tag, indices[entry]] -= factor * data[entry]
 
     return counts
 

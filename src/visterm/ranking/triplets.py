@@ -40,12 +40,13 @@ class FeatureSpace:
         return weights
 
     def native(self) -> Any:
-        """A dense array, or the parts of a CSR matrix with sorted, unsigned indices."""
+        """A dense array, or the parts of a CSR matrix with unsigned indices, and room for one picture."""
         if isinstance(self.X, np.ndarray):
             return np.ascontiguousarray(self.X)
         counts = sparse.csr_array(self.X, copy=True)
         counts.sum_duplicates()
-        return counts.indptr.astype(np.uint32), counts.indices.astype(np.uint32), counts.data
+        room = np.zeros(counts.shape[1], counts.dtype)
+        return counts.indptr.astype(np.uint32), counts.indices.astype(np.uint32), counts.data, room
 
     def coefficients(self, weights: Array) -> Array:
         """The weights themselves."""
