@@ -18,6 +18,7 @@ from operator import add
 from typing import Any, TypeVar
 
 from visterm.compute import progress
+from visterm.compute.threads import one_blas_thread
 from visterm.errors import InputError, MissingExtraError
 
 S = TypeVar("S")
@@ -109,7 +110,7 @@ def map_shards(
     with (
         progress.task(description, total=sum(_weight(shard) for shard in shards)) as bar,
         engine.open(),
-        _one_blas_thread(engine),
+        _blas_threads(engine),
         _results(task, shards, engine) as results,
     ):
         for shard, result in zip(shards, results, strict=True):
@@ -117,13 +118,9 @@ def map_shards(
             yield result
 
 
-def _one_blas_thread(engine: Engine) -> AbstractContextManager[Any]:
+def _blas_threads(engine: Engine) -> AbstractContextManager[Any]:
     """One thread of BLAS for each of several threads of ours: more than there are cores would wait for each other."""
-    if engine.backend != "threads" or engine.n_jobs == 1:
-        return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1, user_api="blas")
+    return nullcontext() if engine.backend != "threads" or engine.n_jobs == 1 else one_blas_thread()
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.compute.threads import one_blas_thread
 from visterm.margin.losses import Loss
 from visterm.margin.solver import (
     MAX_SWEEPS,
@@ -78,21 +79,22 @@ def solve_coupled(
 
     state = CoupledSolution(pictures, M, y, C, np.array(start), loss)
     all_refined, fell = False, True
-    for _ in range(MAX_SWEEPS):
-        if state.gap <= tol and (state.primal <= primal_below or state.gap <= np.finfo(y.dtype).eps):
-            break
-        before = state.gap
-        if not all_refined:
-            _sweep(pictures, M, y, C, state, loss, rng)
+    with one_blas_thread():
+        for _ in range(MAX_SWEEPS):
+            if state.gap <= tol and (state.primal <= primal_below or state.gap <= np.finfo(y.dtype).eps):
+                break
+            before = state.gap
+            if not all_refined:
+                _sweep(pictures, M, y, C, state, loss, rng)
+                state = CoupledSolution(pictures, M, y, C, state.b, loss)
+            goal = REFINE_SHARE * min(tol, state.gap) * max(abs(state.primal), abs(state.dual))
+            f, b, labels, weights = _flat(state.scores, state.b, y, C)
+            few = len(_kernels.unsettled(f, b, labels, weights, loss.code, TOGETHER_ROWS)) < TOGETHER_ROWS
+            all_refined = few or _refine_each(pictures, M, y, C, state, loss, goal / len(y), rng)
+            if few or not fell:  # tasks that lean on each other strongly are not solved one by one
+                _refine_together(pictures, M, y, C, state, loss, goal, rng)
             state = CoupledSolution(pictures, M, y, C, state.b, loss)
-        goal = REFINE_SHARE * min(tol, state.gap) * max(abs(state.primal), abs(state.dual))
-        f, b, labels, weights = _flat(state.scores, state.b, y, C)
-        few = len(_kernels.unsettled(f, b, labels, weights, loss.code, TOGETHER_ROWS)) < TOGETHER_ROWS
-        all_refined = few or _refine_each(pictures, M, y, C, state, loss, goal / len(y), rng)
-        if few or not fell:  # tasks that lean on each other strongly are not solved one by one
-            _refine_together(pictures, M, y, C, state, loss, goal, rng)
-        state = CoupledSolution(pictures, M, y, C, state.b, loss)
-        fell = state.gap < 0.5 * before
+            fell = state.gap < 0.5 * before
     if state.gap > tol:
         warn_unconverged(state.gap, tol)
     return state

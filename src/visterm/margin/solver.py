@@ -12,10 +12,8 @@ out and the rest of each task is solved on its own (``_kernels.refine``). The du
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -23,11 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute import progress
+from visterm.compute.threads import in_threads, one_blas_thread
 from visterm.margin.losses import Loss
 
 Array = NDArray[Any]
 
 BLOCK_ROWS = 128
+#: Threads share products by so many tasks or pictures: enough for BLAS, and the result does not depend on the cores.
+PIECE_TASKS = 64
+PIECE_PICTURES = 2048
+#: With fewer pictures the tasks are refined one by one: threads would take as long to begin.
+THREADED_PICTURES = 1000
+#: With fewer coefficients than this share, leaving out zeros is quicker than BLAS.
+SPARSE_SHARE = 0.25
 #: A task is refined on at most this many coordinates at once: their Gram matrix should stay near the processor.
 REFINE_ROWS = 2048
 MAX_SWEEPS = 300
@@ -86,8 +92,23 @@ class GramPictures:
         return gather(self.G, rows, self.G.dtype.type(self.shift))
 
     def scores(self, theta: Array) -> Array:
-        """``theta G`` of all pictures."""
-        return theta @ self.G + self.G.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
+        """``theta G`` of all pictures, piece by piece in threads."""
+        from visterm.margin._kernels import add_rows
+
+        scores = np.empty(theta.shape, theta.dtype)
+        shift = self.G.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
+        few = len(theta) <= PIECE_TASKS and np.count_nonzero(theta) < SPARSE_SHARE * theta.size
+
+        def score(start: int) -> None:
+            piece = slice(start, min(start + PIECE_PICTURES, len(self.G)))
+            if few:
+                scores[:, piece] = shift
+                add_rows(theta, self.G, piece.start, piece.stop, scores)
+            else:
+                np.add(theta @ self.G[:, piece], shift, out=scores[:, piece])
+
+        in_threads(score, range(0, len(self.G), PIECE_PICTURES))
+        return scores
 
     def scores_of(self, theta: Array, rows: Array) -> Array:
         """``theta G[rows]``."""
@@ -204,13 +225,13 @@ def solve(
     state.offset = offset
     live = state.note(np.flatnonzero(state.gaps > tol))
     all_refined = False
-    with progress.task(description) as bar, ThreadPoolExecutor(os.cpu_count()) as threads:
+    with progress.task(description) as bar, one_blas_thread():
         for _ in range(max_sweeps):
             if not len(live):
                 break
             if not all_refined:
                 state.take(live, _sweep(pictures, y[live], C[live], state.b[live], state.theta[live], loss, rng))
-            all_refined = _refine(pictures, y, C, state, live, loss, tol, rng, threads)
+            all_refined = _refine(pictures, y, C, state, live, loss, tol, rng)
             state.take(live, evaluate(pictures, y[live], C[live], state.b[live], loss))
             live = state.note(live[state.gaps[live] > tol])
             bar.report(objective=state.trace[-1][0], gap=float(state.gaps.max()))
@@ -253,12 +274,19 @@ def _sweep(
     """One pass over all coordinates of the given tasks; ``b`` and ``theta`` are changed."""
     from visterm.margin._kernels import ascend_block
 
-    def step(gram: Array, scores: Array, rows: Array) -> Array:
-        delta = np.zeros_like(scores)
-        ascend_block(gram, scores, rows, b, y, C, loss.code, delta)
-        return delta
+    blocks = random_blocks(pictures.n_pictures, rng)
 
-    pictures.sweep(theta, random_blocks(pictures.n_pictures, rng), step)
+    def sweep(start: int) -> None:
+        tasks = slice(start, start + PIECE_TASKS)
+
+        def step(gram: Array, scores: Array, rows: Array) -> Array:
+            delta = np.zeros_like(scores)
+            ascend_block(gram, scores, rows, b[tasks], y[tasks], C[tasks], loss.code, delta)
+            return delta
+
+        pictures.sweep(theta[tasks], blocks, step)
+
+    in_threads(sweep, range(0, len(y), PIECE_TASKS))
     return evaluate(pictures, y, C, b, loss)
 
 
@@ -271,7 +299,6 @@ def _refine(
     loss: Loss,
     tol: float,
     rng: np.random.Generator,
-    threads: ThreadPoolExecutor,
 ) -> bool:
     """Solve each live task on the coordinates that are not settled at a bound, in threads; ``state.b`` is changed.
 
@@ -284,7 +311,8 @@ def _refine(
     scale = np.maximum(np.abs(state.primal + state.offset), np.abs(state.dual + state.offset))
     targets = np.maximum(REFINE_SHARE * tol * scale, REFINE_FALL * (state.primal - state.dual))
 
-    def refine(t: int, seed: int) -> bool:
+    def refine(task: tuple[int, int]) -> bool:
+        t, seed = task
         rows = _kernels.unsettled(state.scores[t], state.b[t], y[t], C[t], code, REFINE_ROWS)
         f, b = state.scores[t, rows], state.b[t, rows]
         gram = pictures.block(rows)
@@ -292,4 +320,5 @@ def _refine(
         state.b[t, rows] = b
         return len(rows) < REFINE_ROWS
 
-    return all(list(threads.map(refine, live, seeds)))
+    n_jobs = 1 if pictures.n_pictures < THREADED_PICTURES else -1
+    return all(in_threads(refine, zip(live, seeds, strict=True), n_jobs))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from visterm.compute.threads import one_blas_thread
 from visterm.contracts import Features, Matrix, check_feature_mapping, check_tags, n_pictures, take
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
@@ -68,7 +68,7 @@ class LinearEmbedding(Estimator):
         self.moments_ = moments
         self.x_mean_ = moments.x_mean_
         scales = self._scales(moments)
-        with one_thread():
+        with one_blas_thread():
             self._solve(moments if scales is None else moments.scaled(scales))
         if scales is not None:
             self._undo(scales)
@@ -143,13 +143,6 @@ def project(X: Matrix, mean: NDArray[Any], components: NDArray[Any]) -> NDArray[
     return codes
 
 
-def one_thread() -> AbstractContextManager[Any]:
-    """One thread of BLAS: several wait for each other at every step of an eigenproblem, on a busy machine for long."""
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1, user_api="blas")
-
-
 def leading(matrix: NDArray[Any], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The ``n`` largest eigenvalues of a symmetric matrix, largest first, and their vectors, signs fixed.
 
@@ -160,7 +153,7 @@ def leading(matrix: NDArray[Any], n: int) -> tuple[NDArray[np.float64], NDArray[
     from scipy.sparse.linalg import eigsh
 
     size = len(matrix)
-    with one_thread():
+    with one_blas_thread():
         if size > 1500 and n <= size // 8:
             start = np.random.default_rng(0).standard_normal(size)
             values, vectors = eigsh(matrix, k=n, v0=start)

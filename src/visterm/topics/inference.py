@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -15,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from visterm.compute.parallel import Shard, split
+from visterm.compute.threads import in_threads
 from visterm.errors import InputError
 from visterm.topics.statistics import Array, TopicStatistics
 
@@ -102,17 +101,4 @@ def rows_of(bags: sparse.csr_array, shard: Shard) -> tuple[NDArray[Any], NDArray
 def over_shards(task: Callable[[Shard], T], n_pictures: int, n_jobs: int = -1) -> list[T]:
     """``task`` of every shard of the pictures, in order; the shards do not depend on the number of threads."""
     shards = split(n_pictures, size=_SHARD_PICTURES) or [Shard(0, 0)]
-    if len(shards) == 1 or n_jobs == 1:
-        return [task(shard) for shard in shards]
-    import joblib
-
-    # A plain pool: an E step takes milliseconds, and there are hundreds of them in a fit.
-    with ThreadPoolExecutor(joblib.cpu_count() if n_jobs == -1 else n_jobs) as pool:
-        return list(pool.map(task, shards))
-
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Inside the ``with`` block BLAS stays on one core: on small matrices its threads only wait for each other."""
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1, user_api="blas")
+    return in_threads(task, shards, n_jobs)

@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.special import log_softmax
 
 from visterm.compute import progress
+from visterm.compute.threads import one_blas_thread
 from visterm.contracts import Features, Scores
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
@@ -19,7 +20,7 @@ from visterm.topics.class_response import fit_temperature, improve_coefficients,
 from visterm.topics.dirichlet import fit_dirichlet
 from visterm.topics.em import climb, held_out_rows
 from visterm.topics.explain import Reasons, tag_reasons
-from visterm.topics.inference import Inferred, infer_topics, one_blas_thread
+from visterm.topics.inference import Inferred, infer_topics
 from visterm.topics.initialise import start_topics, warm_up
 from visterm.topics.joint import JointTopics, Labelled, Posterior, infer_labelled, mean_assignments
 from visterm.topics.lda import ALPHA_RATE
