@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
-from visterm.margin import _kernels
+from visterm.margin import _kernels, solver
 from visterm.margin.losses import Hinge, Logistic, SmoothHinge, Squared, SquaredHinge
 from visterm.margin.solver import FeaturePictures, GramPictures, evaluate, relative_gap, solve
 
@@ -217,9 +217,35 @@ def test_the_long_step_raises_the_dual_and_keeps_the_scores(seed, loss):
     np.testing.assert_allclose(f, (C * b * y) @ G, atol=1e-8)
 
 
+@pytest.mark.parametrize("share", [0.05, 0.9])
+@pytest.mark.parametrize("n_tasks", [3, 70])
+def test_scores_of_few_and_many_coefficients_in_several_pieces(share, n_tasks, monkeypatch):
+    monkeypatch.setattr(solver, "PIECE_PICTURES", 16)
+    rng = np.random.default_rng(0)
+    G = rng.normal(size=(50, 50))
+    theta = rng.normal(size=(n_tasks, 50)) * (rng.random((n_tasks, 50)) < share)
+    np.testing.assert_allclose(GramPictures(G, 0.5).scores(theta), theta @ (G + 0.5), atol=1e-12)
+
+
+def test_the_solution_does_not_depend_on_the_number_of_cores(blobs, monkeypatch):
+    monkeypatch.setattr(solver, "THREADED_PICTURES", 1)
+    monkeypatch.setattr(solver, "PIECE_TASKS", 2)
+    monkeypatch.setattr(solver, "PIECE_PICTURES", 20)
+    G = blobs.X @ blobs.X.T
+    y = np.where(np.random.default_rng(0).random((5, len(G))) < 0.5, 1.0, -1.0)
+    found = []
+    for n_cores in (1, 3):
+        monkeypatch.setattr("os.cpu_count", lambda n_cores=n_cores: n_cores)
+        pictures = GramPictures(G, 1.0)
+        found.append(solve(pictures, y, np.ones_like(y), Hinge(), rng=np.random.default_rng(0)))
+    np.testing.assert_array_equal(found[0].b, found[1].b)
+    assert max(found[0].gaps.max(), found[1].gaps.max()) <= 1e-3
+
+
 def test_gather_and_unsettled(blobs):
-    G, rows = blobs.X @ blobs.X.T, np.array([5, 2, 9])
-    np.testing.assert_allclose(_kernels.gather(G, rows, 0.5), G[np.ix_(rows, rows)] + 0.5)
+    G = blobs.X @ blobs.X.T
+    for rows in (np.array([], np.int64), np.array([5, 2, 9]), np.arange(8), np.array([1, 3, 4, 6, 7, 0])):
+        np.testing.assert_allclose(_kernels.gather(G, rows, 0.5), G[np.ix_(rows, rows)] + 0.5)
     f, y, C = np.array([2.0, 0.0, -3.0, 0.0, 2.0]), np.ones(5), np.array([1.0, 1, 1, 0, 1])
     b = np.array([0.0, 0.0, 1.0, 0.5, 0.5])  # settled, violating, settled, absent, inside
     np.testing.assert_array_equal(_kernels.unsettled(f, b, y, C, Hinge().code, 9), [1, 4])

@@ -224,16 +224,18 @@ def solve(
     state = evaluate(pictures, y, C, b, loss)
     state.offset = offset
     live = state.note(np.flatnonzero(state.gaps > tol))
-    all_refined = False
+    partial = live  # tasks of which more coordinates matter than can be refined at once
     with progress.task(description) as bar, one_blas_thread():
         for _ in range(max_sweeps):
             if not len(live):
                 break
-            if not all_refined:
-                state.take(live, _sweep(pictures, y[live], C[live], state.b[live], state.theta[live], loss, rng))
-            all_refined = _refine(pictures, y, C, state, live, loss, tol, rng)
+            if len(partial):
+                swept = _sweep(pictures, y[partial], C[partial], state.b[partial], state.theta[partial], loss, rng)
+                state.take(partial, swept)
+            complete = _refine(pictures, y, C, state, live, loss, tol, rng)
             state.take(live, evaluate(pictures, y[live], C[live], state.b[live], loss))
-            live = state.note(live[state.gaps[live] > tol])
+            unfinished = state.gaps[live] > tol
+            partial, live = live[unfinished & ~complete], state.note(live[unfinished])
             bar.report(objective=state.trace[-1][0], gap=float(state.gaps.max()))
     if len(live) and max_sweeps >= MAX_SWEEPS:  # fewer are asked for by callers that go on from there
         warn_unconverged(float(state.gaps.max()), tol)
@@ -299,10 +301,10 @@ def _refine(
     loss: Loss,
     tol: float,
     rng: np.random.Generator,
-) -> bool:
+) -> NDArray[np.bool_]:
     """Solve each live task on the coordinates that are not settled at a bound, in threads; ``state.b`` is changed.
 
-    Says whether all such coordinates of all tasks took part.
+    Says of which tasks all such coordinates took part.
     """
     from visterm.margin import _kernels
 
@@ -321,4 +323,4 @@ def _refine(
         return len(rows) < REFINE_ROWS
 
     n_jobs = 1 if pictures.n_pictures < THREADED_PICTURES else -1
-    return all(in_threads(refine, zip(live, seeds, strict=True), n_jobs))
+    return np.array(in_threads(refine, zip(live, seeds, strict=True), n_jobs))
