@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
+from visterm.compute import threads
 from visterm.margin import _kernels, solver
 from visterm.margin.losses import Hinge, Logistic, SmoothHinge, Squared, SquaredHinge
 from visterm.margin.solver import FeaturePictures, GramPictures, evaluate, relative_gap, solve
@@ -235,7 +236,7 @@ def test_the_solution_does_not_depend_on_the_number_of_cores(blobs, monkeypatch)
     y = np.where(np.random.default_rng(0).random((5, len(G))) < 0.5, 1.0, -1.0)
     found = []
     for n_cores in (1, 3):
-        monkeypatch.setattr("os.cpu_count", lambda n_cores=n_cores: n_cores)
+        monkeypatch.setattr(threads, "n_cores", lambda n_cores=n_cores: n_cores)
         pictures = GramPictures(G, 1.0)
         found.append(solve(pictures, y, np.ones_like(y), Hinge(), rng=np.random.default_rng(0)))
     np.testing.assert_array_equal(found[0].b, found[1].b)

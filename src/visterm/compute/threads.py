@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -25,11 +24,19 @@ def in_threads(task: Callable[[S], R], pieces: Iterable[S], n_jobs: int = -1) ->
     [1, 2, 3]
     """
     pieces = list(pieces)
-    n_threads = min((os.cpu_count() or 1) if n_jobs == -1 else n_jobs, len(pieces))
+    n_threads = min(n_cores() if n_jobs == -1 else n_jobs, len(pieces))
     if n_threads <= 1:
         return [task(piece) for piece in pieces]
     with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(task, pieces))
+
+
+@lru_cache(maxsize=1)
+def n_cores() -> int:
+    """The cores this process may use: a container may have fewer than the machine."""
+    import joblib
+
+    return int(joblib.cpu_count())
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
