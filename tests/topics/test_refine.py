@@ -9,9 +9,10 @@ import pytest
 from scipy import sparse
 from scipy.special import digamma, polygamma
 
+from visterm.compute.threads import one_blas_thread
 from visterm.topics._kernels_refine import propagate_back, trigamma
 from visterm.topics.class_response import RootScale, roots, slopes_of_roots
-from visterm.topics.inference import infer_topics, one_blas_thread, starting_gamma
+from visterm.topics.inference import infer_topics, starting_gamma
 from visterm.topics.joint import JointTopics, Labelled, mean_assignments
 from visterm.topics.refine import SWEEPS, Refined, _thinned, label_value, refine, sweep, topic_gradient
 from visterm.topics.slda import SupervisedLDA

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import digamma, gammaln, logsumexp, softmax
 
+from visterm.compute.threads import one_blas_thread
 from visterm.errors import InputError
 from visterm.topics.class_response import improve_coefficients, softmax_regression
 from visterm.topics.corr_lda import CorrLDA
-from visterm.topics.inference import infer_topics, one_blas_thread
+from visterm.topics.inference import infer_topics
 from visterm.topics.joint import JointTopics, Labelled, Posterior, class_value, infer_labelled, mean_assignments
 from visterm.topics.lda import LDA
 from visterm.topics.slda import SupervisedLDA
