@@ -11,7 +11,7 @@ from visterm.errors import InputError
 from visterm.vision.colour import to_grey
 from visterm.vision.lbp import N_PATTERNS, lbp_blocks, lbp_codes, palette_indices
 
-modest = settings(max_examples=20, deadline=None, derandomize=True)
+modest = settings(max_examples=20, deadline=None)
 pictures = hnp.arrays(np.uint8, st.tuples(st.integers(5, 12), st.integers(5, 12)), elements=st.integers(0, 255))
 
 

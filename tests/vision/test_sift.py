@@ -12,7 +12,7 @@ from visterm.vision._filters import coverage, sample, smooth, triangle
 from visterm.vision.grid import Grid, grids, rescaled
 from visterm.vision.sift import dense_sift, opponent_sift, root_sift
 
-modest = settings(max_examples=15, deadline=None, derandomize=True)
+modest = settings(max_examples=15, deadline=None)
 pictures = st.tuples(st.integers(13, 24), st.integers(13, 24)).flatmap(
     lambda shape: hnp.arrays(np.uint8, shape, elements=st.integers(0, 255), fill=st.nothing())
 )
