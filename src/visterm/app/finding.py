@@ -12,6 +12,7 @@ from visterm.app import meanings
 from visterm.app.describing import ready_recipe, stored_features
 from visterm.app.indexing import class_index, code_index, word_index
 from visterm.app.looks import RECIPE, cosines, features_of, hash_of, liker, with_features
+from visterm.app.regions import Regions
 from visterm.app.why import Witnesses
 from visterm.app.workspace import Workspace
 from visterm.collection.labels import Kind
@@ -34,7 +35,7 @@ class Found:
     """A picture found. ``score`` is the probability that it fits a search, or how alike it is, 1 for the same.
 
     ``told``: people said so; ``likely``: it counts as found; ``reasons`` say which words fit and who says so,
-    ``evidence`` what made a model believe it.
+    ``evidence`` what made a model believe it, and ``regions`` where in the picture that is.
     """
 
     path: str
@@ -43,6 +44,7 @@ class Found:
     likely: bool = True
     reasons: tuple[Reason, ...] = ()
     evidence: tuple[str, ...] = ()
+    regions: Regions | None = None
 
 
 @dataclass(slots=True)
@@ -88,7 +90,7 @@ def search(
         classes=[truth.classes[row] for row in rows],
         captions=[truth.captions[row] for row in rows],
     )
-    tag_beliefs, dependence, nothing_below = None, DEPENDENCE, NOTHING_BELOW
+    relevance, tag_beliefs, dependence, nothing_below = None, None, DEPENDENCE, NOTHING_BELOW
     if model is not None and rows:
         index, relevance = word_index(workspace, model, keys)
         tag_beliefs = Beliefs(index.snapshot(), _current_names(workspace, "tag", model.info.tags), keys)
@@ -104,11 +106,14 @@ def search(
     )
     hits = searcher.search(text, n_best, unlikely=unlikely)
     found = [Found(evidence.paths[h.row], h.probability, h.told, h.likely, h.reasons) for h in hits.hits]
-    if why and model is not None:
-        witnesses = Witnesses(workspace, model, truth, _current_names(workspace, "tag", model.info.tags))
+    if why and model is not None and relevance is not None:
+        witnesses = Witnesses(workspace, model, truth, _current_names(workspace, "tag", model.info.tags), relevance)
+        words = [[r.word for r in hit.reasons if r.by == "model" and not r.excluded] for hit in hits.hits]
+        regions = witnesses.regions([(item.path, of_one) for item, of_one in zip(found, words, strict=True)])
         for i, hit in enumerate(hits.hits):
-            words = [r.word for r in hit.reasons if r.by == "model" and not r.excluded]
-            found[i] = replace(found[i], evidence=witnesses.of(keys[hit.row], words) if words else ())
+            where = () if regions[i] is None else (str(regions[i]),)
+            lines = (*where, *witnesses.of(keys[hit.row], words[i])) if words[i] else ()
+            found[i] = replace(found[i], evidence=lines, regions=regions[i])
     return Findings(
         found,
         hits.notes,

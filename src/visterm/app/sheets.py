@@ -7,6 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.app.regions import Regions
 from visterm.collection.atomic import write_bytes_atomically
 from visterm.errors import PictureError
 from visterm.vision.decode import decode_rgb
@@ -16,19 +20,23 @@ if TYPE_CHECKING:
 
 _PAPER, _INK, _FADED = "#faf8f4", "#222222", "#888888"
 _MARGIN, _LINE = 8, 16
+#: The colour of what counts, and how much of the picture it covers at most.
+_HEAT, _COVER = (255, 96, 0), 0.55
 
 
 def contact_sheet(
     files: Sequence[Path],
     captions: Sequence[str] | None = None,
     *,
+    regions: Sequence[Regions | None] | None = None,
     title: str = "",
     columns: int = 6,
     tile: tuple[int, int] = (192, 144),
 ) -> Image.Image:
     """The pictures in rows, each fitted into a tile, with its caption (up to two lines) beneath.
 
-    A file that is not a readable picture gets an empty tile that says so.
+    A file that is not a readable picture gets an empty tile that says so. Where ``regions`` of a picture are given, the
+    more they count the warmer they are.
     """
     from PIL import Image, ImageDraw, ImageFont
 
@@ -50,6 +58,8 @@ def contact_sheet(
         try:
             picture = Image.fromarray(decode_rgb(file))
             picture.thumbnail(tile)
+            if regions is not None and (counting := regions[i]) is not None:
+                picture = heated(picture, counting)
             offset = ((width - picture.width) // 2, (height - picture.height) // 2)
             sheet.paste(picture, (left + offset[0], upper + offset[1]))
         except (PictureError, OSError):
@@ -58,6 +68,24 @@ def contact_sheet(
         for n_line, line in enumerate(_wrapped(caption, width, draw, font)[:2]):
             draw.text((left, upper + height + 1 + n_line * _LINE), line, fill=_INK, font=font)
     return sheet
+
+
+def heated(picture: Image.Image, regions: Regions) -> Image.Image:
+    """The picture in grey, and in colour, under a warm light, what counts."""
+    from PIL import Image, ImageOps
+
+    shares = np.array(regions.shares, np.float32)
+    coarse = Image.fromarray(shares / max(float(shares.max()), 1e-12))
+    heat = np.clip(np.asarray(coarse.resize(picture.size, Image.Resampling.BICUBIC)), 0.0, 1.0)
+    grey = ImageOps.grayscale(picture).convert("RGB")
+    shown = Image.composite(picture, grey, _mask(heat**0.5))
+    return Image.composite(Image.new("RGB", picture.size, _HEAT), shown, _mask(_COVER * heat))
+
+
+def _mask(opacity: NDArray[np.float32]) -> Image.Image:
+    from PIL import Image
+
+    return Image.fromarray(np.rint(255 * opacity).astype(np.uint8))
 
 
 def save_sheet(sheet: Image.Image, file: Path) -> None:

@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.app.describing import stored_features
 from visterm.app.looks import cosines
+from visterm.app.regions import N_VERSIONS, Regions, regions_of
 from visterm.app.workspace import Workspace
 from visterm.collection.truth import Truth
 from visterm.contracts import Features, is_several
+from visterm.errors import PictureError
 from visterm.models import Model
+from visterm.search.beliefs import Floats, together
+from visterm.search.relevance import Relevance, word_scores
 from visterm.search.words import key
+from visterm.vision.decode import decode_rgb
 
 #: A picture is compared with so many of those that people tagged with a word.
 _MOST_COMPARED = 500
 #: So many dimensions of the features are named.
 _N_PARTS = 3
+#: Regions are looked at in so many pictures, in fewer where it would take longer than so many seconds of a processor.
+_MOST_LOOKED_AT, _MOST_SECONDS = 5, 30.0
 
 
 class Witnesses:
     """Tells, for single pictures, what speaks for the words they were found by.
 
-    ``names`` are what the model's tags are called now.
+    ``names`` are what the model's tags are called now, ``relevance`` says how sure it is of them.
     """
 
-    def __init__(self, workspace: Workspace, model: Model, truth: Truth, names: Sequence[str]) -> None:
-        self._workspace, self._model, self._truth = workspace, model, truth
+    def __init__(
+        self, workspace: Workspace, model: Model, truth: Truth, names: Sequence[str], relevance: Relevance
+    ) -> None:
+        self._workspace, self._model, self._truth, self._relevance = workspace, model, truth, relevance
         self._column = {key(name): column for column, name in enumerate(names)}
 
     def of(self, sha256: str, words: Sequence[str]) -> tuple[str, ...]:
@@ -42,6 +53,33 @@ class Witnesses:
                 words_of.setdefault(found, []).append(word)
         lines = [f"looks like {path} ({', '.join(shared)}; {alike:.2f})" for (path, alike), shared in words_of.items()]
         return (*lines, *self._parts(x, words))
+
+    def regions(self, found: Sequence[tuple[str, Sequence[str]]]) -> list[Regions | None]:
+        """For each picture, by its path, the regions that count for the words it was found by.
+
+        None for pictures beyond the first few, for those that cannot be read, and for words the model does not know.
+        """
+        recipe = self._model.recipe
+        most = max(1, min(_MOST_LOOKED_AT, int(_MOST_SECONDS / (N_VERSIONS * recipe.seconds_per_picture))))
+        told: list[Regions | None] = [None] * len(found)
+        places: list[int] = []
+        columns: list[list[int]] = []
+        pictures: list[NDArray[np.uint8]] = []
+        for place, (path, words) in enumerate(found):
+            known = [self._column[word] for word in words if word in self._column]
+            if known and len(places) < most:
+                with suppress(PictureError, OSError):
+                    pictures.append(decode_rgb(self._workspace.folder / path, pixel_budget=recipe.pixel_budget))
+                    places.append(place)
+                    columns.append(known)
+
+        def believe(i: int, X: Features) -> Floats:
+            log_p = self._relevance.log_probabilities(word_scores(self._model.estimator, X))
+            return together(list(log_p[:, columns[i]].T), self._relevance.dependence_)
+
+        for place, regions in zip(places, regions_of(recipe, pictures, believe), strict=True):
+            told[place] = regions
+        return told
 
     def _lookalike(self, x: Features, sha256: str, word: str) -> tuple[str, float] | None:
         """The picture that people tagged with ``word`` and that looks most like this one, and how much."""

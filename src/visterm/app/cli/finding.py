@@ -212,4 +212,5 @@ def _write_sheet(workspace: Workspace, findings: Findings, file: Path | None, *,
 
     files = [workspace.folder / found.path for found in findings.found]
     captions = [f"{'people' if found.told else f'{found.score:.0%}'} {found.path}" for found in findings.found]
-    save_sheet(contact_sheet(files, captions, title=title), file)
+    regions = [found.regions for found in findings.found]
+    save_sheet(contact_sheet(files, captions, regions=regions, title=title), file)

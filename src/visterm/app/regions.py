@@ -1,0 +1,157 @@
+"""Which regions of a picture made a model believe: the more a region counted, the less is believed with it hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.compute.parallel import map_shards
+from visterm.contracts import Features
+from visterm.vision.recipes.base import Recipe
+
+Floats = NDArray[np.floating[Any]]
+
+#: About so many cells, as square as the picture allows.
+_N_CELLS = 24
+#: About so often a picture is described.
+N_VERSIONS = 1 + _N_CELLS
+#: A hidden region is so many cells wide and high, half of the part beyond one cell on either side its soft edge.
+_WIDTH = 1.5
+#: What is hidden is blurred by so much of a cell: its colours stay about the same, what it shows is lost.
+_BLUR = 0.5
+#: The region that is named holds at least this share of what counted.
+_MOST = 0.6
+#: A region that is larger than this is the whole picture; one that costs less of the probability is as good as none.
+_WHOLE, _LEAST_FALL = 0.6, 0.02
+#: Copies described at a time.
+_COPIES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """How much each cell of a grid over a picture counted: rows from top to bottom, shares that sum to 1.
+
+    A cell counts by how much the log-probability falls when the region around it is hidden, beyond what it costs to
+    hide any region (the median). ``fall`` is the part of the probability that goes with the region that counts most;
+    where none counts by itself, it is 0 and so are all shares.
+
+    >>> print(Regions(((0.0, 0.0, 0.0), (0.1, 0.0, 0.0), (0.7, 0.2, 0.0)), fall=0.5))
+    mostly the lower left: 70% of what counts lies on 11% of the picture
+    """
+
+    shares: tuple[tuple[float, ...], ...]
+    fall: float
+
+    def box(self) -> tuple[int, int, int, int]:
+        """The smallest rectangle of cells with most of what counts: first and last row, first and last column, + 1."""
+        sums = np.pad(np.cumsum(np.cumsum(self.shares, axis=0), axis=1), ((1, 0), (1, 0)))
+        n_rows, n_columns = np.shape(self.shares)
+        boxes = [
+            ((bottom - top) * (right - left), -held, (top, bottom, left, right))
+            for top, left in product(range(n_rows), range(n_columns))
+            for bottom, right in product(range(top + 1, n_rows + 1), range(left + 1, n_columns + 1))
+            if (held := sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left]) >= _MOST
+        ]
+        return min(boxes)[2] if boxes else (0, n_rows, 0, n_columns)
+
+    def __str__(self) -> str:
+        n_rows, n_columns = np.shape(self.shares)
+        top, bottom, left, right = self.box()
+        area = (bottom - top) * (right - left) / (n_rows * n_columns)
+        if self.fall < _LEAST_FALL or area > _WHOLE:
+            return "the picture as a whole: no region counts by itself"
+        held = float(np.sum(np.array(self.shares)[top:bottom, left:right]))
+        down = ("upper", "middle", "lower")[min(2, int(3 * (top + bottom) / 2 / n_rows))]
+        across = ("left", "middle", "right")[min(2, int(3 * (left + right) / 2 / n_columns))]
+        where = {("middle", "middle"): "middle", ("upper", "middle"): "top", ("lower", "middle"): "bottom"}
+        where |= {("middle", side): side for side in ("left", "right")}
+        named = where.get((down, across), f"{down} {across}")
+        return f"mostly the {named}: {held:.0%} of what counts lies on {area:.0%} of the picture"
+
+
+def regions_of(
+    recipe: Recipe, pictures: Sequence[NDArray[np.uint8]], believe: Callable[[int, Features], Floats]
+) -> list[Regions]:
+    """Which regions count in each of ``pictures``, which are decoded as the recipe wants them.
+
+    ``believe(i, X)`` are the log-probabilities of picture ``i`` in the versions that are the rows of ``X``: first as it
+    is, then with a region hidden. The versions are described as the picture was, and nothing of it is kept.
+    """
+    tasks = [
+        (i, places)
+        for i, rgb in enumerate(pictures)
+        for places in _portions(list(product(*map(range, grid_of(rgb)))), _COPIES)
+    ]
+
+    def described(task: tuple[int, Sequence[tuple[int, int]]]) -> list[dict[str, Any]]:
+        i, places = task
+        return recipe.compute_many(hidden(pictures[i], places))
+
+    rows = [recipe.compute_many([rgb]) for rgb in pictures]
+    for (i, _), some in zip(tasks, map_shards(described, tasks, description="Looking at regions"), strict=True):
+        rows[i] += some
+    return [
+        _shares(believe(i, _features(recipe, of_one)), grid_of(rgb))
+        for i, (rgb, of_one) in enumerate(zip(pictures, rows, strict=True))
+    ]
+
+
+def grid_of(rgb: NDArray[np.uint8]) -> tuple[int, int]:
+    """How many rows and columns of cells a picture has, which are about square.
+
+    >>> grid_of(np.zeros((200, 300, 3), np.uint8)), grid_of(np.zeros((300, 200, 3), np.uint8))
+    ((4, 6), (6, 4))
+    """
+    height, width = rgb.shape[:2]
+    n_rows = min(max(1, round((_N_CELLS * height / width) ** 0.5)), _N_CELLS, height)
+    return n_rows, min(max(1, round(_N_CELLS / n_rows)), width)
+
+
+def hidden(rgb: NDArray[np.uint8], places: Sequence[tuple[int, int]]) -> list[NDArray[np.uint8]]:
+    """For each cell (its row and column) the picture with the region around it blurred beyond recognition."""
+    from PIL import Image, ImageFilter
+
+    grid, size = grid_of(rgb), rgb.shape[:2]
+    image = Image.fromarray(rgb)
+    blurred = image.filter(ImageFilter.GaussianBlur(_BLUR * size[0] / grid[0]))
+    copies = []
+    for place in places:
+        down, across = (_profile(length, cell, n) for length, cell, n in zip(size, place, grid, strict=True))
+        mask = Image.fromarray(np.rint(255 * np.outer(down, across)).astype(np.uint8))
+        copies.append(np.asarray(Image.composite(blurred, image, mask)))
+    return copies
+
+
+def _profile(length: int, cell: int, n_cells: int) -> Floats:
+    """How much of a row or column of pixels is hidden: all in the middle of the region, less towards its edges."""
+    apart = np.abs((np.arange(length) + 0.5) * n_cells / length - cell - 0.5)  # from the middle of the cell, in cells
+    edge = _WIDTH - 1
+    return np.clip((_WIDTH / 2 + edge / 2 - apart) / edge, 0.0, 1.0)
+
+
+def _shares(log_p: Floats, grid: tuple[int, int]) -> Regions:
+    falls = float(log_p[0]) - np.asarray(log_p[1:], np.float64)
+    falls = np.maximum(falls - max(0.0, float(np.median(falls))), 0.0)
+    total = float(falls.sum())
+    shares = (falls / total if total > 0 else falls).reshape(grid)
+    return Regions(tuple(tuple(row) for row in shares.tolist()), float(-np.expm1(-falls.max())))
+
+
+def _features(recipe: Recipe, rows: Sequence[dict[str, Any]]) -> Features:
+    """The rows as one matrix, or as one of each output where the recipe has several."""
+    from scipy import sparse
+
+    stacked: dict[str, Any] = {}
+    for output, spec in recipe.outputs.items():
+        some = [row[output] for row in rows]
+        stacked[output] = sparse.csr_array(sparse.vstack(some)) if spec.sparse else np.array(some, dtype=spec.dtype)
+    return next(iter(stacked.values())) if len(stacked) == 1 else stacked
+
+
+def _portions(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
