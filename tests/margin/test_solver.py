@@ -218,6 +218,16 @@ def test_the_long_step_raises_the_dual_and_keeps_the_scores(seed, loss):
     np.testing.assert_allclose(f, (C * b * y) @ G, atol=1e-8)
 
 
+def test_shuffles_are_permutations_and_all_alike_likely():
+    state, order = np.uint64(7), np.arange(5)
+    places = np.zeros((5, 5))
+    for _ in range(2000):
+        state = _kernels.shuffle(order, state)
+        assert sorted(order) == [0, 1, 2, 3, 4]
+        places[np.arange(5), order] += 1
+    np.testing.assert_allclose(places / 2000, 0.2, atol=0.04)
+
+
 @pytest.mark.parametrize("share", [0.05, 0.9])
 @pytest.mark.parametrize("n_tasks", [3, 70])
 def test_scores_of_few_and_many_coefficients_in_several_pieces(share, n_tasks, monkeypatch):

@@ -18,6 +18,7 @@ Array = NDArray[Any]
 _NEWTON_STEPS = 100  # halving alone needs about fifty; Newton ends after a handful
 _CG_STEPS = 20
 _CG_REDUCTION = 0.1
+_STATE = np.uint64(88172645463325252)  # of the random generator, changed by a seed
 _TINY = np.float32(1e-30)  # keeps 0 / 0 out of sums over dimensions
 
 
@@ -221,14 +222,19 @@ def refine(
     conjugate is quadratic, what is left is a linear system, and :func:`solve_inside` takes a long step towards its
     solution. Both only ever raise the dual. ``f`` and ``b`` are changed in place.
     """
-    np.random.seed(seed)  # noqa: NPY002 - compiled code has this generator only, one a thread
     is_logistic, _, low, high = loss
     size = len(f)
+    order = np.arange(size)
+    curvature = np.empty(size)
+    for i in range(size):
+        curvature[i] = C[i] * G[i, i]
+    state = np.uint64(seed) ^ _STATE
     for _ in range(max_rounds):
         bounds_settled = True
-        for i in np.random.permutation(size):  # noqa: NPY002
+        state = shuffle(order, state)
+        for i in order:
             old = b[i]
-            b[i] = best_dual(old, y[i] * f[i], C[i] * G[i, i], loss)
+            b[i] = best_dual(old, y[i] * f[i], curvature[i], loss)
             if b[i] != old:
                 bounds_settled = bounds_settled and (low < old < high) == (low < b[i] < high)
                 change = f.dtype.type(C[i] * y[i] * (b[i] - old))
@@ -241,6 +247,18 @@ def refine(
             break
         if bounds_settled and not is_logistic:
             solve_inside(G, f, b, y, C, loss)
+
+
+@njit(nogil=True, cache=True)
+def shuffle(order: Array, state: Any) -> Any:
+    """Shuffle ``order`` by a xorshift generator, a tenth of the price of NumPy's, and return the generator's state."""
+    for i in range(len(order) - 1, 0, -1):
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        j = np.int64(((state >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
+        order[i], order[j] = order[j], order[i]
+    return state
 
 
 @njit(nogil=True, cache=True)
