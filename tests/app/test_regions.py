@@ -15,7 +15,9 @@ from visterm.app.workspace import Workspace
 from visterm.collection.postcards import make_postcards, role_of
 from visterm.compute.parallel import Engine
 from visterm.contracts import Task
+from visterm.errors import MissingExtraError
 from visterm.search.relevance import word_scores
+from visterm.search.searcher import Hit, Reason
 from visterm.vision.decode import decode_rgb
 from visterm.vision.recipes.base import Recipe
 from visterm.vision.spec import FeatureSpec
@@ -197,6 +199,27 @@ def test_nothing_is_stored_and_pictures_that_are_gone_are_passed_over(painted, m
     assert again[first] is None
     assert again[second] is not None
     assert sum(regions is not None for regions in again.values()) == 5
+
+
+def test_alternatives_that_are_unlikely_do_not_count():
+    def believed(probability, *reasons):
+        return finding._believed(Hit(0, probability, False, True, tuple(Reason(*reason) for reason in reasons)))
+
+    assert believed(0.5, ("boat", "model", 0.8), ("sea", "model", 0.6)) == ["boat", "sea"]  # both
+    assert believed(0.82, ("boat", "model", 0.8), ("ship", "model", 0.1)) == ["boat"]  # either
+    assert believed(0.8, ("boat", "tag", 1.0), ("sea", "model", 0.8), ("snow", "model", 0.9, True)) == ["sea"]
+    assert believed(1.0, ("boat", "tag", 1.0)) == []
+
+
+def test_without_what_made_the_features_there_are_no_regions(painted, monkeypatch):
+    model = painted.model(Task.RANK)
+
+    def compute_many(self, pictures):
+        raise MissingExtraError("onnxruntime", "deep", "describing pictures")
+
+    monkeypatch.setattr(type(model.recipe), "compute_many", compute_many)
+    found = finding.search(painted, model, "boat", n_best=40, unlikely=True, why=True).found
+    assert all(item.regions is None for item in found)
 
 
 def test_excluded_words_and_words_of_people_need_no_regions(painted):

@@ -25,7 +25,7 @@ from visterm.search.evidence import Evidence
 from visterm.search.meaning import Note
 from visterm.search.query import Node, Not, Term, parse
 from visterm.search.relevance import NOTHING_BELOW
-from visterm.search.searcher import Reason, Searcher
+from visterm.search.searcher import Hit, Reason, Searcher
 from visterm.search.snapshot import largest
 from visterm.search.words import key
 
@@ -108,7 +108,7 @@ def search(
     found = [Found(evidence.paths[h.row], h.probability, h.told, h.likely, h.reasons) for h in hits.hits]
     if why and model is not None and relevance is not None:
         witnesses = Witnesses(workspace, model, truth, _current_names(workspace, "tag", model.info.tags), relevance)
-        words = [[r.word for r in hit.reasons if r.by == "model" and not r.excluded] for hit in hits.hits]
+        words = [_believed(hit) for hit in hits.hits]
         regions = witnesses.regions([(item.path, of_one) for item, of_one in zip(found, words, strict=True)])
         for i, hit in enumerate(hits.hits):
             where = () if regions[i] is None else (str(regions[i]),)
@@ -122,6 +122,16 @@ def search(
         hits.best,
         measured=model is None or model.relevance is not None,
     )
+
+
+def _believed(hit: Hit) -> list[str]:
+    """The words by which a model believes that a picture fits.
+
+    Words that must all fit are each at least as likely as the whole; alternatives that are less likely do not count.
+    """
+    reasons = [reason for reason in hit.reasons if reason.by == "model" and not reason.excluded]
+    least = min(hit.probability, max((reason.probability for reason in reasons), default=0.0))
+    return list(dict.fromkeys(reason.word for reason in reasons if reason.probability >= 0.999 * least))
 
 
 def similar(

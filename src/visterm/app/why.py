@@ -15,7 +15,7 @@ from visterm.app.regions import N_VERSIONS, Regions, regions_of
 from visterm.app.workspace import Workspace
 from visterm.collection.truth import Truth
 from visterm.contracts import Features, is_several
-from visterm.errors import PictureError
+from visterm.errors import MissingExtraError, PictureError
 from visterm.models import Model
 from visterm.search.beliefs import Floats, together
 from visterm.search.relevance import Relevance, word_scores
@@ -77,8 +77,9 @@ class Witnesses:
             log_p = self._relevance.log_probabilities(word_scores(self._model.estimator, X))
             return together(list(log_p[:, columns[i]].T), self._relevance.dependence_)
 
-        for place, regions in zip(places, regions_of(recipe, pictures, believe), strict=True):
-            told[place] = regions
+        with suppress(MissingExtraError):  # the features are there, but not what made them
+            for place, regions in zip(places, regions_of(recipe, pictures, believe), strict=True):
+                told[place] = regions
         return told
 
     def _lookalike(self, x: Features, sha256: str, word: str) -> tuple[str, float] | None:
