@@ -226,8 +226,8 @@ def refine(
     size = len(f)
     order = np.arange(size)
     curvature = np.empty(size)
-    for i in range(size):
-        curvature[i] = C[i] * G[i, i]
+    for j in range(size):
+        curvature[j] = C[j] * G[j, j]
     state = np.uint64(seed) ^ _STATE
     for _ in range(max_rounds):
         bounds_settled = True
@@ -241,8 +241,8 @@ def refine(
                 for j in range(size):
                     f[j] += change * G[i, j]
         gap = 0.0
-        for i in range(size):
-            gap += C[i] * coordinate_gap(b[i], y[i] * f[i], loss)
+        for j in range(size):
+            gap += C[j] * coordinate_gap(b[j], y[j] * f[j], loss)
         if gap <= target:
             break
         if bounds_settled and not is_logistic:
@@ -256,8 +256,8 @@ def shuffle(order: Array, state: Any) -> Any:
         state ^= state << np.uint64(13)
         state ^= state >> np.uint64(7)
         state ^= state << np.uint64(17)
-        j = np.int64(((state >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
-        order[i], order[j] = order[j], order[i]
+        place = np.int64(((state >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
+        order[i], order[place] = order[place], order[i]
     return state
 
 
