@@ -21,10 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from visterm.distances.base import BaseDistances, select
-from visterm.evaluate.dataset import Dataset
+from visterm.distances.base import select
 from visterm.evaluate.measures import MeanPrecision, MeanRecall, NPlus, WordF
-from visterm.evaluate.picture_data import load_pictures
+from visterm.evaluate.picture_distances import load_distances
 from visterm.margin.calibration import deviations
 from visterm.margin.multitask import MultitaskSDCA
 from visterm.margin.product_kernel import ProductKernel
@@ -33,8 +32,6 @@ from visterm.margin.sdca import SDCAClassifier
 from visterm.margin.solver import GramPictures
 from visterm.margin.top_k import TopKSDCA
 
-#: Other features: chi2 for histograms and bags, cosine for Fisher vectors.
-METRICS = {"gist": "l1", "deep-standardised": "cosine"}
 TAG_MEASURES = (MeanPrecision(5), MeanRecall(5), WordF(5), NPlus(5))
 Settings = dict[str, Any]
 
@@ -99,31 +96,6 @@ def class_methods() -> dict[str, tuple[Callable[..., Any], list[Settings]]]:
 
 def _grid(**values: tuple[Any, ...]) -> list[Settings]:
     return [dict(zip(values, setting, strict=True)) for setting in itertools.product(*values.values())]
-
-
-def distance_tables(data: Path, cache: Path, folder: Path, *, deep: bool) -> tuple[Dataset, dict[str, np.ndarray]]:
-    """The pictures, and the distances between all of them by each feature, read from ``folder`` where they are."""
-    pictures = load_pictures("corel5k", data, "tagging", cache=cache)
-    features: dict[str, Any] = {}
-    for name, X in pictures.X.items():
-        if name.endswith("-fisher"):  # the whole picture, and its three stripes
-            width = X.shape[1] // 4
-            features |= {name: X[:, :width], f"{name}-stripes": X[:, width:]}
-        else:
-            features[name] = X
-    if deep:
-        (X,) = load_pictures("corel5k", data, "deep", cache=cache).X.values()
-        training = X[~pictures.is_test]
-        features["deep-standardised"] = (X - training.mean(axis=0)) / (training.std(axis=0) + 1e-6)
-    folder.mkdir(parents=True, exist_ok=True)
-    tables = {}
-    for name, X in features.items():
-        file = folder / f"{name}.npy"
-        if not file.exists():
-            metric = METRICS.get(name, "cosine" if "fisher" in name else "chi2")
-            np.save(file, BaseDistances(metric).fit({name: X}).transform_training()[name])
-        tables[name] = np.load(file, mmap_mode="r")
-    return pictures, tables
 
 
 class Split:
@@ -223,7 +195,9 @@ def main() -> None:
     parser.add_argument("--only", choices=["tags", "classes"])
     parser.add_argument("--out", type=Path, default=Path("results"))
     options = parser.parse_args()
-    pictures, tables = distance_tables(options.data, options.cache, options.tables, deep=options.deep)
+    pictures, tables = load_distances(
+        "corel5k", options.data, cache=options.cache, tables=options.tables, deep=options.deep
+    )
     train, test = np.flatnonzero(~pictures.is_test), np.flatnonzero(pictures.is_test)
     order = np.random.default_rng(0).permutation(len(train))
     part, validation = np.sort(train[order[500:]]), np.sort(train[order[:500]])

@@ -1,7 +1,7 @@
 """Neighbour methods on Corel5K with all features together, beside the figures published for them.
 
     python experiments/tagprop/corel5k_neighbours.py --data FOLDER [--cache results/features]
-        [--distances results/distances/corel5k] [--out results] [--deep] [--methods NAME ...] [--validation]
+        [--tables results/distances/corel5k] [--out results] [--deep] [--methods NAME ...] [--validation]
 
 Official split, the 260 words used in both parts, five tags a picture. The features are those of the recipe
 ``tagging``, 16 base distances (Fisher vectors of the whole picture and of its three stripes count apart), computed
@@ -20,9 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from visterm.distances.base import BaseDistances
 from visterm.evaluate.measures import MeanPrecision, MeanRecall, NPlus, WordF
-from visterm.evaluate.picture_data import load_pictures
+from visterm.evaluate.picture_distances import DEEP, load_distances
 from visterm.neighbours.jec import JEC
 from visterm.neighbours.kernel_contextual import KernelContextualAnnotator
 from visterm.neighbours.tagprop import TagProp
@@ -40,45 +39,6 @@ METHODS: dict[str, tuple[Any, tuple[float, ...] | None]] = {
 MEASURES = (MeanPrecision(5), MeanRecall(5), WordF(5), NPlus(5))
 
 
-def base_distances(data: Any, folder: Path) -> dict[str, Any]:
-    """Tables of the distances between all pictures by every feature, computed once."""
-    folder.mkdir(parents=True, exist_ok=True)
-    tables = {}
-    for name, columns in _parts(data.X):
-        label = name if columns != "stripes" else f"{name}-stripes"
-        file = folder / f"{label}.npy"
-        if not file.exists():
-            X = data.X[name]
-            width = X.shape[1] // 4
-            if columns == "whole":
-                X = X[:, :width]
-            elif columns == "stripes":
-                X = X[:, width:]
-            metric = "cosine" if name.endswith("fisher") else "l1" if name == "gist" else "chi2"
-            np.save(file, BaseDistances(metric).fit(X.astype(np.float32)).transform_training()["x"])
-        tables[label] = np.load(file, mmap_mode="r")
-    return tables
-
-
-def deep_distances(arguments: argparse.Namespace) -> Any:
-    """Cosine distances between all pictures by the network's features, standardised on the training pictures."""
-    file = arguments.distances / "deep.npy"
-    if not file.exists():
-        data = load_pictures("corel5k", arguments.data, "deep", cache=arguments.cache)
-        X, train = np.asarray(data.X["deep"], np.float32), np.flatnonzero(~data.is_test)
-        X = (X - X[train].mean(axis=0)) / (X[train].std(axis=0) + 1e-6)
-        np.save(file, BaseDistances("cosine").fit(X).transform_training()["x"])
-    return np.load(file, mmap_mode="r")
-
-
-def _parts(X: dict[str, Any]) -> list[tuple[str, str]]:
-    """The features, Fisher vectors in two parts."""
-    parts = []
-    for name in X:
-        parts += [(name, "whole"), (name, "stripes")] if name.endswith("fisher") else [(name, "all")]
-    return parts
-
-
 def scores(method: Any, tables: dict[str, Any], tags: Any, train: Any, test: Any) -> Any:
     """The scores of the test pictures by the method learned from the training pictures."""
     from sklearn.base import clone
@@ -93,16 +53,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--cache", type=Path, default=Path("results/features"))
-    parser.add_argument("--distances", type=Path, default=Path("results/distances/corel5k"))
+    parser.add_argument("--tables", type=Path, default=Path("results/distances/corel5k"))
     parser.add_argument("--out", type=Path, default=Path("results"))
     parser.add_argument("--deep", action="store_true")
     parser.add_argument("--validation", action="store_true")
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     arguments = parser.parse_args()
-    data = load_pictures("corel5k", arguments.data, "tagging", cache=arguments.cache)
+    data, tables = load_distances(
+        "corel5k", arguments.data, cache=arguments.cache, tables=arguments.tables, deep=arguments.deep
+    )
+    deep = {name: tables.pop(name) for name in [DEEP] if name in tables}
     train, test = np.flatnonzero(~data.is_test), np.flatnonzero(data.is_test)
     tags = data.with_words_of_both(train, test).tags
-    tables = base_distances(data, arguments.distances)
     if arguments.validation:
         order = np.random.default_rng(0).permutation(len(train))
         train, test = np.sort(train[order[500:]]), np.sort(train[order[:500]])
@@ -112,10 +74,8 @@ def main() -> None:
         methods["kernel CCD, deep features too"] = METHODS["kernel CCD"]
     lines = ["method | published P / R / F / N+ | ours P / R / F / N+ | processor s", "--- | --- | --- | ---"]
     for name, (method, published) in methods.items():
-        if "deep" in name:
-            tables["deep"] = deep_distances(arguments)
         began = time.process_time()
-        found = scores(method, tables, tags, train, test)
+        found = scores(method, tables | deep if "deep" in name else tables, tags, train, test)
         took = time.process_time() - began
         figures = [measure(tags[test], found, frequencies=counts) for measure in MEASURES]
         ours = " / ".join(f"{100 * value:.1f}" for value in figures[:3]) + f" / {figures[3]:.0f}"

@@ -1,0 +1,70 @@
+"""Distances between the pictures of a research collection by every feature, computed once for all comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.collection.atomic import replacing
+from visterm.contracts import check_feature_mapping
+from visterm.distances.base import BaseDistances, Tables
+from visterm.evaluate.dataset import Dataset
+from visterm.evaluate.picture_data import load_pictures
+
+#: The name of a pretrained network's features, standardised on the training pictures.
+DEEP = "deep-standardised"
+#: Fisher vectors are those of the whole picture, then of its stripes: so many parts.
+_FISHER_PARTS = 4
+
+
+def load_distances(name: str, folder: Path, *, cache: Path, tables: Path, deep: bool = False) -> tuple[Dataset, Tables]:
+    """The collection described by the recipe ``tagging``, and the distances between all its pictures by each feature.
+
+    With ``deep``, the features of the recipe ``deep`` are one more. Tables are kept in ``tables``, mapped from there.
+    """
+    pictures = load_pictures(name, folder, "tagging", cache=cache)
+    features = dict(base_features(check_feature_mapping(pictures.X)))
+    if deep:
+        (X,) = check_feature_mapping(load_pictures(name, folder, "deep", cache=cache).X).values()
+        training = X[~pictures.is_test]
+        features[DEEP] = (X - training.mean(axis=0)) / (training.std(axis=0) + 1e-6)
+    return pictures, distance_tables(features, tables)
+
+
+def base_features(X: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The features that are compared each on its own: Fisher vectors of the picture and of its stripes are two.
+
+    >>> [name for name, _ in base_features({"hsv": np.ones((2, 3)), "sift-fisher": np.ones((2, 8))})]
+    ['hsv', 'sift-fisher', 'sift-fisher-stripes']
+    """
+    for name, features in X.items():
+        if name.endswith("-fisher"):
+            width = features.shape[1] // _FISHER_PARTS
+            yield name, features[:, :width]
+            yield f"{name}-stripes", features[:, width:]
+        else:
+            yield name, features
+
+
+def distance_tables(features: Mapping[str, NDArray[Any]], folder: Path) -> Tables:
+    """The distances between all pictures by each feature, read from ``folder`` where they are and kept there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = {}
+    for name, X in features.items():
+        file = folder / f"{name}.npy"
+        if not file.exists():
+            table = BaseDistances(_metric(name)).fit({name: X}).transform_training()[name]
+            with replacing(file) as temporary, temporary.open("wb") as stream:
+                np.save(stream, table)
+        tables[name] = np.load(file, mmap_mode="r")
+    return tables
+
+
+def _metric(name: str) -> str:
+    if "fisher" in name or name == DEEP:
+        return "cosine"
+    return "l1" if name == "gist" else "chi2"
