@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.collection.atomic import replacing
-from visterm.contracts import check_feature_mapping
 from visterm.distances.base import BaseDistances, Tables
 from visterm.evaluate.dataset import Dataset
 from visterm.evaluate.picture_data import load_pictures
@@ -27,9 +26,9 @@ def load_distances(name: str, folder: Path, *, cache: Path, tables: Path, deep: 
     With ``deep``, the features of the recipe ``deep`` are one more. Tables are kept in ``tables``, mapped from there.
     """
     pictures = load_pictures(name, folder, "tagging", cache=cache)
-    features = dict(base_features(check_feature_mapping(pictures.X)))
+    features = dict(base_features(_named(pictures)))
     if deep:
-        (X,) = check_feature_mapping(load_pictures(name, folder, "deep", cache=cache).X).values()
+        (X,) = _named(load_pictures(name, folder, "deep", cache=cache)).values()
         training = X[~pictures.is_test]
         features[DEEP] = (X - training.mean(axis=0)) / (training.std(axis=0) + 1e-6)
     return pictures, distance_tables(features, tables)
@@ -62,6 +61,11 @@ def distance_tables(features: Mapping[str, NDArray[Any]], folder: Path) -> Table
                 np.save(stream, table)
         tables[name] = np.load(file, mmap_mode="r")
     return tables
+
+
+def _named(pictures: Dataset) -> Mapping[str, NDArray[Any]]:
+    """The features by name, as described pictures have them."""
+    return cast("Mapping[str, NDArray[Any]]", pictures.X)
 
 
 def _metric(name: str) -> str:
