@@ -67,6 +67,11 @@ class Beliefs:
         values = [self._dimension(d, rows) for d in self._dimensions[word]]
         return values[0] if len(values) == 1 else np.maximum.reduce(values)
 
+    def halves(self, word: str) -> NDArray[np.float16] | None:
+        """The log-probabilities of ``word`` for all rows as they are stored, where they are halves and lie together."""
+        dimensions = self._dimensions[word]
+        return self._snapshot.halves(dimensions[0]) if self._in_order and len(dimensions) == 1 else None
+
     def _dimension(self, dimension: int, rows: Rows | None) -> Floats:
         if self._in_order:
             return self._snapshot.dimension(dimension) if rows is None else self._snapshot.dimension_at(dimension, rows)
@@ -121,6 +126,13 @@ class Leaf:
         told = among(rows, self.told)
         log_p[told] = 0.0
         return Belief(log_p, told)
+
+    def halves(self) -> NDArray[np.float16] | None:
+        """What a model believes of all rows, not yet doubted, as it is stored; None where there is more to it."""
+        if len(self.sources) != 1:
+            return None
+        beliefs, word = self.sources[0]
+        return beliefs.halves(word)
 
     def _unsaid(self, rows: Rows | None) -> Floats:
         """What is believed where people said nothing: of some rows, a copy."""
@@ -305,7 +317,8 @@ def _combined(asked: Without | Every | Some, parts: Sequence[Belief], dependence
             return Belief(_complement(parts[0].log_p), np.isneginf(parts[0].log_p))
         case Some():
             against = [w * _complement(part.log_p) for w, part in zip(asked.weights, parts, strict=True)]
-            return Belief(_complement(np.sum(against, axis=0)), np.any([part.told for part in parts], axis=0))
+            told = np.logical_or.reduce([part.told for part in parts])
+            return Belief(_complement(np.add.reduce(against)), told)
         case Every():
             logs = [part.log_p if w == 1 else w * part.log_p for w, part in zip(asked.weights, parts, strict=True)]
             return Belief(together(logs, dependence), _told_together(asked, parts))

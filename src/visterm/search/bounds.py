@@ -16,15 +16,17 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.search.beliefs import Asked, Every, Floats, Leaf, Some, Without, together
+from visterm.search.beliefs import OMITTED, Asked, Every, Floats, Leaf, Some, Without, leaves, together
 from visterm.search.evidence import Rows
 
 Steps = NDArray[np.uint16]
 
 #: Surprises of words have so many steps; the last one stands for all above, the infinite too.
-_MOST = 2**13 - 1
+_MOST = 2**14 - 1
 #: What one step is worth; the least that a model believes, doubted because people left it unsaid, is 10.8.
 _STEP = 11.0 / _MOST
+#: The bits of the largest finite half.
+_LARGEST_HALF = 0x7BFF
 #: Sums of steps are kept below.
 _LARGEST = 2**16 - 1
 #: Weights that differ are told apart to this share of the largest; those of one to four by whole numbers exactly.
@@ -54,42 +56,27 @@ class Surprises:
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes, self._n_bytes = max_bytes, 0
-        self._columns: OrderedDict[tuple[Leaf, str], Steps] = OrderedDict()
+        self._columns: OrderedDict[tuple[Leaf, bool], Steps] = OrderedDict()
         self._guard = threading.Lock()
 
-    def at(self, leaf: Leaf) -> Steps:
-        """What the surprise that a row fits ``leaf`` is not below."""
-        found = self._find(leaf, "fits")
-        return self._keep(leaf, "fits", _in_steps(leaf.everywhere().log_p)) if found is None else found
+    def at(self, leaf: Leaf, *, opposite: bool = False) -> Steps:
+        """The surprise that each row fits ``leaf``, or does not, rounded down; the last step may be infinite."""
+        found = self._find(leaf, opposite)
+        return self._keep(leaf, opposite, _steps_of(leaf, opposite)) if found is None else found
 
-    def without(self, leaf: Leaf) -> Steps:
-        """What the surprise that a row does not fit ``leaf`` is not below."""
-        return self._opposite(leaf, "not below", _opposites_below())
-
-    def against(self, leaf: Leaf) -> Steps:
-        """What the surprise that a row does not fit ``leaf`` is not above, but for the last step."""
-        return self._opposite(leaf, "not above", _opposites_above(_STEP))
-
-    def _opposite(self, leaf: Leaf, kind: str, table: Steps) -> Steps:
-        found = self._find(leaf, kind)
-        if found is not None:
-            return found
-        steps = self._find(leaf, "fits")
-        return self._keep(leaf, kind, table.take(_in_steps(leaf.everywhere().log_p) if steps is None else steps))
-
-    def _find(self, leaf: Leaf, kind: str) -> Steps | None:
+    def _find(self, leaf: Leaf, opposite: bool) -> Steps | None:
         with self._guard:
-            found = self._columns.get((leaf, kind))
+            found = self._columns.get((leaf, opposite))
             if found is not None:
-                self._columns.move_to_end((leaf, kind))
+                self._columns.move_to_end((leaf, opposite))
             return found
 
-    def _keep(self, leaf: Leaf, kind: str, steps: Steps) -> Steps:
+    def _keep(self, leaf: Leaf, opposite: bool, steps: Steps) -> Steps:
         if leaf.likeness is not None:  # made for one query
             return steps
         with self._guard:
-            if (leaf, kind) not in self._columns:
-                self._columns[leaf, kind] = steps
+            if (leaf, opposite) not in self._columns:
+                self._columns[leaf, opposite] = steps
                 self._n_bytes += steps.nbytes
             while self._n_bytes > self._max_bytes:
                 self._n_bytes -= self._columns.popitem(last=False)[1].nbytes
@@ -110,44 +97,47 @@ class Scan:
         self._unlikely = self._has_alternatives = False
         self._weigh()
 
-    def of_best(self, n: int) -> float | None:
-        """A surprise that ``n`` rows are likely not to exceed, and few others; None where all must be looked at."""
-        if self._whole is None or _GROUPS * n > len(self._whole.steps):
-            return None
-        level = self._level(self._whole.steps, n)
+    def of_best(self, n: int) -> float:
+        """A surprise that ``n`` rows are likely not to exceed, and few others."""
+        level = self._level(n)
         if self._has_alternatives and level * self._whole.unit > _UNLIKELY:
             self._unlikely = True
             self._weigh()
-            level = self._level(self._whole.steps, n)
-        rows = np.flatnonzero(self._whole.steps <= level)[: 2 * _GROUPS * n]
+            level = self._level(n)
+        # Of several parts, the sum falls short of what they are together, and each was rounded down.
+        self._look_at(level + level // 4 + len(self._parts) if len(self._parts) > 1 else level)
         one_step = -float(together([np.array(-w * bound.unit) for bound, w in self._parts], self._dependence))
-        return float(np.partition(self._surprise(rows), n - 1)[n - 1]) + 0.999 * one_step
+        return float(np.partition(self._surprises_seen, n - 1)[n - 1]) + 0.999 * one_step  # what was rounded down
 
     def within(self, surprise: float) -> Rows:
         """Rows among which are all of at most this surprise, in order."""
-        if self._whole is None:
-            raise ValueError("nothing is known of any row")
-        rows = np.flatnonzero(self._whole.steps <= min(int(surprise / self._whole.unit), _LARGEST))
-        return rows[self._surprise(rows) <= surprise] if len(self._parts) > 1 else rows
+        level = min(int(surprise / self._whole.unit), _LARGEST)
+        if level > self._level_seen:
+            self._look_at(level)
+        return self._rows_seen[self._surprises_seen <= surprise]
 
-    def _surprise(self, rows: Rows) -> Floats:
-        """What the surprises of some rows are not below: here the least likely part counts for what it is."""
-        logs = [np.float32(-w * bound.unit) * bound.steps[rows] for bound, w in self._parts]
-        return -together(logs, self._dependence)
-
-    @staticmethod
-    def _level(steps: Steps, n: int) -> int:
+    def _level(self, n: int) -> int:
         """The steps that at least ``n`` rows do not exceed, and hardly more: each of them is the best of its group."""
-        n_groups = _GROUPS * n
+        steps = self._whole.steps
+        n_groups = min(_GROUPS * n, len(steps))
         best = np.minimum.reduce(steps[: len(steps) // n_groups * n_groups].reshape(-1, n_groups), axis=0)
         return int(np.partition(best, n - 1)[n - 1])
+
+    def _look_at(self, level: int) -> None:
+        """Note the rows of at most so many steps, and what their surprises are not below."""
+        self._level_seen = level
+        self._rows_seen = np.flatnonzero(self._whole.steps <= level)
+        # Here the least likely part counts for what it is.
+        logs = [np.float32(-w * bound.unit) * bound.steps[self._rows_seen] for bound, w in self._parts]
+        self._surprises_seen = -together(logs, self._dependence)
 
     # Bounds
 
     def _weigh(self) -> None:
         asked = self._asked
         parts, weights = (asked.parts, asked.weights) if isinstance(asked, Every) else ((asked,), (1.0,))
-        self._parts = self._bounds(parts, weights)
+        nothing = _Bound(np.zeros(leaves(asked)[0].n_rows, np.uint16), _STEP)
+        self._parts = self._bounds(parts, weights) or [(nothing, 1.0)]
         self._whole = self._together(self._parts)
 
     def _bound(self, asked: Asked) -> _Bound | None:
@@ -155,15 +145,17 @@ class Scan:
             case Leaf():
                 return _Bound(self._surprises.at(asked), _STEP)
             case Without(Leaf() as leaf):
-                return _Bound(self._surprises.without(leaf), _STEP)
+                return _Bound(self._surprises.at(leaf, opposite=True), _STEP)
             case Without(Without(part)):
                 return self._bound(part)
             case Without(Some(parts, weights)):  # none of them: the surprises of their opposites add up
-                return _sum(self._bounds(tuple(map(Without, parts)), weights))
+                bounds = self._bounds(tuple(map(Without, parts)), weights)
+                return _sum(bounds) if bounds else None
             case Without():
                 return None
             case Every():
-                return self._together(self._bounds(asked.parts, asked.weights))
+                bounds = self._bounds(asked.parts, asked.weights)
+                return self._together(bounds) if bounds else None
             case Some():
                 self._has_alternatives = True
                 return self._any_of(asked) if self._unlikely else self._some_of(asked)
@@ -173,10 +165,8 @@ class Scan:
         pairs = [(self._bound(part), w) for part, w in zip(parts, weights, strict=True)]
         return [(bound, w) for bound, w in pairs if bound is not None]
 
-    def _together(self, parts: Sequence[tuple[_Bound, float]]) -> _Bound | None:
+    def _together(self, parts: Sequence[tuple[_Bound, float]]) -> _Bound:
         total = _sum(parts)
-        if total is None:
-            return None
         share = 1 - self._dependence + self._dependence / len(parts)
         return _Bound(total.steps, share * total.unit, total.most)
 
@@ -185,14 +175,15 @@ class Scan:
         against = []
         for part, w in zip(asked.parts, asked.weights, strict=True):
             if isinstance(part, Leaf):
-                steps = self._surprises.against(part)
+                steps = self._surprises.at(part, opposite=True)  # rounded down, which is made up for below
             elif (bound := self._bound(part)) is not None:
-                steps = _opposites_above(bound.unit).take(bound.steps)
+                steps = _opposites_above(bound.unit).take(bound.steps)  # of what is not below, not above
             else:
                 return None
             against.append((_Bound(steps, _STEP), w))
         total = _sum(against, above=True)
-        return None if total is None else _Bound(_opposites_of_sums(total.unit).take(total.steps), _STEP)
+        rounded = _STEP * sum(max(w, 1.0) for w in asked.weights)
+        return _Bound(_opposites_of_sums(total.unit, rounded).take(total.steps), _STEP)
 
     def _any_of(self, asked: Some) -> _Bound | None:
         """Alternatives by the likeliest: they are at most so many times as likely."""
@@ -206,13 +197,11 @@ class Scan:
         return _Bound(np.maximum(least, np.uint16(less)) - np.uint16(less), unit, max(b.most for b, _ in bounds))
 
 
-def _sum(parts: Sequence[tuple[_Bound, float]], *, above: bool = False) -> _Bound | None:
-    """What the sum of the weighted surprises is not below; or, of such as theirs are not above, not above.
+def _sum(parts: Sequence[tuple[_Bound, float]], *, above: bool = False) -> _Bound:
+    """What the sum of the weighted surprises is not below; or ``above``, of steps that theirs are not above.
 
-    Of these, the last step of a part may be infinite; it makes the sum as large as that step at least.
+    The last step of a part may then be infinite; it makes the sum as large as that step at least.
     """
-    if not parts:
-        return None
     units = [bound.unit * (max(w, 1.0) if above else w) for bound, w in parts]
     if len(parts) == 1:
         return _Bound(parts[0][0].steps, units[0], parts[0][0].most)
@@ -244,33 +233,50 @@ def _in_common(units: Sequence[float], *, above: bool) -> tuple[float, list[int]
     return unit * common, [n // common for n in times]
 
 
+def _steps_of(leaf: Leaf, opposite: bool) -> Steps:
+    halves = leaf.halves()
+    if halves is None:
+        log_p = leaf.everywhere().log_p
+        return _in_steps(-_opposite(-log_p) if opposite else log_p)
+    # Without its sign, a half has 15 bits; the 16th says whether it is doubted.
+    bits = np.bitwise_and(halves.view(np.uint16), np.uint16(2**15 - 1))
+    if leaf.doubted is not None:
+        bits |= np.multiply(leaf.doubted, np.uint16(2**15), dtype=np.uint16)
+    steps = _steps_of_halves(opposite).take(bits)
+    steps[leaf.denied], steps[leaf.told] = (0, _MOST) if opposite else (_MOST, 0)
+    return steps
+
+
+@lru_cache(maxsize=2)
+def _steps_of_halves(opposite: bool) -> Steps:
+    """The steps of all halves that are log-probabilities, first as they are, then doubted."""
+    bits = np.arange(2**15, dtype=np.uint16)
+    bits[bits > _LARGEST_HALF] = _LARGEST_HALF
+    log_p = -bits.view(np.float16).astype(np.float32)
+    both = np.concatenate([log_p, log_p + np.float32(math.log(OMITTED))])
+    return _in_steps(-_opposite(-both) if opposite else both)
+
+
 def _in_steps(log_p: Floats) -> Steps:
     """The surprises as whole steps, rounded down."""
     steps = np.multiply(log_p, np.float32(-1 / _STEP), dtype=np.float32)
     return np.minimum(steps, np.float32(_MOST), out=steps).astype(np.uint16)
 
 
-@lru_cache(maxsize=1)
-def _opposites_below() -> Steps:
-    """Of a surprise of so many steps and up to one more, what that of the opposite is not below."""
-    surprise = _opposite(_STEP * np.arange(1, _LARGEST + 2))
-    surprise[_MOST:] = 0.0  # so many or more
-    return (surprise / _STEP).astype(np.uint16)
-
-
 @lru_cache(maxsize=16)
 def _opposites_above(unit: float) -> Steps:
-    """Of a surprise of so many steps or more, what that of the opposite is not above, but for the last step."""
-    return np.ceil(np.minimum(_opposite(unit * np.arange(_LARGEST + 1)) / _STEP, _MOST)).astype(np.uint16)
+    """Of a surprise of so many steps or more, what that of the opposite is not above, less one step."""
+    return (np.minimum(_opposite(unit * np.arange(_LARGEST + 1)) / _STEP, _MOST)).astype(np.uint16)
 
 
 @lru_cache(maxsize=16)
-def _opposites_of_sums(unit: float) -> Steps:
-    """Of a surprise of up to so many steps, what that of the opposite is not below."""
-    return np.minimum(_opposite(unit * np.arange(_LARGEST + 1)) / _STEP, _MOST).astype(np.uint16)
+def _opposites_of_sums(unit: float, rounded: float) -> Steps:
+    """Of a surprise of up to so many steps and what was rounded down, what that of the opposite is not below."""
+    surprise = _opposite(unit * np.arange(_LARGEST + 1) + rounded)
+    return np.minimum(surprise / _STEP, _MOST).astype(np.uint16)
 
 
 def _opposite(surprise: Floats) -> Floats:
     """g(c) = -log(1 - exp(-c)), which is its own inverse."""
     with np.errstate(divide="ignore"):
-        return -np.log(-np.expm1(-surprise.astype(np.float32)))
+        return -np.log(np.maximum(-np.expm1(-surprise.astype(np.float32)), 0.0))

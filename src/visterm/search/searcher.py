@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 
@@ -39,7 +40,7 @@ _FEW = 10_000
 _MANY = 0.2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reason:
     """Why a picture fits a word: ``by`` people ("tag", "class", "caption", "file name") or "model" or "look"."""
 
@@ -132,7 +133,7 @@ class Searcher:
         likely = belief.told | (probabilities >= cut)
         shown = order if unlikely else order[likely[order]]
         hits = [
-            Hit(row, p, told, fits, tuple(why))
+            Hit(row, p, told, fits, why)
             for row, p, told, fits, why in zip(
                 rows[shown].tolist(),
                 probabilities[shown].tolist(),
@@ -153,18 +154,18 @@ class Searcher:
         possible, told = possible_rows(asked), uncertain_rows(asked)
         if possible is not None and len(possible) <= _FEW:
             return self._look_at(asked, possible)
-        if len(self._evidence) <= _FEW or told is None:
+        n_needed = max(n_best, HEAD)  # the cut-off is that of the best, however few are shown
+        if len(self._evidence) <= max(_FEW, n_needed) or told is None:
             return self._look_at(asked)
         scan = Scan(asked, self._dependence, self._surprises)
-        n_needed = max(n_best, HEAD)  # the cut-off is that of the best, however few are shown
         surprise = scan.of_best(n_needed)
-        while surprise is not None and len(rows := scan.within(surprise)) <= _MANY * len(self._evidence):
+        while len(rows := scan.within(surprise)) <= _MANY * len(self._evidence):
             look = self._look_at(asked, in_either(rows, told))
             log_p = look.belief.log_p
             least = float(log_p[largest(log_p, n_needed)[-1]])
             if least == -math.inf:
                 break
-            within = -least * (1 + 1e-5) + 1e-5  # what is computed is not exact
+            within = -least * (1 + 1e-5) + 5e-5  # what is computed is not exact
             if within <= surprise:  # what is less likely than so many that are known cannot be among the best
                 return replace(look, others=math.exp(least))
             surprise = within
@@ -176,24 +177,33 @@ class Searcher:
         return _Look(np.arange(len(self._evidence)) if rows is None else rows, of_words, belief)
 
 
-def _reasons(asked: Asked, look: _Look, shown: Rows, *, excluded: bool = False) -> list[list[Reason]]:
+def _reasons(asked: Asked, look: _Look, shown: Rows) -> list[tuple[Reason, ...]]:
     """For each place in the rows looked at that is shown, why the picture fits each word."""
+    of_words = [_reasons_of(leaf, excluded, look, shown) for leaf, excluded in _said(asked)]
+    return [tuple(chain.from_iterable(of_row)) for of_row in zip(*of_words, strict=True)]
+
+
+def _reasons_of(leaf: Leaf, excluded: bool, look: _Look, shown: Rows) -> list[list[Reason]]:
+    belief, rows = look.of_words[leaf], look.rows[shown]
+    told = belief.told[shown].tolist()
+    told_by = [(place, among(rows, members)) for place, members in leaf.told_by.items()] if any(told) else []
+    believed = "look" if leaf.likeness is not None else "model"
+    if leaf.closed:  # nobody believes anything: it is written there, or not
+        believed = next(iter(leaf.told_by), believed)
+    return [
+        [Reason(leaf.text, place, p, excluded) for place, members in told_by if members[i]]
+        if told[i]
+        else [Reason(leaf.text, believed, p, excluded)]
+        for i, p in enumerate(np.exp(belief.log_p[shown]).tolist())
+    ]
+
+
+def _said(asked: Asked, *, excluded: bool = False) -> Iterator[tuple[Leaf, bool]]:
+    """The words of a query in their order, and whether each is excluded."""
     if isinstance(asked, Leaf):
-        belief, rows = look.of_words[asked], look.rows[shown]
-        told = belief.told[shown].tolist()
-        told_by = [(place, among(rows, members)) for place, members in asked.told_by.items()] if any(told) else []
-        believed = "look" if asked.likeness is not None else "model"
-        if asked.closed:  # nobody believes anything: it is written there, or not
-            believed = next(iter(asked.told_by), believed)
-        return [
-            [Reason(asked.text, place, p, excluded) for place, members in told_by if members[i]]
-            if told[i]
-            else [Reason(asked.text, believed, p, excluded)]
-            for i, p in enumerate(np.exp(belief.log_p[shown]).tolist())
-        ]
-    negated = excluded != isinstance(asked, Without)
-    of_parts = [_reasons(part, look, shown, excluded=negated) for part in parts_of(asked)]
-    return [[reason for reasons in of_row for reason in reasons] for of_row in zip(*of_parts, strict=True)]
+        yield asked, excluded
+    for part in parts_of(asked):
+        yield from _said(part, excluded=excluded != isinstance(asked, Without))
 
 
 def _in_order(belief: Belief, n_best: int) -> Rows:

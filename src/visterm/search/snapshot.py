@@ -53,6 +53,13 @@ class Snapshot:
         rows = [singles(part.vectors[number]) for part in self.segments]
         return rows[0] if len(rows) == 1 else np.concatenate([np.empty(0, np.float32), *rows])
 
+    def halves(self, number: int) -> NDArray[np.float16] | None:
+        """One dimension of all slots as it is stored, where that is in one piece of float16."""
+        if len(self.segments) != 1 or self.segments[0].vectors.dtype != np.float16:
+            return None
+        stored: NDArray[np.float16] = self.segments[0].vectors[number]
+        return stored
+
     def dimension_at(self, number: int, slots: NDArray[np.intp]) -> NDArray[np.float32]:
         """One dimension of some slots."""
         if len(self.segments) == 1:
