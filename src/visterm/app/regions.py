@@ -47,6 +47,11 @@ class Regions:
     shares: tuple[tuple[float, ...], ...]
     fall: float
 
+    @property
+    def any_counts(self) -> bool:
+        """Whether a region counts by itself."""
+        return self.fall >= _LEAST_FALL
+
     def box(self) -> tuple[int, int, int, int]:
         """The smallest rectangle of cells with most of what counts: first and last row, first and last column, + 1."""
         sums = np.pad(np.cumsum(np.cumsum(self.shares, axis=0), axis=1), ((1, 0), (1, 0)))
@@ -63,7 +68,7 @@ class Regions:
         n_rows, n_columns = np.shape(self.shares)
         top, bottom, left, right = self.box()
         area = (bottom - top) * (right - left) / (n_rows * n_columns)
-        if self.fall < _LEAST_FALL or area > _WHOLE:
+        if not self.any_counts or area > _WHOLE:
             return "the picture as a whole: no region counts by itself"
         held = float(np.sum(np.array(self.shares)[top:bottom, left:right]))
         down = ("upper", "middle", "lower")[min(2, int(3 * (top + bottom) / 2 / n_rows))]

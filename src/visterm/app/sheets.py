@@ -35,8 +35,8 @@ def contact_sheet(
 ) -> Image.Image:
     """The pictures in rows, each fitted into a tile, with its caption (up to two lines) beneath.
 
-    A file that is not a readable picture gets an empty tile that says so. Where ``regions`` of a picture are given, the
-    more they count the warmer they are.
+    A file that is not a readable picture gets an empty tile that says so. Where ``regions`` of a picture are given and
+    count, they are warm and the rest is grey.
     """
     from PIL import Image, ImageDraw, ImageFont
 
@@ -58,7 +58,7 @@ def contact_sheet(
         try:
             picture = Image.fromarray(decode_rgb(file))
             picture.thumbnail(tile)
-            if regions is not None and (counting := regions[i]) is not None:
+            if regions is not None and (counting := regions[i]) is not None and counting.any_counts:
                 picture = heated(picture, counting)
             offset = ((width - picture.width) // 2, (height - picture.height) // 2)
             sheet.paste(picture, (left + offset[0], upper + offset[1]))
