@@ -186,6 +186,12 @@ def test_spelling_is_asked_where_meaning_does_not_help(compiled):
     assert search(vectors, "cab")[0] == [2]  # by spelling it would be as near the cat
     assert search(vectors, "bat")[1] == ["no picture is known as 'bat': searched for 'cat' instead"]
     assert search(vectors, "xylophone")[1] == ["no picture is known as 'xylophone', which was left out"]
+    assert search(vectors, '"polarbear"')[1] == [
+        "no picture is known as 'polarbear': searched for 'polar bear' instead"
+    ]
+    assert search(vectors, '"dog automobile"')[0] == [0, 2]  # no word, but the mean of two
+    assert search(vectors, "caption:cta", captions=["a cat", None, None, None])[0] == [0]
+    assert search(vectors, "caption:cta", captions=["a dog", None, None, None])[0] == []
     assert search(None, "puppy")[1] == ["no picture is known as 'puppy', which was left out"]
 
 

@@ -150,24 +150,38 @@ class Interpreter:
         return self._nearest(term, name, notes)
 
     def _nearest(self, term: Term, name: str, notes: list[Note]) -> Asked | None:
-        """What is known nearest a word, with a note of it: in meaning, or else in spelling.
+        """What is known nearest a word, with a note of it: by spelling first, but by meaning where it is a word itself.
 
-        Meaning comes first, since what has a meaning is seldom misspelt: a cat is no car.
+        A cat is no car, although they differ by a letter.
         """
         if term.field != "filename" and sum(note.meant is not None or note.ignored for note in notes) < MAX_CORRECTED:
-            near = self._near_in_meaning(term.field, name)
-            leaves = [leaf for word in near if (leaf := self._leaf(term.field, word.name)) is not None]
-            if leaves and len(leaves) == len(near):
-                notes.append(Note(term.text, near[0].name, field=term.field, near=tuple(near)))
-                return leaves[0] if len(leaves) == 1 else Some(tuple(leaves), tuple(word.weight for word in near))
-            spelt = self._speller(term.field).nearest(name)
-            if spelt:
-                notes.append(Note(term.text, spelt[0], tuple(spelt[1:]), field=term.field))
-                return self._leaf(term.field, spelt[0])
+            ways = [self._by_spelling, self._by_meaning]
+            if self._vectors is not None and name in self._vectors:
+                ways.reverse()
+            for way in ways:
+                found = way(term, name, notes)
+                if found is not None:
+                    return found
         if term.field is None:
             notes.append(Note(term.text, ignored=True))
             return None
         return self._nothing(term, notes)
+
+    def _by_spelling(self, term: Term, name: str, notes: list[Note]) -> Asked | None:
+        near = [word for word in self._speller(term.field).nearest(name) if self._leaf(term.field, word) is not None]
+        if not near:
+            return None
+        notes.append(Note(term.text, near[0], tuple(near[1:]), field=term.field))
+        return self._leaf(term.field, near[0])
+
+    def _by_meaning(self, term: Term, name: str, notes: list[Note]) -> Asked | None:
+        found = [(word, self._leaf(term.field, word.name)) for word in self._near_in_meaning(term.field, name)]
+        pairs = [(word, leaf) for word, leaf in found if leaf is not None]
+        if not pairs:
+            return None
+        near, leaves = zip(*pairs, strict=True)
+        notes.append(Note(term.text, near[0].name, field=term.field, near=near))
+        return leaves[0] if len(leaves) == 1 else Some(leaves, tuple(word.weight for word in near))
 
     def _nothing(self, term: Term, notes: list[Note]) -> Leaf:
         """A leaf that no picture fits, with a note of it."""

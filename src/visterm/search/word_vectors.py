@@ -64,6 +64,10 @@ class WordVectors:
         """What was noted of the file when it was made: ``source``, its name, and ``installed``, the time."""
         return {str(name): str(value) for name, value in self._header.get("__metadata__", {}).items()}
 
+    def __contains__(self, phrase: str) -> bool:
+        """Whether the word or phrase has a vector of its own."""
+        return phrase in self._rows([phrase])
+
     def units(self, phrases: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """(n_phrases, n_dims) directions of length 1, zero where unknown; and which are known.
 
