@@ -12,20 +12,23 @@ from numpy.typing import NDArray
 _PLACES = 13
 _BITS = np.int32(-0x70002000)  # the sign, and 15 bits from the 13th on
 _SCALE = np.float32(2.0**112)
-_ROOT = np.float32(2.0**56)
-#: Columns multiplied at a time: those of a few hundred rows stay in the processor's cache.
-_BLOCK = 2048
+#: Numbers converted and multiplied at a time: so many stay near the processor.
+_BLOCK = 2**19
 
 
-def singles(values: NDArray[Any]) -> NDArray[np.float32]:
-    """The same finite numbers in float32.
+def singles(values: NDArray[Any], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+    """The same finite numbers in float32; in ``out``, if halves are given it.
 
     >>> singles(np.array([-1.5, 0.25], np.float16))
     array([-1.5 ,  0.25], dtype=float32)
     """
     if values.dtype != np.float16:
         return values.astype(np.float32, copy=False)
-    numbers = _moved(values).view(np.float32)
+    numbers = np.empty(values.shape, np.float32) if out is None else out
+    bits = numbers.view(np.int32)
+    bits[...] = values.view(np.int16)
+    bits <<= _PLACES
+    bits &= _BITS
     numbers *= _SCALE
     return numbers
 
@@ -34,16 +37,9 @@ def products(query: NDArray[np.float32], columns: NDArray[np.float16]) -> NDArra
     """``query @ columns``, one block of columns after the other."""
     n_rows, n_columns = columns.shape
     totals = np.empty(n_columns, np.float32)
-    scaled = query * _ROOT  # half of the exponent before the product and half after: neither can overflow
-    block = np.empty((n_rows, min(_BLOCK, n_columns)), np.int32)
-    for start in range(0, n_columns, _BLOCK):
-        part = columns[:, start : start + _BLOCK]
-        bits = _moved(part, block[:, : part.shape[1]])
-        np.matmul(scaled, bits.view(np.float32), out=totals[start : start + _BLOCK])
-    totals *= _ROOT
+    n_at_once = max(1, _BLOCK // n_rows)
+    block = np.empty((n_rows, min(n_at_once, n_columns)), np.float32)
+    for start in range(0, n_columns, n_at_once):
+        part = columns[:, start : start + n_at_once]
+        np.matmul(query, singles(part, block[:, : part.shape[1]]), out=totals[start : start + n_at_once])
     return totals
-
-
-def _moved(halves: NDArray[Any], out: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
-    bits = np.left_shift(halves.view(np.int16), _PLACES, out=out, dtype=np.int32)
-    return np.bitwise_and(bits, _BITS, out=bits)
