@@ -20,8 +20,10 @@ R = TypeVar("R")
 
 #: The metric of a feature that is given as its distances to the training pictures.
 PRECOMPUTED = "precomputed"
-#: Bytes of the (n_features, block, n_train) distances that are computed at a time.
+#: Bytes of the (n_features, block, n_train) distances that are computed at a time, and of the rows compared for them.
 BLOCK_BYTES = 64 * 2**20
+#: Training pictures are compared with each other in smaller blocks: within a block every pair is compared twice.
+_TRAINING_BLOCK = 256
 #: Pairs of this many training pictures are measured to bring a base distance to scale.
 _SCALE_SAMPLE = 400
 #: A matrix with a smaller share of non-zero entries is compared as a sparse one, which is then faster.
@@ -78,6 +80,7 @@ class BaseDistances(Estimator):
                 continue
             metric = metric_named(self.metrics_[name])
             ready = metric.prepare(_compact(matrix.astype(kind, copy=False), self.metrics_[name]))
+            del matrix
             sample = take(ready, sampled)
             self.train_features_[name] = ready
             self.scales_[name] = _mean_of_pairs(metric.between(sample, sample))
@@ -112,7 +115,7 @@ class BaseDistances(Estimator):
                 own = table[rows, rows]
                 own[:] = np.tril(own, -1) + np.tril(own, -1).T
 
-        for _ in self._over(self.n_train_, of_rows):
+        for _ in self._over(self.n_train_, of_rows, at_most=max(_TRAINING_BLOCK, self.n_train_ // 16)):
             pass
         return tables
 
@@ -144,9 +147,10 @@ class BaseDistances(Estimator):
     def _columns(self, table: Any) -> NDArray[Any]:
         return table if self.rows_ is None else table[:, self.rows_]
 
-    def _over(self, n_rows: int, task: Callable[[slice], R]) -> Iterator[R]:
-        size = max(1, BLOCK_BYTES // (8 * len(self.metrics_) * self.n_train_))
-        shards = split(n_rows, size=size)
+    def _over(self, n_rows: int, task: Callable[[slice], R], at_most: int | None = None) -> Iterator[R]:
+        widest = max(self.feature_widths_.values())  # rows are widened to float64 when they are compared
+        size = max(1, BLOCK_BYTES // (8 * max(len(self.metrics_) * self.n_train_, widest)))
+        shards = split(n_rows, size=min(size, at_most or size))
         if len(shards) == 1:
             yield task(shards[0].rows)
         else:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +50,10 @@ def metric_named(name: str) -> Metric:
 
 def _squared_norms(X: Matrix) -> NDArray[Any]:
     if isinstance(X, np.ndarray):
-        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        squares = np.empty(len(X))
+        for rows in _few(X):
+            squares[rows] = np.einsum("ij,ij->i", X[rows], X[rows], dtype=np.float64)
+        return squares
     return np.asarray(X.multiply(X).sum(axis=1)).ravel()
 
 
@@ -61,11 +64,16 @@ def _product(A: Matrix, B: Matrix) -> NDArray[Any]:
         product = A @ B.T
         return product if isinstance(product, np.ndarray) else product.toarray()
     products = np.empty((A.shape[0], B.shape[0]))
-    step = max(1, _WIDENED // max(1, B.shape[1]))
-    for start in range(0, len(B), step):
-        rows = slice(start, start + step)
+    for rows in _few(B):
         products[:, rows] = A @ B[rows].astype(np.float64).T
     return products
+
+
+def _few(X: NDArray[Any]) -> Iterator[slice]:
+    """The rows of ``X``, as many at a time as may be widened."""
+    step = max(1, _WIDENED // max(1, X.shape[1]))
+    for start in range(0, len(X), step):
+        yield slice(start, start + step)
 
 
 def _apart(A: Matrix, B: Matrix) -> NDArray[Any]:

@@ -60,7 +60,10 @@ class ExpansionEstimator(Estimator):
         name, _ = kernels.kernel_named(self.kernel_)
         self._forget("feature_widths_")
         if name in kernels.PRODUCTS:
-            return check_feature_mapping(self, X, fitting=True)
+            features = check_feature_mapping(self, X, fitting=True)
+            # Arrays as they came: the kernel converts features one by one, and wide ones are not held twice.
+            given = {str(name): matrix for name, matrix in X.items()} if is_several(X) else {}
+            return features | {name: given[name] for name in features if isinstance(given.get(name), np.ndarray)}
         if is_several(X):
             raise InputError(
                 f"the kernel {name} takes one feature, but X has {len(X)}: choose auto or weighted-product"

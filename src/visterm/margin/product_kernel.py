@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.contracts import Features, Matrix, check_feature_mapping, n_pictures
+from visterm.contracts import Features, Matrix, check_feature_mapping, is_several, n_pictures
 from visterm.contracts.estimator import Estimator
 from visterm.distances.base import PRECOMPUTED, BaseDistances, Tables
 from visterm.errors import InputError
@@ -60,19 +60,24 @@ class ProductKernel(Estimator):
 
     def fit(self, X: Features, tags: Any = None) -> Self:
         """Make the training pictures ready for comparison and weigh the features."""
-        self._fit(X, tags)
+        metrics, _ = self._weigh(X, tags)
+        self._make_ready(X, metrics)
         return self
 
     def fit_transform(self, X: Features, tags: Any = None) -> Array:
         """Fit, and the kernel between all training pictures; distances are computed once for both where they fit."""
-        tables = self._fit(X, tags)
-        return self.gram() if tables is None else self._kernel_of(lambda name: tables[name])
+        metrics, tables = self._weigh(X, tags)
+        K = None if tables is None else self._kernel_of(tables.__getitem__, n_pictures(X))
+        del tables  # they and the training pictures are large: one of both is held at a time
+        self._make_ready(X, metrics)
+        return self.gram() if K is None else K
 
     def gram(self) -> Array:
         """(n_train, n_train) float32: the kernel between the training pictures, symmetric with a diagonal of 1."""
         if PRECOMPUTED in self.distances_.metrics_.values():
             raise InputError("precomputed distances between the training pictures are not kept: use fit_transform")
-        return self._kernel_of(lambda name: _only(self.distances_, [name]).transform_training()[name])
+        n_train = self.distances_.n_train_
+        return self._kernel_of(lambda name: _only(self.distances_, name).transform_training()[name], n_train)
 
     def transform(self, X: Features) -> Array:
         """(n_pictures, n_train) float32: the kernel between pictures and the training pictures."""
@@ -80,6 +85,8 @@ class ProductKernel(Estimator):
 
     def select(self, rows: Array) -> ProductKernel:
         """The same kernel against some of the training pictures only."""
+        if np.array_equal(rows, np.arange(self.distances_.n_train_)):
+            return self
         distances, part = copy(self.distances_), copy(self)
         own = np.arange(self.distances_.n_train_) if distances.rows_ is None else distances.rows_
         distances.rows_, distances.n_train_ = own[rows], len(rows)
@@ -87,33 +94,40 @@ class ProductKernel(Estimator):
         part.distances_ = distances
         return part
 
-    def _fit(self, X: Features, tags: Any) -> Tables | None:
-        """Fit; the distances between the training pictures, if they are small enough to be kept or given."""
+    def _weigh(self, X: Features, tags: Any) -> tuple[dict[str, str], Tables | None]:
+        """Weigh the features: their metrics, and the distances between the training pictures if given or not too many.
+
+        The distances of one feature are computed after those of another: converted copies of wide ones are large.
+        """
         if not 0.0 < self.scale < np.inf:
             raise InputError(f"scale must be positive and finite, not {self.scale}")
-        features = check_feature_mapping(self, X, fitting=True)
-        metrics = {name: self._metric_of(name, matrix) for name, matrix in features.items()}
-        self.distances_ = BaseDistances(metrics).fit(features)
+        metrics = {
+            name: self._metric_of(name, matrix) for name, matrix in check_feature_mapping(self, X, fitting=True).items()
+        }
         given = all(metric == PRECOMPUTED for metric in metrics.values())
-        fits = PRECOMPUTED not in metrics.values() and 4 * len(metrics) * n_pictures(features) ** 2 <= TABLE_BYTES
+        fits = PRECOMPUTED not in metrics.values() and 4 * len(metrics) * n_pictures(X) ** 2 <= TABLE_BYTES
         if not (given or fits):
-            self._settle(self._weigh(features, tags, metrics))
-            return None
-        tables = self.distances_.transform(features) if given else self.distances_.transform_training()
-        self._settle(self._weigh(tables, tags, PRECOMPUTED))
-        return tables
+            self.feature_weights_ = self._weights_of(X, tags, metrics, metrics)
+            return metrics, None
+        tables: Tables = {}
+        for name, metric in metrics.items():
+            feature = _some(X, [name])
+            distances = BaseDistances({name: metric}).fit(feature)
+            tables |= distances.transform(feature) if given else distances.transform_training()
+        self.feature_weights_ = self._weights_of(tables, tags, metrics, PRECOMPUTED)
+        return metrics, tables
 
-    def _settle(self, weights: dict[str, float]) -> None:
-        """Keep the weights, and of the training pictures only the features that count."""
-        self.feature_weights_ = weights
-        self.distances_ = _only(self.distances_, [name for name, weight in weights.items() if weight > 0])
+    def _make_ready(self, X: Features, metrics: Mapping[str, str]) -> None:
+        """Keep of the training pictures the features that count."""
+        names = list(self._rates())
+        self.distances_ = BaseDistances({name: metrics[name] for name in names}).fit(_some(X, names))
 
     def _metric_of(self, name: str, matrix: Any) -> str:
         chosen = self.metric.get(name, "auto") if isinstance(self.metric, Mapping) else self.metric
         return ("chi2" if matrix.min() >= 0 else "cosine") if chosen == "auto" else str(chosen)
 
-    def _weigh(self, X: Features, tags: Any, metric: Any) -> dict[str, float]:
-        names = list(self.distances_.metrics_)
+    def _weights_of(self, X: Features, tags: Any, names: Iterable[str], metric: Any) -> dict[str, float]:
+        names = list(names)
         if isinstance(self.weights, Mapping):
             unknown = [name for name in self.weights if name not in names]
             if unknown:
@@ -138,11 +152,11 @@ class ProductKernel(Estimator):
 
     def _rates(self) -> dict[str, float]:
         """How fast the kernel falls with the distance of each feature that counts."""
-        return {name: self.scale * self.feature_weights_[name] for name in self.distances_.metrics_}
+        return {name: self.scale * weight for name, weight in self.feature_weights_.items() if weight > 0}
 
-    def _kernel_of(self, table: Callable[[str], Array]) -> Array:
+    def _kernel_of(self, table: Callable[[str], Array], n_train: int) -> Array:
         """The kernel between the training pictures from their distances by each feature, asked for one by one."""
-        K = np.zeros((self.distances_.n_train_,) * 2, np.float32)
+        K = np.zeros((n_train, n_train), np.float32)
         for name, rate in self._rates().items():
             K -= np.float32(rate) * table(name)
         return np.exp(K, out=K)
@@ -159,11 +173,16 @@ class ProductKernel(Estimator):
         return K
 
 
-def _only(distances: BaseDistances, names: list[str]) -> BaseDistances:
-    """The base distances of some of the features."""
+def _some(X: Features, names: Iterable[str]) -> dict[str, Matrix]:
+    """Some of the features as they came; a plain matrix is one feature, called ``x``."""
+    of_all = {str(name): matrix for name, matrix in X.items()} if is_several(X) else {"x": cast(Matrix, X)}
+    return {name: of_all[name] for name in names}
+
+
+def _only(distances: BaseDistances, name: str) -> BaseDistances:
+    """The base distances of one of the features."""
     part = copy(distances)
     for attribute in ("metrics_", "train_features_", "scales_", "feature_widths_"):
-        of_all = getattr(distances, attribute)
-        setattr(part, attribute, {name: of_all[name] for name in names if name in of_all})
-    part.n_features_in_ = sum(part.feature_widths_.values())
+        setattr(part, attribute, {name: getattr(distances, attribute)[name]})
+    part.n_features_in_ = part.feature_widths_[name]
     return part

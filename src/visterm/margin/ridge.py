@@ -89,7 +89,8 @@ def ridge(pictures: TrainingPictures, targets: Array, alpha: float) -> tuple[Arr
     """
     targets = np.asarray(targets, dtype=np.float64)
     if isinstance(pictures, GramPictures):
-        system = pictures.G.astype(np.float64) + pictures.shift
+        system = pictures.G.astype(np.float64)
+        system += pictures.shift
         system[np.diag_indices_from(system)] += alpha
         inverse = _inverse(system)
         theta, diagonal = inverse @ targets, np.diag(inverse)
@@ -110,13 +111,24 @@ def _ridge_of_features(pictures: FeaturePictures, targets: Array, alpha: float) 
 
 
 def _inverse(system: Array) -> Array:
-    """The inverse of a symmetric positive definite matrix, overwriting it."""
+    """The inverse of a symmetric positive definite matrix, in its place."""
     try:
-        factor, _ = linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        # LAPACK counts columns first: the transpose, which is the same matrix, lies in memory as it wants it.
+        factor, _ = linalg.cho_factor(system.T, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError as error:
         raise InputError("the kernel is not positive definite: raise alpha, or check the precomputed kernel") from error
     inverse, failed = linalg.lapack.dpotri(factor, lower=True, overwrite_c=True)
     if failed:
         raise InputError("the kernel is too close to singular: raise alpha")
-    lower = np.tril(inverse)
-    return lower + np.tril(inverse, -1).T
+    _mirror(inverse)
+    return inverse
+
+
+def _mirror(matrix: Array) -> None:
+    """Write the lower triangle over the upper one, a block of columns at a time."""
+    n, size = len(matrix), 256
+    for start in range(0, n, size):
+        stop = min(start + size, n)
+        own = matrix[start:stop, start:stop]
+        own[:] = np.tril(own) + np.tril(own, -1).T
+        matrix[start:stop, stop:] = matrix[stop:, start:stop].T
