@@ -74,7 +74,8 @@ def kernels(
     spread = float(np.sqrt(blocks[0].rows.var(axis=0).sum()))
     for share in (0.25, 0.5, 1.0):
         began = time.process_time()
-        G, K = (best_matches(part, blocks[0], deviation=share * spread) for part in blocks)
+        deviation = share * spread
+        G, K = best_matches(blocks[0], deviation=deviation), best_matches(blocks[1], blocks[0], deviation=deviation)
         name = f"best matches, deviation {share:g} of the whole"
         yield name, "precomputed", G, K, time.process_time() - began
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 from scipy import sparse
 
 from visterm.errors import InputError
@@ -24,6 +25,11 @@ from visterm.ranking.triplets import (
 
 few = settings(max_examples=25, deadline=None)
 KINDS = ["dense", "counts", "gram"]
+
+
+@njit
+def squared_distance(pictures, one, other):
+    return _kernels.squared_distance(pictures, one, other)
 
 
 class SplitMix:
@@ -160,6 +166,16 @@ def test_a_step_does_what_the_paper_says(seed, kind, c):
     else:
         assert lead() < 1
         assert np.linalg.norm(change) == pytest.approx(c * np.sqrt(squared_length))
+
+
+def test_copies_of_a_bag_are_no_distance_apart():
+    X = sparse.csr_array(np.array([[0.1, 0.7, 0.0], [0.1, 0.7, 0.0], [0.0, 0.2, 0.3]], np.float32))
+    pictures = FeatureSpace(X).native()
+    distances = [[squared_distance(pictures, one, other) for other in range(3)] for one in range(3)]
+    expected = ((X.toarray()[:, None] - X.toarray()[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(distances, expected, rtol=1e-6)
+    assert distances[0][1] == 0
+    assert not pictures[3].any()
 
 
 def test_a_satisfied_triplet_changes_nothing():
