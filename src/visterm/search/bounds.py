@@ -162,7 +162,7 @@ class Scan:
 
     def _bounds(self, parts: Sequence[Asked], weights: Sequence[float]) -> list[tuple[_Bound, float]]:
         """The bounds and weights of those parts of which something is known: others may be no surprise at all."""
-        pairs = [(self._bound(part), w) for part, w in zip(parts, weights, strict=True)]
+        pairs = [(self._bound(part), w) for part, w in zip(parts, weights, strict=True) if w > 0]
         return [(bound, w) for bound, w in pairs if bound is not None]
 
     def _together(self, parts: Sequence[tuple[_Bound, float]]) -> _Bound:
