@@ -10,7 +10,7 @@ import numpy as np
 
 from visterm.app import meanings
 from visterm.app.describing import ready_recipe, stored_features
-from visterm.app.indexing import class_index, code_index, word_index
+from visterm.app.indexing import class_index, code_index, pair_index, word_index
 from visterm.app.looks import RECIPE, cosines, features_of, hash_of, liker, with_features
 from visterm.app.regions import Regions
 from visterm.app.why import Witnesses
@@ -23,8 +23,9 @@ from visterm.models import Model
 from visterm.search.beliefs import DEPENDENCE, Beliefs
 from visterm.search.evidence import Evidence
 from visterm.search.meaning import Note
+from visterm.search.pairs import Pairs
 from visterm.search.query import Node, Not, Term, parse
-from visterm.search.relevance import NOTHING_BELOW
+from visterm.search.relevance import NOTHING_BELOW, Relevance
 from visterm.search.searcher import Hit, Reason, Searcher
 from visterm.search.snapshot import largest
 from visterm.search.words import key
@@ -95,12 +96,16 @@ def search(
         index, relevance = word_index(workspace, model, keys)
         tag_beliefs = Beliefs(index.snapshot(), _current_names(workspace, "tag", model.info.tags), keys)
         dependence, nothing_below = relevance.dependence_, relevance.nothing_below_
+    pairs = None
+    if model is not None and relevance is not None and sum(1 for _ in _terms(tree)) > 1:
+        pairs = _pairs(workspace, model, relevance, keys)
     searcher = Searcher(
         evidence,
         tag_beliefs,
         _class_beliefs(workspace, model, tree, evidence, keys),
         like=liker(workspace, model, truth, rows),
         vectors=meanings.installed(),
+        pairs=pairs,
         dependence=dependence,
         nothing_below=nothing_below,
     )
@@ -180,6 +185,16 @@ def _similar_codes(
     likeness = np.exp(-(found.scores.astype(np.float64) ** 2) / 2)
     pairs = [(row_of[name], float(s)) for name, s in zip(found.keys, likeness, strict=True) if name in row_of]
     return Findings([Found(truth.paths[row] or "", score) for row, score in pairs[:n_best]])
+
+
+def _pairs(workspace: Workspace, model: Model, relevance: Relevance, keys: list[str]) -> Pairs | None:
+    """What a model believes of two words together, where it has learned it and how much it counts."""
+    weight = getattr(relevance, "pair_weight_", 0.0)  # models that know no pairs have none
+    if not weight:
+        return None
+    index, columns = pair_index(workspace, model, keys)
+    names = _current_names(workspace, "tag", model.info.tags)
+    return Pairs(index.snapshot(), [(names[a], names[b]) for a, b in columns], keys, weight)
 
 
 def _class_beliefs(

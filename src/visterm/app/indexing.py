@@ -22,6 +22,7 @@ from visterm.contracts import Features, n_pictures
 from visterm.errors import InputError, VistermError
 from visterm.models import Model
 from visterm.search.index import Index
+from visterm.search.pairs import pairs_of
 from visterm.search.relevance import Relevance, word_scores
 
 #: Numbers computed at a time: pictures times words, or dimensions.
@@ -48,6 +49,17 @@ def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> tuple
             np.zeros((1, len(model.info.tags))), model.info.tag_counts, model.info.n_tagged
         )
     return index, relevance
+
+
+def pair_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> tuple[Index, list[tuple[int, int]]]:
+    """Log-probabilities of pairs of the model's tags, for models that learned of words together; and the pairs."""
+    numbers, columns = pairs_of(model.estimator)
+
+    def log_probabilities(X: Features) -> NDArray[np.float32]:
+        return np.asarray(model.estimator.set_log_probabilities(X)[:, numbers], dtype=np.float32)
+
+    index = _current(workspace, model, "pairs", len(columns), keys, log_probabilities, dtype="float16")
+    return index, columns
 
 
 def class_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Index:

@@ -31,7 +31,7 @@ from visterm.evaluate.protocol import (
 from visterm.models import Model, ModelInfo, save_model
 from visterm.ranking import queries
 from visterm.registry import Method
-from visterm.search.beliefs import together
+from visterm.search.pairs import pairs_of
 from visterm.search.relevance import Relevance, word_scores
 from visterm.vision.recipes.base import Recipe
 
@@ -79,7 +79,7 @@ def train(
     relevance, found = _learn_relevance(method, own, parameters)
     if relevance is not None and data.is_test.any():
         test = data.select(np.flatnonzero(data.is_test & data.has_tags))
-        found = _measure_search(relevance.log_probabilities(word_scores(estimator, test.X)), test, relevance)
+        found = _measure_search(relevance.log_probabilities(word_scores(estimator, test.X)), test, relevance, estimator)
     if found and metrics:
         own_name, (first, *_) = "AvgP by own scores", STANDARD_MEASURES[Task.RANK]
         metrics = metrics | found | {own_name: metrics[first.name]}
@@ -184,7 +184,8 @@ def _learn_relevance(
         split = validation_split(own)
         train, held_out = own.select(split.train), own.select(split.test[own.has_tags[split.test]])
         with progress.task(f"Learning how sure {method.name} may be"):
-            scores = word_scores(fit_method(method, train, parameters), held_out.X)
+            estimator = fit_method(method, train, parameters)
+            scores = word_scores(estimator, held_out.X)
 
             def learned(rows: NDArray[np.intp], **settings: Any) -> Relevance:
                 return Relevance(**settings).fit(
@@ -197,23 +198,32 @@ def _learn_relevance(
 
             every = np.arange(len(held_out))
             relevance = learned(every)
+            numbers, pairs = pairs_of(estimator)
+            if pairs:
+                log_pairs = estimator.set_log_probabilities(held_out.X)[:, numbers]
+                relevance.fit_pairs(relevance.log_probabilities(scores), log_pairs, pairs, held_out.tags)
             log_p = np.empty(scores.shape, np.float32)
             try:
                 for half in (every % 2 == 0, every % 2 == 1):  # each half by what was learned from the other
                     log_p[half] = learned(every[~half], n_queries=_FEW_QUERIES).log_probabilities(scores[half])
             except InputError:
                 return relevance, {}
-            return relevance, _measure_search(log_p, held_out, relevance)
+            return relevance, _measure_search(log_p, held_out, relevance, estimator)
     except InputError:
         # Too few to hold some out: the model can search, but nobody knows how sure it may be.
         return None, {}
 
 
-def _measure_search(log_p: NDArray[np.float32], held_out: Dataset, relevance: Relevance) -> dict[str, float]:
+def _measure_search(
+    log_p: NDArray[np.float32], held_out: Dataset, relevance: Relevance, estimator: Any
+) -> dict[str, float]:
     """The measures of a search among pictures held out, ranked by the probability that they fit all words."""
+    numbers, pairs = pairs_of(estimator)
+    log_pairs = estimator.set_log_probabilities(held_out.X)[:, numbers] if pairs else None
+    column = {pair: i for i, pair in enumerate(pairs)}
     asked = queries.from_tags(held_out.tags, max_words=MAX_QUERY_WORDS)
-    scores = np.stack([together(list(log_p[:, list(words)].T), relevance.dependence_) for words in asked.columns()])
-    return evaluate(STANDARD_MEASURES[Task.RANK], asked.relevance, scores)
+    scores = [relevance.joint(log_p, words, log_pairs, column) for words in asked.columns()]
+    return evaluate(STANDARD_MEASURES[Task.RANK], asked.relevance, np.stack(scores))
 
 
 def _has_labels(method: Method, data: Dataset) -> bool:

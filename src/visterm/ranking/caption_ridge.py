@@ -101,6 +101,10 @@ class CaptionRidge(ExpansionEstimator):
         wanted, held = self._query_weights(Q)
         return np.asarray(wanted @ words.T + held @ sets.T)
 
+    def set_log_probabilities(self, X: Features) -> Scores:
+        """(n_pictures, n_sets): the logarithms of what is believed of the sets in ``set_words_``, at most 0."""
+        return np.minimum(self._logarithms(X)[1], 0.0)
+
     def explain(self, X: Features, q: Any, n_best: int = 5) -> Explanation:
         """Why the one picture in ``X`` has its score for the one query ``q``; evidence are rows of ``set_words_``."""
         if n_pictures(X) != 1 or np.shape(q)[0] != 1:

@@ -10,6 +10,7 @@ from visterm.collection._english import STOP_WORDS
 from visterm.errors import InputError
 from visterm.search.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some, Without
 from visterm.search.evidence import Evidence
+from visterm.search.pairs import Pairs
 from visterm.search.query import AllOf, AnyOf, Node, Not, Term
 from visterm.search.word_vectors import Near, Thesaurus, WordVectors
 from visterm.search.words import Speller, folded, key
@@ -61,7 +62,7 @@ class Interpreter:
     """Understands queries by what people wrote and what models know.
 
     ``like`` answers ``like:PATH`` with log-probabilities of all rows; ``vectors`` know what words mean that are unknown
-    here.
+    here, ``pairs`` what a model believes of two words together.
     """
 
     def __init__(
@@ -71,8 +72,10 @@ class Interpreter:
         class_beliefs: Beliefs | None = None,
         like: Callable[[str], Floats] | None = None,
         vectors: WordVectors | None = None,
+        pairs: Pairs | None = None,
     ) -> None:
         self._evidence = evidence
+        self._pairs = pairs
         self._vectors = vectors
         self._thesauri: dict[str | None, Thesaurus] = {}
         self._beliefs = {"tag": tag_beliefs, "class": class_beliefs}
@@ -109,7 +112,8 @@ class Interpreter:
         if len(parts) < 2:
             return parts[0][0] if parts else None
         mean = sum(weight for _, weight in parts) / len(parts)
-        return kind(tuple(part for part, _ in parts), tuple(weight / mean for _, weight in parts))
+        asked, weights = tuple(part for part, _ in parts), tuple(weight / mean for _, weight in parts)
+        return self._pairs.joined(asked, weights) if kind is Every and self._pairs is not None else kind(asked, weights)
 
     def _with_phrases(self, nodes: Sequence[Node]) -> list[Node]:
         """The same parts, plain words that together are the name of a tag or class made one; the longest first."""

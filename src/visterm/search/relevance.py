@@ -6,7 +6,8 @@ Learned at training time from labelled pictures that the scoring model had not s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from visterm.contracts import Features, check_tags
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.search.beliefs import DEPENDENCE, together
+from visterm.search.pairs import pair_weights
 
 Floats = NDArray[np.floating[Any]]
 
@@ -31,6 +33,8 @@ _RAREST = 8.0
 #: A picture and a word are a pair; so many are learned from.
 _MAX_PAIRS = 1_000_000
 _MAX_WORDS = 3
+#: How much pairs of words count is learned from so many queries.
+_MAX_PAIR_QUERIES = 300
 #: What the probability of the best picture must be for something to be found, where nobody has measured it.
 NOTHING_BELOW = 0.2
 #: The values of it that are tried.
@@ -101,6 +105,46 @@ class Relevance(Estimator):
         self.dependence_ = _fit_dependence(log_p, present, [words for words in queries if len(words) > 1])
         self.nothing_below_ = _fit_nothing_below(log_p, present, queries, self.dependence_, rng)
         return self
+
+    def fit_pairs(self, log_p: Floats, log_pairs: Floats, pairs: Sequence[tuple[int, int]], tags: Any) -> Self:
+        """Learn how much a model's beliefs of two words together count beside those of the words.
+
+        ``log_p`` (n_pictures, n_tags) and ``log_pairs`` (n_pictures, n_pairs) are the log-probabilities of held-out
+        pictures with ``tags``; ``pairs`` has the columns of two words each. ``pair_weight_`` is the share that pairs
+        have under which the tags are most likely, for queries of the pictures' captions.
+        """
+        from scipy.optimize import minimize_scalar
+
+        present = check_tags(tags, len(log_p), n_tags=self.n_tags_)
+        asked = _queries(present, min(self.n_queries, _MAX_PAIR_QUERIES), np.random.default_rng(self.random_state))
+        numbers = {pair: number for number, pair in enumerate(pairs)}
+        known = [words for words in asked if any(pair in numbers for pair in combinations(words, 2))]
+        relevant = [present[:, list(words)].sum(axis=1) == len(words) for words in known]
+
+        def surprise(weight: float) -> float:
+            self.pair_weight_ = weight
+            joint = np.stack([self.joint(log_p, words, log_pairs, numbers) for words in known])
+            return _surprise(joint, np.stack(relevant))
+
+        self.pair_weight_ = float(minimize_scalar(surprise, bounds=(0.0, 0.95), method="bounded").x) if known else 0.0
+        return self
+
+    def joint(
+        self,
+        log_p: Floats,
+        words: Sequence[int],
+        log_pairs: Floats | None = None,
+        pairs: Mapping[tuple[int, int], int] | None = None,
+    ) -> Floats:
+        """The log-probability of pictures to fit all ``words``; ``pairs`` are the columns of two words together."""
+        parts = [log_p[:, word] for word in words]
+        places = combinations(range(len(words)), 2)
+        known = [(a, b) for a, b in places if pairs is not None and (words[a], words[b]) in pairs]
+        if log_pairs is not None and pairs is not None and known:
+            of_words, of_pair = pair_weights(len(words), known, self.pair_weight_)
+            parts = [weight * part for weight, part in zip(of_words, parts, strict=True)]
+            parts += [of_pair * log_pairs[:, pairs[words[a], words[b]]] for a, b in known]
+        return together(parts, self.dependence_)
 
     @classmethod
     def unmeasured(cls, scores: ArrayLike, tag_counts: ArrayLike, n_tagged: int) -> Relevance:
@@ -185,10 +229,15 @@ def _fit_dependence(log_p: Floats, present: NDArray[np.bool_], queries: Sequence
     relevant = np.concatenate([fits for _, fits in pairs])
 
     def surprise(dependence: float) -> float:
-        joint = np.minimum(dependence * least + (1 - dependence) * total, -1e-9)
-        return -float(np.where(relevant, joint, np.log(-np.expm1(joint))).mean())
+        return _surprise(dependence * least + (1 - dependence) * total, relevant)
 
     return float(minimize_scalar(surprise, bounds=(0.0, 0.95), method="bounded").x)
+
+
+def _surprise(log_p: Floats, relevant: NDArray[np.bool_]) -> float:
+    """The mean of -log of the probability of what is the case."""
+    log_p = np.minimum(log_p, -1e-9)
+    return -float(np.where(relevant, log_p, np.log(-np.expm1(log_p))).mean())
 
 
 def cut_off(log_p: Floats, nothing_below: float) -> float:

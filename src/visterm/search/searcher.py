@@ -29,6 +29,7 @@ from visterm.search.beliefs import (
 from visterm.search.bounds import Scan, Surprises
 from visterm.search.evidence import Evidence, Rows
 from visterm.search.meaning import Interpreter, Note
+from visterm.search.pairs import Pairs
 from visterm.search.query import QueryError, parse
 from visterm.search.relevance import HEAD, NOTHING_BELOW, cut_off
 from visterm.search.snapshot import largest
@@ -91,7 +92,7 @@ class Searcher:
 
     ``dependence`` and ``nothing_below`` come from a model's :class:`~visterm.search.relevance.Relevance`: how much
     words go together, and how likely the best picture must be for anything to be found. ``like`` answers ``like:``, and
-    ``vectors`` know what unknown words mean.
+    ``vectors`` know what unknown words mean; ``pairs`` are a model's beliefs of two words together.
 
     >>> from scipy import sparse
     >>> evidence = Evidence(["a.jpg", "b.jpg", "c.jpg"], tag_names=["boat", "sea"],
@@ -108,11 +109,12 @@ class Searcher:
         *,
         like: Callable[[str], Floats] | None = None,
         vectors: WordVectors | None = None,
+        pairs: Pairs | None = None,
         dependence: float = DEPENDENCE,
         nothing_below: float = NOTHING_BELOW,
     ) -> None:
         self._evidence = evidence
-        self._interpreter = Interpreter(evidence, tag_beliefs, class_beliefs, like, vectors)
+        self._interpreter = Interpreter(evidence, tag_beliefs, class_beliefs, like, vectors, pairs)
         self._surprises = Surprises()
         self._dependence, self._nothing_below = dependence, nothing_below
 

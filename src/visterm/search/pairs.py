@@ -1,0 +1,88 @@
+"""What a model believes of two words together, beyond what it believes of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from visterm.search.beliefs import Asked, Beliefs, Every, Leaf
+from visterm.search.words import key
+
+if TYPE_CHECKING:
+    from visterm.search.snapshot import Snapshot
+
+
+_MAX_REMEMBERED = 500
+
+
+def pairs_of(estimator: Any) -> tuple[list[int], list[tuple[int, int]]]:
+    """The sets of two words that the estimator has learned of: their numbers, and the columns of their tags."""
+    if not hasattr(estimator, "set_log_probabilities") or not estimator.set_words_.shape[0]:
+        return [], []
+    words = estimator.set_words_
+    sets = np.split(words.indices, words.indptr[1:-1])
+    numbers = [number for number, columns in enumerate(sets) if len(columns) == 2]
+    return numbers, [(int(min(sets[number])), int(max(sets[number]))) for number in numbers]
+
+
+def pair_weights(n_words: int, pairs: Sequence[tuple[int, int]], weight: float) -> tuple[list[float], float]:
+    """The weights of a query's words and of each of its ``pairs`` (of places among the words).
+
+    What pairs count is taken from their words, so that words which have nothing to do with each other are as likely
+    with pairs as without: ``log P(a, b) = (1 - w) (log P(a) + log P(b)) + w log P(a and b)``.
+
+    >>> pair_weights(2, [(0, 1)], 0.4)
+    ([0.6, 0.6], 0.4)
+    """
+    of_pair = weight / (n_words - 1)
+    return [1 - of_pair * sum(word in pair for pair in pairs) for word in range(n_words)], of_pair
+
+
+class Pairs:
+    """Makes the pairs that a model knows of the words of a query parts of it.
+
+    A picture that resembles some with *sea* and others with *horse* need not resemble one with both. Where a model has
+    learned of two words together (dimension d of the index holds the log-probabilities of ``names[d]``), the pair is
+    asked for beside its words. ``weight`` is how much it counts, learned by
+    :meth:`visterm.search.relevance.Relevance.fit_pairs`.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, names: Sequence[tuple[str, str]], keys: Sequence[str], weight: float
+    ) -> None:
+        self._weight = weight
+        labels = [str(dimension) for dimension in range(len(names))]
+        self._beliefs = Beliefs(snapshot, labels, keys)
+        self._labels = {frozenset(map(key, pair)): label for pair, label in zip(names, labels, strict=True)}
+        self._leaves: dict[tuple[Leaf, Leaf], Leaf] = {}
+
+    def joined(self, parts: Sequence[Asked], weights: Sequence[float]) -> Every:
+        """The parts that are asked for together, and with them the pairs of words that the model knows."""
+        words = [(place, part) for place, part in enumerate(parts) if isinstance(part, Leaf) and part.sources]
+        known = [
+            (a, b, self._leaf(words[a][1], words[b][1], label))
+            for a, b in combinations(range(len(words)), 2)
+            if (label := self._labels.get(frozenset((words[a][1].text, words[b][1].text)))) is not None
+        ]
+        if not known:
+            return Every(tuple(parts), tuple(weights))
+        of_words, of_pair = pair_weights(len(words), [(a, b) for a, b, _ in known], self._weight)
+        share = {place: of_word for (place, _), of_word in zip(words, of_words, strict=True)}
+        own = [share.get(place, 1.0) * weight for place, weight in enumerate(weights)]
+        of_pairs = [of_pair * (weights[words[a][0]] + weights[words[b][0]]) / 2 for a, b, _ in known]
+        return Every((*parts, *(leaf for *_, leaf in known)), (*own, *of_pairs))
+
+    def _leaf(self, a: Leaf, b: Leaf, label: str) -> Leaf:
+        """The leaf of a pair; the same one each time, so that what was read for it can be remembered."""
+        if (a, b) not in self._leaves:
+            if len(self._leaves) >= _MAX_REMEMBERED:
+                self._leaves.clear()
+            told = {"tag": np.intersect1d(a.told, b.told, assume_unique=True)}
+            denied = np.union1d(a.denied, b.denied)
+            doubted = a.doubted if b.doubted is None else b.doubted
+            sources = ((self._beliefs, label),)
+            self._leaves[a, b] = Leaf(f"{a.text} and {b.text}", a.n_rows, told, denied, sources, doubted)
+        return self._leaves[a, b]
