@@ -54,20 +54,24 @@ class Snapshot:
         return rows[0] if len(rows) == 1 else np.concatenate([np.empty(0, np.float32), *rows])
 
     def halves(self, number: int) -> NDArray[np.float16] | None:
-        """One dimension of all slots as it is stored, where that is in one piece of float16."""
-        if len(self.segments) != 1 or self.segments[0].vectors.dtype != np.float16:
+        """One dimension of all slots as it is stored, where that is in float16."""
+        rows = [part.vectors[number] for part in self.segments]
+        if not rows or rows[0].dtype != np.float16:
             return None
-        stored: NDArray[np.float16] = self.segments[0].vectors[number]
-        return stored
+        return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
     def dimension_at(self, number: int, slots: NDArray[np.intp]) -> NDArray[np.float32]:
         """One dimension of some slots."""
         if len(self.segments) == 1:
             return np.asarray(self.segments[0].vectors[number][slots], np.float32)
         values = np.empty(len(slots), np.float32)
-        of_slot = np.searchsorted(self._starts, slots, side="right") - 1
+        if (slots[1:] < slots[:-1]).any():
+            order = np.argsort(slots)
+            values[order] = self.dimension_at(number, slots[order])
+            return values
+        edges = np.searchsorted(slots, self._starts).tolist()
         for i, part in enumerate(self.segments):
-            inside = of_slot == i
+            inside = slice(edges[i], edges[i + 1])
             values[inside] = part.vectors[number][slots[inside] - self._starts[i]]
         return values
 
