@@ -68,6 +68,21 @@ def test_queries_of_few_dimensions_are_answered_alike():
     np.testing.assert_array_equal(snapshot.dimension_at(17, np.array([5, 199])), X[[5, 199], 17])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_dimensions_of_several_segments_are_read_in_any_order(dtype):
+    X = np.random.default_rng(0).standard_normal((100, 3)).astype(dtype)
+    index = Index(3, dtype=dtype)
+    index.add([str(i) for i in range(80)], X[:80])
+    index.add([str(i) for i in range(80, 100)], X[80:])
+    snapshot = index.snapshot()
+    assert len(snapshot.segments) == 2
+    for slots in (np.array([99, 3, 81, 3]), np.arange(100), np.empty(0, np.intp), np.array([80])):
+        np.testing.assert_array_equal(snapshot.dimension_at(1, slots), X[slots, 1])
+    np.testing.assert_array_equal(snapshot.dimension(2), X[:, 2])
+    halves = snapshot.halves(2)
+    assert halves is None if dtype == "float32" else np.array_equal(halves, X[:, 2])
+
+
 def test_equal_scores_keep_their_order():
     index = Index(1)
     index.add(names(50), np.ones((50, 1)))
