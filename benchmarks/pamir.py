@@ -2,7 +2,8 @@
 
 Processor seconds of a million steps on 10,000 visterms (77 a picture), against the same steps in NumPy; of all that is
 needed to search a collection of 5,000 pictures: choosing the number of steps on held-out pictures, learning, indexing
-the pictures; and of a query.
+the pictures; and of a query. Steps are timed as the least of several runs, NumPy's and ours by turns: what else the
+machine does then slows neither alone.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from visterm.ranking.queries import Queries, from_tags, idf, query_vectors
 from visterm.ranking.triplets import FeatureSpace, Settings, Triplets, learn
 
 N_PICTURES, N_VISTERMS, N_BLOCKS, N_WORDS = 4000, 10_000, 77, 179
-N_STEPS, N_NUMPY_STEPS, AGGRESSIVENESS = 1_000_000, 10_000, 0.1
+N_STEPS, N_NUMPY_STEPS, AGGRESSIVENESS, N_RUNS = 1_000_000, 10_000, 0.1, 5
 
 
 def collection(n_pictures: int, seed: int) -> tuple[sparse.csr_array, sparse.csr_array]:
@@ -66,6 +67,13 @@ def in_numpy(X: sparse.csr_array, Q: sparse.csr_array, queries: Queries, n_steps
     return time.process_time() - started
 
 
+def compiled(X: sparse.csr_array, triplets: Triplets, loss: str) -> float:
+    """Processor seconds of our steps."""
+    started = time.process_time()
+    learn(FeatureSpace(X), triplets, Settings(AGGRESSIVENESS, N_STEPS, loss), 0)
+    return time.process_time() - started
+
+
 def main() -> None:
     """Print the figures, one a line."""
     X, tags = collection(N_PICTURES + 1000, 0)
@@ -78,14 +86,18 @@ def main() -> None:
     drawn = np.bincount(triplets.relevance[3], minlength=len(queries)) @ queries.n_words / queries.relevance.nnz
     print(f"{'pictures, queries':36}{N_PICTURES}, {len(queries)}; {drawn:.1f} words a drawn query", flush=True)
     learn(FeatureSpace(unit), triplets, Settings(AGGRESSIVENESS, 25), 0)  # compile
-    seconds = {}
-    for loss in ("hinge", "warp"):
-        started = time.process_time()
-        learn(FeatureSpace(unit), triplets, Settings(AGGRESSIVENESS, N_STEPS, loss), 0)
-        seconds[loss] = time.process_time() - started
-        print(f"{f'a million steps, {loss}':36}{seconds[loss]:8.2f} s", flush=True)
-    plain = in_numpy(unit, Q, queries, N_NUMPY_STEPS) * N_STEPS / N_NUMPY_STEPS
-    print(f"{'the same in NumPy (hinge)':36}{plain:8.2f} s   ratio {plain / seconds['hinge']:.0f}", flush=True)
+    runs = [
+        (
+            in_numpy(unit, Q, queries, N_NUMPY_STEPS) * N_STEPS / N_NUMPY_STEPS,
+            compiled(unit, triplets, "hinge"),
+            compiled(unit, triplets, "warp") if run == 0 else np.inf,
+        )
+        for run in range(N_RUNS)
+    ]
+    plain, hinge, warp = np.min(runs, axis=0)
+    print(f"{'a million steps, hinge':36}{hinge:8.2f} s", flush=True)
+    print(f"{'the same in NumPy':36}{plain:8.2f} s   ratio {plain / hinge:.0f}", flush=True)
+    print(f"{'a million steps, warp':36}{warp:8.2f} s", flush=True)
     started = time.process_time()
     model = PAMIR((0.03, 0.1, 0.3), kernel="log-visterm", random_state=0).fit(X, tags)
     fitted = time.process_time() - started

@@ -48,21 +48,34 @@ class SplitMix:
         return ((z >> 32) * n) >> 32
 
 
-def plain_steps(X, Q, gains, seed, n_steps, c, *, every_query_alike=False, top_weights=(), n_trials=1):
-    """Passive-aggressive ranking as the paper writes it, with dense arrays: the weights and the summed loss."""
+def draw_plainly(random, gains, every_query_alike):
+    """A query, a relevant picture and a less relevant one, all such triplets (or all queries) equally likely."""
+    pairs = np.argwhere(gains)
+    q = random.below(len(gains))
+    while True:
+        if every_query_alike:
+            relevant = np.flatnonzero(gains[q])
+            p = relevant[random.below(len(relevant))]
+        else:
+            q, p = pairs[random.below(len(pairs))]
+        m = random.below(gains.shape[1])
+        if gains[q, p] > gains[q, m]:
+            return q, p, m
+
+
+def plain_steps(X, Q, gains, seed, n_steps, c, *, batch, every_query_alike=False, top_weights=(), n_trials=1):
+    """Passive-aggressive ranking as the paper writes it, with dense arrays: the weights and the summed loss.
+
+    The triplets of a batch are taken in the order of their queries' first words.
+    """
     random, W, total = SplitMix(seed), np.zeros((Q.shape[1], X.shape[1])), 0.0
-    pairs = [(q, p) for q in range(len(Q)) for p in np.flatnonzero(gains[q])]
-    for _ in range(n_steps):
-        q = random.below(len(Q))
-        while True:
-            if every_query_alike:
-                relevant = np.flatnonzero(gains[q])
-                p = relevant[random.below(len(relevant))]
-            else:
-                q, p = pairs[random.below(len(pairs))]
-            m = random.below(len(X))
-            if gains[q, p] > gains[q, m]:
-                break
+
+    def triplets():
+        for _ in range(n_steps // batch):
+            drawn = [draw_plainly(random, gains, every_query_alike) for _ in range(batch)]
+            yield from sorted(drawn, key=lambda triplet: np.flatnonzero(Q[triplet[0]])[0])
+
+    for q, p, m in triplets():
 
         def loss_of(m, q=q, p=p, W=W):
             return (gains[q, p] - gains[q, m]) / gains[q].max() - Q[q] @ W @ (X[p] - X[m])
@@ -121,13 +134,14 @@ def test_compiled_steps_are_the_plain_ones(task, kind, sampling, loss, graded):
         seed=7,
         n_steps=300,
         c=0.05,
+        batch=12,  # at 25 checkpoints
         every_query_alike=sampling == "queries",
         top_weights=top,
         n_trials=50,
     )
     course = learn(space_of(kind, X), triplets, Settings(0.05, 300, loss, sampling, averaged=False), seed=7)
     np.testing.assert_allclose(as_weights(kind, course.coefficients, X), expected, atol=1e-10)
-    assert sum(course.losses) * 12 == pytest.approx(total)  # 25 checkpoints of 12 steps
+    assert sum(course.losses) * 12 == pytest.approx(total)
     assert course.n_steps == 300
 
 
@@ -166,6 +180,31 @@ def test_a_step_does_what_the_paper_says(seed, kind, c):
     else:
         assert lead() < 1
         assert np.linalg.norm(change) == pytest.approx(c * np.sqrt(squared_length))
+
+
+def test_many_steps_are_several_batches(task):
+    X, Q, gains = task
+    triplets, space = Triplets.of(Q, gains), FeatureSpace(X)
+
+    def weights_after(*calls):
+        weights, state = space.start(triplets.n_tags), np.array([5], np.uint64)
+        for n_steps in calls:
+            _kernels.learn(
+                space.native(), weights, state, triplets.queries, triplets.relevance, triplets.n_pictures, n_steps,
+                0.05, False, np.empty(0), 1,
+            )  # fmt: skip
+        return weights
+
+    np.testing.assert_array_equal(weights_after(_kernels.BATCH + 100), weights_after(_kernels.BATCH, 100))
+
+
+def test_triplets_are_ordered_by_the_first_word():
+    Q = sparse.csr_array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+    queries = (Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
+    drawn = np.column_stack([np.random.default_rng(0).integers(3, size=50)] * 3)
+    order = np.full(60, -1)
+    _kernels.order_by_word(drawn, 50, queries, np.empty(3, np.int64), order)
+    np.testing.assert_array_equal(order[:50], np.argsort(np.array([1, 0, 2])[drawn[:, 0]], kind="stable"))
 
 
 def test_copies_of_a_bag_are_no_distance_apart():
