@@ -36,7 +36,7 @@ _GROUPS = 4
 #: Above this surprise, alternatives are bounded otherwise: sums of small opposites are few steps.
 _UNLIKELY = 3.0
 #: Words asked for are remembered up to this size, the latest ones.
-MAX_BYTES = 128 * 2**20
+MAX_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
