@@ -1,7 +1,7 @@
 """How likely each picture can be at most, in whole steps: so the few that must be looked at closely are found quickly.
 
-What is improbable is surprising: ``-log p``. Small whole numbers that the surprise of a picture is not below are added
-for all pictures within a tenth of the time that it takes to evaluate a query.
+What is improbable is surprising: ``-log p``. A query is bounded for all pictures by sums of small whole numbers that the
+surprises of its words are not below, in a tenth of the time that it takes to evaluate it.
 """
 
 from __future__ import annotations
@@ -134,10 +134,10 @@ class Scan:
     # Bounds
 
     def _weigh(self) -> None:
+        """Bound the query, and each of the parts that must all hold."""
         asked = self._asked
         parts, weights = (asked.parts, asked.weights) if isinstance(asked, Every) else ((asked,), (1.0,))
-        nothing = _Bound(np.zeros(leaves(asked)[0].n_rows, np.uint16), _STEP)
-        self._parts = self._bounds(parts, weights) or [(nothing, 1.0)]
+        self._parts = self._bounds(parts, weights) or [(_no_surprise(leaves(asked)[0].n_rows), 1.0)]
         self._whole = self._together(self._parts)
 
     def _bound(self, asked: Asked) -> _Bound | None:
@@ -222,7 +222,7 @@ def _sum(parts: Sequence[tuple[_Bound, float]], *, above: bool = False) -> _Boun
 
 
 def _in_common(units: Sequence[float], *, above: bool) -> tuple[float, list[int]]:
-    """A unit of which the given ones are at least, or at most, so many times.
+    """A unit of which each of the given ones is at least, or if ``above`` at most, a whole number of times.
 
     >>> _in_common([1.5, 0.5], above=False), _in_common([1.5, 0.4], above=False), _in_common([1.5, 0.4], above=True)
     ((0.5, [3, 1]), (0.375, [4, 1]), (0.5, [3, 1]))
@@ -233,7 +233,12 @@ def _in_common(units: Sequence[float], *, above: bool) -> tuple[float, list[int]
     return unit * common, [n // common for n in times]
 
 
+def _no_surprise(n_rows: int) -> _Bound:
+    return _Bound(np.zeros(n_rows, np.uint16), _STEP)
+
+
 def _steps_of(leaf: Leaf, opposite: bool) -> Steps:
+    """The surprise that each row fits ``leaf``, or does not, as whole steps."""
     halves = leaf.halves()
     if halves is None:
         log_p = leaf.everywhere().log_p
