@@ -1,7 +1,7 @@
 """How likely each picture can be at most, in whole steps: so the few that must be looked at closely are found quickly.
 
-What is improbable is surprising: ``-log p``. A query is bounded for all pictures by sums of small whole numbers that the
-surprises of its words are not below, in a tenth of the time that it takes to evaluate it.
+What is improbable is surprising: ``-log p``. For all pictures at once, a query is bounded by sums of whole numbers that
+the surprises of its words are not below, in a tenth of the time that it takes to evaluate it.
 """
 
 from __future__ import annotations
