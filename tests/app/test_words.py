@@ -33,6 +33,7 @@ def test_unknown_words_are_understood_once_vectors_are_installed(visterm, vister
     assert "5 words of 3 numbers" in visterm("words", "install", glove).stdout
     told = visterm_json("words")["installed"]
     assert (told["source"], told["n_words"], told["n_dims"]) == ("glove.txt", 5, 3)
+    assert visterm_json("doctor", "-w", workspace)["word_vectors"] == "glove.txt, 5 words of 3 numbers"
 
     document = visterm_json("search", "yacht", "-xylophone", "-w", workspace)
     assert document["taken_as"] == {"yacht": "boat"}
@@ -65,6 +66,7 @@ def test_a_damaged_file_stops_only_those_who_need_it(visterm, workspace, glove):
     assert visterm("search", "boat", "-w", workspace).stdout
     assert "install them again" in visterm("search", "yacht", "-w", workspace, code=1).stderr
     assert "install them again" in visterm("words", code=1).stderr
+    assert "install them again" in visterm("doctor", "-w", workspace, code=1).stdout
     visterm("words", "remove")
     assert "left out" in visterm("search", "yacht", "-w", workspace).stdout
 

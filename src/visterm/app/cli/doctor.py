@@ -43,6 +43,7 @@ def doctor(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
             "python": platform.python_version(),
             "packages": installed,
             "extras": extras,
+            "word_vectors": _check_words(problems),
             **checked,
             "problems": problems,
         }
@@ -52,6 +53,7 @@ def doctor(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
             table(console, ("package", "version"), installed.items())
             have = [extra for extra, present in extras.items() if present]
             say(console, f"extras installed: {', '.join(have) or 'none'}")
+            say(console, f"word vectors: {value['word_vectors'] or 'none'}")
             if checked.get("workspace"):
                 say(
                     console,
@@ -73,6 +75,20 @@ def _version(package: str, problems: list[str]) -> str | None:
         return version(package)
     except PackageNotFoundError:
         problems.append(f"the package {package} is missing: pip install {package}")
+        return None
+
+
+def _check_words(problems: list[str]) -> str | None:
+    """Which word vectors are installed."""
+    from visterm.app.meanings import installed
+
+    vectors = installed()
+    if vectors is None:
+        return None
+    try:
+        return f"{vectors.about.get('source')}, {vectors.n_words} words of {vectors.n_dims} numbers"
+    except VistermError as error:
+        problems.append(str(error))
         return None
 
 

@@ -44,7 +44,9 @@ def search(
     ],
     model: ModelOption = None,
     limit: LimitOption = 20,
-    why: Annotated[bool, typer.Option("--why", help="Say for each picture what made it fit.")] = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="Say what made each picture fit, and where in it; drawn with --sheet.")
+    ] = False,
     unlikely: Annotated[bool, typer.Option("--all", help="Also show pictures that are less likely to fit.")] = False,
     sheet: SheetOption = None,
     workspace: WorkspaceOption = None,
