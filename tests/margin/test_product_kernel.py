@@ -148,6 +148,18 @@ def test_wide_features_are_converted_one_at_a_time():
     )
 
 
+@pytest.mark.parametrize("table_bytes", [0, 2**31])
+def test_some_of_the_pictures_are_learned_from(features, table_bytes, monkeypatch):
+    monkeypatch.setattr(product_kernel, "TABLE_BYTES", table_bytes)
+    rows, tags = np.array([0, 2, 3, 7, 11]), np.eye(5)[:, :2]
+    some, alone = ProductKernel(weights="likelihood"), ProductKernel(weights="likelihood")
+    K = some.fit_transform(features, tags, rows=rows)
+    np.testing.assert_array_equal(
+        K, alone.fit_transform({name: matrix[rows] for name, matrix in features.items()}, tags)
+    )
+    np.testing.assert_array_equal(some.transform(features), alone.transform(features))
+
+
 def test_all_training_pictures_are_not_copied(features):
     kernel = ProductKernel().fit(features)
     assert kernel.select(np.arange(12)) is kernel

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute.parallel import map_shards, split
-from visterm.contracts import Features, Matrix, check_feature_mapping, n_pictures, take
+from visterm.contracts import Features, Matrix, check_feature_mapping, is_several, n_pictures, take
 from visterm.contracts.estimator import Estimator
-from visterm.distances.named import METRICS, metric_named
+from visterm.distances.named import METRICS, Metric, metric_named
 from visterm.errors import InputError
 
 Tables = dict[str, NDArray[Any]]
@@ -63,7 +63,7 @@ class BaseDistances(Estimator):
 
         ``rows`` are those of ``X`` to be compared with, in ascending order; None takes all. Tags are not looked at.
         """
-        features = check_feature_mapping(self, X, fitting=True)
+        features = as_given(X, check_feature_mapping(self, X, fitting=True))
         self.metrics_ = {name: self._metric_of(name, matrix) for name, matrix in features.items()}
         # Precomputed distances to pictures that are not compared with are passed over, now and later.
         self.rows_ = None if rows is None or len(rows) == n_pictures(features) else np.asarray(rows)
@@ -73,14 +73,12 @@ class BaseDistances(Estimator):
         self.scales_: dict[str, float] = {}
         sampled = _sample(self.n_train_)
         for name in self.metrics_:
-            matrix = features.pop(name)  # checked copies of wide features are large: one at a time is enough
-            matrix = matrix if self.rows_ is None else matrix[self.rows_]
+            matrix = features[name] if self.rows_ is None else features[name][self.rows_]
             if self.metrics_[name] == PRECOMPUTED:
                 self.scales_[name] = _mean_of_pairs(self._columns(matrix[sampled])[:, sampled])
                 continue
             metric = metric_named(self.metrics_[name])
-            ready = metric.prepare(_compact(matrix.astype(kind, copy=False), self.metrics_[name]))
-            del matrix
+            ready = _ready(_compact(matrix, self.metrics_[name]), metric, kind)
             sample = take(ready, sampled)
             self.train_features_[name] = ready
             self.scales_[name] = _mean_of_pairs(metric.between(sample, sample))
@@ -174,6 +172,19 @@ class BaseDistances(Estimator):
         return str(chosen)
 
 
+def as_given(X: Features, checked: Mapping[str, Matrix]) -> dict[str, Matrix]:
+    """The features of ``checked``, but arrays as they came in ``X``: converted copies of wide ones are large.
+
+    >>> halves = np.ones((2, 3), np.float16)
+    >>> as_given({"wide": halves}, {"wide": halves.astype(np.float32)})["wide"].dtype
+    dtype('float16')
+    """
+    given = {str(name): matrix for name, matrix in X.items()} if is_several(X) else {}
+    return {
+        name: given[name] if isinstance(given.get(name), np.ndarray) else matrix for name, matrix in checked.items()
+    }
+
+
 def select(tables: Mapping[str, NDArray[Any]], rows: Any, columns: Any) -> Tables:
     """The distances from some pictures to others, from the tables of all: what a split needs, without computing.
 
@@ -207,6 +218,17 @@ def _check_table(name: str, table: Matrix) -> None:
         )
     if table.min() < 0:
         raise InputError(f"precomputed distances of feature {name!r} are negative somewhere: distances never are")
+
+
+def _ready(matrix: Matrix, metric: Metric, kind: Any) -> Matrix:
+    """The rows ready for comparison in the precision ``kind``; those of an array are converted some at a time."""
+    if not isinstance(matrix, np.ndarray) or matrix.dtype == kind:
+        return metric.prepare(matrix.astype(kind, copy=False))
+    ready = np.empty(matrix.shape, kind)
+    size = max(1, BLOCK_BYTES // (8 * max(1, matrix.shape[1])))
+    for start in range(0, len(matrix), size):
+        ready[start : start + size] = metric.prepare(matrix[start : start + size].astype(kind))
+    return ready
 
 
 def _compact(matrix: Matrix, metric: str) -> Matrix:

@@ -25,6 +25,7 @@ from visterm.contracts import (
     take,
 )
 from visterm.contracts.estimator import Estimator
+from visterm.distances.base import as_given
 from visterm.errors import InputError
 from visterm.margin import kernels
 from visterm.margin.product_kernel import ProductKernel
@@ -60,10 +61,7 @@ class ExpansionEstimator(Estimator):
         name, _ = kernels.kernel_named(self.kernel_)
         self._forget("feature_widths_")
         if name in kernels.PRODUCTS:
-            features = check_feature_mapping(self, X, fitting=True)
-            # Arrays as they came: the kernel converts features one by one, and wide ones are not held twice.
-            given = {str(name): matrix for name, matrix in X.items()} if is_several(X) else {}
-            return features | {name: given[name] for name in features if isinstance(given.get(name), np.ndarray)}
+            return as_given(X, check_feature_mapping(self, X, fitting=True))
         if is_several(X):
             raise InputError(
                 f"the kernel {name} takes one feature, but X has {len(X)}: choose auto or weighted-product"
@@ -106,7 +104,8 @@ class ExpansionEstimator(Estimator):
             self.product_kernel_ = ProductKernel(scale, weights=kernels.PRODUCTS[name])
             # A label of one against the rest says as much of the rest.
             present = np.vstack([labels, -labels] if len(labels) == 1 else [labels]).T > 0
-            return self.product_kernel_.fit_transform(_rows_of(X, rows), present).astype(dtype, copy=False)
+            some = None if len(rows) == n_pictures(X) else rows
+            return self.product_kernel_.fit_transform(X, present, rows=some).astype(dtype, copy=False)
         return kernels.gram(cast(Matrix, _rows_of(X, rows)), kernel=self.kernel_, dtype=dtype)
 
     def _keep(self, X: Features, rows: Array, theta: Array) -> None:

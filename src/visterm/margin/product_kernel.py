@@ -60,16 +60,20 @@ class ProductKernel(Estimator):
 
     def fit(self, X: Features, tags: Any = None) -> Self:
         """Make the training pictures ready for comparison and weigh the features."""
-        metrics, _ = self._weigh(X, tags)
-        self._make_ready(X, metrics)
+        metrics, _ = self._weigh(X, tags, None)
+        self._make_ready(X, metrics, None)
         return self
 
-    def fit_transform(self, X: Features, tags: Any = None) -> Array:
-        """Fit, and the kernel between all training pictures; distances are computed once for both where they fit."""
-        metrics, tables = self._weigh(X, tags)
-        K = None if tables is None else self._kernel_of(tables.__getitem__, n_pictures(X))
+    def fit_transform(self, X: Features, tags: Any = None, *, rows: Array | None = None) -> Array:
+        """Fit, and the kernel between all training pictures; distances are computed once for both where they fit.
+
+        With ``rows`` the training pictures are those of ``X`` alone; tags are of them. No copy of all is then made.
+        """
+        metrics, tables = self._weigh(X, tags, rows)
+        n_train = n_pictures(X) if rows is None else len(rows)
+        K = None if tables is None else self._kernel_of(tables.__getitem__, n_train)
         del tables  # they and the training pictures are large: one of both is held at a time
-        self._make_ready(X, metrics)
+        self._make_ready(X, metrics, rows)
         return self.gram() if K is None else K
 
     def gram(self) -> Array:
@@ -94,7 +98,7 @@ class ProductKernel(Estimator):
         part.distances_ = distances
         return part
 
-    def _weigh(self, X: Features, tags: Any) -> tuple[dict[str, str], Tables | None]:
+    def _weigh(self, X: Features, tags: Any, rows: Array | None) -> tuple[dict[str, str], Tables | None]:
         """Weigh the features: their metrics, and the distances between the training pictures if given or not too many.
 
         The distances of one feature are computed after those of another: converted copies of wide ones are large.
@@ -105,22 +109,23 @@ class ProductKernel(Estimator):
             name: self._metric_of(name, matrix) for name, matrix in check_feature_mapping(self, X, fitting=True).items()
         }
         given = all(metric == PRECOMPUTED for metric in metrics.values())
-        fits = PRECOMPUTED not in metrics.values() and 4 * len(metrics) * n_pictures(X) ** 2 <= TABLE_BYTES
+        n_train = n_pictures(X) if rows is None else len(rows)
+        fits = PRECOMPUTED not in metrics.values() and 4 * len(metrics) * n_train**2 <= TABLE_BYTES
         if not (given or fits):
-            self.feature_weights_ = self._weights_of(X, tags, metrics, metrics)
+            self.feature_weights_ = self._weights_of(_some(X, metrics, rows), tags, metrics, metrics)
             return metrics, None
         tables: Tables = {}
         for name, metric in metrics.items():
-            feature = _some(X, [name])
+            feature = _some(X, [name], rows)
             distances = BaseDistances({name: metric}).fit(feature)
             tables |= distances.transform(feature) if given else distances.transform_training()
         self.feature_weights_ = self._weights_of(tables, tags, metrics, PRECOMPUTED)
         return metrics, tables
 
-    def _make_ready(self, X: Features, metrics: Mapping[str, str]) -> None:
+    def _make_ready(self, X: Features, metrics: Mapping[str, str], rows: Array | None) -> None:
         """Keep of the training pictures the features that count."""
         names = list(self._rates())
-        self.distances_ = BaseDistances({name: metrics[name] for name in names}).fit(_some(X, names))
+        self.distances_ = BaseDistances({name: metrics[name] for name in names}).fit(_some(X, names, rows))
 
     def _metric_of(self, name: str, matrix: Any) -> str:
         chosen = self.metric.get(name, "auto") if isinstance(self.metric, Mapping) else self.metric
@@ -173,10 +178,10 @@ class ProductKernel(Estimator):
         return K
 
 
-def _some(X: Features, names: Iterable[str]) -> dict[str, Matrix]:
-    """Some of the features as they came; a plain matrix is one feature, called ``x``."""
+def _some(X: Features, names: Iterable[str], rows: Array | None) -> dict[str, Matrix]:
+    """Some features of some pictures (None: of all) as they came; a plain matrix is one feature, called ``x``."""
     of_all = {str(name): matrix for name, matrix in X.items()} if is_several(X) else {"x": cast(Matrix, X)}
-    return {name: of_all[name] for name in names}
+    return {name: of_all[name] if rows is None else of_all[name][rows] for name in names}
 
 
 def _only(distances: BaseDistances, name: str) -> BaseDistances:
