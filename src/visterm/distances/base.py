@@ -12,7 +12,7 @@ from scipy import sparse
 from visterm.compute.parallel import map_shards, split
 from visterm.contracts import Features, Matrix, check_feature_mapping, is_several, n_pictures, take
 from visterm.contracts.estimator import Estimator
-from visterm.distances.named import METRICS, Metric, metric_named
+from visterm.distances.named import METRICS, metric_named
 from visterm.errors import InputError
 
 Tables = dict[str, NDArray[Any]]
@@ -28,6 +28,8 @@ _TRAINING_BLOCK = 256
 _SCALE_SAMPLE = 400
 #: A matrix with a smaller share of non-zero entries is compared as a sparse one, which is then faster.
 _SPARSE_BELOW = 0.5
+#: The metrics of which that is true.
+_COMPACTED = ("chi2", "l1", "intersection")
 #: Training features of at most this many numbers are compared in float64, larger ones in float32.
 _DOUBLE_UP_TO = 2**21
 
@@ -73,12 +75,12 @@ class BaseDistances(Estimator):
         self.scales_: dict[str, float] = {}
         sampled = _sample(self.n_train_)
         for name in self.metrics_:
-            matrix = features[name] if self.rows_ is None else features[name][self.rows_]
             if self.metrics_[name] == PRECOMPUTED:
+                matrix = features[name] if self.rows_ is None else features[name][self.rows_]
                 self.scales_[name] = _mean_of_pairs(self._columns(matrix[sampled])[:, sampled])
                 continue
             metric = metric_named(self.metrics_[name])
-            ready = _ready(_compact(matrix, self.metrics_[name]), metric, kind)
+            ready = _ready(features[name], self.rows_, self.metrics_[name], kind)
             sample = take(ready, sampled)
             self.train_features_[name] = ready
             self.scales_[name] = _mean_of_pairs(metric.between(sample, sample))
@@ -220,20 +222,23 @@ def _check_table(name: str, table: Matrix) -> None:
         raise InputError(f"precomputed distances of feature {name!r} are negative somewhere: distances never are")
 
 
-def _ready(matrix: Matrix, metric: Metric, kind: Any) -> Matrix:
-    """The rows ready for comparison in the precision ``kind``; those of an array are converted some at a time."""
-    if not isinstance(matrix, np.ndarray) or matrix.dtype == kind:
-        return metric.prepare(matrix.astype(kind, copy=False))
-    ready = np.empty(matrix.shape, kind)
+def _ready(matrix: Matrix, rows: NDArray[np.intp] | None, name: str, kind: Any) -> Matrix:
+    """Rows (None: all) ready for comparison in the precision ``kind``; those of wide arrays are taken blockwise."""
+    metric = metric_named(name)
+    if not isinstance(matrix, np.ndarray) or matrix.dtype == kind or name in _COMPACTED:
+        chosen = matrix if rows is None else matrix[rows]
+        return metric.prepare(_compact(chosen, name).astype(kind, copy=False))
+    rows = np.arange(len(matrix)) if rows is None else rows
+    ready = np.empty((len(rows), matrix.shape[1]), kind)
     size = max(1, BLOCK_BYTES // (8 * max(1, matrix.shape[1])))
-    for start in range(0, len(matrix), size):
-        ready[start : start + size] = metric.prepare(matrix[start : start + size].astype(kind))
+    for start in range(0, len(rows), size):
+        ready[start : start + size] = metric.prepare(matrix[rows[start : start + size]].astype(kind))
     return ready
 
 
 def _compact(matrix: Matrix, metric: str) -> Matrix:
     """Mostly empty histograms as CSR: only what two pictures share is then looked at."""
-    if not isinstance(matrix, np.ndarray) or metric not in {"chi2", "l1", "intersection"}:
+    if not isinstance(matrix, np.ndarray) or metric not in _COMPACTED:
         return matrix
     return sparse.csr_array(matrix) if np.count_nonzero(matrix) < _SPARSE_BELOW * matrix.size else matrix
 

@@ -9,7 +9,7 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.contracts import Features, Matrix, check_feature_mapping, is_several, n_pictures
+from visterm.contracts import Features, Matrix, check_feature_mapping, is_several, n_pictures, take
 from visterm.contracts.estimator import Estimator
 from visterm.distances.base import PRECOMPUTED, BaseDistances, Tables
 from visterm.errors import InputError
@@ -112,12 +112,12 @@ class ProductKernel(Estimator):
         n_train = n_pictures(X) if rows is None else len(rows)
         fits = PRECOMPUTED not in metrics.values() and 4 * len(metrics) * n_train**2 <= TABLE_BYTES
         if not (given or fits):
-            self.feature_weights_ = self._weights_of(_some(X, metrics, rows), tags, metrics, metrics)
+            self.feature_weights_ = self._weights_of(X if rows is None else take(X, rows), tags, metrics, metrics)
             return metrics, None
         tables: Tables = {}
         for name, metric in metrics.items():
-            feature = _some(X, [name], rows)
-            distances = BaseDistances({name: metric}).fit(feature)
+            feature = _some(X, [name])
+            distances = BaseDistances({name: metric}).fit(feature, rows=rows)
             tables |= distances.transform(feature) if given else distances.transform_training()
         self.feature_weights_ = self._weights_of(tables, tags, metrics, PRECOMPUTED)
         return metrics, tables
@@ -125,7 +125,7 @@ class ProductKernel(Estimator):
     def _make_ready(self, X: Features, metrics: Mapping[str, str], rows: Array | None) -> None:
         """Keep of the training pictures the features that count."""
         names = list(self._rates())
-        self.distances_ = BaseDistances({name: metrics[name] for name in names}).fit(_some(X, names, rows))
+        self.distances_ = BaseDistances({name: metrics[name] for name in names}).fit(_some(X, names), rows=rows)
 
     def _metric_of(self, name: str, matrix: Any) -> str:
         chosen = self.metric.get(name, "auto") if isinstance(self.metric, Mapping) else self.metric
@@ -178,10 +178,10 @@ class ProductKernel(Estimator):
         return K
 
 
-def _some(X: Features, names: Iterable[str], rows: Array | None) -> dict[str, Matrix]:
-    """Some features of some pictures (None: of all) as they came; a plain matrix is one feature, called ``x``."""
+def _some(X: Features, names: Iterable[str]) -> dict[str, Matrix]:
+    """Some of the features as they came; a plain matrix is one feature, called ``x``."""
     of_all = {str(name): matrix for name, matrix in X.items()} if is_several(X) else {"x": cast(Matrix, X)}
-    return {name: of_all[name] if rows is None else of_all[name][rows] for name in names}
+    return {name: of_all[name] for name in names}
 
 
 def _only(distances: BaseDistances, name: str) -> BaseDistances:
