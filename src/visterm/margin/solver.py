@@ -27,6 +27,8 @@ from visterm.margin.losses import Loss
 Array = NDArray[Any]
 
 BLOCK_ROWS = 128
+#: A block is passed over so often before the next one (where a step is a formula): its scores cost more than the steps.
+BLOCK_PASSES = 3
 #: Threads share products by so many tasks or pictures: enough for BLAS, and the result does not depend on the cores.
 PIECE_TASKS = 64
 PIECE_PICTURES = 2048
@@ -41,7 +43,7 @@ REFINE_ROUNDS = 100
 #: Refining stops at this share of the gap that is allowed to the whole task.
 REFINE_SHARE = 0.25
 #: Far from the optimum it stops once the gap has fallen to this share: what is settled will change again.
-REFINE_FALL = 0.1
+REFINE_FALL = 0.07
 
 
 class Pictures(Protocol):
@@ -273,17 +275,19 @@ def warn_unconverged(gap: float, tol: float) -> None:
 def _sweep(
     pictures: Pictures, y: Array, C: Array, b: Array, theta: Array, loss: Loss, rng: np.random.Generator
 ) -> Solution:
-    """One pass over all coordinates of the given tasks; ``b`` and ``theta`` are changed."""
+    """Pass over all coordinates of the given tasks; ``b`` and ``theta`` are changed."""
     from visterm.margin._kernels import ascend_block
 
     blocks = random_blocks(pictures.n_pictures, rng)
+    n_passes = 1 if loss.code.is_logistic else BLOCK_PASSES
 
     def sweep(start: int) -> None:
         tasks = slice(start, start + PIECE_TASKS)
 
         def step(gram: Array, scores: Array, rows: Array) -> Array:
             delta = np.zeros_like(scores)
-            ascend_block(gram, scores, rows, b[tasks], y[tasks], C[tasks], loss.code, delta)
+            for _ in range(n_passes):
+                ascend_block(gram, scores, rows, b[tasks], y[tasks], C[tasks], loss.code, delta)
             return delta
 
         pictures.sweep(theta[tasks], blocks, step)
