@@ -15,15 +15,15 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rankers import Part, Ranker, Setting, Task, kernel_rankers, tagprop, visterm_rankers
 from scipy import sparse
 
-from visterm.distances.base import BaseDistances, select
+from visterm.distances.base import select
 from visterm.evaluate.measures import NDCG, AveragePrecision, BreakEvenPoint, PrecisionAt
 from visterm.evaluate.picture_data import load_pictures
+from visterm.evaluate.picture_distances import load_distances
 from visterm.evaluate.significance import letters
 from visterm.margin.product_kernel import ProductKernel
 from visterm.ranking.pamir import PAMIR
@@ -32,7 +32,6 @@ from visterm.ranking.queries import Queries, from_tags, idf, relevant_pictures
 #: AvgP, P10 of the paper's Table IX (larger pictures, each ranker with blocks and codebook of its own choice).
 PUBLISHED = {"PAMIR": (26.3, 10.0), "one SVM a word": (22.0, 9.3)}
 MEASURES = (AveragePrecision(), PrecisionAt(10), BreakEvenPoint())
-METRICS = {"gist": "l1", "deep-standardised": "cosine"}
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,9 @@ def tasks(arguments: argparse.Namespace) -> Iterator[tuple[str, Task, list[Ranke
             tables = {part: {"visterms": of_part} for part, of_part in features.items()}
             learned = ProductKernel(1.0, metric="chi2")
         else:
-            distances = _distances(arguments, deep=description == "deep")
+            _, distances = load_distances(
+                "corel5k", arguments.data, cache=arguments.cache, tables=arguments.tables, deep=description == "deep"
+            )
             tables = {part: select(distances, which, rows["train"]) for part, which in rows.items()}
             features = dict.fromkeys(rows)
             learned = ProductKernel(1.0, metric="precomputed", weights="likelihood")
@@ -159,31 +160,6 @@ def _asked(tags: sparse.csr_array) -> Queries:
     kept = sparse.csr_array(tags.multiply(frequent[None, :].astype(np.float32)))
     kept.eliminate_zeros()
     return from_tags(kept)
-
-
-def _distances(arguments: argparse.Namespace, *, deep: bool) -> dict[str, np.ndarray]:
-    """The distances between all pictures by each feature, read from the folder of tables where they are."""
-    features: dict[str, Any] = {}
-    for name, X in load_pictures("corel5k", arguments.data, "tagging", cache=arguments.cache).X.items():
-        if name.endswith("-fisher"):  # the whole picture, and its three stripes
-            width = X.shape[1] // 4
-            features |= {name: X[:, :width], f"{name}-stripes": X[:, width:]}
-        else:
-            features[name] = X
-    if deep:
-        pictures = load_pictures("corel5k", arguments.data, "deep", cache=arguments.cache)
-        (X,) = pictures.X.values()
-        training = X[~pictures.is_test]
-        features["deep-standardised"] = (X - training.mean(axis=0)) / (training.std(axis=0) + 1e-6)
-    arguments.tables.mkdir(parents=True, exist_ok=True)
-    tables = {}
-    for name, X in features.items():
-        file = arguments.tables / f"{name}.npy"
-        if not file.exists():
-            metric = METRICS.get(name, "cosine" if "fisher" in name else "chi2")
-            np.save(file, BaseDistances(metric).fit({name: X}).transform_training()[name])
-        tables[name] = np.load(file, mmap_mode="r")
-    return tables
 
 
 def plot(outcomes: Mapping[str, Mapping[str, Outcome]], asked: Queries, file: Path) -> None:
