@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from visterm.errors import InputError
-from visterm.margin._kernels import ascend_elastic_map, best_dual
+from visterm.margin._kernels import best_dual
+from visterm.margin._kernels_elastic import ascend_elastic_map
 from visterm.margin.elastic_multitask import ElasticNetMultitask, solve_elastic_map
 from visterm.margin.losses import Hinge, Logistic, SmoothHinge, SquaredHinge
 

@@ -41,6 +41,19 @@ def test_definitions(kernel, histograms):
     np.testing.assert_allclose(kernels.gram(A, kernel=kernel), kernels.gram(A, A, kernel=kernel), atol=1e-12)
 
 
+@pytest.mark.parametrize("kernel", ["chi2", "exp-chi2:0.7"])
+@pytest.mark.parametrize("n_columns", [3, 40])
+def test_sparse_features_are_compared_as_if_they_were_dense(kernel, n_columns):
+    rng = np.random.default_rng(n_columns)
+    A, B = (sparse.random_array((n, n_columns), density=0.2, rng=rng, format="csr") for n in (8, 6))
+    A.data[::3] *= -1  # signs are kept
+    for other in (None, B, sparse.csr_array(B.shape)):
+        dense = None if other is None else other.toarray()
+        expected = kernels.gram(A.toarray(), dense, kernel=kernel)
+        np.testing.assert_allclose(kernels.gram(A, other, kernel=kernel), expected, atol=1e-12)
+        assert kernels.gram(A, other, kernel=kernel, dtype=np.float32).dtype == np.float32
+
+
 @pytest.mark.parametrize("kernel", ["hellinger", "chi2", "exp-chi2"])
 def test_a_picture_is_like_itself(kernel, histograms):
     A = np.delete(histograms[0], 3, axis=0)

@@ -14,7 +14,7 @@ _CODES = 256  # small codes compared at a time: with their sums they fill the fi
 _TILE = 16  # rows of B that stay in the cache while rows of A pass by
 
 
-@njit(nogil=True, cache=True, fastmath=_SUMS)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def l1_dense(A: Array, B: Array, out: Array) -> None:
     """``out[i, j] = abs(A[i] - B[j]).sum()``."""
     for first in range(0, B.shape[0], _TILE):
@@ -27,7 +27,7 @@ def l1_dense(A: Array, B: Array, out: Array) -> None:
                 out[i, j] = total
 
 
-@njit(nogil=True, cache=True, fastmath=_SUMS)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def chi2_dense(A: Array, B: Array, out: Array) -> None:
     """``out[i, j] = ((A[i] - B[j])**2 / (A[i] + B[j])).sum() / 2`` with 0/0 = 0."""
     tiny = A.dtype.type(1e-30)  # rows are shares: what is smaller is no share
@@ -43,7 +43,7 @@ def chi2_dense(A: Array, B: Array, out: Array) -> None:
                 out[i, j] = total * half
 
 
-@njit(nogil=True, cache=True, fastmath=_SUMS)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def intersection_dense(A: Array, B: Array, out: Array) -> None:
     """``out[i, j] = 1 - minimum(A[i], B[j]).sum()``."""
     one = A.dtype.type(1)
@@ -57,13 +57,13 @@ def intersection_dense(A: Array, B: Array, out: Array) -> None:
                 out[i, j] = one - total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _spread(row: Array, indices: Array, start: int, stop: int, values: Array) -> None:
     for entry in range(start, stop):
         row[indices[entry]] = values[entry]
 
 
-@njit(nogil=True, cache=True, fastmath=_SUMS)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def l1_sparse(
     a: Array, a_at: Array, a_ends: Array, b: Array, b_at: Array, b_ends: Array, b_sums: Array, width: int, out: Array
 ) -> None:
@@ -89,7 +89,7 @@ def l1_sparse(
             row[a_at[entry]] = 0
 
 
-@njit(nogil=True, cache=True, fastmath=_SUMS)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def chi2_sparse(
     a: Array, a_at: Array, a_ends: Array, b: Array, b_at: Array, b_ends: Array, b_sums: Array, width: int, out: Array
 ) -> None:
@@ -112,7 +112,7 @@ def chi2_sparse(
             row[a_at[entry]] = 0
 
 
-@njit(nogil=True, cache=True, fastmath=_SUMS)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def intersection_sparse(
     a: Array, a_at: Array, a_ends: Array, b: Array, b_at: Array, b_ends: Array, b_sums: Array, width: int, out: Array
 ) -> None:
@@ -131,7 +131,7 @@ def intersection_sparse(
             row[a_at[entry]] = 0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def smallest(block: Array, out: Array) -> None:
     """``out[i] = argsort(block[i], kind="stable")[: out.shape[1]]``, by one walk along the row."""
     k = out.shape[1]
@@ -152,7 +152,7 @@ def smallest(block: Array, out: Array) -> None:
             n_found = min(n_found + 1, k)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def nearest_codes(A: Array, columns: Array, rows: Array, squared: Array) -> None:
     """``squared[i], rows[i]``: the smallest ``((A[i] - B)**2).sum(axis=1)`` and where, ``columns`` being ``B.T``.
 
@@ -185,7 +185,7 @@ def nearest_codes(A: Array, columns: Array, rows: Array, squared: Array) -> None
                     limit = squared[i, k - 1]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def nearest_bytes(tables: Array, codes: Array, rows: Array, squared: Array) -> None:
     """``squared[i], rows[i]``: the smallest sums over ``g`` of ``tables[i, g, codes[j, g]]`` and their rows ``j``."""
     k = rows.shape[1]

@@ -21,7 +21,7 @@ _TOLERANCE = 1e-13
 _LOG_NOTHING = -40.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def log_share(t: float, c: float, u: float) -> float:
     """The u with ``u + c exp(u) = t``, by Newton's method from ``u``; ``exp(u)`` is ``lambertw(c exp(t)) / c``."""
     if t < _LOG_NOTHING:
@@ -36,7 +36,7 @@ def log_share(t: float, c: float, u: float) -> float:
     return u
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _descend_discrete(t: Any, c: float, largest: float, p: Any) -> None:
     """Solve ``log p + c p = t - multiplier``, ``sum(p) = 1`` from the left of the multiplier, slowly but surely."""
     multiplier = largest - c  # at which the largest entry alone is one
@@ -60,7 +60,7 @@ def _descend_discrete(t: Any, c: float, largest: float, p: Any) -> None:
         p[k] = math.exp(p[k]) / total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _leap_discrete(t: Any, c: float, p: Any, logs: Any) -> bool:
     """As :func:`_descend_discrete`, all entries and the multiplier moving at once from ``p``; False if it wandered off.
 
@@ -102,7 +102,7 @@ def _leap_discrete(t: Any, c: float, p: Any, logs: Any) -> bool:
     return False
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def best_discrete(score: Any, pull: Any, strength: float, degree: float, p: Any, room: Any) -> None:
     """Move ``p`` to the maximum of ``p . (score - log p) - strength / 2 * (degree |p|^2 - 2 p . pull)``.
 
@@ -127,7 +127,7 @@ def best_discrete(score: Any, pull: Any, strength: float, degree: float, p: Any,
         _descend_discrete(t, c, largest, p)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def best_point(expected: Any, pull: Any, strength: float, degree: float, p: Any) -> None:
     """Write to ``p`` the maximiser of ``expected . log p - strength / 2 * (degree |p|^2 - 2 p . pull)``.
 
@@ -162,7 +162,7 @@ def best_point(expected: Any, pull: Any, strength: float, degree: float, p: Any)
         p[k] /= total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def gather(indptr: Any, indices: Any, weights: Any, i: int, neighbours: Any, pull: Any) -> float:
     """Set ``pull`` to ``weights[i] @ neighbours`` of CSR row ``i``; returns the row's sum, the degree."""
     pull[:] = 0.0
@@ -176,7 +176,7 @@ def gather(indptr: Any, indices: Any, weights: Any, i: int, neighbours: Any, pul
     return degree
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def sweep_discrete(
     indptr: Any, indices: Any, weights: Any, scores: Any, strength: float, order: Any, neighbours: Any, P: Any
 ) -> None:
@@ -190,7 +190,7 @@ def sweep_discrete(
         best_discrete(scores[i], pull, strength, degree, P[i], room)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def sweep_point(
     indptr: Any, indices: Any, weights: Any, expected: Any, strength: float, order: Any, neighbours: Any, P: Any
 ) -> None:
@@ -201,7 +201,7 @@ def sweep_point(
         best_point(expected[i], pull, strength, degree, P[i])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def roughness(indptr: Any, indices: Any, weights: Any, P: Any) -> float:
     """``sum_k P[:, k] @ L @ P[:, k]``: half the sum over i and j of ``weight_ij |P_i - P_j|^2``."""
     total = 0.0

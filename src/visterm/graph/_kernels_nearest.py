@@ -15,7 +15,7 @@ from numba import njit
 _SUMS = {"reassoc", "nsz", "contract"}  # lets sums be vectorised; not-a-numbers never get here
 
 
-@njit(nogil=True, cache=True, fastmath=_SUMS)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def apart(a: Any, b: Any) -> Any:
     """``((a - b) ** 2).sum()``."""
     total = np.float32(0)
@@ -25,7 +25,7 @@ def apart(a: Any, b: Any) -> Any:
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def insert(found: Any, squared: Any, is_new: Any, row: int, distance: float) -> bool:
     """Insert ``row`` into one list unless it is there or too far; of equally near rows the lower comes first."""
     k = found.shape[0]
@@ -46,14 +46,14 @@ def insert(found: Any, squared: Any, is_new: Any, row: int, distance: float) -> 
     return True
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _draw(state: Any, n: int) -> int:
     """A random number below ``n``; the state is moved on (Knuth's linear congruential generator, its high bits)."""
     state[0] = state[0] * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
     return int((state[0] >> np.uint64(33)) % np.uint64(n))
 
 
-@njit(nogil=True, cache=True, fastmath=_SUMS)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
     """Cut the rows in two, and these again, until at most ``leaf_size`` are left; returns the ends of the leaves.
 
@@ -116,7 +116,7 @@ def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
     return ends[:n_leaves].copy()
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def compare_leaves(
     rows: Any, order: Any, ends: Any, first: int, last: int, found: Any, squared: Any, is_new: Any
 ) -> None:
@@ -131,7 +131,7 @@ def compare_leaves(
                     insert(found[i], squared[i], is_new[i], j, apart(rows[i], rows[j]))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def reverse_lists(found: Any, is_new: Any, backward: Any, backward_new: Any) -> None:
     """``backward[j]``: the first rows that list j, new entries before old, as many as there is room; -1 for nobody."""
     n, k = found.shape
@@ -149,7 +149,7 @@ def reverse_lists(found: Any, is_new: Any, backward: Any, backward_new: Any) -> 
                     filled[j] += 1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _offer(
     rows: Any, i: int, j: int, j_new: bool, old: Any, old_new: Any, seen: Any, found: Any, squared: Any, is_new: Any
 ) -> int:
@@ -165,7 +165,7 @@ def _offer(
     return n_inserted
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def compare_neighbours(
     rows: Any,
     start: int,

@@ -19,10 +19,9 @@ _NEWTON_STEPS = 100  # halving alone needs about fifty; Newton ends after a hand
 _CG_STEPS = 20
 _CG_REDUCTION = 0.1
 _STATE = np.uint64(88172645463325252)  # of the random generator, changed by a seed
-_TINY = np.float32(1e-30)  # keeps 0 / 0 out of sums over dimensions
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def best_dual(b: float, m: float, q: float, loss: Any) -> float:
     """The maximiser of ``-conjugate(b') - (b' - b) m - (b' - b)^2 q / 2``, see ``losses``."""
     is_logistic, gamma, low, high = loss
@@ -53,13 +52,13 @@ def best_dual(b: float, m: float, q: float, loss: Any) -> float:
     return 1.0 / (1.0 + exp(-s)) if s > -700.0 else 0.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def coordinate_gap(b: float, m: float, loss: Any) -> float:
     """``value(m) + conjugate(b) + b m``: never negative, and its weighted sum over coordinates is the duality gap."""
     return loss_value(m, loss) + conjugate(b, loss) + b * m
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def loss_value(m: float, loss: Any) -> float:
     """``Loss.value`` of one margin."""
     is_logistic, gamma, low, high = loss
@@ -71,7 +70,7 @@ def loss_value(m: float, loss: Any) -> float:
     return b * slack - 0.5 * gamma * b * b
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def conjugate(b: float, loss: Any) -> float:
     """``Loss.conjugate`` of one dual variable within its range."""
     is_logistic, gamma, _, _ = loss
@@ -80,7 +79,7 @@ def conjugate(b: float, loss: Any) -> float:
     return -b + 0.5 * gamma * b * b
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def task_values(f: Array, b: Array, y: Array, C: Array, loss: Any, out: Array) -> None:
     """``out[t] = (sum(theta f), sum(C value(y f)), sum(C conjugate(b)))`` of every task, summed in double precision."""
     for t in range(f.shape[0]):
@@ -95,7 +94,7 @@ def task_values(f: Array, b: Array, y: Array, C: Array, loss: Any, out: Array) -
         out[t, 0], out[t, 1], out[t, 2] = norm, losses, conjugates
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def ascend_block(G: Array, f: Array, rows: Array, b: Array, y: Array, C: Array, loss: Any, delta: Array) -> None:
     """One exact coordinate step for each picture of a block in turn, task by task.
 
@@ -119,7 +118,7 @@ def ascend_block(G: Array, f: Array, rows: Array, b: Array, y: Array, C: Array, 
                     f[t, j] += change * G[i, j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def ascend_coupled(
     G: Array, M: Array, f: Array, rows: Array, b: Array, y: Array, C: Array, loss: Any, delta: Array
 ) -> None:
@@ -152,7 +151,7 @@ def ascend_coupled(
                     f[u, j] += passed_on[u] * G[i, j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def gather(G: Array, rows: Array, shift: float) -> Array:
     """``G[ix_(rows, rows)] + shift``, four rows at a time: memory answers several questions at once."""
     size = len(rows)
@@ -172,7 +171,7 @@ def gather(G: Array, rows: Array, shift: float) -> Array:
     return block
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def add_rows(theta: Array, G: Array, start: int, stop: int, out: Array) -> None:
     """``out[:, start:stop] += theta @ G[:, start:stop]``, where most of ``theta`` is zero."""
     n_tasks, n_rows = theta.shape
@@ -186,7 +185,7 @@ def add_rows(theta: Array, G: Array, start: int, stop: int, out: Array) -> None:
                     scores[j] += weight * row[j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def unsettled(f: Array, b: Array, y: Array, C: Array, loss: Any, limit: int) -> Array:
     """The coordinates of one task that are not settled at a bound, in order; at most those ``limit`` of largest gap.
 
@@ -212,7 +211,7 @@ def unsettled(f: Array, b: Array, y: Array, C: Array, loss: Any, limit: int) -> 
     return chosen[:count]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def refine(
     G: Array, f: Array, b: Array, y: Array, C: Array, loss: Any, target: float, max_rounds: int, seed: int
 ) -> None:
@@ -249,7 +248,7 @@ def refine(
             solve_inside(G, f, b, y, C, loss)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def shuffle(order: Array, state: Any) -> Any:
     """Shuffle ``order`` by a xorshift generator, a tenth of the price of NumPy's, and return the generator's state."""
     for i in range(len(order) - 1, 0, -1):
@@ -261,7 +260,7 @@ def shuffle(order: Array, state: Any) -> Any:
     return state
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def solve_inside(G: Array, f: Array, b: Array, y: Array, C: Array, loss: Any) -> None:
     """Move the coordinates inside their range towards the solution of their linear system, as far as the dual rises.
 
@@ -318,81 +317,3 @@ def solve_inside(G: Array, f: Array, b: Array, y: Array, C: Array, loss: Any) ->
                     longest = min(longest, (high - b[i]) / change)
                 elif inside[i] > 0.0 and change < 0.0 and b[i] + change < low:
                     longest = min(longest, (low - b[i]) / change)
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def ascend_elastic(
-    X: Array, order: Array, v: Array, b: Array, y: Array, C: Array, squared: Array, thresholds: Array, loss: Any
-) -> None:
-    """One pass of proximal SDCA for one task: ``w = soft(v, thresholds)`` with the primal copy ``v = theta X``."""
-    n_dims = X.shape[1]
-    for i in order:
-        if C[i] <= 0.0:
-            continue
-        score = 0.0
-        for j in range(n_dims):
-            shrunk = max(abs(v[j]) - thresholds[j], 0.0)
-            score += X[i, j] * (shrunk if v[j] > 0.0 else -shrunk)
-        old = b[i]
-        b[i] = best_dual(old, y[i] * score, C[i] * squared[i], loss)
-        if b[i] != old:
-            change = C[i] * y[i] * (b[i] - old)
-            for j in range(n_dims):
-                v[j] += change * X[i, j]
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def add_chi2(A: Array, B: Array, out: Array) -> None:
-    """``out[i, j] += sum_d sign(a_d b_d) 2 |a_d b_d| / (|a_d| + |b_d|)``, the additive chi2 kernel of rows."""
-    for i in range(A.shape[0]):
-        for j in range(B.shape[0]):
-            total = 0.0
-            for d in range(A.shape[1]):
-                total += A[i, d] * B[j, d] / (abs(A[i, d]) + abs(B[j, d]) + _TINY)
-            out[i, j] += 2.0 * total
-
-
-@njit(nogil=True, cache=True)
-def ascend_elastic_map(
-    X: Array,
-    W: Array,
-    order: Array,
-    V: Array,
-    b: Array,
-    y: Array,
-    C: float,
-    squared: Array,
-    lengths: Array,
-    thresholds: Array,
-    loss: Any,
-) -> None:
-    """One pass of proximal SDCA for the map of all tasks: ``U = soft(V, thresholds)``, ``V = sum C b y x w^T``.
-
-    In NumPy, for each picture i and task t: ``m = y[t, i] * (W[t] @ (soft(V).T @ X[i]))``, then ``b[t, i] =
-    best_dual(b[t, i], m, C squared[i] lengths[t])`` and ``V += C y[t, i] (change of b) outer(X[i], W[t])``.
-    """
-    n_tasks, n_columns = W.shape
-    represented = np.empty(n_columns)
-    for i in order:
-        stale = True
-        for t in range(n_tasks):
-            if stale:
-                represented[:] = 0.0
-                for d in range(X.shape[1]):
-                    if X[i, d] != 0.0:
-                        for k in range(n_columns):
-                            shrunk = max(abs(V[d, k]) - thresholds[d], 0.0)
-                            represented[k] += X[i, d] * (shrunk if V[d, k] > 0.0 else -shrunk)
-                stale = False
-            score = 0.0
-            for k in range(n_columns):
-                score += W[t, k] * represented[k]
-            old = b[t, i]
-            b[t, i] = best_dual(old, y[t, i] * score, C * squared[i] * lengths[t], loss)
-            if b[t, i] != old:
-                stale = True
-                change = C * y[t, i] * (b[t, i] - old)
-                for d in range(X.shape[1]):
-                    if X[i, d] != 0.0:
-                        for k in range(n_columns):
-                            V[d, k] += change * X[i, d] * W[t, k]

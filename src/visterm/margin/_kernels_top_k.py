@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def project_top_k(b: Array, k: int, rho: float, out: Array) -> None:
     """The minimiser of ``|p - b|^2 + rho (sum p)^2`` with ``0 <= p <= sum(p) / k`` and ``sum(p) <= 1``, exactly.
 
@@ -38,7 +38,7 @@ def project_top_k(b: Array, k: int, rho: float, out: Array) -> None:
         out[i] = min(max(b[i] - t, 0.0), cap)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _inside(b: Array, order: Array, k: int, rho: float) -> tuple[float, float]:
     """Threshold and sum of the minimiser without the bound on the sum; the sum is 2 where it exceeds every bound."""
     m = len(b)
@@ -65,7 +65,7 @@ def _inside(b: Array, order: Array, k: int, rho: float) -> tuple[float, float]:
     return b[order[k - 1]] - s / k, s
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _on_the_edge(b: Array, order: Array, k: int) -> float:
     """The threshold ``t`` with ``sum(clip(b - t, 0, 1 / k)) = 1``: the sum falls piecewise linearly in ``t``."""
     m = len(b)
@@ -99,7 +99,7 @@ def _on_the_edge(b: Array, order: Array, k: int) -> float:
     return 0.5 * (left + right)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def ascend_pictures(
     G: Array, f: Array, order: Array, rows: Array, p: Array, y: Array, C: Array, k: int, delta: Array
 ) -> None:
@@ -145,7 +145,7 @@ def ascend_pictures(
                     f[j, other] += change[j] * G[i, other]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def picture_values(f: Array, p: Array, y: Array, k: int, losses: Array, gains: Array) -> None:
     """``losses[i] = max(0, mean of the k largest of 1 + f_j - f_y over j != y)`` and ``gains[i] = sum(p[:, i])``."""
     n_classes, n = f.shape

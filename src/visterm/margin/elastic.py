@@ -86,7 +86,7 @@ def solve_elastic(
     X: Array, y: Array, C: Array, l1: float, loss: Loss, tol: float, rng: np.random.Generator
 ) -> tuple[Array, float]:
     """The weights of one task and its relative duality gap; the last column of ``X`` is not penalised by ``l1``."""
-    from visterm.margin._kernels import ascend_elastic
+    from visterm.margin._kernels_elastic import ascend_elastic
 
     thresholds = np.full(X.shape[1], float(l1))
     thresholds[-1] = 0.0

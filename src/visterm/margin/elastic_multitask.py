@@ -142,7 +142,7 @@ def solve_elastic_map(
 
     The last column of ``X``, the intercept's, is not penalised by ``l1``.
     """
-    from visterm.margin._kernels import ascend_elastic_map
+    from visterm.margin._kernels_elastic import ascend_elastic_map
 
     thresholds = np.full(X.shape[1], float(l1))
     thresholds[-1] = 0.0

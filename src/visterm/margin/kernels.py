@@ -32,6 +32,8 @@ EXPLICIT = ("linear", "hellinger")
 PRODUCTS = {"product": "equal", "weighted-product": "likelihood"}
 #: Columns are read this many bytes at a time.
 BLOCK_BYTES = 128 * 2**20
+#: Below this share of entries that are not zero, sparse features are compared as such.
+SPARSE_SHARE = 0.5
 #: The exponential kernels and the number that is meant where none is given.
 _DEFAULT_NUMBER = {"exp-chi2": 2.0, "product": 1.0, "weighted-product": 1.0}
 
@@ -72,16 +74,39 @@ def gram(A: Matrix, B: Matrix | None = None, *, kernel: str = "linear", dtype: A
     rows = A if B is None else B
     total = np.zeros((A.shape[0], rows.shape[0]), dtype)
     scales = _shares(A, name).astype(dtype), _shares(rows, name).astype(dtype)
+    if _is_sparse(A) and _is_sparse(rows):
+        _add_sparse_chi2(A, scales[0], rows, scales[1], total)
+        return _finished(total, name, gamma)
     for columns in _column_blocks(rows):
         a = _prepared(A, columns, scales[0], name)
         b = a if B is None else _prepared(rows, columns, scales[1], name)
         if name in EXPLICIT:
             total += a @ b.T
         else:
-            from visterm.margin._kernels import add_chi2
+            from visterm.margin._kernels_chi2 import add_chi2
 
-            add_chi2(a, b, total)
+            add_chi2(a, b, B is None, total)
+    return _finished(total, name, gamma)
+
+
+def _finished(total: NDArray[Any], name: str, gamma: float) -> NDArray[Any]:
     return np.exp(gamma * (total - 1.0)).astype(total.dtype) if name == "exp-chi2" else total
+
+
+def _is_sparse(X: Matrix) -> bool:
+    """Whether going through what is not zero is quicker than through everything."""
+    return not isinstance(X, np.ndarray) and bool(X.nnz < SPARSE_SHARE * X.shape[0] * X.shape[1])
+
+
+def _add_sparse_chi2(
+    A: Matrix, scale_of_a: NDArray[Any], B: Matrix, scale_of_b: NDArray[Any], total: NDArray[Any]
+) -> None:
+    """Add the chi2 kernel of the rows' shares to ``total``."""
+    from visterm.margin._kernels_chi2 import add_chi2_sparse
+
+    a = sparse.csr_array(sparse.csr_array(A, dtype=total.dtype).multiply(scale_of_a))
+    b = sparse.csc_array(sparse.csr_array(B, dtype=total.dtype).multiply(scale_of_b))
+    add_chi2_sparse(a.indptr, a.indices, a.data, b.indptr, b.indices, b.data, total)
 
 
 def feature_map(X: Matrix, kernel: str, dtype: Any = np.float64) -> Matrix:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def propagate(weights: Array, neighbours: Array, ends: Array, tags: Array, out: Array) -> None:
     """``out[i] = sum_k weights[i, k] * Y[neighbours[i, k]]`` for the 0/1 rows ``Y`` of CSR (ends, tags)."""
     out[:] = 0
@@ -23,7 +23,7 @@ def propagate(weights: Array, neighbours: Array, ends: Array, tags: Array, out: 
                 out[i, tags[entry]] += weights[i, k]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def gather(gradient: Array, neighbours: Array, ends: Array, tags: Array, out: Array) -> None:
     """``out[i, k] = gradient[i] @ Y[neighbours[i, k]]``, the transpose of ``propagate``."""
     for i in range(neighbours.shape[0]):
@@ -35,7 +35,7 @@ def gather(gradient: Array, neighbours: Array, ends: Array, tags: Array, out: Ar
             out[i, k] = total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def nearest_of_each_tag(distances: Array, starts: Array, pictures: Array, k: int, chosen: Array) -> None:
     """``chosen[i, j]``: whether picture ``j`` is among the ``k`` nearest of ``i`` that carry one of its tags.
 
@@ -64,7 +64,7 @@ def nearest_of_each_tag(distances: Array, starts: Array, pictures: Array, k: int
                 chosen[i, places[place]] = True
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def margin_terms(D: Array, targets: Array, gains: Array, weights: Array, gradient: Array) -> float:
     """The large-margin loss over triplets and its gradient, added to ``gradient``.
 
@@ -100,7 +100,7 @@ def margin_terms(D: Array, targets: Array, gains: Array, weights: Array, gradien
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def log_likelihood(x: Array, present: Array, gain: float, loss: float, slope: Array, offset: Array, G: Array) -> float:
     """The weighted log-likelihood of 0/1 ``present`` under ``sigmoid(slope * x + offset)``; ``G`` gets d/dx.
 

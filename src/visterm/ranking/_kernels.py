@@ -30,7 +30,7 @@ BATCH = 16384
 _27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def below(state: Any, n: int) -> Any:
     """A whole number from 0 to ``n`` (exclusive), each as likely; advances the one-element uint64 ``state``."""
     state[0] += _GOLDEN
@@ -41,7 +41,7 @@ def below(state: Any, n: int) -> Any:
     return np.int64(((z >> _32) * np.uint64(n)) >> _32)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def gain_of(relevance: Any, query: int, picture: int) -> float:
     """The gain of a picture for a query, 0 where it is not relevant, by bisection."""
     low, high = relevance[0][query], relevance[0][query + 1]
@@ -56,7 +56,7 @@ def gain_of(relevance: Any, query: int, picture: int) -> float:
     return 0.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def draw(state: Any, relevance: Any, n_pictures: int, every_query_alike: bool) -> Any:
     """A triplet (query, relevant picture, less relevant picture) and the difference of their gains.
 
@@ -193,7 +193,7 @@ def _move(pictures: Any, weights: Any, tag: Any, one: Any, other: Any, size: Any
     return counts
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def relevance_score(pictures: Any, weights: Any, queries: Any, query: int, picture: int) -> float:
     """``F(q, p) = sum_t q_t (w_t . p)``."""
     total = 0.0
@@ -202,7 +202,7 @@ def relevance_score(pictures: Any, weights: Any, queries: Any, query: int, pictu
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def update(
     pictures: Any, weights: Any, queries: Any, query: int, one: int, other: int, loss: float, aggressiveness: float
 ) -> None:
@@ -221,7 +221,7 @@ def update(
         move(pictures, weights, queries[1][word], one, other, tau * queries[2][word])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def order_by_word(drawn: Any, n_drawn: int, queries: Any, ends: Any, order: Any) -> None:
     """``order[:n_drawn] = argsort(first word of each drawn query, kind="stable")``, by counting."""
     ends[:] = 0
@@ -237,7 +237,7 @@ def order_by_word(drawn: Any, n_drawn: int, queries: Any, ends: Any, order: Any)
         order[ends[tag]] = i
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def learn(
     pictures: Any, weights: Any, state: Any, queries: Any, relevance: Any, n_pictures: int, n_steps: int,
     aggressiveness: float, every_query_alike: bool, top_weights: Any, n_trials: int,
@@ -280,7 +280,7 @@ def learn(
     return total, n_changed
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def mean_average_precision(scores: Any, indptr: Any, indices: Any) -> float:
     """The mean average precision of (n_queries, n_pictures) ``scores``; a tie counts as half above.
 

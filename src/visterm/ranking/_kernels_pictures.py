@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def log_likelihoods(means: Any, variances: Any, other_means: Any, other_variances: Any, out: Any) -> None:
     """``out[i, j] = log N(means[i]; other_means[j], variances[i] + other_variances[j])`` of diagonal Gaussians."""
     n_dims = means.shape[1]

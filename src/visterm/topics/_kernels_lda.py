@@ -14,7 +14,7 @@ FAST = {"reassoc", "contract", "nnan", "nsz", "arcp"}
 TINY = 1e-290
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def digamma(x: float) -> float:
     """The derivative of log gamma at ``x`` > 0, as ``scipy.special.digamma``."""
     value = 0.0
@@ -29,7 +29,7 @@ def digamma(x: float) -> float:
     return value + math.log(x) - 0.5 / x - series
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def trigamma(x: float) -> float:
     """The second derivative of log gamma at ``x`` > 0, as ``scipy.special.polygamma(1, x)``."""
     value = 0.0
@@ -43,7 +43,7 @@ def trigamma(x: float) -> float:
     return value + 1.0 / x + 0.5 * inverse + inverse / x * series
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def topic_weights(gamma: Any, weights: Any, log_theta: Any) -> float:
     """Set E[log theta] under Dirichlet(gamma) and ``weights``, exp(E[log theta] - largest); returns the largest."""
     total = 0.0
@@ -60,7 +60,7 @@ def topic_weights(gamma: Any, weights: Any, log_theta: Any) -> float:
     return largest
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def dirichlet_bound(gamma: Any, alpha: Any, log_theta: Any) -> float:
     """E_q[log p(theta | alpha)] - E_q[log q(theta)] for q = Dirichlet(gamma), given E_q[log theta]."""
     bound, sum_alpha, sum_gamma = 0.0, 0.0, 0.0
@@ -71,7 +71,7 @@ def dirichlet_bound(gamma: Any, alpha: Any, log_theta: Any) -> float:
     return bound + math.lgamma(sum_alpha) - math.lgamma(sum_gamma)
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def infer_proportions(
     indptr: Any,
     indices: Any,

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def expected_ratios(
     indptr: Any, indices: Any, counts: Any, picture_topics: Any, word_topics: Any, picture_sums: Any, word_sums: Any
 ) -> float:
@@ -39,7 +39,7 @@ def expected_ratios(
     return total
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def fold_in(
     indptr: Any, indices: Any, counts: Any, word_topics: Any, power: float, max_iter: int, tol: float, out: Any
 ) -> None:

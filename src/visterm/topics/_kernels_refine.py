@@ -10,7 +10,7 @@ from numba import njit
 from visterm.topics._kernels_lda import FAST, TINY, topic_weights, trigamma
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def sweep_forward(indptr: Any, indices: Any, counts: Any, likelihood: Any, alpha: Any, gammas: Any) -> None:
     """Sweeps of ``infer_proportions``, each kept: ``gammas[:, s + 1]`` (n_pictures, n_topics) from ``gammas[:, s]``."""
     n_topics = len(alpha)
@@ -31,7 +31,7 @@ def sweep_forward(indptr: Any, indices: Any, counts: Any, likelihood: Any, alpha
                 gammas[d, sweep + 1, k] = alpha[k] + weights[k] * shares[k]
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def propagate_back(
     indptr: Any,
     indices: Any,

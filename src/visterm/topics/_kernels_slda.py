@@ -14,7 +14,7 @@ from visterm.topics._kernels_lda import FAST, TINY, dirichlet_bound, topic_weigh
 _NEAR = 0.06
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def exponentials(x: Any, nearest: float, out: Any) -> None:
     """``out`` = exp(x) for x between ``nearest`` and 0; short series where they do."""
     if nearest > -2.0 * _NEAR:
@@ -28,7 +28,7 @@ def exponentials(x: Any, nearest: float, out: Any) -> None:
             out[k] = math.exp(x[k])
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def add_logarithms(count: float, ratios: Any, spread: float, sums: Any) -> None:
     """``sums`` += count * log(ratios), the ratios lying within a factor of 1 + ``spread`` of 1."""
     if spread < _NEAR:
@@ -42,7 +42,7 @@ def add_logarithms(count: float, ratios: Any, spread: float, sums: Any) -> None:
             sums[c] += count * math.log(ratios[c])
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def class_odds(log_sums: Any, odds: Any) -> float:
     """``odds`` = softmax(log_sums); returns log(sum(exp(log_sums)))."""
     largest, total = log_sums[0], 0.0
@@ -56,7 +56,7 @@ def class_odds(log_sums: Any, odds: Any) -> float:
     return largest + math.log(total)
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def exponentiate(coefficients: Any, size: float, factors: Any) -> float:
     """``factors`` = exp(coefficients / size), each row over its largest; returns max over rows of largest/smallest - 1.
 
@@ -75,7 +75,7 @@ def exponentiate(coefficients: Any, size: float, factors: Any) -> float:
     return spread
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def dots(phi: Any, factors: Any, out: Any) -> None:
     """``out`` = factors @ phi."""
     for c in range(factors.shape[0]):
@@ -85,7 +85,7 @@ def dots(phi: Any, factors: Any, out: Any) -> None:
         out[c] = total
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def class_sums(
     counts: Any, phi: Any, coefficients: Any, factors: Any, spread: float, products: Any, log_sums: Any
 ) -> None:
@@ -97,7 +97,7 @@ def class_sums(
         add_logarithms(counts[j], products[j], spread, log_sums)
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def attend(counts: Any, phi: Any, words: Any, log_tags: Any, attention: Any) -> float:
     """lambda_mv of one picture: which codewords its tags ``words`` describe; returns the tags' part of the bound.
 
@@ -126,7 +126,7 @@ def attend(counts: Any, phi: Any, words: Any, log_tags: Any, attention: Any) -> 
     return bound
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def negative_entropy(phi: Any, prior: Any) -> float:
     """sum_k phi_k log(phi_k / prior_k)."""
     total = 0.0
@@ -136,7 +136,7 @@ def negative_entropy(phi: Any, prior: Any) -> float:
     return total
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def local_bound(
     count: float, phi: Any, prior: Any, linear: Any, weight: float, log_sums: Any, before: Any, at: Any
 ) -> float:
@@ -150,7 +150,7 @@ def local_bound(
     return count * value - weight * class_odds(sums, odds)
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def step_back(
     count: float,
     phi: Any,
@@ -177,7 +177,7 @@ def step_back(
             updated[k] = 0.5 * (updated[k] + phi[k])
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def infer_joint(
     indptr: Any,
     indices: Any,
@@ -326,7 +326,7 @@ def infer_joint(
     return bound
 
 
-@njit(nogil=True, cache=True, fastmath=FAST)
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def class_term(
     indptr: Any, counts: Any, phi: Any, classes: Any, class_weights: Any, coefficients: Any, gradient: Any
 ) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def sum_by_word(descriptors: Any, ids: Any, sums: Any, counts: Any) -> None:
     """``sums[ids[i]] += descriptors[i]`` and ``counts[ids[i]] += 1`` for every i.
 
@@ -22,7 +22,7 @@ def sum_by_word(descriptors: Any, ids: Any, sums: Any, counts: Any) -> None:
 
 
 # Only the order of additions is left to the compiler, so that the sums over dimensions use vector registers.
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def squared_distances(descriptors: Any, words: Any, ids: Any, out: Any) -> None:
     """``out[i]``: the squared distance of ``descriptors[i]`` to ``words[ids[i]]``, by differences in float64.
 

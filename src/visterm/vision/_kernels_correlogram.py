@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 _HUE_ENDS = (22 / 360, 45 / 360, 70 / 360, 155 / 360, 186 / 360, 278 / 360, 330 / 360)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def name_colours(hsv: NDArray[np.float32], names: NDArray[np.uint8]) -> None:
     """The number of the colour of each pixel, as :func:`visterm.vision.correlogram.named_colours` has it."""
     height, width, _ = hsv.shape
@@ -29,7 +29,7 @@ def name_colours(hsv: NDArray[np.float32], names: NDArray[np.uint8]) -> None:
                 names[y, x] = 8 + 4 * (n_ended % 7) + kind
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def count_pairs(colours: NDArray[np.uint8], distance: int, same: NDArray[np.int64], met: NDArray[np.int64]) -> None:
     """Add up, by colour of the first, pairs of pixels ``distance`` apart: those of ``same`` colour, and all ``met``.
 
@@ -53,14 +53,14 @@ def count_pairs(colours: NDArray[np.uint8], distance: int, same: NDArray[np.int6
             met[colours[y, x]] += ring
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def add_equal(one: NDArray[np.uint8], other: NDArray[np.uint8], counts: NDArray[np.uint8]) -> None:
     """``counts += one == other``."""
     for x in range(len(counts)):
         counts[x] += np.uint8(one[x] == other[x])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _within(place: int, reach: int, length: int) -> int:
     """How many of ``length`` places are at most ``reach`` from ``place``."""
     return min(place + reach, length - 1) - max(place - reach, 0) + 1

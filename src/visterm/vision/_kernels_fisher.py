@@ -10,7 +10,7 @@ from numba import njit
 
 
 # The joint is finite, and only the order of additions is left to the compiler: that lets it use vector registers.
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nnan", "nsz"})
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nnan", "nsz"})
 def sum_likely(terms: Any, joint: Any, least: Any, sums: Any) -> None:
     """``sums[k] += r[i, k] * terms[i]`` over the components k likely to have made descriptor i.
 

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
 def add_magnitudes(
     response: NDArray[np.complex64], margin: int, cell_of: NDArray[np.int64], sums: NDArray[np.float32]
 ) -> None:

@@ -13,7 +13,7 @@ _BEYOND = math.sqrt(2) - 1
 _NEAR, _SIDE, _FAR = (1 - _BEYOND) ** 2, _BEYOND * (1 - _BEYOND), _BEYOND**2
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def circle_patterns(grey: NDArray[np.float64], out: NDArray[np.uint8]) -> None:
     """Set bit k where the point at k * 45 degrees, from right towards up, on the circle is not darker than its centre.
 
@@ -44,7 +44,7 @@ def circle_patterns(grey: NDArray[np.float64], out: NDArray[np.uint8]) -> None:
             out[y, x] = pattern
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _diagonal(grey: NDArray[np.float64], y: int, x: int, down: int, right: int) -> float:
     centre = grey[y, x]
     near = grey[y + down, x + right] - centre
@@ -53,7 +53,7 @@ def _diagonal(grey: NDArray[np.float64], y: int, x: int, down: int, right: int) 
     return _NEAR * near + _SIDE * sides + _FAR * far
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def nearest_colours(pixels: NDArray[np.float32], palette: NDArray[np.float32], out: NDArray[np.int64]) -> None:
     """The row of the transposed ``palette`` (3, n_colours) nearest to each pixel; the first one of equals.
 

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def add_moments(
     regions: NDArray[np.int32], plane: NDArray[np.float32], sums: NDArray[np.float64], squares: NDArray[np.float64]
 ) -> None:
@@ -25,7 +25,7 @@ def add_moments(
             squares[regions[y, x]] += value * value
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def boundary_lengths(regions: NDArray[np.int32], n: int) -> NDArray[np.float64]:
     """How many sides of pixels each region shares with other regions or with the outside of the picture."""
     height, width = regions.shape
@@ -39,7 +39,7 @@ def boundary_lengths(regions: NDArray[np.int32], n: int) -> NDArray[np.float64]:
     return lengths
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def hull_areas(regions: NDArray[np.int32], n: int) -> NDArray[np.float64]:
     """Areas of the convex hulls of the regions, pixels being unit squares."""
     height, width = regions.shape
@@ -65,7 +65,7 @@ def hull_areas(regions: NDArray[np.int32], n: int) -> NDArray[np.float64]:
     return areas
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _left_of_hull(corners: NDArray[np.int64], lines: NDArray[np.int64]) -> float:
     """The area between x = 0 and the left side of the convex hull of the points (``corners[y]``, y), y in ``lines``."""
     chain = np.empty(len(lines), np.int64)
@@ -85,7 +85,7 @@ def _left_of_hull(corners: NDArray[np.int64], lines: NDArray[np.int64]) -> float
     return area
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
 def oriented_energy(blurred: NDArray[np.float32], sigma: float, angle: float, out: NDArray[np.float32]) -> None:
     """The root of the summed squares of first and second derivative along ``angle``, in units of ``sigma`` pixels.
 

@@ -7,7 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def borders(
     labels: NDArray[np.int32], contrast: NDArray[np.float32], length: NDArray[np.float32], strength: NDArray[np.float32]
 ) -> None:
@@ -26,7 +26,7 @@ def borders(
                     strength[j, i] += step
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def merge(
     sizes: NDArray[np.float64],
     means: NDArray[np.float64],
@@ -95,7 +95,7 @@ def merge(
     return region
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _difference(i: int, j: int, means: NDArray[np.float64]) -> float:
     squared = 0.0
     for f in range(means.shape[1]):
@@ -103,7 +103,7 @@ def _difference(i: int, j: int, means: NDArray[np.float64]) -> float:
     return np.sqrt(squared)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def _cost(
     i: int,
     j: int,

@@ -76,7 +76,7 @@ def oriented_energy(grey: NDArray[np.float32], out: NDArray[np.float32]) -> None
             energy[x, diagonal[x]] = to_diagonal[x]
 
 
-@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 def normalise(histograms: NDArray[np.float32], least_mass: float) -> None:
     """Scale rows to length one, clip at 0.2, scale again; rows whose sum is not above ``least_mass`` become zero."""
     n_rows, n_dims = histograms.shape

@@ -7,7 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
 def slic(lab: NDArray[np.float32], spacing: float, compactness: float, n_rounds: int) -> NDArray[np.int32]:
     """Simple linear iterative clustering (Achanta et al., PAMI 2012): labels (height, width), not yet connected.
 
@@ -57,7 +57,7 @@ def slic(lab: NDArray[np.float32], spacing: float, compactness: float, n_rounds:
     return labels
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, error_model="numpy")
 def connected(labels: NDArray[np.int32], least: int) -> tuple[NDArray[np.int32], int]:
     """Number the parts of equal label that hang together by sides of pixels, and say how many there are.
 

@@ -1,0 +1,46 @@
+"""The additive chi2 kernel between rows, compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+_TILE = 16  # rows of B that stay in the cache while rows of A pass by
+_TINY = np.float32(1e-30)  # keeps 0 / 0 out of sums over dimensions
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def add_chi2(A: Array, B: Array, symmetric: bool, out: Array) -> None:
+    """``out[i, j] += sum_d sign(a_d b_d) 2 |a_d b_d| / (|a_d| + |b_d|)``, the additive chi2 kernel of rows.
+
+    ``symmetric`` says that B is A, of which every pair is then compared once.
+    """
+    for first in range(0, B.shape[0], _TILE):
+        for i in range(first if symmetric else 0, A.shape[0]):
+            last = min(first + _TILE, i + 1 if symmetric else B.shape[0])
+            for j in range(first, last):
+                a, b = A[i], B[j]
+                total = a.dtype.type(0)
+                for d in range(len(a)):
+                    total += a[d] * b[d] / (abs(a[d]) + abs(b[d]) + _TINY)
+                out[i, j] += 2 * total
+                if symmetric and j < i:
+                    out[j, i] += 2 * total
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def add_chi2_sparse(
+    starts: Array, columns: Array, values: Array, ends_of: Array, rows_of: Array, values_of: Array, out: Array
+) -> None:
+    """As :func:`add_chi2`, of the rows of a CSR matrix and those of another given by columns (CSC)."""
+    for i in range(len(starts) - 1):
+        for place in range(starts[i], starts[i + 1]):
+            column, a = columns[place], values[place]
+            for other in range(ends_of[column], ends_of[column + 1]):
+                b = values_of[other]
+                out[i, rows_of[other]] += 2.0 * a * b / (abs(a) + abs(b) + _TINY)
