@@ -213,6 +213,6 @@ def _write_sheet(workspace: Workspace, findings: Findings, file: Path | None, *,
     from visterm.app.sheets import contact_sheet, save_sheet
 
     files = [workspace.folder / found.path for found in findings.found]
-    captions = [f"{'people' if found.told else f'{found.score:.0%}'} {found.path}" for found in findings.found]
+    captions = [f"{'people' if found.told else _percent(found.score)} {found.path}" for found in findings.found]
     regions = [found.regions for found in findings.found]
     save_sheet(contact_sheet(files, captions, regions=regions, title=title), file)
