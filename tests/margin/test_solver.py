@@ -238,6 +238,25 @@ def test_scores_of_few_and_many_coefficients_in_several_pieces(share, n_tasks, m
     np.testing.assert_allclose(GramPictures(G, 0.5).scores(theta), theta @ (G + 0.5), atol=1e-12)
 
 
+def test_what_single_precision_cannot_settle_is_done_in_double(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 20))
+    distances = ((X[:, None] - X) ** 2).sum(axis=2)
+    K = np.exp(-0.02 * distances)
+    y = np.where(rng.random((3, 300)) < 0.5, 1.0, -1.0)
+    C = np.full_like(y, 1e4)
+    doubled = []
+    in_double = GramPictures.in_double
+    monkeypatch.setattr(GramPictures, "in_double", lambda self: doubled.append(1) or in_double(self))
+    single = solve(GramPictures(K.astype(np.float32), 1.0), y, C, Hinge(), rng=np.random.default_rng(0))
+    assert doubled
+    assert single.gaps.max() <= 1e-3
+    exact = solve(
+        GramPictures(K.astype(np.float32).astype(np.float64), 1.0), y, C, Hinge(), rng=np.random.default_rng(0)
+    )
+    np.testing.assert_allclose(single.dual, exact.dual, rtol=2e-3)
+
+
 def test_the_solution_does_not_depend_on_the_number_of_cores(blobs, monkeypatch):
     monkeypatch.setattr(solver, "THREADED_PICTURES", 1)
     monkeypatch.setattr(solver, "PIECE_TASKS", 2)

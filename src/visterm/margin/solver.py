@@ -40,6 +40,8 @@ SPARSE_SHARE = 0.25
 REFINE_ROWS = 2048
 MAX_SWEEPS = 300
 REFINE_ROUNDS = 100
+#: After so many rounds in which the largest gap has not halved, single precision is taken to be at its end.
+STALLED_ROUNDS = 5
 #: Refining stops at this share of the gap that is allowed to the whole task.
 REFINE_SHARE = 0.25
 #: Far from the optimum it stops once the gap has fallen to this share: what is settled will change again.
@@ -56,6 +58,9 @@ class Pictures(Protocol):
     @property
     def dtype(self) -> Any:
         """The precision to compute in."""
+
+    def in_double(self) -> Pictures:
+        """The same in double precision."""
 
     def block(self, rows: Array) -> Array:
         """The Gram matrix of some pictures."""
@@ -86,6 +91,10 @@ class GramPictures:
     def dtype(self) -> Any:
         """The precision to compute in."""
         return self.G.dtype
+
+    def in_double(self) -> GramPictures:
+        """The same in double precision."""
+        return GramPictures(self.G.astype(np.float64), self.shift)
 
     def block(self, rows: Array) -> Array:
         """The Gram matrix of some pictures."""
@@ -142,6 +151,10 @@ class FeaturePictures:
         """The precision to compute in."""
         return self.X.dtype
 
+    def in_double(self) -> FeaturePictures:
+        """The same in double precision."""
+        return FeaturePictures(self.X.astype(np.float64), self.shift)
+
     def block(self, rows: Array) -> Array:
         """The Gram matrix of some pictures."""
         return self.X[rows] @ self.X[rows].T + self.X.dtype.type(self.shift)
@@ -190,6 +203,11 @@ class Solution:
         for name in ("b", "theta", "scores", "primal", "dual"):
             getattr(self, name)[tasks] = getattr(part, name)
 
+    def in_double(self) -> None:
+        """Keep dual variables, coefficients and scores in double precision from here on."""
+        for name in ("b", "theta", "scores"):
+            setattr(self, name, getattr(self, name).astype(np.float64))
+
     def note(self, live: Array) -> Array:
         """Add the present objectives to the trace; ``live`` is passed through."""
         self.trace.append((float(self.primal.sum()), float(self.dual.sum())))
@@ -226,6 +244,7 @@ def solve(
     state = evaluate(pictures, y, C, b, loss)
     state.offset = offset
     live = state.note(np.flatnonzero(state.gaps > tol))
+    least, stalled = np.inf, 0
     partial = live  # tasks of which more coordinates matter than can be refined at once
     with progress.task(description) as bar, one_blas_thread():
         for _ in range(max_sweeps):
@@ -238,7 +257,18 @@ def solve(
             state.take(live, evaluate(pictures, y[live], C[live], state.b[live], loss))
             unfinished = state.gaps[live] > tol
             partial, live = live[unfinished & ~complete], state.note(live[unfinished])
-            bar.report(objective=state.trace[-1][0], gap=float(state.gaps.max()))
+            worst = float(state.gaps.max())
+            bar.report(objective=state.trace[-1][0], gap=worst)
+            least, stalled = (worst, 0) if worst < 0.5 * least else (least, stalled + 1)
+            if stalled == STALLED_ROUNDS and dtype == np.float32 and len(live):
+                # Sums of C times rounding errors are no smaller than the gap: the rest is done in double precision.
+                rest = solve(
+                    pictures.in_double(), y[live], C[live], loss, tol=tol, rng=rng, start=state.b[live], offset=offset
+                )
+                state.in_double()
+                state.take(live, rest)
+                state.note(live)
+                return state
     if len(live) and max_sweeps >= MAX_SWEEPS:  # fewer are asked for by callers that go on from there
         warn_unconverged(float(state.gaps.max()), tol)
     return state
