@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from visterm.contracts import Features, n_pictures
 from visterm.errors import InputError, VistermError
 from visterm.models import Model
 from visterm.search.index import Index
-from visterm.search.pairs import pairs_of
+from visterm.search.pairs import log_pairs_of, pairs_of
 from visterm.search.relevance import Relevance, word_scores
 
 #: Numbers computed at a time: pictures times words, or dimensions.
@@ -53,12 +54,10 @@ def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> tuple
 
 def pair_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> tuple[Index, list[tuple[int, int]]]:
     """Log-probabilities of pairs of the model's tags, for models that learned of words together; and the pairs."""
-    numbers, columns = pairs_of(model.estimator)
-
-    def log_probabilities(X: Features) -> NDArray[np.float32]:
-        return np.asarray(model.estimator.set_log_probabilities(X)[:, numbers], dtype=np.float32)
-
-    index = _current(workspace, model, "pairs", len(columns), keys, log_probabilities, dtype="float16")
+    _, columns = pairs_of(model.estimator)
+    index = _current(
+        workspace, model, "pairs", len(columns), keys, partial(log_pairs_of, model.estimator), dtype="float16"
+    )
     return index, columns
 
 

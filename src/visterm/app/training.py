@@ -31,7 +31,7 @@ from visterm.evaluate.protocol import (
 from visterm.models import Model, ModelInfo, save_model
 from visterm.ranking import queries
 from visterm.registry import Method
-from visterm.search.pairs import pairs_of
+from visterm.search.pairs import log_pairs_of, pairs_of
 from visterm.search.relevance import Relevance, word_scores
 from visterm.vision.recipes.base import Recipe
 
@@ -79,7 +79,10 @@ def train(
     relevance, found = _learn_relevance(method, own, parameters)
     if relevance is not None and data.is_test.any():
         test = data.select(np.flatnonzero(data.is_test & data.has_tags))
-        found = _measure_search(relevance.log_probabilities(word_scores(estimator, test.X)), test, relevance, estimator)
+        _, pairs = pairs_of(estimator)
+        log_pairs = log_pairs_of(estimator, test.X) if pairs else None
+        log_p = relevance.log_probabilities(word_scores(estimator, test.X))
+        found = _measure_search(log_p, log_pairs, pairs, test, relevance)
     if found and metrics:
         own_name, (first, *_) = "AvgP by own scores", STANDARD_MEASURES[Task.RANK]
         metrics = metrics | found | {own_name: metrics[first.name]}
@@ -198,9 +201,9 @@ def _learn_relevance(
 
             every = np.arange(len(held_out))
             relevance = learned(every)
-            numbers, pairs = pairs_of(estimator)
-            if pairs:
-                log_pairs = estimator.set_log_probabilities(held_out.X)[:, numbers]
+            _, pairs = pairs_of(estimator)
+            log_pairs = log_pairs_of(estimator, held_out.X) if pairs else None
+            if log_pairs is not None:
                 relevance.fit_pairs(relevance.log_probabilities(scores), log_pairs, pairs, held_out.tags)
             log_p = np.empty(scores.shape, np.float32)
             try:
@@ -208,18 +211,20 @@ def _learn_relevance(
                     log_p[half] = learned(every[~half], n_queries=_FEW_QUERIES).log_probabilities(scores[half])
             except InputError:
                 return relevance, {}
-            return relevance, _measure_search(log_p, held_out, relevance, estimator)
+            return relevance, _measure_search(log_p, log_pairs, pairs, held_out, relevance)
     except InputError:
         # Too few to hold some out: the model can search, but nobody knows how sure it may be.
         return None, {}
 
 
 def _measure_search(
-    log_p: NDArray[np.float32], held_out: Dataset, relevance: Relevance, estimator: Any
+    log_p: NDArray[np.floating[Any]],
+    log_pairs: NDArray[np.float32] | None,
+    pairs: Sequence[tuple[int, int]],
+    held_out: Dataset,
+    relevance: Relevance,
 ) -> dict[str, float]:
     """The measures of a search among pictures held out, ranked by the probability that they fit all words."""
-    numbers, pairs = pairs_of(estimator)
-    log_pairs = estimator.set_log_probabilities(held_out.X)[:, numbers] if pairs else None
     column = {pair: i for i, pair in enumerate(pairs)}
     asked = queries.from_tags(held_out.tags, max_words=MAX_QUERY_WORDS)
     scores = [relevance.joint(log_p, words, log_pairs, column) for words in asked.columns()]

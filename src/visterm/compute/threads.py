@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 @lru_cache(maxsize=1)
 def _libraries() -> ThreadpoolController:
     """The libraries in memory, looked for once: that takes milliseconds."""
-    import scipy.linalg.cython_blas  # noqa: F401 - compiled code calls this one
     from threadpoolctl import ThreadpoolController
 
+    import_module("scipy.linalg.cython_blas")  # the one that compiled code calls
     return ThreadpoolController()

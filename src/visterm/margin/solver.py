@@ -40,8 +40,8 @@ SPARSE_SHARE = 0.25
 REFINE_ROWS = 2048
 MAX_SWEEPS = 300
 REFINE_ROUNDS = 100
-#: After so many rounds in which the largest gap has not halved, single precision is taken to be at its end.
-STALLED_ROUNDS = 5
+#: Where the dual has risen by no more than this share of the gap in so many rounds, single precision is at its end.
+STALLED_ROUNDS, STALLED_RISE = 5, 0.01
 #: Refining stops at this share of the gap that is allowed to the whole task.
 REFINE_SHARE = 0.25
 #: Far from the optimum it stops once the gap has fallen to this share: what is settled will change again.
@@ -241,13 +241,13 @@ def solve(
     dtype = pictures.dtype
     y, C = (np.ascontiguousarray(array, dtype=dtype) for array in (y, C))
     b = np.zeros_like(y) if start is None else np.clip(start, loss.code.low, loss.code.high).astype(dtype)
-    state = evaluate(pictures, y, C, b, loss)
-    state.offset = offset
-    live = state.note(np.flatnonzero(state.gaps > tol))
-    least, stalled = np.inf, 0
-    partial = live  # tasks of which more coordinates matter than can be refined at once
     with progress.task(description) as bar, one_blas_thread():
-        for _ in range(max_sweeps):
+        state = evaluate(pictures, y, C, b, loss)
+        state.offset = offset
+        live = state.note(np.flatnonzero(state.gaps > tol))
+        partial = live  # tasks of which more coordinates matter than can be refined at once
+        before, stalled = np.full(len(y), -np.inf), False
+        for n_sweeps in range(max_sweeps):
             if not len(live):
                 break
             if len(partial):
@@ -257,18 +257,31 @@ def solve(
             state.take(live, evaluate(pictures, y[live], C[live], state.b[live], loss))
             unfinished = state.gaps[live] > tol
             partial, live = live[unfinished & ~complete], state.note(live[unfinished])
-            worst = float(state.gaps.max())
-            bar.report(objective=state.trace[-1][0], gap=worst)
-            least, stalled = (worst, 0) if worst < 0.5 * least else (least, stalled + 1)
-            if stalled == STALLED_ROUNDS and dtype == np.float32 and len(live):
-                # Sums of C times rounding errors are no smaller than the gap: the rest is done in double precision.
-                rest = solve(
-                    pictures.in_double(), y[live], C[live], loss, tol=tol, rng=rng, start=state.b[live], offset=offset
-                )
-                state.in_double()
-                state.take(live, rest)
-                state.note(live)
-                return state
+            bar.report(objective=state.trace[-1][0], gap=float(state.gaps.max()))
+            if n_sweeps % STALLED_ROUNDS == 0:
+                rises, gaps = (state.dual - before)[live], (state.primal - state.dual)[live]
+                stalled = dtype == np.float32 and bool(np.all(rises <= STALLED_RISE * gaps))
+                if stalled:
+                    break
+                before = state.dual.copy()
+    if len(live) and stalled:
+        # Sums of C times rounding errors are as large as the gap: the rest is done in double precision.
+        rest = solve(
+            pictures.in_double(),
+            y[live],
+            C[live],
+            loss,
+            tol=tol,
+            rng=rng,
+            start=state.b[live],
+            offset=offset,
+            max_sweeps=max_sweeps,
+            description=description,
+        )
+        state.in_double()
+        state.take(live, rest)
+        state.note(live)
+        return state
     if len(live) and max_sweeps >= MAX_SWEEPS:  # fewer are asked for by callers that go on from there
         warn_unconverged(float(state.gaps.max()), tol)
     return state

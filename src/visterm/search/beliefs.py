@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.search.evidence import Rows
+from visterm.search.evidence import Rows, no_rows
 from visterm.search.snapshot import Snapshot
 from visterm.search.words import key
 
@@ -97,7 +97,7 @@ class Leaf:
     text: str
     n_rows: int
     told_by: dict[str, Rows] = field(default_factory=dict)
-    denied: Rows = field(default_factory=lambda: _no_rows())
+    denied: Rows = field(default_factory=no_rows)
     sources: tuple[tuple[Beliefs, str], ...] = ()
     doubted: NDArray[np.bool_] | None = None
     likeness: Floats | None = None
@@ -232,7 +232,7 @@ def uncertain_rows(asked: Asked) -> Rows | None:
     """
     match asked:
         case Leaf() | Without():
-            return _no_rows()
+            return no_rows()
         case Some():
             return _in_any([uncertain_rows(part) for part in asked.parts])
         case Every():
@@ -279,7 +279,7 @@ def in_either(*lists: Rows) -> Rows:
     """
     filled = [rows for rows in lists if len(rows)]
     if len(filled) < 2:
-        return filled[0] if filled else _no_rows()
+        return filled[0] if filled else no_rows()
     rows = np.sort(np.concatenate(filled))
     return rows[np.append(True, rows[1:] != rows[:-1])]
 
@@ -314,11 +314,11 @@ def wanted_leaves(asked: Asked) -> list[Leaf]:
 def _combined(asked: Without | Every | Some, parts: Sequence[Belief], dependence: float) -> Belief:
     match asked:
         case Without():
-            return Belief(_complement(parts[0].log_p), np.isneginf(parts[0].log_p))
+            return Belief(complement(parts[0].log_p), np.isneginf(parts[0].log_p))
         case Some():
-            against = [w * _complement(part.log_p) for w, part in zip(asked.weights, parts, strict=True)]
+            against = [w * complement(part.log_p) for w, part in zip(asked.weights, parts, strict=True)]
             told = np.logical_or.reduce([part.told for part in parts])
-            return Belief(_complement(np.add.reduce(against)), told)
+            return Belief(complement(np.add.reduce(against)), told)
         case Every():
             logs = [part.log_p if w == 1 else w * part.log_p for w, part in zip(asked.weights, parts, strict=True)]
             return Belief(together(logs, dependence), _told_together(asked, parts))
@@ -333,7 +333,7 @@ def _told_together(asked: Every, parts: Sequence[Belief]) -> NDArray[np.bool_]:
     return np.logical_and.reduce([*wanted, *excluded])
 
 
-def _complement(log_p: Floats) -> Floats:
+def complement(log_p: Floats) -> Floats:
     """log(1 - exp(log_p)), exact near both ends."""
     with np.errstate(divide="ignore"):
         likely = np.log(np.maximum(-np.expm1(log_p), 0.0))
@@ -354,7 +354,3 @@ def among(rows: Rows, members: Rows) -> NDArray[np.bool_]:
     marked = np.zeros(max(int(rows.max()), int(members[-1])) + 1, np.bool_)
     marked[members] = True
     return marked[rows]
-
-
-def _no_rows() -> Rows:
-    return np.empty(0, np.intp)

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.search.beliefs import OMITTED, Asked, Every, Floats, Leaf, Some, Without, leaves, together
+from visterm.search.beliefs import OMITTED, Asked, Every, Floats, Leaf, Some, Without, complement, leaves, together
 from visterm.search.evidence import Rows
 
 Steps = NDArray[np.uint16]
@@ -283,5 +283,4 @@ def _opposites_of_sums(unit: float, rounded: float) -> Steps:
 
 def _opposite(surprise: Floats) -> Floats:
     """g(c) = -log(1 - exp(-c)), which is its own inverse."""
-    with np.errstate(divide="ignore"):
-        return -np.log(np.maximum(-np.expm1(-surprise.astype(np.float32)), 0.0))
+    return -complement(-surprise.astype(np.float32))

@@ -74,11 +74,11 @@ class Evidence:
 
     def denied(self, name: str) -> Rows:
         """The pictures of which someone said that the tag does not apply."""
-        return _no_rows() if self._denied is None else self._rows(self._denied, name)
+        return no_rows() if self._denied is None else self._rows(self._denied, name)
 
     def of_class(self, name: str) -> Rows:
         """The pictures of a class."""
-        return self._of_class.get(name, _no_rows())
+        return self._of_class.get(name, no_rows())
 
     def of_other_class(self, name: str) -> Rows:
         """The pictures of which someone gave another class."""
@@ -119,7 +119,7 @@ class Evidence:
         found = [matrix.indices[matrix.indptr[c] : matrix.indptr[c + 1]] for c in self._columns.get(name, ())]
         if len(found) == 1:
             return np.sort(found[0]).astype(np.intp)
-        return np.unique(np.concatenate([_no_rows(), *found])).astype(np.intp)
+        return np.unique(np.concatenate([no_rows(), *found])).astype(np.intp)
 
     @cached_property
     def _caption_keys(self) -> list[str]:
@@ -154,7 +154,7 @@ def _with_words(words: str, rows_of: dict[str, list[int]], texts: Sequence[str])
     phrase = _singulars(words)
     lists = sorted((rows_of.get(word, []) for word in phrase.split()), key=len)
     if not lists:
-        return _no_rows()
+        return no_rows()
     rows: Iterable[int] = lists[0]
     if len(lists) > 1:
         rows = [row for row in rows if f" {phrase} " in f" {texts[row]} "]
@@ -179,5 +179,6 @@ def _common_folder(paths: Sequence[str]) -> str:
     return first[: first.rfind("/", 0, n_shared) + 1]
 
 
-def _no_rows() -> Rows:
+def no_rows() -> Rows:
+    """None of the pictures."""
     return np.empty(0, np.intp)
