@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.features import FeatureSpec, FeatureStore
+from visterm.storage.array_store import FeatureSpec, FeatureStore
 
 #: Pictures, dimensions and rows read at random: Fisher vectors, and compact embeddings of a large collection.
 SETTINGS = ((1_000, 131_072, 128), (200_000, 128, 10_000))

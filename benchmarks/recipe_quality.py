@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 
 from visterm.app.describing import features_of_files
 from visterm.errors import MissingExtraError
-from visterm.evaluate.splits import stratified
+from visterm.learning.splits import stratified
 from visterm.vision.recipes import recipe, recipe_names
 from visterm.vision.recipes.training import TrainingPictures
 

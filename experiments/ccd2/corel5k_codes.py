@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from visterm.evaluate.measures import NPlus, WordF
 from visterm.evaluate.picture_data import load_pictures
+from visterm.measures import NPlus, WordF
 from visterm.neighbours.choosing import CHOICES, f_by_neighbours
 from visterm.neighbours.distances import nearest
 from visterm.neighbours.knn import KnnAnnotator

@@ -22,11 +22,11 @@ from scipy import sparse
 
 from visterm import registry
 from visterm.evaluate import research_data
-from visterm.evaluate.dataset import Dataset
-from visterm.evaluate.measures import CompleteLength, TagAccuracy, WordAveragePrecision, WordF
 from visterm.evaluate.picture_data import load_pictures
 from visterm.graph.picture_graph import PictureGraph
 from visterm.graph.regularized import GraphRegularized
+from visterm.learning.dataset import Dataset
+from visterm.measures import CompleteLength, TagAccuracy, WordAveragePrecision, WordF
 from visterm.topics.mixture import UnigramMixture
 
 SHARES = (0.01, 0.05, 0.25, 1.0)

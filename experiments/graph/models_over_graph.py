@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from visterm.evaluate import research_data, splits
-from visterm.evaluate.dataset import Dataset
-from visterm.evaluate.measures import CompleteLength, TagAccuracy
+from visterm.evaluate import research_data
 from visterm.graph.picture_graph import PictureGraph
 from visterm.graph.regularized import GraphRegularized
+from visterm.learning import splits
+from visterm.learning.dataset import Dataset
+from visterm.measures import CompleteLength, TagAccuracy
 from visterm.topics.lda import LDA
 from visterm.topics.mixture import UnigramMixture
 from visterm.topics.plsa import PLSA

@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 
 from visterm import registry
-from visterm.evaluate import research_data, splits
-from visterm.evaluate.dataset import Dataset
-from visterm.evaluate.measures import CompleteLength, TagAccuracy
+from visterm.evaluate import research_data
+from visterm.learning import splits
+from visterm.learning.dataset import Dataset
+from visterm.measures import CompleteLength, TagAccuracy
 
 SAMPLES = ("corel16k002", "corel16k003", "corel16k004", "corel16k006")
 #: Methods without topics, and those with, by the name in the table.

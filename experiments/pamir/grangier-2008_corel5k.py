@@ -21,11 +21,11 @@ from rankers import Part, Ranker, Setting, Task, kernel_rankers, tagprop, vister
 from scipy import sparse
 
 from visterm.distances.base import select
-from visterm.evaluate.measures import NDCG, AveragePrecision, BreakEvenPoint, PrecisionAt
 from visterm.evaluate.picture_data import load_pictures
 from visterm.evaluate.picture_distances import load_distances
 from visterm.evaluate.significance import letters
 from visterm.margin.product_kernel import ProductKernel
+from visterm.measures import NDCG, AveragePrecision, BreakEvenPoint, PrecisionAt
 from visterm.ranking.pamir import PAMIR
 from visterm.ranking.queries import Queries, from_tags, idf, relevant_pictures
 

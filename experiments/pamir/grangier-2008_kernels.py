@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from visterm.collection.describing import FeatureLibrary
-from visterm.collection.readers import corel
-from visterm.collection.records import Reading
-from visterm.evaluate.measures import AveragePrecision
+from visterm.catalogue.records import Reading
 from visterm.evaluate.picture_data import load_pictures
+from visterm.exchange.readers import corel
+from visterm.features.library import FeatureLibrary
+from visterm.measures import AveragePrecision
 from visterm.ranking.pamir import PAMIR
 from visterm.ranking.picture_kernels import LocalDescriptors, best_matches, expected_likelihood
 from visterm.ranking.queries import from_tags, query_vectors

@@ -11,10 +11,10 @@ import numpy as np
 from scipy import sparse
 from scipy.special import log_expit
 
-from visterm.evaluate.measures import AveragePrecision
 from visterm.margin.calibration import fit_platt
 from visterm.margin.ridge import KernelRidgeAnnotator, ridge
 from visterm.margin.solver import GramPictures
+from visterm.measures import AveragePrecision
 from visterm.neighbours.tagprop import TagProp
 from visterm.ranking.caption_ridge import CaptionRidge
 from visterm.ranking.cmrm import CMRM

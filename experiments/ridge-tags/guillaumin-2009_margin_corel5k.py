@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from visterm.distances.base import select
-from visterm.evaluate.measures import MeanPrecision, MeanRecall, NPlus, WordF
 from visterm.evaluate.picture_distances import load_distances
 from visterm.margin.calibration import deviations
 from visterm.margin.multitask import MultitaskSDCA
@@ -31,6 +30,7 @@ from visterm.margin.ridge import KernelRidgeAnnotator, ridge
 from visterm.margin.sdca import SDCAClassifier
 from visterm.margin.solver import GramPictures
 from visterm.margin.top_k import TopKSDCA
+from visterm.measures import MeanPrecision, MeanRecall, NPlus, WordF
 
 TAG_MEASURES = (MeanPrecision(5), MeanRecall(5), WordF(5), NPlus(5))
 Settings = dict[str, Any]

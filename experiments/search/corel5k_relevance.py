@@ -25,12 +25,12 @@ from scipy import sparse
 
 from visterm import registry
 from visterm.contracts import take
-from visterm.evaluate.measures import AveragePrecision, evaluate
+from visterm.measures import AveragePrecision, evaluate
 from visterm.ranking import queries
 from visterm.ranking.tag_ranker import TagRanker
+from visterm.ranking.vectorizer import query_vectors
 from visterm.search.beliefs import together
 from visterm.search.relevance import Relevance, _queries, cut_off, word_scores
-from visterm.search.vectorizer import query_vectors
 
 METHODS = ("knn-tags", "ridge-tags", "tagprop")
 N_QUERIES = 4000
@@ -119,7 +119,7 @@ def postcards(_options: argparse.Namespace) -> Iterator[Scored]:
     from visterm.app import adding, training
     from visterm.app.describing import ready_recipe
     from visterm.app.workspace import Workspace
-    from visterm.collection.postcards import make_postcards
+    from visterm.postcards import make_postcards
 
     with tempfile.TemporaryDirectory() as folder:
         make_postcards(Path(folder), 1000)

@@ -26,9 +26,9 @@ from visterm.app import adding, training
 from visterm.app.regions import Regions, regions_of
 from visterm.app.sheets import contact_sheet, save_sheet
 from visterm.app.workspace import Workspace
-from visterm.collection.postcards import make_postcards, role_of
 from visterm.contracts import Features, Task
 from visterm.models import Model
+from visterm.postcards import make_postcards, role_of
 from visterm.search.relevance import word_scores
 from visterm.vision.decode import decode_rgb
 

@@ -18,8 +18,9 @@ import numpy as np
 from scipy import sparse
 from scipy.special import log_softmax, softmax
 
-from visterm.collection.atomic import write_text_atomically
-from visterm.evaluate import research_data, splits
+from visterm.evaluate import research_data
+from visterm.learning import splits
+from visterm.storage.atomic import write_text_atomically
 from visterm.topics.class_response import fit_temperature, roots
 from visterm.topics.joint import responsibilities
 from visterm.topics.slda import SupervisedLDA

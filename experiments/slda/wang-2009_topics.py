@@ -23,11 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from visterm.collection.atomic import write_text_atomically
 from visterm.contracts import take
-from visterm.evaluate import research_data, splits
-from visterm.evaluate.dataset import Dataset
-from visterm.evaluate.measures import Accuracy, PictureF, evaluate
+from visterm.evaluate import research_data
+from visterm.learning import splits
+from visterm.learning.dataset import Dataset
+from visterm.measures import Accuracy, PictureF, evaluate
+from visterm.storage.atomic import write_text_atomically
 from visterm.topics.committee import TopicCommittee
 from visterm.topics.corr_lda import CorrLDA
 from visterm.topics.slda import SupervisedLDA

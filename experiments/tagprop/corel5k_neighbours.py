@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from visterm.evaluate.measures import MeanPrecision, MeanRecall, NPlus, WordF
 from visterm.evaluate.picture_distances import DEEP, load_distances
+from visterm.measures import MeanPrecision, MeanRecall, NPlus, WordF
 from visterm.neighbours.jec import JEC
 from visterm.neighbours.kernel_contextual import KernelContextualAnnotator
 from visterm.neighbours.tagprop import TagProp

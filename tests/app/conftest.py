@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from visterm.app import adding, training
 from visterm.app.cli import app
 from visterm.app.workspace import Workspace
-from visterm.collection.postcards import make_postcards
 from visterm.compute.parallel import Engine
+from visterm.postcards import make_postcards
 
 
 @pytest.fixture(scope="session")

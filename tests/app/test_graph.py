@@ -9,10 +9,10 @@ from visterm import registry
 from visterm.app import adding, answering, training
 from visterm.app.training import labelled
 from visterm.app.workspace import Workspace
-from visterm.collection.postcards import make_postcards
 from visterm.compute.parallel import Engine
 from visterm.contracts import Task
-from visterm.evaluate import protocol
+from visterm.learning import protocol
+from visterm.postcards import make_postcards
 
 SMALL = {"n_topics": 8, "n_neighbors": 5}
 

@@ -12,15 +12,15 @@ from visterm.app import adding, finding, training
 from visterm.app.regions import Regions, grid_of, hidden, regions_of
 from visterm.app.sheets import heated
 from visterm.app.workspace import Workspace
-from visterm.collection.postcards import make_postcards, role_of
 from visterm.compute.parallel import Engine
 from visterm.contracts import Task
 from visterm.errors import MissingExtraError
+from visterm.postcards import make_postcards, role_of
 from visterm.search.relevance import word_scores
 from visterm.search.searcher import Hit, Reason
+from visterm.storage.spec import FeatureSpec
 from visterm.vision.decode import decode_rgb
 from visterm.vision.recipes.base import Recipe
-from visterm.vision.spec import FeatureSpec
 
 
 class Reds(Recipe):

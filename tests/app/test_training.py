@@ -10,7 +10,7 @@ from visterm.app import finding, training
 from visterm.app.describing import stored_features
 from visterm.app.workspace import Workspace
 from visterm.contracts import Task
-from visterm.evaluate.measures import AveragePrecision, evaluate
+from visterm.measures import AveragePrecision, evaluate
 from visterm.ranking import queries
 from visterm.search.beliefs import Beliefs
 from visterm.search.evidence import Evidence

@@ -84,7 +84,7 @@ def test_the_users_folder_is_found(visterm, visterm_json, glove, tmp_path):
 
 
 def visterm_file(visterm, glove):
-    from visterm.app.meanings import vectors_file
+    from visterm.language.installed import vectors_file
 
     visterm("words", "install", glove)
     file = vectors_file()

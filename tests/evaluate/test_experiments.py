@@ -10,8 +10,8 @@ from scipy import sparse
 
 from visterm.errors import InputError
 from visterm.evaluate import experiments, research_data
-from visterm.evaluate.dataset import Dataset
 from visterm.evaluate.experiments import Figure, Finding, carry_out, find, markdown, read, row
+from visterm.learning.dataset import Dataset
 
 TEXT = """
 title = "The most frequent class"

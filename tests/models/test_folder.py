@@ -16,9 +16,9 @@ from visterm.errors import InputError, VistermError
 from visterm.models import Model, ModelInfo, folder, load_model, read_info, save_model
 from visterm.models.card import model_card
 from visterm.neighbours.knn import KnnAnnotator
+from visterm.storage.spec import FeatureSpec
 from visterm.vision.recipes import recipe
 from visterm.vision.recipes.base import Recipe
-from visterm.vision.spec import FeatureSpec
 
 X = np.random.default_rng(0).random((12, 256)).astype(np.float32)
 TAGS = np.eye(12, 3, dtype=int) + np.eye(12, 3, k=-3, dtype=int)

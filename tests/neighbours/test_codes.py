@@ -8,7 +8,7 @@ from scipy import sparse
 
 from visterm.distances import _kernels
 from visterm.errors import InputError
-from visterm.evaluate.measures import WordF
+from visterm.measures import WordF
 from visterm.neighbours.choosing import CHOICES, choose_neighbours, f_by_neighbours, of_others, word_f
 from visterm.neighbours.coded import DIMS, CodeAnnotator
 from visterm.neighbours.distances import nearest

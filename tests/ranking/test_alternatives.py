@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from visterm.errors import InputError
-from visterm.evaluate.measures import AveragePrecision
+from visterm.measures import AveragePrecision
 from visterm.ranking.cmrm import CMRM
 from visterm.ranking.cmtt import CMTT
 from visterm.ranking.concept_svm import ConceptSVM

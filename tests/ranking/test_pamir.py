@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.evaluate.measures import AveragePrecision
 from visterm.margin import kernels
+from visterm.measures import AveragePrecision
 from visterm.ranking.pamir import PAMIR
 from visterm.ranking.queries import Queries, from_tags, query_vectors
 from visterm.ranking.visterms import damped, visterm_idf, weighed

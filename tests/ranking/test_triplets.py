@@ -10,7 +10,7 @@ from numba import njit
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.evaluate.measures import AveragePrecision
+from visterm.measures import AveragePrecision
 from visterm.ranking import _kernels
 from visterm.ranking.queries import from_tags, idf, query_vectors
 from visterm.ranking.triplets import (

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from visterm.collection.postcards import paint
 from visterm.errors import InputError
+from visterm.postcards import paint
 from visterm.vision.recipes import recipe, recipe_names
 from visterm.vision.recipes.bags import BagRecipe
 from visterm.vision.recipes.colour import ColourHistogram

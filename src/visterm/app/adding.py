@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from visterm.app.workspace import Workspace
-from visterm.collection.captions import CaptionTokenizer
-from visterm.collection.readers import find_labels, open_labels
-from visterm.collection.records import Reading, Skipped
-from visterm.collection.scan import AddReport, add_folder
+from visterm.catalogue.records import Reading, Skipped
+from visterm.catalogue.scan import AddReport, add_folder
 from visterm.compute import progress
 from visterm.errors import InputError
+from visterm.exchange.readers import find_labels, open_labels
+from visterm.language.captions import CaptionTokenizer
 
 
 @dataclass(slots=True)

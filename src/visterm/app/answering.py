@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from visterm.app.describing import describe, features_of_files, stored_features
 from visterm.app.workspace import Workspace
-from visterm.collection.labels import Kind, LabelRow
-from visterm.collection.records import Skipped, model_source
-from visterm.collection.scan import find_pictures
+from visterm.catalogue.labels import Kind, LabelRow
+from visterm.catalogue.records import Skipped, model_source
+from visterm.catalogue.scan import find_pictures
 from visterm.contracts import Features, Scores, Task
 from visterm.errors import InputError
-from visterm.evaluate.measures import predict_tags
+from visterm.measures import predict_tags
 from visterm.models import Model
 
 

@@ -13,10 +13,10 @@ from visterm.app import adding, answering, finding, training
 from visterm.app.describing import describe, ready_recipe
 from visterm.app.sheets import contact_sheet, save_sheet
 from visterm.app.workspace import Workspace
-from visterm.collection.postcards import make_postcards
 from visterm.contracts import Task
-from visterm.evaluate.protocol import STANDARD_MEASURES, Outcome
+from visterm.learning.protocol import STANDARD_MEASURES, Outcome
 from visterm.models import Model
+from visterm.postcards import make_postcards
 
 #: What the demo looks for, to show a search.
 QUERIES = ("boat sea", "snow house", "car road tree")

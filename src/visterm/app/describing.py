@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.app.workspace import Workspace
-from visterm.collection import describing
-from visterm.collection.describing import Description
-from visterm.collection.records import Skipped
-from visterm.collection.truth import Truth
+from visterm.catalogue.records import Skipped
+from visterm.catalogue.truth import Truth
 from visterm.contracts import Features
+from visterm.features import library as describing
+from visterm.features.library import Description
 from visterm.vision.recipes.base import Recipe
 
 

@@ -8,17 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
-from visterm.app import meanings
 from visterm.app.describing import ready_recipe, stored_features
 from visterm.app.indexing import class_index, code_index, pair_index, word_index
 from visterm.app.looks import RECIPE, cosines, features_of, hash_of, liker, with_features
 from visterm.app.regions import Regions
 from visterm.app.why import Witnesses
 from visterm.app.workspace import Workspace
-from visterm.collection.labels import Kind
-from visterm.collection.truth import Truth
+from visterm.catalogue.labels import Kind
+from visterm.catalogue.truth import Truth
 from visterm.contracts import Task
 from visterm.errors import InputError
+from visterm.language import installed as meanings
+from visterm.language.words import key
 from visterm.models import Model
 from visterm.search.beliefs import DEPENDENCE, Beliefs
 from visterm.search.evidence import Evidence
@@ -28,7 +29,6 @@ from visterm.search.query import Node, Not, Term, parse
 from visterm.search.relevance import NOTHING_BELOW, Relevance
 from visterm.search.searcher import Hit, Reason, Searcher
 from visterm.search.snapshot import largest
-from visterm.search.words import key
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from visterm.app.describing import describe, features_of_files, ready_recipe, stored_features
 from visterm.app.workspace import Workspace
-from visterm.collection.truth import Truth
+from visterm.catalogue.truth import Truth
 from visterm.contracts import Features, Matrix, is_several, take
 from visterm.distances.named import metric_named
 from visterm.errors import InputError

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.app.regions import Regions
-from visterm.collection.atomic import write_bytes_atomically
 from visterm.errors import PictureError
+from visterm.storage.atomic import write_bytes_atomically
 from visterm.vision.decode import decode_rgb
 
 if TYPE_CHECKING:

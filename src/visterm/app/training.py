@@ -17,9 +17,8 @@ from visterm.app.workspace import Workspace
 from visterm.compute import progress
 from visterm.contracts import Task
 from visterm.errors import InputError
-from visterm.evaluate.dataset import Dataset, encode_classes
-from visterm.evaluate.measures import evaluate
-from visterm.evaluate.protocol import (
+from visterm.learning.dataset import Dataset, encode_classes
+from visterm.learning.protocol import (
     MAX_QUERY_WORDS,
     STANDARD_MEASURES,
     Outcome,
@@ -28,6 +27,7 @@ from visterm.evaluate.protocol import (
     tag_counts,
     validation_split,
 )
+from visterm.measures import evaluate
 from visterm.models import Model, ModelInfo, save_model
 from visterm.ranking import queries
 from visterm.registry import Method

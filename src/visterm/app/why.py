@@ -13,13 +13,13 @@ from visterm.app.describing import stored_features
 from visterm.app.looks import cosines
 from visterm.app.regions import N_VERSIONS, Regions, regions_of
 from visterm.app.workspace import Workspace
-from visterm.collection.truth import Truth
+from visterm.catalogue.truth import Truth
 from visterm.contracts import Features, is_several
 from visterm.errors import MissingExtraError, PictureError
+from visterm.language.words import key
 from visterm.models import Model
 from visterm.search.beliefs import Floats, together
 from visterm.search.relevance import Relevance, word_scores
-from visterm.search.words import key
 from visterm.vision.decode import decode_rgb
 
 #: A picture is compared with so many of those that people tagged with a word.

@@ -8,12 +8,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from visterm.collection.catalogue import Catalogue
+from visterm.catalogue.catalogue import Catalogue
 from visterm.errors import InputError, VistermError
 
 if TYPE_CHECKING:
-    from visterm.collection.describing import FeatureLibrary
     from visterm.contracts.tasks import Task
+    from visterm.features.library import FeatureLibrary
     from visterm.models import Model, ModelInfo
 
 STATE = ".visterm"
@@ -69,7 +69,7 @@ class Workspace:
     @property
     def features(self) -> FeatureLibrary:
         """What recipes learned from this collection, and the features they computed."""
-        from visterm.collection.describing import FeatureLibrary
+        from visterm.features.library import FeatureLibrary
 
         return FeatureLibrary(self.state)
 

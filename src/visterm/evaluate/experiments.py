@@ -30,14 +30,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from visterm import registry
+from visterm import measures, registry
 from visterm.compute import progress
 from visterm.contracts import is_several
 from visterm.errors import InputError
-from visterm.evaluate import measures, picture_data, research_data, splits
-from visterm.evaluate.dataset import Dataset
-from visterm.evaluate.protocol import run
-from visterm.evaluate.splits import Split
+from visterm.evaluate import picture_data, research_data
+from visterm.learning import splits
+from visterm.learning.dataset import Dataset
+from visterm.learning.protocol import run
+from visterm.learning.splits import Split
 
 #: The splits a protocol may name, with what each needs besides the seed.
 _SPLITS = {

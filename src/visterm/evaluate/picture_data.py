@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from visterm.collection.describing import FeatureLibrary
-from visterm.collection.records import Reading, Record
+from visterm.catalogue.records import Reading, Record
 from visterm.errors import InputError
-from visterm.evaluate.dataset import Dataset, encode_classes
+from visterm.features.library import FeatureLibrary
+from visterm.learning.dataset import Dataset, encode_classes
 
 
 def names() -> list[str]:
@@ -50,7 +50,7 @@ def load_pictures(name: str, folder: Path, recipe: str, *, cache: Path) -> Datas
 
 def _corel5k(folder: Path) -> Iterator[tuple[Path, Record]]:
     """Corel5K: 4,500 training and 499 test pictures; the folder of the original CD is the class."""
-    from visterm.collection.readers import corel
+    from visterm.exchange.readers import corel
 
     labels = folder / "labels"
     for record in corel.read(labels, Reading(str(labels), corel.FORMAT)):

@@ -9,10 +9,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.atomic import replacing
 from visterm.distances.base import BaseDistances, Tables
-from visterm.evaluate.dataset import Dataset
 from visterm.evaluate.picture_data import load_pictures
+from visterm.learning.dataset import Dataset
+from visterm.storage.atomic import replacing
 
 #: The name of a pretrained network's features, standardised on the training pictures.
 DEEP = "deep-standardised"

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.evaluate.dataset import Dataset, encode_classes
+from visterm.learning.dataset import Dataset, encode_classes
 
 
 def data_folder(folder: Path | None = None) -> Path | None:
@@ -41,7 +41,7 @@ def names() -> list[str]:
 
 def _labelme8(name: str, folder: Path) -> Dataset:
     """The sLDA authors' LabelMe bags: 8 scene classes, 800 training and 800 test pictures."""
-    from visterm.collection.readers.ldac import read_bags, read_labels
+    from visterm.exchange.readers.ldac import read_bags, read_labels
 
     parts = [(part, folder / "labelme8" / f"{part}-data.dat") for part in ("train", "test")]
     bags = [read_bags(path) for _, path in parts]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from visterm.errors import InputError
-from visterm.evaluate.measures.inputs import Floats
+from visterm.measures.inputs import Floats
 
 #: Up to this many non-zero differences the null distribution is computed exactly.
 EXACT_UP_TO = 50

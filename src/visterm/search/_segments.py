@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection.atomic import replacing, write_text_atomically
 from visterm.errors import InputError
+from visterm.storage.atomic import replacing, write_text_atomically
 
 DTYPES = ("float32", "float16")
 MANIFEST = "manifest.json"

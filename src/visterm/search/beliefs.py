@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.language.words import key
 from visterm.search.evidence import Rows, no_rows
 from visterm.search.snapshot import Snapshot
-from visterm.search.words import key
 
 Floats = NDArray[np.floating[Any]]
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.collection._english import singular
-from visterm.search.words import file_key, key, rows_by_word
+from visterm.language.english import singular
+from visterm.language.words import file_key, key, rows_by_word
 
 Rows = NDArray[np.intp]
 

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.collection._features.lock import WriteLock
-from visterm.collection.atomic import write_error
 from visterm.compute import progress
 from visterm.errors import InputError
 from visterm.search._segments import DTYPES, MANIFEST, Folder, Lists, Segment, merged, new_segment
 from visterm.search.snapshot import Nearest, Snapshot
+from visterm.storage.atomic import write_error
+from visterm.storage.lock import WriteLock
 
 METRICS = ("dot", "cosine", "euclidean")
 #: A search through lists looks into this many unless told otherwise.

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from visterm.collection._english import STOP_WORDS
 from visterm.errors import InputError
+from visterm.language.english import STOP_WORDS
+from visterm.language.word_vectors import Near, Thesaurus, WordVectors
+from visterm.language.words import Speller, folded, key
 from visterm.search.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some, Without
 from visterm.search.evidence import Evidence
 from visterm.search.pairs import Pairs
 from visterm.search.query import AllOf, AnyOf, Node, Not, Term
-from visterm.search.word_vectors import Near, Thesaurus, WordVectors
-from visterm.search.words import Speller, folded, key
 
 #: For so many unknown words of a query the nearest known ones are looked up.
 MAX_CORRECTED = 10

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.contracts import Features
+from visterm.language.words import key
 from visterm.search.beliefs import Asked, Beliefs, Every, Leaf
-from visterm.search.words import key
 
 if TYPE_CHECKING:
     from visterm.search.snapshot import Snapshot

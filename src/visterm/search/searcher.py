@@ -9,6 +9,7 @@ from itertools import chain
 
 import numpy as np
 
+from visterm.language.word_vectors import WordVectors
 from visterm.search.beliefs import (
     DEPENDENCE,
     Asked,
@@ -33,7 +34,6 @@ from visterm.search.pairs import Pairs
 from visterm.search.query import QueryError, parse
 from visterm.search.relevance import HEAD, NOTHING_BELOW, cut_off
 from visterm.search.snapshot import largest
-from visterm.search.word_vectors import WordVectors
 
 #: In so few pictures all are looked at.
 _FEW = 10_000

@@ -64,7 +64,7 @@ def add(
 ) -> None:
     """Add pictures and their labels, or bring the catalogue in step with changed folders."""
     from visterm.app import adding
-    from visterm.collection.captions import CaptionTokenizer
+    from visterm.language.captions import CaptionTokenizer
 
     with command(as_json=as_json), open_workspace(workspace) as opened:
         if label_format == "folders" and not labels:
@@ -202,7 +202,7 @@ def export(
     as_json: JsonOption = False,
 ) -> None:
     """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures."""
-    from visterm.collection.writers import export as write
+    from visterm.exchange.writers import export as write
 
     with command(as_json=as_json), open_workspace(workspace) as opened:
         if destination is None and export_format != "xmp":

@@ -40,8 +40,8 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Run experiments: published | ours ± sd | same protocol? | seconds."""
-    from visterm.collection.atomic import write_text_atomically
     from visterm.evaluate import experiments, research_data
+    from visterm.storage.atomic import write_text_atomically
 
     with command(as_json=as_json):
         known = experiments.find(folder)

@@ -15,7 +15,7 @@ from visterm.app.cli.output import JsonOption, WorkspaceOption, command, emit, o
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from visterm.collection.catalogue import Catalogue
+    from visterm.catalogue.catalogue import Catalogue
 
 app = typer.Typer(
     help="Look at the classes and tags in use, and edit them; edits also hold for labels imported later.",

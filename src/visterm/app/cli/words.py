@@ -12,7 +12,7 @@ from visterm.app.cli.output import JsonOption, command, emit, say
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from visterm.search.word_vectors import WordVectors
+    from visterm.language.word_vectors import WordVectors
 
 app = typer.Typer(
     help="Word vectors, by which search takes unknown words for known ones that are near in meaning.",
@@ -25,7 +25,7 @@ def show(context: typer.Context, as_json: JsonOption = False) -> None:
     """Say which word vectors are installed."""
     if context.invoked_subcommand is not None:
         return
-    from visterm.app.meanings import installed
+    from visterm.language.installed import installed
 
     with command(as_json=as_json):
         vectors = installed()
@@ -46,7 +46,7 @@ def install(
     Read are the text formats of GloVe, word2vec and fastText: a line for each word, with its numbers. About 100 MB for
     each million words of 100 numbers are kept.
     """
-    from visterm.app import meanings
+    from visterm.language import installed as meanings
 
     with command(as_json=as_json):
         _emit(meanings.install(file), as_json)
@@ -55,7 +55,7 @@ def install(
 @app.command()
 def remove(as_json: JsonOption = False) -> None:
     """Delete the word vectors that are installed."""
-    from visterm.app import meanings
+    from visterm.language import installed as meanings
 
     with command(as_json=as_json):
         removed = meanings.remove()

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.storage.spec import FeatureSpec
 from visterm.vision.codebook import Codebook
 from visterm.vision.pyramid import SpatialPyramid
 from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.descriptors import LocalDescriptors
 from visterm.vision.recipes.training import TrainingPictures
-from visterm.vision.spec import FeatureSpec
 
 _SEED = 0
 _DESCRIPTORS_PER_WORD = 10

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.storage.spec import FeatureSpec
 from visterm.vision.decode import PIXEL_BUDGET
 from visterm.vision.recipes.training import TrainingPictures
-from visterm.vision.spec import FeatureSpec
 
 #: Codewords that a picture has in a bag, about; for estimates of size only.
 _WORDS_PER_BAG = 200

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.storage.spec import FeatureSpec
 from visterm.vision.recipes.base import Recipe
-from visterm.vision.spec import FeatureSpec
 
 
 class ColourHistogram(Recipe):

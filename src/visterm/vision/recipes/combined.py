@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
+from visterm.storage.spec import FeatureSpec
 from visterm.vision.decode import shrink
 from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.training import TrainingPictures
-from visterm.vision.spec import FeatureSpec
 
 
 class CombinedRecipe(Recipe):

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
+from visterm.storage.spec import FeatureSpec
 from visterm.vision.deep.networks import Network, OnnxNetwork, WordNetwork
 from visterm.vision.deep.preprocessing import Preprocessing
 from visterm.vision.deep.presets import EfficientNetLite0
 from visterm.vision.recipes.base import Recipe
-from visterm.vision.spec import FeatureSpec
 
 
 class NetworkRecipe(Recipe):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
+from visterm.storage.spec import FeatureSpec
 from visterm.vision.descriptor_pca import DescriptorPCA
 from visterm.vision.fisher import FisherEncoder
 from visterm.vision.gmm import DiagonalGMM
@@ -16,7 +17,6 @@ from visterm.vision.pyramid import SpatialPyramid
 from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.descriptors import LocalDescriptors
 from visterm.vision.recipes.training import TrainingPictures
-from visterm.vision.spec import FeatureSpec
 
 _SEED = 0
 

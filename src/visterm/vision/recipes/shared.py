@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.storage.spec import FeatureSpec
 from visterm.vision.recipes.bags import BagRecipe
 from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.descriptors import DenseGrid
 from visterm.vision.recipes.fisher import FisherRecipe
 from visterm.vision.recipes.training import TrainingPictures
-from visterm.vision.spec import FeatureSpec
 
 _SEED = 0
 

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.storage.spec import FeatureSpec
 from visterm.vision.histograms import ColourSpace
 from visterm.vision.lbp import N_PATTERNS
 from visterm.vision.recipes.base import Recipe
-from visterm.vision.spec import FeatureSpec
 
 
 class GlobalsRecipe(Recipe):

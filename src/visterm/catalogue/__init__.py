@@ -1,0 +1,1 @@
+"""Which pictures there are, where their files are, and who says what about them."""

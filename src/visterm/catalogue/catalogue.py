@@ -1,0 +1,350 @@
+"""The catalogue: which pictures there are, where their files lie, and who says what of them."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import time
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from visterm.catalogue import filing, importing, inventory, schema, truth, vocabulary
+from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
+from visterm.catalogue.pictures import Examined, Picture, read_block, read_pictures
+from visterm.catalogue.records import IMPORT, PERSON, Reading, Record
+from visterm.errors import InputError
+
+_HASH_PREFIX = re.compile(r"[0-9a-f]{8,64}")
+_ABSOLUTE = "/*" if os.sep == "/" else "?:/*"
+
+
+class Catalogue:
+    """The truth about a collection, in one SQLite file.
+
+    ``file`` is made when absent. Paths are kept in POSIX form, relative to ``root`` when inside it, so that the
+    collection can move as a whole. A catalogue belongs to the thread that opened it; others open their own, and readers
+    never wait for a writer. Every method is one transaction; :meth:`transaction` makes one of several.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with Catalogue(folder / "catalogue.sqlite", root=folder) as catalogue:
+    ...     catalogue.counts().n_pictures
+    0
+    """
+
+    def __init__(self, file: Path, *, root: Path) -> None:
+        self.file, self.root = file, root.resolve()
+        # the root may be known by a name that leads over a symbolic link, too
+        self._root_prefixes = tuple({_posix(name).rstrip("/") + "/": None for name in (self.root, root)})
+        self._connection = schema.connect(file)
+        self._last_stamp = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; what was committed stays."""
+        self._connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make one change of several: all of it is kept, or nothing when an error leaves the ``with`` block."""
+        with schema.sqlite_errors(self.file), schema.transaction(self._connection):
+            yield
+
+    # Pictures and their files
+
+    def pictures(self, *, state: str | None = None) -> Iterator[Picture]:
+        """All pictures in order of id, or those in ``state`` (``ok``, ``unreadable``), read in blocks."""
+        with schema.sqlite_errors(self.file):
+            yield from read_pictures(self._connection, state=state)
+
+    def picture(self, reference: str | Path) -> Picture | None:
+        """The picture at a path or with a content hash (at least 8 of its hexadecimal digits), None when unknown.
+
+        A relative path is taken from the collection's root first, then from the working directory.
+        """
+        with schema.sqlite_errors(self.file):
+            ids = self._ids_of(reference)
+            return read_block(self._connection, ids[0], ids[0])[0] if ids else None
+
+    def file_of(self, picture: Picture) -> Path:
+        """The first of the picture's files that exists."""
+        for path in picture.paths:
+            if os.path.isfile(self.root / path):  # noqa: PTH113 - Path.is_file() raises in a folder without permission
+                return self.root / path
+        places = ", ".join(picture.paths) or "no place"
+        raise InputError(f"the file of picture {picture.sha256[:12]} is missing; it was last seen at {places}")
+
+    def known_files(self, under: Path | None = None) -> dict[str, tuple[int, int]]:
+        """Size and modification time (ns) of every catalogued file, or of those at or below ``under``."""
+        return {path: (size, mtime_ns) for path, size, mtime_ns, _ in self._files(under)}
+
+    def missing_files(self, under: Path | None = None) -> set[str]:
+        """The catalogued files that were gone when last looked for."""
+        return {path for path, _, _, missing in self._files(under) if missing}
+
+    def unreadable(self) -> Iterator[tuple[str, str]]:
+        """Path and reason of every file that is not a usable picture."""
+        with schema.sqlite_errors(self.file):
+            yield from self._connection.execute(
+                """SELECT path, reason FROM path JOIN picture ON id = picture_id
+                   WHERE state = 'unreadable' ORDER BY path"""
+            ).fetchall()
+
+    def stored_path(self, path: str | Path) -> str:
+        """The form in which the catalogue keeps ``path``."""
+        text = _posix(path)
+        for prefix in self._root_prefixes:
+            if text.startswith(prefix):
+                return text.removeprefix(prefix)
+        return text
+
+    def add(self, examined: Iterable[Examined]) -> Counter[filing.Outcome]:
+        """Record files that were read; counts what each of them meant."""
+        with self.transaction():
+            keeper = filing.FileKeeper(self._connection, self.root, self._stamp())
+            return Counter(keeper.add(file, self.stored_path(file.path)) for file in examined)
+
+    def mark_missing(self, paths: Iterable[str]) -> int:
+        """Note that files are gone; returns how many of them were known.
+
+        The last file of a picture is remembered, with all labels: a disk may come back.
+        """
+        n_gone = 0
+        with self.transaction():
+            for path in paths:
+                forgotten = self._connection.execute(
+                    """DELETE FROM path WHERE path = ?1 AND EXISTS (
+                           SELECT 1 FROM path AS other
+                           WHERE other.picture_id = path.picture_id AND other.path != ?1 AND NOT other.missing)""",
+                    (path,),
+                )
+                marked = self._connection.execute("UPDATE path SET missing = 1 WHERE path = ?", (path,))
+                n_gone += forgotten.rowcount + marked.rowcount
+        return n_gone
+
+    def mark_present(self, paths: Iterable[str]) -> None:
+        """Note that files are back, unchanged."""
+        with self.transaction():
+            self._connection.executemany("UPDATE path SET missing = 0 WHERE path = ?", [(path,) for path in paths])
+
+    def forget_replaced(self) -> int:
+        """Delete pictures whose last file was replaced by another picture, unless someone has described them."""
+        with self.transaction():
+            return self._connection.execute(
+                """DELETE FROM picture WHERE caption IS NULL AND id NOT IN (SELECT picture_id FROM path)
+                   AND id NOT IN (SELECT picture_id FROM label JOIN source ON source.id = source_id WHERE rank > 0)"""
+            ).rowcount
+
+    def remove(self, references: Iterable[str | Path]) -> int:
+        """Forget files, whole folders, or pictures by content hash; returns how many pictures went with their labels.
+
+        A picture goes when its last file is forgotten. No file is touched.
+        """
+        with self.transaction():
+            before = self._count_pictures()
+            for reference in references:
+                paths = [(path,) for path, *_ in self._files(self.root / reference) or self._files(Path(reference))]
+                if paths:
+                    self._connection.executemany("DELETE FROM path WHERE path = ?", paths)
+                    continue
+                ids = self._ids_of(reference)
+                if not ids:
+                    raise InputError(f"{reference}: no such file, folder or picture in the catalogue")
+                self._connection.execute("DELETE FROM picture WHERE id = ?", ids[:1])
+            self._connection.execute("DELETE FROM picture WHERE id NOT IN (SELECT picture_id FROM path)")
+            return before - self._count_pictures()
+
+    # Labels
+
+    def apply(self, records: Iterable[Record], *, base: Path, source: str = IMPORT, reading: Reading) -> None:
+        """Write what a label source says; its paths are relative to ``base`` and may not leave it.
+
+        All of it is one transaction. Rows that name no catalogued picture, repeat or contradict an earlier row are
+        skipped, with the reason in ``reading``.
+        """
+        base_text = _posix(base)
+        with self.transaction():
+            importing.RecordWriter(
+                self._connection,
+                source,
+                self._stamp(),
+                find_picture=lambda path: self._find_under(base_text, path),
+                reading=reading,
+            ).apply(records)
+
+    def label(
+        self,
+        picture: Picture | int,
+        kind: Kind,
+        name: str,
+        *,
+        state: State = "accepted",
+        source: str = PERSON,
+        score: float | None = None,
+    ) -> None:
+        """Write one label; an accepted class takes the place of the class the source accepted before."""
+        self.write_labels([(_id_of(picture), kind, name, state, score)], source=source)
+
+    def unlabel(self, picture: Picture | int, kind: Kind, name: str, *, source: str = PERSON) -> None:
+        """Take back what ``source`` said of one class or tag; what other sources say counts again."""
+        with self.transaction():
+            LabelWriter(self._connection, source, self._stamp()).remove(_id_of(picture), kind, name)
+
+    def write_labels(self, rows: Iterable[LabelRow], *, source: str) -> int:
+        """Write (picture id, kind, name, state, score) rows of one source; returns how many.
+
+        When a model writes, the labels of its other versions are withdrawn.
+        """
+        with self.transaction():
+            return LabelWriter(self._connection, source, self._stamp()).put_all(rows)
+
+    def clear(self, source: str) -> int:
+        """Withdraw all labels and regions of ``source``; returns how many labels."""
+        rank_of(source)
+        with self.transaction():
+            of_source = "source_id = (SELECT id FROM source WHERE name = ?)"
+            self._connection.execute(f"DELETE FROM region WHERE {of_source}", (source,))  # noqa: S608 - constant
+            return self._connection.execute(f"DELETE FROM label WHERE {of_source}", (source,)).rowcount  # noqa: S608
+
+    def derive_tags(self, tokenizer: importing.Tokenizer) -> int:
+        """Give every captioned picture the tags ``tokenizer`` finds in its caption; returns how many."""
+        with self.transaction():
+            return importing.derive_tags(self._connection, tokenizer, self._stamp())
+
+    # Vocabulary: see visterm.catalogue.vocabulary for what each edit means
+
+    def vocabulary(self, kind: Kind) -> list[vocabulary.TermUse]:
+        """The classes or tags in use, the most used first."""
+        with schema.sqlite_errors(self.file):
+            return vocabulary.uses(self._connection, kind)
+
+    def dropped(self, kind: Kind) -> list[str]:
+        """The dropped classes or tags."""
+        return vocabulary.dropped(self._connection, kind)
+
+    def aliases(self, kind: Kind) -> dict[str, str]:
+        """Renamed and merged names, and the name each stands for."""
+        return vocabulary.aliases(self._connection, kind)
+
+    def rename(self, kind: Kind, old: str, new: str) -> None:
+        """Rename a class or tag."""
+        with self.transaction():
+            vocabulary.rename(self._connection, kind, old, new)
+
+    def merge(self, kind: Kind, names: Iterable[str], into: str) -> None:
+        """Merge several classes or tags into one."""
+        with self.transaction():
+            vocabulary.merge(self._connection, kind, names, into)
+
+    def drop(self, kind: Kind, name: str) -> None:
+        """Hide a class or tag until it is restored."""
+        with self.transaction():
+            vocabulary.drop(self._connection, kind, name)
+
+    def restore(self, kind: Kind, name: str) -> None:
+        """Undo a drop, or make a renamed or merged name one of its own again."""
+        with self.transaction():
+            vocabulary.restore(self._connection, kind, name)
+
+    # The whole
+
+    def truth(self) -> truth.Truth:
+        """What people and imports say of the readable pictures, as arrays to train on."""
+        with schema.sqlite_errors(self.file):
+            return truth.read_truth(self._connection)
+
+    def counts(self) -> inventory.Counts:
+        """How much there is of everything."""
+        with schema.sqlite_errors(self.file):
+            return inventory.count(self._connection)
+
+    def check(self) -> list[str]:
+        """What is wrong with the database; empty when it is sound."""
+        return inventory.problems(self._connection)
+
+    # Inside
+
+    def _stamp(self) -> int:
+        """The time now in microseconds; later than every stamp before, so that the newest label is always told."""
+        self._last_stamp = max(time.time_ns() // 1000, self._last_stamp + 1)
+        return self._last_stamp
+
+    def _count_pictures(self) -> int:
+        return int(self._connection.execute("SELECT count(*) FROM picture").fetchone()[0])
+
+    def _files(self, under: Path | None) -> list[tuple[str, int, int, int]]:
+        """Path, size, mtime and missing flag of every file at or below ``under``."""
+        with schema.sqlite_errors(self.file):
+            if under is None:
+                return self._connection.execute("SELECT path, size, mtime_ns, missing FROM path").fetchall()
+            folder = _posix(under).rstrip("/") + "/"
+            holds_root = any(prefix.startswith(folder) for prefix in self._root_prefixes)
+            stored = self.stored_path(under).rstrip("/")
+            return self._connection.execute(
+                """SELECT path, size, mtime_ns, missing FROM path WHERE path = ?1
+                   UNION ALL SELECT path, size, mtime_ns, missing FROM path WHERE path > ?1 || '/' AND path < ?1 || '0'
+                   UNION ALL SELECT path, size, mtime_ns, missing FROM path WHERE ?2 AND path NOT GLOB ?3""",
+                (stored, holds_root, _ABSOLUTE),  # "0" follows "/", and relative paths lie below the root
+            ).fetchall()
+
+    def _picture_id(self, path: str) -> int | None:
+        row = self._connection.execute("SELECT picture_id FROM path WHERE path = ?", (path,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def _known_paths(self, reference: str | Path) -> list[str]:
+        """The stored path that ``reference`` means, if it is known."""
+        try:
+            candidates = [self.stored_path(self.root / reference), self.stored_path(reference)]
+            return [path for path in dict.fromkeys(candidates) if self._picture_id(path) is not None][:1]
+        except ValueError:  # a NUL or a name that is no Unicode: no such path
+            return []
+
+    def _ids_of(self, reference: str | Path) -> list[int]:
+        """The id of the picture that a path or the beginning of a content hash means."""
+        ids = [self._picture_id(path) for path in self._known_paths(reference)]
+        if ids:
+            return [number for number in ids if number is not None]
+        digits = str(reference).lower()
+        if not _HASH_PREFIX.fullmatch(digits):
+            return []
+        rows = self._connection.execute(
+            "SELECT id FROM picture WHERE sha256 >= ? AND sha256 < ? LIMIT 2", (digits, digits + "g")
+        ).fetchall()
+        if len(rows) > 1:
+            raise InputError(f"several pictures have a content hash that begins with {digits}: give more digits")
+        return [number for (number,) in rows]
+
+    def _find_under(self, base: str, path: str) -> int:
+        """The picture at ``path``, which a label source in the folder ``base`` has named."""
+        full = posixpath.normpath(posixpath.join(base, path))
+        if not full.startswith(base.rstrip("/") + "/"):
+            raise InputError("the path leaves the folder that the labels are about")
+        for form in dict.fromkeys((full, unicodedata.normalize("NFC", full), unicodedata.normalize("NFD", full))):
+            try:
+                picture = self._picture_id(self.stored_path(form))
+            except ValueError:  # a NUL or a name that is no Unicode
+                break
+            if picture is not None:
+                return picture
+        raise InputError("no such picture in the catalogue")
+
+
+def _posix(path: str | Path) -> str:
+    """``path`` made absolute and free of ``.`` and ``..``, with forward slashes."""
+    text = os.path.abspath(path)  # noqa: PTH100 - Path.absolute() keeps '..', resolve() follows links
+    return text if os.sep == "/" else text.replace(os.sep, "/")
+
+
+def _id_of(picture: Picture | int) -> int:
+    return picture.id if isinstance(picture, Picture) else picture

@@ -1,0 +1,164 @@
+"""Applying what a label source says to the pictures of the catalogue, in one stream."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from visterm.catalogue.labels import LabelWriter, clean_name
+from visterm.catalogue.records import IMPORT, Reading, Record, Region
+from visterm.errors import InputError
+
+MAX_CAPTION = 100_000
+
+
+class Tokenizer(Protocol):
+    """Turns captions into tags."""
+
+    def tags(self, captions: Iterable[str]) -> list[list[str]]:
+        """The tags of every caption, in order."""
+
+
+class RecordWriter:
+    """Applies the records of one source, within the caller's transaction.
+
+    Rows about the same picture add up: tags and regions are united and captions become lines of one caption, but a
+    row that repeats an earlier one, or contradicts its class or split, is skipped with the reason.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        source: str,
+        time: int,
+        *,
+        find_picture: Callable[[str], int],
+        reading: Reading,
+    ) -> None:
+        self._connection, self._reading, self._find_picture = connection, reading, find_picture
+        self._labels = LabelWriter(connection, source, time)
+        self._rows: set[int] = set()  # hashes: a set of the records themselves would hold the whole source
+        self._classes: dict[int, str] = {}
+        self._splits: dict[int, str] = {}
+        self._captioned: set[int] = set()
+        self._outlined: set[int] = set()
+
+    def apply(self, records: Iterable[Record]) -> None:
+        """Write what ``records`` say, skipping with a reason what cannot be used."""
+        for record in records:
+            with self._skipping(record):
+                self._apply(record)
+        self._labels.flush()
+
+    def _apply(self, record: Record) -> None:
+        picture = self._find_picture(record.path)
+        if hash(record) in self._rows:
+            raise InputError("repeats an earlier row; counted once")
+        self._rows.add(hash(record))
+        class_name = None if record.class_name is None else clean_name(record.class_name)
+        split = None if record.split is None else clean_name(record.split)
+        self._refuse_contradiction(picture, class_name, split)
+        if class_name is not None:
+            self._labels.put(picture, "class", class_name)
+            self._classes[picture] = class_name
+        if split is not None:
+            self._connection.execute(
+                "UPDATE picture SET split = ?1 WHERE id = ?2 AND split IS NOT ?1", (split, picture)
+            )
+            self._splits[picture] = split
+        for tag in record.tags:
+            with self._skipping(record):
+                self._labels.put(picture, "tag", tag)
+        if record.caption is not None and record.caption.strip():
+            with self._skipping(record):
+                self._caption(picture, _clean_caption(record.caption))
+        if record.regions:
+            self._regions(picture, record)
+
+    def _refuse_contradiction(self, picture: int, class_name: str | None, split: str | None) -> None:
+        before = self._classes.get(picture)
+        if before and class_name and self._labels.term("class", class_name) != self._labels.term("class", before):
+            raise InputError(
+                f"the class is {class_name!r} here but {before!r} in an earlier row; the earlier row stands"
+            )
+        before = self._splits.get(picture)
+        if before and split and split != before:
+            raise InputError(f"the split is {split!r} here but {before!r} in an earlier row; the earlier row stands")
+
+    @contextmanager
+    def _skipping(self, record: Record) -> Iterator[None]:
+        """A bad row costs one line, not the source; a bad tag, caption or region one line, not the row."""
+        try:
+            yield
+        except InputError as error:
+            self._reading.skip(_printable(record.path), str(error))
+
+    def _caption(self, picture: int, caption: str) -> None:
+        """Set the caption unless a higher-ranking source has; a further row of the same source adds a line."""
+        if picture in self._captioned:
+            (before,) = self._connection.execute("SELECT caption FROM picture WHERE id = ?", (picture,)).fetchone()
+            lines = (before or "").split("\n")
+            caption = before if caption in lines else "\n".join([*lines, caption])
+        self._captioned.add(picture)
+        self._connection.execute(
+            """UPDATE picture SET caption = ?1, caption_source = ?2 WHERE id = ?3 AND caption IS NOT ?1 AND
+               coalesce((SELECT rank FROM source WHERE id = caption_source), 0) <= ?4""",
+            (caption, self._labels.source_id, picture, self._labels.rank),
+        )
+
+    def _regions(self, picture: int, record: Record) -> None:
+        """Replace the source's regions of the picture; a further row of the same source adds to them."""
+        rows: list[tuple[int, float, float, float, float]] = []
+        for region in record.regions:
+            with self._skipping(record):
+                rows.append(self._region_row(region))
+        if picture not in self._outlined:
+            self._outlined.add(picture)
+            of_source = (picture, self._labels.source_id)
+            before = self._connection.execute(
+                """SELECT term_id, left, top, right, bottom FROM region
+                   WHERE picture_id = ? AND source_id = ? ORDER BY id""",
+                of_source,
+            ).fetchall()
+            if before == rows:
+                return
+            self._connection.execute("DELETE FROM region WHERE picture_id = ? AND source_id = ?", of_source)
+        self._connection.executemany(
+            """INSERT INTO region (picture_id, source_id, term_id, left, top, right, bottom)
+               VALUES (?, ?, ?, ?, ?, ?, ?)""",
+            [(picture, self._labels.source_id, *row) for row in rows],
+        )
+
+    def _region_row(self, region: Region) -> tuple[int, float, float, float, float]:
+        box = (float(region.left), float(region.top), float(region.right), float(region.bottom))
+        if not all(map(math.isfinite, box)) or box[0] >= box[2] or box[1] >= box[3]:
+            raise InputError(f"the region {region.name!r} has no area: {box}")
+        return (self._labels.term("tag", region.name), *box)
+
+
+def derive_tags(connection: sqlite3.Connection, tokenizer: Tokenizer, time: int) -> int:
+    """Write the tags that ``tokenizer`` finds in the captions, as imported ones, within the caller's transaction."""
+    of_captioned = "FROM picture WHERE caption IS NOT NULL ORDER BY id"
+    captions = (caption for (caption,) in connection.execute(f"SELECT caption {of_captioned}"))
+    tags = tokenizer.tags(captions)
+    ids = connection.execute(f"SELECT id {of_captioned}").fetchall()
+    return LabelWriter(connection, IMPORT, time).put_all(
+        (picture, "tag", tag, "accepted", None) for (picture,), names in zip(ids, tags, strict=True) for tag in names
+    )
+
+
+def _clean_caption(caption: str) -> str:
+    caption = caption.strip()
+    if len(caption) > MAX_CAPTION:
+        raise InputError(f"a caption of {len(caption)} characters; at most {MAX_CAPTION} are allowed")
+    if "\0" in caption or caption != _printable(caption):
+        raise InputError("the caption holds invalid Unicode")
+    return caption
+
+
+def _printable(text: str) -> str:
+    """``text`` with what is not Unicode made visible, so that it can be stored and shown."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,0 +1,137 @@
+"""Counts for people, and the checks of a catalogue's health."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from visterm.catalogue.labels import KINDS
+from visterm.catalogue.schema import snapshot
+
+_MOST_FREQUENT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much a catalogue holds.
+
+    ``n_with_class``, ``n_with_tags`` and the frequencies count accepted effective labels of the readable pictures;
+    ``n_missing`` pictures have no file where one was last seen; ``label_sources`` counts labels of any state.
+    """
+
+    n_pictures: int
+    n_ok: int
+    n_unreadable: int
+    n_missing: int
+    n_paths: int
+    n_with_class: int
+    n_with_tags: int
+    n_with_caption: int
+    n_regions: int
+    n_classes: int
+    n_tags: int
+    classes: dict[str, int]
+    frequent_tags: dict[str, int]
+    label_sources: dict[str, int]
+    splits: dict[str, int]
+
+
+def count(connection: sqlite3.Connection) -> Counts:
+    """Count everything in one consistent look."""
+    with snapshot(connection):
+        n_pictures, n_ok, n_with_caption = connection.execute(
+            "SELECT count(*), total(state = 'ok'), total(state = 'ok' AND caption IS NOT NULL) FROM picture"
+        ).fetchone()
+        (n_missing,) = connection.execute(
+            "SELECT count(*) FROM picture WHERE id NOT IN (SELECT picture_id FROM path WHERE NOT missing)"
+        ).fetchone()
+        frequencies, n_with = _frequencies(connection)
+        classes, tags = frequencies["class"], frequencies["tag"]
+        return Counts(
+            n_pictures=n_pictures,
+            n_ok=int(n_ok),
+            n_unreadable=n_pictures - int(n_ok),
+            n_missing=n_missing,
+            n_paths=connection.execute("SELECT count(*) FROM path").fetchone()[0],
+            n_with_class=n_with["class"],
+            n_with_tags=n_with["tag"],
+            n_with_caption=int(n_with_caption),
+            n_regions=connection.execute("SELECT count(*) FROM region").fetchone()[0],
+            n_classes=len(classes),
+            n_tags=len(tags),
+            classes=classes,
+            frequent_tags=dict(list(tags.items())[:_MOST_FREQUENT]),
+            label_sources=dict(
+                connection.execute(
+                    """SELECT name, count(*) FROM label JOIN source ON source.id = source_id
+                       GROUP BY source_id ORDER BY rank DESC, name"""
+                )
+            ),
+            splits=dict(
+                connection.execute(
+                    """SELECT split, count(*) FROM picture WHERE state = 'ok' AND split IS NOT NULL
+                       GROUP BY split ORDER BY split"""
+                )
+            ),
+        )
+
+
+def _frequencies(connection: sqlite3.Connection) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+    """By kind: on how many readable pictures each term is accepted, the most frequent first, and on how many any is."""
+    frequencies: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
+    n_with: dict[str, int] = dict.fromkeys(KINDS, 0)
+    for kind, name, number in connection.execute(
+        """WITH accepted AS MATERIALIZED (
+               SELECT picture_id, term_id, kind, name FROM effective JOIN picture ON picture.id = picture_id
+               WHERE effective.state = 'accepted' AND picture.state = 'ok')
+           SELECT kind, name, count(*) AS number FROM accepted GROUP BY term_id
+           UNION ALL SELECT kind, NULL, count(DISTINCT picture_id) FROM accepted GROUP BY kind
+           ORDER BY number DESC, name"""
+    ):
+        if name is None:
+            n_with[kind] = number
+        else:
+            frequencies[kind][name] = number
+    return frequencies, n_with
+
+
+# What may never be, with the question that finds it; each answers with the number of offenders.
+_IMPOSSIBLE = (
+    ("readable pictures without a size", "SELECT count(*) FROM picture WHERE state = 'ok' AND width IS NULL"),
+    ("unreadable pictures without a reason", "SELECT count(*) FROM picture WHERE state != 'ok' AND reason IS NULL"),
+    (
+        "names that stand both for themselves and for another term",
+        "SELECT count(*) FROM alias JOIN term USING (kind, name)",
+    ),
+    (
+        "other names that stand for a term of another kind",
+        "SELECT count(*) FROM alias JOIN term ON term.id = term_id WHERE alias.kind != term.kind",
+    ),
+    (
+        "regions named by a class instead of a tag",
+        "SELECT count(*) FROM region JOIN term ON term.id = term_id WHERE kind != 'tag'",
+    ),
+    (
+        "pictures with two accepted classes from one source",
+        """SELECT count(*) FROM (
+               SELECT 1 FROM label JOIN term ON term.id = term_id WHERE kind = 'class' AND state = 'accepted'
+               GROUP BY picture_id, source_id HAVING count(*) > 1)""",
+    ),
+)
+
+
+def problems(connection: sqlite3.Connection) -> list[str]:
+    """What is wrong with the database: damage, broken references, impossible contents; empty when it is sound."""
+    try:
+        found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
+        found += [
+            f"row {row} of {table} refers to a {parent} that is not there"
+            for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check")
+        ]
+        for what, question in _IMPOSSIBLE:
+            (n_offenders,) = connection.execute(question).fetchone()
+            if n_offenders:
+                found.append(f"{n_offenders} {what}")
+    except sqlite3.DatabaseError as error:
+        return [f"the database cannot be read: {error}"]
+    return found

@@ -1,0 +1,170 @@
+"""Pictures as the catalogue holds them, read in blocks with everything said of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from visterm.catalogue.records import Region
+from visterm.catalogue.schema import snapshot
+
+#: Pictures read at once: few queries, little memory.
+BLOCK = 500
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A class or tag of a picture: who says so, that it is ``accepted``, ``rejected`` or ``suggested``, and when.
+
+    ``time`` is in UTC and ISO format.
+    """
+
+    name: str
+    source: str
+    state: str
+    score: float | None
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture as catalogued; labels are the effective ones, those of the highest-ranking source.
+
+    ``paths`` come first where the file was last seen, in POSIX form, relative to the collection's root when inside it;
+    a picture none of whose files was found is ``missing``. ``class_label`` is the accepted class, ``classes`` are all
+    class labels (also suggested and rejected), ``tags`` all tag labels, both in order of their names.
+    """
+
+    id: int
+    sha256: str
+    paths: tuple[str, ...]
+    size: int
+    width: int | None
+    height: int | None
+    orientation: int | None
+    state: str
+    reason: str | None
+    split: str | None
+    caption: str | None
+    class_label: Label | None
+    classes: tuple[Label, ...]
+    tags: tuple[Label, ...]
+    regions: tuple[Region, ...]
+    missing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A file that was read: its stored path, its content's hash, and what the content is.
+
+    ``pixels`` is the hash of the pixels alone, without what the file says of them.
+    """
+
+    path: str
+    sha256: str
+    size: int
+    mtime_ns: int
+    width: int | None = None
+    height: int | None = None
+    orientation: int | None = None
+    reason: str | None = None
+    pixels: str | None = None
+
+    @property
+    def state(self) -> str:
+        """``ok``, or ``unreadable`` when there is a reason."""
+        return "ok" if self.reason is None else "unreadable"
+
+
+def read_pictures(connection: sqlite3.Connection, *, state: str | None = None) -> Iterator[Picture]:
+    """Every picture in order of id. No statement stays open between blocks, so the caller may write meanwhile."""
+    last = 0
+    while True:
+        ids = connection.execute(
+            "SELECT id FROM picture WHERE id > ?1 AND (?2 IS NULL OR state = ?2) ORDER BY id LIMIT ?3",
+            (last, state, BLOCK),
+        ).fetchall()
+        if not ids:
+            return
+        first, last = ids[0][0], ids[-1][0]
+        yield from read_block(connection, first, last, state=state)
+
+
+def read_block(connection: sqlite3.Connection, first: int, last: int, *, state: str | None = None) -> list[Picture]:
+    """The pictures with ids ``first`` to ``last`` (inclusive)."""
+    with snapshot(connection):
+        return _read_block(connection, first, last, state)
+
+
+def _read_block(connection: sqlite3.Connection, first: int, last: int, state: str | None) -> list[Picture]:
+    span = (first, last)
+    paths: defaultdict[int, list[str]] = defaultdict(list)
+    present: set[int] = set()
+    for picture_id, path, missing in connection.execute(
+        "SELECT picture_id, path, missing FROM path WHERE picture_id BETWEEN ? AND ? ORDER BY missing, path", span
+    ):
+        paths[picture_id].append(path)
+        if not missing:
+            present.add(picture_id)
+    classes: defaultdict[int, list[tuple[int, Label]]] = defaultdict(list)
+    tags: defaultdict[int, list[Label]] = defaultdict(list)
+    times: dict[int, str] = {}  # labels written together share one
+    for picture_id, kind, precedence, name, source, judgement, score, time in connection.execute(
+        """SELECT picture_id, kind, precedence, name, source, state, score, time FROM effective
+           WHERE picture_id BETWEEN ? AND ? ORDER BY name""",
+        span,
+    ):
+        if time not in times:
+            times[time] = _iso(time)
+        label = Label(name, source, judgement, score, times[time])
+        if kind == "class":
+            classes[picture_id].append((precedence, label))
+        else:
+            tags[picture_id].append(label)
+    regions: defaultdict[int, list[Region]] = defaultdict(list)
+    for picture_id, *region in connection.execute(
+        """SELECT picture_id, name, left, top, right, bottom FROM region JOIN term ON term.id = term_id
+           WHERE picture_id BETWEEN ? AND ? AND NOT dropped ORDER BY region.id""",
+        span,
+    ):
+        regions[picture_id].append(Region(*region))
+    rows = connection.execute(
+        """SELECT id, sha256, size, width, height, orientation, state, reason, split, caption FROM picture
+           WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR state = ?3) ORDER BY id""",
+        (*span, state),
+    )
+    return [
+        Picture(
+            picture_id,
+            sha256,
+            tuple(paths[picture_id]),
+            size,
+            width,
+            height,
+            orientation,
+            readable,
+            reason,
+            split,
+            caption,
+            class_label=_accepted(classes[picture_id]),
+            classes=tuple(label for _, label in classes[picture_id]),
+            tags=tuple(tags[picture_id]),
+            regions=tuple(regions[picture_id]),
+            missing=picture_id not in present,
+        )
+        for picture_id, sha256, size, width, height, orientation, readable, reason, split, caption in rows
+    ]
+
+
+def _iso(microseconds: int) -> str:
+    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
+
+
+def _accepted(classes: list[tuple[int, Label]]) -> Label | None:
+    """The accepted class of the highest-ranking source, the newest among equals."""
+    accepted = [(precedence, label) for precedence, label in classes if label.state == "accepted"]
+    return max(accepted, key=lambda pair: pair[0])[1] if accepted else None

@@ -1,0 +1,238 @@
+"""Finding pictures in folders, reading each file once, and keeping the catalogue in step with them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from visterm.catalogue.catalogue import Catalogue
+from visterm.catalogue.filing import Outcome, is_gone
+from visterm.catalogue.pictures import Examined
+from visterm.catalogue.records import Skipped
+from visterm.compute.parallel import Engine, Shard, map_shards, split
+from visterm.errors import PictureError
+from visterm.vision.decode import SUFFIXES, probe
+
+#: A larger file is not read.
+MAX_FILE_BYTES = 512 * 2**20
+#: Files read by one task and recorded in one transaction: what an interruption can cost.
+_FILES_PER_TASK = 64
+
+Report = Callable[[Skipped], None]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file that looks like a picture, as the folder lists it."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(slots=True)
+class AddReport:
+    """What adding folders meant: files by what became of them, and what was skipped with the reason.
+
+    ``unreadable`` counts the files among the others that turned out not to be usable pictures.
+    """
+
+    added: int = 0
+    unchanged: int = 0
+    moved: int = 0
+    copies: int = 0
+    changed: int = 0
+    gone: int = 0
+    unreadable: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+
+    def count(self, outcomes: Counter[Outcome]) -> None:
+        """Add what a batch of files meant."""
+        self.added += outcomes["added"]
+        self.unchanged += outcomes["unchanged"]
+        self.moved += outcomes["moved"]
+        self.copies += outcomes["copy"]
+        self.changed += outcomes["changed"]
+
+    def summary(self) -> str:
+        """One line for a person.
+
+        >>> AddReport(added=3, unreadable=1).summary()
+        '3 added, 0 unchanged, 1 unreadable'
+        """
+        parts = [f"{self.added} added", f"{self.unchanged} unchanged"]
+        others = ("moved", "copies", "changed", "gone", "unreadable")
+        parts += [f"{number} {name}" for name in others if (number := getattr(self, name))]
+        if self.skipped:
+            parts.append(f"{len(self.skipped)} skipped")
+        return ", ".join(parts)
+
+
+def find_pictures(folder: str | Path, skipped: Report) -> Iterator[FoundFile]:
+    """Walk ``folder`` in order of names and yield the files that look like pictures.
+
+    Hidden folders (``.visterm`` among them) and hidden files are left alone. Symbolic links are followed, after
+    everything that lies in the folder itself, and no folder is entered twice. What cannot be looked at is ``skipped``.
+    """
+    entered: set[tuple[int, int]] = set()
+    pending, linked = [os.fspath(folder)], list[str]()
+    while pending or linked:
+        here = pending.pop() if pending else linked.pop(0)
+        try:
+            status = Path(here).stat()
+            if (status.st_dev, status.st_ino) in entered:
+                continue
+            entered.add((status.st_dev, status.st_ino))
+            with os.scandir(here) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            skipped(Skipped(_shown(here), f"the folder cannot be read: {_reason(error)}"))
+            continue
+        folders: list[str] = []
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            try:
+                if entry.is_dir():
+                    _refuse_undecodable(entry.name)
+                    (linked if entry.is_symlink() else folders).append(entry.path)
+                elif entry.name[entry.name.rfind(".") :].lower() in SUFFIXES:
+                    _refuse_undecodable(entry.name)
+                    yield _found(entry.path, entry.stat())
+            except (OSError, PictureError) as error:
+                skipped(Skipped(_shown(entry.path), _reason(error)))
+        pending.extend(reversed(folders))
+
+
+def examine(file: str | Path) -> Examined:
+    """Read ``file`` once: the hash of its content, and what the content is, be it an unreadable picture.
+
+    Raises :class:`PictureError` when the file itself cannot be read.
+    """
+    try:
+        with Path(file).open("rb") as stream:
+            status = os.fstat(stream.fileno())  # before reading: a change meanwhile shows when looked at again
+            _refuse_special(status)
+            data = stream.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise PictureError(_reason(error)) from error
+    _refuse_large(len(data))
+    width = height = orientation = reason = pixels = None
+    try:
+        info = probe(data)
+        width, height, orientation, pixels = info.width, info.height, info.orientation, info.pixels
+    except PictureError as error:
+        reason = str(error)
+    except Exception as error:  # whatever a malformed file provokes in a decoder must not stop the others
+        reason = f"damaged picture: {type(error).__name__}: {error}"
+    digest = sha256(data).hexdigest()
+    return Examined(os.fspath(file), digest, len(data), status.st_mtime_ns, width, height, orientation, reason, pixels)
+
+
+def add_folder(catalogue: Catalogue, paths: Sequence[Path]) -> AddReport:
+    """Bring the catalogue in step with folders (and single files): only new and changed files are read.
+
+    Files that are gone are noted as missing; their pictures keep all labels and are recognised wherever they turn up.
+    Batches are transactions of their own, so an interruption keeps what was done.
+    """
+    report = AddReport()
+    for path in _outermost(paths):
+        known, missing = catalogue.known_files(path), catalogue.missing_files(path)
+        returned: list[str] = []
+        to_read: list[str] = []
+        for file in _files_of(path, report.skipped.append):
+            stored = catalogue.stored_path(file.path)
+            if known.pop(stored, None) != (file.size, file.mtime_ns):
+                to_read.append(file.path)
+                continue
+            report.unchanged += 1
+            if stored in missing:
+                returned.append(stored)
+        if returned:
+            catalogue.mark_present(returned)
+        _read_files(catalogue, to_read, report)
+        gone = [stored for stored in known.keys() - missing if is_gone(catalogue.root / stored)]
+        if gone:  # when nothing changed, nothing waits for the right to write
+            report.gone += catalogue.mark_missing(gone)
+    if report.changed:
+        catalogue.forget_replaced()
+    return report
+
+
+def _outermost(paths: Sequence[Path]) -> list[Path]:
+    """``paths`` made absolute, without those that lie below another one."""
+    absolute = {Path(os.path.abspath(path)) for path in paths}  # noqa: PTH100 - '..' goes, links stay
+    return sorted(path for path in absolute if absolute.isdisjoint(path.parents))
+
+
+def _files_of(path: Path, skipped: Report) -> Iterator[FoundFile]:
+    """The pictures in the folder ``path``, or the file itself, whatever its name ends in."""
+    try:
+        _refuse_undecodable(os.fspath(path))
+        if path.is_dir():
+            yield from find_pictures(path, skipped)
+        else:
+            yield _found(os.fspath(path), path.stat())
+    except (OSError, PictureError) as error:
+        skipped(Skipped(_shown(os.fspath(path)), _reason(error)))
+
+
+def _read_files(catalogue: Catalogue, files: Sequence[str], report: AddReport) -> None:
+    def examine_shard(shard: Shard) -> list[Examined | Skipped]:
+        return [_examine_or_skip(file) for file in files[shard.rows]]
+
+    if not files:
+        return
+    # threads whatever the engine: the files may lie on a disk that only this machine sees
+    batches = map_shards(
+        examine_shard, split(len(files), size=_FILES_PER_TASK), engine=Engine("threads"), description="Reading pictures"
+    )
+    for batch in batches:
+        examined = [result for result in batch if isinstance(result, Examined)]
+        report.count(catalogue.add(examined))
+        report.unreadable += sum(file.reason is not None for file in examined)
+        report.skipped += [result for result in batch if isinstance(result, Skipped)]
+
+
+def _examine_or_skip(file: str) -> Examined | Skipped:
+    try:
+        return examine(file)
+    except PictureError as error:
+        return Skipped(file, str(error))
+
+
+def _found(path: str, status: os.stat_result) -> FoundFile:
+    _refuse_special(status)
+    _refuse_large(status.st_size)
+    return FoundFile(path, status.st_size, status.st_mtime_ns)
+
+
+def _refuse_special(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise PictureError("not a regular file (a pipe, socket or device)")
+
+
+def _refuse_large(size: int) -> None:
+    if size > MAX_FILE_BYTES:
+        raise PictureError(f"larger than the {MAX_FILE_BYTES // 2**20} MiB that are read")
+
+
+def _refuse_undecodable(name: str) -> None:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise PictureError("the name is not valid Unicode (UTF-8): rename it") from None
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+
+
+def _shown(path: str) -> str:
+    """``path`` with bytes that are no Unicode made visible."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,0 +1,128 @@
+"""The vocabulary of a collection: its classes and tags, counted, renamed, merged, dropped.
+
+Edits persist. A name that was renamed or merged away becomes another name of the term that took it in, so that
+importing it again gives that term; a dropped term keeps its labels, unseen, until it is restored. All functions here
+work within the caller's transaction.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from visterm.catalogue.labels import check_kind, clean_name, find_term, make_term
+from visterm.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class TermUse:
+    """A term of the vocabulary and the number of pictures on which its effective label has each state."""
+
+    name: str
+    n_accepted: int
+    n_suggested: int
+    n_rejected: int
+
+
+def uses(connection: sqlite3.Connection, kind: str) -> list[TermUse]:
+    """The terms of ``kind`` that are on some picture, the most used first."""
+    check_kind(kind)
+    rows = connection.execute(
+        """SELECT name, sum(state = 'accepted') AS accepted, sum(state = 'suggested') AS suggested,
+                  sum(state = 'rejected') AS rejected
+           FROM effective WHERE kind = ? GROUP BY term_id
+           ORDER BY accepted DESC, suggested DESC, rejected DESC, name""",
+        (kind,),
+    )
+    return [TermUse(*row) for row in rows]
+
+
+def dropped(connection: sqlite3.Connection, kind: str) -> list[str]:
+    """The names of the dropped terms of ``kind``."""
+    check_kind(kind)
+    rows = connection.execute("SELECT name FROM term WHERE kind = ? AND dropped ORDER BY name", (kind,))
+    return [name for (name,) in rows]
+
+
+def aliases(connection: sqlite3.Connection, kind: str) -> dict[str, str]:
+    """Names that stand for another one since a renaming or merging, and the name they stand for."""
+    check_kind(kind)
+    return dict(
+        connection.execute(
+            """SELECT alias.name, term.name FROM alias JOIN term ON term.id = term_id
+               WHERE alias.kind = ? ORDER BY alias.name""",
+            (kind,),
+        )
+    )
+
+
+def rename(connection: sqlite3.Connection, kind: str, old: str, new: str) -> None:
+    """Give the term ``old`` the name ``new``, which must be free."""
+    term_id, old, new = _live_term(connection, kind, old), clean_name(old), clean_name(new)
+    if new == old:
+        return
+    taken = find_term(connection, kind, new)
+    if taken is not None and taken[0] != term_id:
+        raise InputError(f"there is already a {kind} {new!r}: merge {old!r} into it instead")
+    connection.execute("DELETE FROM alias WHERE kind = ? AND name = ?", (kind, new))  # back to an earlier name
+    connection.execute("UPDATE term SET name = ? WHERE id = ?", (new, term_id))
+    connection.execute("INSERT INTO alias (kind, name, term_id) VALUES (?, ?, ?)", (kind, old, term_id))
+
+
+def merge(connection: sqlite3.Connection, kind: str, names: Iterable[str], into: str) -> None:
+    """Make the terms ``names`` one with ``into``, which is made when it is new.
+
+    Where a source has labelled a picture with several of them, an accepted label wins over a rejected one, that over a
+    suggested one, and the higher score among equals; between sources, the ranking decides as ever.
+    """
+    target, target_dropped = make_term(connection, kind, into)
+    if target_dropped:
+        raise InputError(f"the {kind} {into!r} was dropped: restore it before merging into it")
+    for term_id in dict.fromkeys(_live_term(connection, kind, name) for name in names):
+        if term_id == target:
+            continue
+        connection.execute(
+            """INSERT INTO label SELECT picture_id, ?, source_id, state, score, time FROM label WHERE term_id = ?
+               ON CONFLICT (picture_id, term_id, source_id)
+               DO UPDATE SET state = excluded.state, score = excluded.score, time = excluded.time
+               WHERE (CASE excluded.state WHEN 'accepted' THEN 2 WHEN 'rejected' THEN 1 ELSE 0 END,
+                      coalesce(excluded.score, 0))
+                   > (CASE state WHEN 'accepted' THEN 2 WHEN 'rejected' THEN 1 ELSE 0 END, coalesce(score, 0))""",
+            (target, term_id),
+        )
+        connection.execute("UPDATE region SET term_id = ? WHERE term_id = ?", (target, term_id))
+        connection.execute("UPDATE alias SET term_id = ? WHERE term_id = ?", (target, term_id))
+        connection.execute(
+            "INSERT INTO alias (kind, name, term_id) SELECT kind, name, ? FROM term WHERE id = ?", (target, term_id)
+        )
+        connection.execute("DELETE FROM term WHERE id = ?", (term_id,))
+
+
+def drop(connection: sqlite3.Connection, kind: str, name: str) -> None:
+    """Hide the term and everything labelled with it until it is restored."""
+    connection.execute("UPDATE term SET dropped = 1 WHERE id = ?", (_live_term(connection, kind, name),))
+
+
+def restore(connection: sqlite3.Connection, kind: str, name: str) -> None:
+    """Bring a dropped term back with its labels, or make another name of a term a name of its own again."""
+    check_kind(kind)
+    name = clean_name(name)
+    back = connection.execute("UPDATE term SET dropped = 0 WHERE kind = ? AND name = ? AND dropped", (kind, name))
+    freed = connection.execute("DELETE FROM alias WHERE kind = ? AND name = ?", (kind, name))
+    if back.rowcount + freed.rowcount == 0:
+        raise InputError(f"the {kind} {name!r} was neither dropped nor renamed nor merged")
+
+
+def _live_term(connection: sqlite3.Connection, kind: str, name: str) -> int:
+    """The id of the term whose own name is ``name``."""
+    check_kind(kind)
+    name = clean_name(name)
+    row = connection.execute("SELECT id, dropped FROM term WHERE kind = ? AND name = ?", (kind, name)).fetchone()
+    if row is None:
+        other = aliases(connection, kind).get(name)
+        hint = f"it is another name of {other!r}" if other else "the vocabulary lists those in use"
+        raise InputError(f"there is no {kind} {name!r}: {hint}")
+    if row[1]:
+        raise InputError(f"the {kind} {name!r} was dropped: restore it first")
+    return int(row[0])

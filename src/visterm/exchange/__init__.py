@@ -1,0 +1,1 @@
+"""Labels in and out: readers, writers, and metadata inside picture files."""

@@ -1,0 +1,103 @@
+"""Readers of labels: one format a file, each a stream of records.
+
+A reader is a module with ``FORMAT``, its name, ``detect``, ``read`` and ``base`` (see :class:`Reader`). Bags (``ldac``)
+and matrices (``hvecs``) are not about picture files and are read by functions of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from visterm.catalogue.records import Reading, Record
+from visterm.errors import InputError
+
+
+class Reader(Protocol):
+    """A format of labels."""
+
+    FORMAT: str
+
+    def detect(self, path: Path) -> bool:
+        """Whether the file or folder looks like this format; cheap, and no content makes it fail."""
+
+    def read(self, path: Path, reading: Reading) -> Iterator[Record]:
+        """What is said of each picture; malformed entries are skipped with the reason, another format is refused."""
+
+    def base(self, path: Path) -> Path:
+        """The folder to which the records' paths are relative."""
+
+
+class _Readers(Mapping[str, Reader]):
+    """Readers by name, imported when asked for; the order is that of detection, the most specific first."""
+
+    _NAMES = ("table", "parquet", "coco", "corel", "uiuc", "voc", "labelme", "captions", "xmp", "folders")
+
+    def __getitem__(self, name: str) -> Reader:
+        if name not in self._NAMES:
+            raise KeyError(name)
+        return cast(Reader, import_module(f"{__name__}.{name}"))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._NAMES)
+
+    def __len__(self) -> int:
+        return len(self._NAMES)
+
+
+READERS: Mapping[str, Reader] = _Readers()
+
+_METADATA = {"metadata.csv": "table", "metadata.jsonl": "table", "metadata.parquet": "parquet"}
+
+
+def open_labels(path: Path, format: str | None = None) -> tuple[Reading, Path, Iterator[Record]]:
+    """The labels at ``path``: the account of reading them, the folder that paths are relative to, and the records.
+
+    Without ``format``, the first of :data:`READERS` that recognises the file or folder reads it. Records are read as
+    they are asked for, so errors in the file come then, and the account is complete when they are exhausted.
+    """
+    if format is not None and format not in READERS:
+        raise InputError(f"unknown label format {format!r}: choose one of {', '.join(READERS)}")
+    try:
+        if not path.exists():
+            raise InputError(f"there is nothing at {path}")
+        name = format or next((name for name, reader in READERS.items() if reader.detect(path)), None)
+    except OSError as error:
+        raise _cannot_read(path, error) from error
+    if name is None:
+        raise InputError(f"{path} is in no known label format: choose one of {', '.join(READERS)}")
+    reader, reading = READERS[name], Reading(str(path), name)
+    return reading, reader.base(path), reading.count(_guarded(path, reader, reading))
+
+
+def find_labels(folder: Path) -> list[tuple[Path, str]]:
+    """The labels that lie with the pictures in ``folder``, each with its format.
+
+    ``metadata.csv``, ``.jsonl`` and ``.parquet`` in any folder, captions beside pictures, and always ``xmp``: metadata
+    in or beside pictures may be on any of them, and to look is cheap. Folders named after classes are not assumed: they
+    are dates as often.
+    """
+    from visterm.exchange.readers._files import walk
+    from visterm.exchange.readers.captions import pairs
+
+    found = []
+    has_captions = False
+    for parent, names in walk(folder):
+        found += [(parent / name, _METADATA[name]) for name in names if name in _METADATA and (parent / name).is_file()]
+        has_captions = has_captions or any(True for _ in pairs(names))
+    if has_captions:
+        found.append((folder, "captions"))
+    return [*found, (folder, "xmp")] if folder.is_dir() else []
+
+
+def _guarded(path: Path, reader: Reader, reading: Reading) -> Iterator[Record]:
+    try:
+        yield from reader.read(path, reading)
+    except OSError as error:
+        raise _cannot_read(path, error) from error
+
+
+def _cannot_read(path: Path, error: OSError) -> InputError:
+    return InputError(f"cannot read {error.filename or path}: {error.strerror or error}")

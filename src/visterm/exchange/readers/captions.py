@@ -1,0 +1,61 @@
+"""Captions in text files beside the pictures: ``IMG.jpg`` and ``IMG.txt``; several lines are several captions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+
+from visterm.catalogue.records import Reading, Record
+from visterm.errors import InputError
+from visterm.exchange.readers._entries import make_record
+from visterm.exchange.readers._files import MAX_LINE, is_picture, read_bounded, walk
+
+FORMAT = "captions"
+_NUMBERS_ONLY = re.compile(r"[\s\d.eE+-]*")
+
+
+def detect(path: Path) -> bool:
+    """Whether some picture in the folder has a text file beside it."""
+    return any(True for _, names in walk(path) for _ in pairs(names))
+
+
+def base(path: Path) -> Path:
+    """Pictures are named relative to the folder itself."""
+    return path
+
+
+def read(path: Path, reading: Reading) -> Iterator[Record]:
+    """A record for each picture that has a caption file."""
+    if not path.is_dir():
+        raise InputError(f"{path} is not a folder: expected one with pictures and their .txt files in it")
+    for parent, names in walk(path, reading):
+        for picture, text in pairs(names):
+            where = (parent / text).relative_to(path).as_posix()
+            try:
+                caption = read_bounded(parent / text, MAX_LINE).decode("utf-8-sig")
+            except UnicodeDecodeError:
+                reading.skip(where, "not valid UTF-8")
+                continue
+            except (InputError, OSError) as error:
+                reading.skip(where, str(error))
+                continue
+            if _NUMBERS_ONLY.fullmatch(caption):  # the boxes some detectors keep in such files, or nothing at all
+                reading.skip(where, "no words in it")
+                continue
+            file = (parent / picture).relative_to(path)
+            if record := make_record(reading, where, file, caption=caption):
+                yield record
+
+
+def pairs(names: list[str]) -> Iterator[tuple[str, str]]:
+    """The pictures among one folder's file names, each with the text file of the same stem.
+
+    >>> list(pairs(["a.jpg", "a.txt", "b.jpg", "notes.txt"]))
+    [('a.jpg', 'a.txt')]
+    """
+    texts = {name[:-4]: name for name in names if name.lower().endswith(".txt")}
+    if texts:
+        for name in filter(is_picture, names):
+            if text := texts.get(PurePath(name).stem):
+                yield name, text

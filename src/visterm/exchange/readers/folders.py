@@ -1,0 +1,45 @@
+"""A folder for each class, ``CLASS/.../picture``, or with a level above it, ``train/CLASS/.../picture``.
+
+The level above is understood when every folder at the top is called train, training, test, testing, val, valid,
+validation or dev; a folder ``train`` between ``bus`` and ``car`` is a class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from visterm.catalogue.records import Reading, Record
+from visterm.errors import InputError
+from visterm.exchange.readers._entries import is_split, make_record
+from visterm.exchange.readers._files import is_picture, walk
+
+FORMAT = "folders"
+
+
+def detect(path: Path) -> bool:
+    """Whether a picture lies in a folder of this folder."""
+    return any(parent != path and any(map(is_picture, names)) for parent, names in walk(path))
+
+
+def base(path: Path) -> Path:
+    """Pictures are named relative to the folder itself."""
+    return path
+
+
+def read(path: Path, reading: Reading) -> Iterator[Record]:
+    """A record for each picture, with the class its folder says."""
+    if not path.is_dir():
+        raise InputError(f"{path} is not a folder: expected one with a folder for each class in it")
+    top = [entry.name for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith(".")]
+    class_level = 1 if top and all(map(is_split, top)) else 0
+    for parent, names in walk(path, reading):
+        levels = parent.relative_to(path).parts
+        split = levels[0] if class_level and levels else None
+        class_name = levels[class_level] if len(levels) > class_level else None
+        for name in filter(is_picture, names):
+            file = parent.relative_to(path) / name
+            if not levels:
+                reading.skip(name, "not in the folder of a class")
+            elif record := make_record(reading, file.as_posix(), file, class_name=class_name, split=split):
+                yield record

@@ -1,0 +1,74 @@
+"""LabelMe: an XML file for each picture, whose objects' names become tags and whose outlines' boxes become regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from visterm.catalogue.records import Reading, Record
+from visterm.exchange.readers._entries import make_record
+from visterm.exchange.readers._xml import annotation_files, first_annotation, text_at
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element  # the type only: defusedxml parses
+
+FORMAT = "labelme"
+
+
+def detect(path: Path) -> bool:
+    """Whether the file, or the first ones of the folder, have objects with a ``<polygon>``."""
+    root = first_annotation(path)
+    return root is not None and root.find("object/polygon") is not None
+
+
+def base(path: Path) -> Path:
+    """``Images`` beside the folder of annotations where there is one, else the folder of annotations."""
+    return _images(path) or _folder(path)
+
+
+def read(path: Path, reading: Reading) -> Iterator[Record]:
+    """A record for each annotation file; deleted objects are left out."""
+    folder = _folder(path)
+    has_images = _images(path) is not None
+    for file, root in annotation_files(path, reading):
+        relative = file.relative_to(folder)
+        name = text_at(root, "filename")
+        # Images/FOLDER/picture mirrors Annotations/FOLDER/picture.xml; without it pictures lie beside their XML files.
+        parent = (text_at(root, "folder") or "") if has_images else relative.parent.as_posix()
+        objects = [
+            (text_at(element, "name"), element.find("polygon"))
+            for element in root.findall("object")
+            if text_at(element, "deleted") != "1"
+        ]
+        record = make_record(
+            reading,
+            relative.as_posix(),
+            name and f"{parent}/{name}".lstrip("/"),
+            tags=[name for name, _ in objects],
+            regions=[(name, _box(polygon)) for name, polygon in objects if polygon is not None],
+        )
+        if record:
+            yield record
+
+
+def _folder(path: Path) -> Path:
+    return path.parent if path.is_file() else path
+
+
+def _images(path: Path) -> Path | None:
+    """``Images`` beside ``Annotations`` or beside a folder in it."""
+    folder = _folder(path)
+    return next((up / "Images" for up in (folder.parent, folder.parent.parent) if (up / "Images").is_dir()), None)
+
+
+def _box(polygon: Element) -> tuple[float, ...]:
+    """The smallest box around the points; an empty tuple, no box at all, when they are not numbers."""
+    try:
+        points = [(float(point.findtext("x") or ""), float(point.findtext("y") or "")) for point in polygon.iter("pt")]
+    except ValueError:
+        return ()
+    if not points:
+        return ()
+    columns, rows = zip(*points, strict=True)
+    return min(columns), min(rows), max(columns), max(rows)

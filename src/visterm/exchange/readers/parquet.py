@@ -1,0 +1,66 @@
+"""Parquet tables with the columns of :mod:`visterm.exchange.readers.table`, read batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from visterm.catalogue.records import Reading, Record
+from visterm.errors import InputError, MissingExtraError
+from visterm.exchange.readers._entries import COLUMNS, record_from_row
+
+FORMAT = "parquet"
+_BATCH_ROWS = 1024
+
+
+def detect(path: Path) -> bool:
+    """Whether the file is called like a Parquet table."""
+    return path.suffix.lower() in {".parquet", ".pq"} and path.is_file()
+
+
+def base(path: Path) -> Path:
+    """Pictures are named relative to the table's folder."""
+    return path.parent
+
+
+def read(path: Path, reading: Reading) -> Iterator[Record]:
+    """The records of the table's rows."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingExtraError("pyarrow", "parquet", f"reading {path.name}") from error
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            columns = _known_columns(path, file.schema_arrow)
+            number = 0
+            for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=list(columns)):
+                for index in range(batch.num_rows):
+                    number += 1
+                    where = f"{path.name}, row {number}"
+                    try:
+                        row = {name: batch.column(column)[index].as_py() for column, name in columns.items()}
+                    except UnicodeDecodeError:
+                        reading.skip(where, "not valid UTF-8")
+                        continue
+                    if record := record_from_row(reading, where, row):
+                        yield record
+    except pyarrow.ArrowException as error:
+        raise InputError(f"{path} cannot be read as Parquet: {error}") from error
+
+
+def _known_columns(path: Path, schema: Any) -> dict[str, str]:
+    """The table's columns that say something of pictures, with their names in lower case."""
+    from pyarrow import types
+
+    known = {name for names in COLUMNS.values() for name in names}
+    columns = {name: name.lower() for name in schema.names if name.lower() in known}
+    # A data set's column 'image' often holds the pictures themselves, which have no place here.
+    for name in [name for name, lower in columns.items() if lower in COLUMNS["file_name"]]:
+        if not (types.is_string(schema.field(name).type) or types.is_large_string(schema.field(name).type)):
+            del columns[name]
+    if not set(columns.values()) & set(COLUMNS["file_name"]):
+        raise InputError(f"{path} has no text column 'file_name': its columns are {', '.join(schema.names[:10])}")
+    return columns

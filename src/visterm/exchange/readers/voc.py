@@ -1,0 +1,56 @@
+"""Pascal VOC: an XML file for each picture, whose objects' names become tags and whose boxes become regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from visterm.catalogue.records import Reading, Record
+from visterm.exchange.readers._entries import make_record
+from visterm.exchange.readers._xml import annotation_files, first_annotation, text_at
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element  # the type only: defusedxml parses
+
+FORMAT = "voc"
+
+
+def detect(path: Path) -> bool:
+    """Whether the file, or the first ones of the folder, have objects with a ``<bndbox>``."""
+    root = first_annotation(path)
+    return root is not None and root.find("object/bndbox") is not None
+
+
+def base(path: Path) -> Path:
+    """``JPEGImages`` beside the folder of annotations where there is one, else the folder of annotations."""
+    folder = path.parent if path.is_file() else path
+    pictures = folder.parent / "JPEGImages"
+    return pictures if pictures.is_dir() else folder
+
+
+def read(path: Path, reading: Reading) -> Iterator[Record]:
+    """A record for each annotation file."""
+    folder = path.parent if path.is_file() else path
+    for file, root in annotation_files(path, reading):
+        relative = file.relative_to(folder)
+        name = text_at(root, "filename")
+        objects = [(text_at(element, "name"), element.find("bndbox")) for element in root.findall("object")]
+        record = make_record(
+            reading,
+            relative.as_posix(),
+            name and (relative.parent / name).as_posix(),
+            tags=[name for name, _ in objects],
+            regions=[(name, _box(bounds)) for name, bounds in objects if bounds is not None],
+        )
+        if record:
+            yield record
+
+
+def _box(bounds: Element) -> tuple[object, ...]:
+    """Left, top, right, bottom: VOC counts pixels from 1 and includes the last one."""
+    left, top, right, bottom = (text_at(bounds, tag) for tag in ("xmin", "ymin", "xmax", "ymax"))
+    try:
+        return max(0.0, float(left or "") - 1), max(0.0, float(top or "") - 1), right, bottom
+    except ValueError:
+        return left, top, right, bottom

@@ -1,0 +1,99 @@
+"""XMP sidecars: labels beside a picture, where photo programs look for them, without touching the picture."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from visterm.errors import InputError
+from visterm.exchange.xmp_merge import merge_packet
+from visterm.exchange.xmp_packet import MAX_BYTES, PacketLabels
+from visterm.storage.atomic import write_bytes_atomically
+
+# Control characters, line breaks (allowed in a caption, as are tabs), lone surrogates, and what XML leaves out.
+_UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_UNWRITABLE_IN_CAPTION = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def sidecar_of(picture_file: Path) -> Path:
+    """The sidecar Visterm writes for a picture, named as darktable and digiKam name theirs.
+
+    >>> sidecar_of(Path("IMG.jpg")).name
+    'IMG.jpg.xmp'
+    """
+    return picture_file.with_name(picture_file.name + ".xmp")
+
+
+def write_sidecar(
+    picture_file: Path, tags: Sequence[str], *, caption: str | None = None, class_name: str | None = None
+) -> Path:
+    """Merge the labels of a picture into its sidecar, which is made when absent; the sidecar's path.
+
+    - Tags go to ``dc:subject``, the class to ``visterm:class``, the caption to ``dc:description``.
+    - What others wrote stays: their tags, their caption (also when it differs), everything unknown here.
+    - Tags that an earlier call wrote and this one does not name are removed.
+    - A sidecar that already says all this is not written again, nor is one made to say nothing.
+    - White space around a tag is dropped; a control character inside is an :class:`InputError`.
+    - A sidecar that cannot be understood is an :class:`InputError` and stays as it is.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from visterm.exchange.xmp_packet import read_packet
+    >>> with TemporaryDirectory() as folder:
+    ...     sidecar = write_sidecar(Path(folder, "IMG.jpg"), ["boat", "sea"], class_name="harbour")
+    ...     read_packet(sidecar.read_bytes())
+    PacketLabels(tags=('boat', 'sea'), class_name='harbour', caption=None)
+    """
+    sidecar, contents = merged_sidecar(picture_file, tags, caption=caption, class_name=class_name)
+    if contents is not None:
+        write_bytes_atomically(sidecar, contents)
+    return sidecar
+
+
+def merged_sidecar(
+    picture_file: Path, tags: Sequence[str], *, caption: str | None = None, class_name: str | None = None
+) -> tuple[Path, bytes | None]:
+    """The sidecar of a picture and the contents :func:`write_sidecar` would give it; None: it stays as it is."""
+    labels = PacketLabels(
+        tags=tuple(dict.fromkeys(filter(None, (_line(tag, "tag") for tag in tags)))),
+        class_name=_line(class_name or "", "class") or None,
+        caption=_caption(caption or "") or None,
+    )
+    sidecar = sidecar_of(picture_file)
+    if sidecar.is_symlink():  # written where it lies, so that the link survives
+        sidecar = Path(os.path.realpath(sidecar))
+    present = _contents(sidecar)
+    if present is None and labels == PacketLabels():
+        return sidecar, None
+    try:
+        merged = merge_packet(present, labels)
+    except InputError as error:
+        raise InputError(f"{sidecar}: left as it is, for it cannot be understood: {error}") from error
+    return sidecar, None if merged == present else merged
+
+
+def _contents(sidecar: Path) -> bytes | None:
+    if not os.path.lexists(sidecar):
+        return None
+    if not sidecar.is_file():  # opening a pipe would wait for ever
+        raise InputError(f"{sidecar}: not a regular file")
+    try:
+        with sidecar.open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{sidecar}: cannot be read: {error.strerror}") from error
+
+
+def _line(text: str, what: str) -> str:
+    text = text.strip()
+    if _UNWRITABLE.search(text):
+        raise InputError(f"the {what} {text!r} holds a character that XMP cannot carry: rename it")
+    return text
+
+
+def _caption(text: str) -> str:
+    text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    if _UNWRITABLE_IN_CAPTION.search(text):
+        raise InputError(f"the caption {text!r} holds a character that XMP cannot carry: remove it")
+    return text

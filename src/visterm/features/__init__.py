@@ -1,0 +1,1 @@
+"""Recipes applied to the pictures of a catalogue, and what they computed, kept by content."""

@@ -1,0 +1,1 @@
+"""Words and their forms, spelling, captions, and word vectors."""

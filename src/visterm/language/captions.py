@@ -1,0 +1,123 @@
+"""Captions become tags: the words of a caption that say what is in the picture, one form for each.
+
+Made for English; other languages that put spaces between words work with a stop list of their own and without plural
+folding.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from visterm.errors import InputError
+from visterm.language.english import STOP_WORDS as ENGLISH
+from visterm.language.english import singular
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionTokenizer:
+    """Makes tags of captions.
+
+    A tag is a word that stands in at least ``min_count`` captions and is none of the ``stop_words``, or one of the
+    ``phrases``. With ``fold_plurals`` plurals count as their singular, in phrases too.
+
+    >>> tokenizer = CaptionTokenizer(phrases=("tall building",))
+    >>> tokenizer.tags(["Boats near tall buildings.", "A boat, a tall building and the sea"])
+    [['boat', 'tall building'], ['boat', 'tall building']]
+    """
+
+    stop_words: frozenset[str] = ENGLISH
+    min_count: int = 2
+    phrases: tuple[str, ...] = ()
+    fold_plurals: bool = True
+
+    def __post_init__(self) -> None:
+        if self.min_count < 1:
+            raise InputError(f"min_count is at least 1, not {self.min_count}")
+        if empty := [phrase for phrase in self.phrases if not _tokens(phrase)]:
+            raise InputError(f"the phrase {empty[0]!r} has no words")
+
+    def words(self, caption: str) -> list[str]:
+        """The words and phrases of one caption in their order, in lower case, without stop words; plurals stay.
+
+        >>> CaptionTokenizer().words("The dog's 2 red-brown puppies don't sleep")
+        ['dog', 'red-brown', 'puppies', 'sleep']
+        """
+        return list(self._words(caption, self._phrase_table()))
+
+    def tags(self, captions: Iterable[str]) -> list[list[str]]:
+        """The tags of each caption, each once, in order of appearance."""
+        bags = self._folded(captions)
+        kept = self._kept(bags)
+        return [[word for word in bag if word in kept] for bag in bags]
+
+    def vocabulary(self, captions: Iterable[str]) -> Counter[str]:
+        """The tags with the number of captions that have them."""
+        return self._kept(self._folded(captions))
+
+    def _kept(self, bags: list[list[str]]) -> Counter[str]:
+        counts = Counter(word for bag in bags for word in bag)
+        return Counter({word: count for word, count in counts.items() if count >= self.min_count})
+
+    def _folded(self, captions: Iterable[str]) -> list[list[str]]:
+        """The distinct words of each caption, plurals folded when the whole collection is known."""
+        table = self._phrase_table()
+        bags = [list(dict.fromkeys(self._words(caption, table))) for caption in captions]
+        if not self.fold_plurals:
+            return bags
+        known = {word for bag in bags for word in bag}
+        folded = {word: word if " " in word else singular(word, known) for word in known}
+        # Folding may reach a stop word: others, ones.
+        folded = {word: form for word, form in folded.items() if form not in self.stop_words}
+        return [list(dict.fromkeys(folded[word] for word in bag if word in folded)) for bag in bags]
+
+    def _words(self, caption: str, phrases: dict[tuple[str, ...], str]) -> Iterator[str]:
+        tokens = _tokens(caption)
+        forms = [self._form(token) for token in tokens] if phrases else []
+        lengths = sorted({len(phrase) for phrase in phrases}, reverse=True)
+        position = 0
+        while position < len(tokens):
+            for length in lengths:
+                if phrase := phrases.get(tuple(forms[position : position + length])):
+                    yield phrase
+                    position += length
+                    break
+            else:
+                if self._says_something(tokens[position]):
+                    yield tokens[position]
+                position += 1
+
+    def _phrase_table(self) -> dict[tuple[str, ...], str]:
+        """Phrases by the forms of their words; a phrase's tag is its words in lower case."""
+        return {tuple(map(self._form, tokens)): " ".join(tokens) for tokens in map(_tokens, self.phrases)}
+
+    def _form(self, token: str) -> str:
+        return singular(token) if self.fold_plurals else token
+
+    def _says_something(self, token: str) -> bool:
+        if token in self.stop_words or not any(map(str.isalpha, token)):
+            return False
+        # One letter is no word, but one ideograph (category Lo) may be.
+        return len(token) > 1 or unicodedata.category(token) == "Lo"
+
+
+class _WordCharacters(dict[int, str]):
+    """For ``str.translate``: letters, marks and digits stay, hyphens and apostrophes too, all else is a space."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        is_word = unicodedata.category(character)[0] in "LMN" or character in "-'"
+        self[code] = character if is_word else " "
+        return self[code]
+
+
+_WORD_CHARACTERS = _WordCharacters({ord("’"): "'", ord("‐"): "-", ord("‑"): "-"})
+
+
+def _tokens(text: str) -> list[str]:
+    """The words of a text in lower case, composed (NFC), hyphens and apostrophes only inside, possessives cut off."""
+    normal = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).lower())
+    stripped = (word.strip("'-").removesuffix("'s").rstrip("'-") for word in normal.translate(_WORD_CHARACTERS).split())
+    return [word for word in stripped if word]

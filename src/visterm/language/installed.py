@@ -1,0 +1,51 @@
+"""Word vectors of a user, for all collections: installed once from a file, looked at by every search."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from visterm.errors import InputError
+from visterm.language.word_vectors import WordVectors
+from visterm.storage.atomic import write_error
+
+
+def vectors_file() -> Path:
+    """Where they are kept: ``visterm/words.safetensors`` below ``XDG_DATA_HOME``, or else below ``~/.local/share``."""
+    configured = os.environ.get("XDG_DATA_HOME", "")
+    base = Path(configured) if Path(configured).is_absolute() else Path.home() / ".local" / "share"
+    return base / "visterm" / "words.safetensors"
+
+
+def installed() -> WordVectors | None:
+    """The word vectors of this user, if any; they are opened when they are first needed."""
+    file = vectors_file()
+    return WordVectors(file) if file.exists() else None
+
+
+def install(source: Path) -> WordVectors:
+    """Compile the word vectors in ``source``, a text file, and keep them instead of those there were."""
+    from visterm.language.vector_files import compile_vectors
+
+    if not source.is_file():
+        raise InputError(
+            f"there is no file {source}: download word vectors, such as GloVe's glove.6B.zip, and unpack it"
+        )
+    file = vectors_file()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise write_error(file, error) from error
+    return WordVectors(compile_vectors(source, file).file)
+
+
+def remove() -> bool:
+    """Delete the word vectors of this user, and say whether there were any."""
+    file = vectors_file()
+    try:
+        file.unlink()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise write_error(file, error) from error
+    return True

@@ -1,0 +1,257 @@
+"""From the text files in which word vectors are published to one that is searched at once."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import math
+import zlib
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.compute import progress
+from visterm.errors import InputError
+from visterm.language.word_vectors import FORMAT, word_hash
+from visterm.language.words import key
+from visterm.storage.atomic import replacing, write_error
+
+Floats = NDArray[np.float32]
+
+MIN_DIMS, MAX_DIMS = 2, 4096
+#: Files of more numbers (words times dimensions) are refused: more than the largest that are published.
+MAX_NUMBERS = 2_000_000_000
+#: No published vector takes so many characters for a number, nor any word so many.
+_MAX_NUMBER, _MAX_WORD = 40, 1_000
+#: Vectors are shorter than this; what is shorter than that points nowhere.
+_LONGEST, _SHORTEST = 1e30, 1e-30
+_BLOCK = 2_000
+#: What all words share is learned from so many of the first, which are the most frequent.
+_N_HEAD, _MAX_HEAD_NUMBERS = 50_000, 25_000_000
+#: ... if they are so many times the dimensions; of fewer it cannot be told.
+_ENOUGH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A file of word vectors that was made: how many words it has, of how many numbers."""
+
+    file: Path
+    n_words: int
+    n_dims: int
+
+
+def compile_vectors(source: Path, file: Path) -> Compiled:
+    """Make ``file`` from word vectors in the text formats of GloVe, word2vec and fastText, as they are or gzipped.
+
+    A line holds a word and its numbers; a first line of two whole numbers (how many words, how many dimensions) may
+    precede. Words are brought to lower case; of those that become the same, the first, most frequent one counts.
+
+    Vectors as they come all lean one way, which makes any two words seem alike. Therefore the mean and the directions
+    of most variance, one for every 100 dimensions, are taken out (J. Mu and P. Viswanath, All-but-the-top: simple and
+    effective postprocessing for word representations, 2018). What remains is kept by direction alone, a byte a number.
+
+    Refused, with the line: wrong numbers of columns, what is no number, NaN, infinity, no UTF-8, lines without end.
+    ``file`` is written whole or not at all.
+    """
+    try:
+        size = source.stat().st_size
+        with _opened(source) as (raw, stream), TemporaryFile(dir=file.parent) as rows:
+            lines = _Lines(stream, source.name)
+            hashes = array("Q")
+            with progress.task(f"Reading {source.name}", total=size) as bar:
+                for some, directions in _directions(_blocks(lines), lines):
+                    hashes.extend(some)
+                    rows.write(directions.tobytes())
+                    bar.advance(raw.advanced())
+            return _write(file, source.name, np.frombuffer(hashes, np.uint64), rows, lines.n_dims)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{source} is damaged or ends early: {error}") from error
+    except OSError as error:
+        if error.filename is not None and Path(error.filename) == source:
+            raise InputError(f"cannot read {source}: {error.strerror or error}") from error
+        raise write_error(file, error) from error
+
+
+def _blocks(lines: _Lines) -> Iterator[tuple[list[int], Floats]]:
+    """The numbers of words, by which they are looked up, and their vectors, some thousand at a time."""
+    hashes: list[int] = []
+    vectors: list[list[float]] = []
+    for word, numbers in lines:
+        if name := key(word.replace("_", " ")):  # phrases are often written so
+            hashes.append(word_hash(name))
+            vectors.append(numbers)
+        if len(hashes) == _BLOCK:
+            yield hashes, np.array(vectors, np.float32)
+            hashes, vectors = [], []
+    if hashes:
+        yield hashes, np.array(vectors, np.float32)
+
+
+def _directions(
+    blocks: Iterator[tuple[list[int], Floats]], lines: _Lines
+) -> Iterator[tuple[list[int], NDArray[np.int8]]]:
+    """The blocks with what all words share taken out, each vector so long that its largest number is 127."""
+    head: list[tuple[list[int], Floats]] = []
+    n_head = 0
+    for block in blocks:
+        head.append(block)
+        n_head += len(block[1])
+        if n_head >= min(_N_HEAD, _MAX_HEAD_NUMBERS // lines.n_dims):
+            break
+    if not head:
+        return
+    mean, shared = _shared(np.concatenate([vectors for _, vectors in head]))
+    for hashes, vectors in chain(head, blocks):
+        own = vectors - mean
+        own -= (own @ shared.T) @ shared
+        longest = np.abs(own).max(axis=1, keepdims=True)
+        yield hashes, np.rint(127 * (own / np.maximum(longest, _SHORTEST))).astype(np.int8)
+
+
+def _shared(vectors: Floats) -> tuple[Floats, Floats]:
+    """The mean, and the unit directions (rows) of most variance; none where the vectors are too few to tell."""
+    n_words, n_dims = vectors.shape
+    if n_words < _ENOUGH * n_dims:
+        return np.zeros(n_dims, np.float32), np.zeros((0, n_dims), np.float32)
+    mean = vectors.mean(axis=0)
+    centred = vectors - mean
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    return mean, np.ascontiguousarray(directions[:, -max(1, round(n_dims / 100)) :].T)
+
+
+def _write(file: Path, source: str, hashes: NDArray[np.uint64], rows: IO[bytes], n_dims: int) -> Compiled:
+    """The file, words in the order of their numbers; of the same word the first."""
+    ordered, first = np.unique(hashes, return_index=True)
+    if not len(ordered):
+        raise InputError(f"{source} holds no word that has a letter or a digit")
+    n_words, split = len(ordered), ordered.nbytes
+    about = {"format": FORMAT, "source": source, "installed": datetime.now(UTC).isoformat(timespec="seconds")}
+    header = {
+        "__metadata__": about,
+        "hashes": {"dtype": "U64", "shape": [n_words], "data_offsets": [0, split]},
+        "vectors": {"dtype": "I8", "shape": [n_words, n_dims], "data_offsets": [split, split + n_words * n_dims]},
+    }
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)  # the numbers begin where a processor likes them to
+    rows.flush()
+    spooled = np.memmap(rows, np.int8, "r", shape=(len(hashes), n_dims))
+    with replacing(file) as temporary, temporary.open("wb") as out:
+        out.write(len(text).to_bytes(8, "little") + text + ordered.tobytes())
+        for start in range(0, n_words, _BLOCK):
+            out.write(spooled[first[start : start + _BLOCK]].tobytes())
+    return Compiled(file, n_words, n_dims)
+
+
+class _Counted(io.RawIOBase):
+    """A file that notes how much of it was read, so that progress is told also of a compressed one."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._told = file, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def advanced(self) -> int:
+        """How many bytes were read since this was last asked."""
+        before, self._told = self._told, self._file.tell()
+        return self._told - before
+
+
+@contextmanager
+def _opened(source: Path) -> Iterator[tuple[_Counted, IO[bytes]]]:
+    """The file as it lies there, and its contents, unpacked where they are gzipped."""
+    with source.open("rb") as file:
+        magic = file.read(4)
+        file.seek(0)
+        if magic.startswith(b"PK"):
+            raise InputError(f"{source} is a zip archive: unpack it, and install the text file that is in it")
+        raw = _Counted(file)
+        buffered = io.BufferedReader(raw, 1 << 20)
+        if magic.startswith(b"\x1f\x8b"):
+            with gzip.GzipFile(fileobj=buffered) as unpacked:
+                yield raw, io.BufferedReader(unpacked, 1 << 20)
+        else:
+            yield raw, buffered
+
+
+class _Lines:
+    """Words and their numbers, line by line, checked; ``n_dims`` is known after the first."""
+
+    def __init__(self, stream: IO[bytes], name: str) -> None:
+        self._stream, self._name = stream, name
+        self.n_dims = 0
+        self._n_lines = 0
+        self._n_told: int | None = None
+
+    def __iter__(self) -> Iterator[tuple[str, list[float]]]:
+        n_words = 0
+        while line := self._stream.readline(self._most_bytes() + 1):
+            self._n_lines += 1
+            if len(line) > self._most_bytes():
+                raise self._refused(f"it has more than {self._most_bytes()} bytes, as no line of word vectors has")
+            fields = line.split()
+            if not self.n_dims:
+                self._begin(fields)
+                if self._n_told is not None:
+                    continue
+            n_words += 1
+            if n_words * self.n_dims > MAX_NUMBERS:
+                raise self._refused(f"there are more than {MAX_NUMBERS:,} numbers: install a file of fewer words")
+            yield self._word(fields[: -self.n_dims]), self._numbers(fields)
+        if not n_words:
+            raise InputError(f"{self._name} holds no word vectors")
+        if self._n_told is not None and n_words != self._n_told:
+            raise InputError(
+                f"{self._name} says that it has {self._n_told} words and has {n_words}: it was cut off, or changed"
+            )
+
+    def _most_bytes(self) -> int:
+        return _MAX_WORD + _MAX_NUMBER * (self.n_dims or MAX_DIMS)
+
+    def _begin(self, fields: list[bytes]) -> None:
+        """Learn from the first line how many numbers a word has."""
+        if len(fields) == 2 and all(field.isdigit() and len(field) < 12 for field in fields):
+            self._n_told, self.n_dims = int(fields[0]), int(fields[1])
+        else:
+            self.n_dims = len(fields) - 1
+        if not MIN_DIMS <= self.n_dims <= MAX_DIMS:
+            raise self._refused(
+                f"{max(0, self.n_dims)} numbers a word are none of word vectors, which have {MIN_DIMS} to {MAX_DIMS}"
+            )
+
+    def _word(self, parts: list[bytes]) -> str:
+        try:
+            return b" ".join(parts).decode()
+        except UnicodeDecodeError as error:
+            raise self._refused("its word is not written in UTF-8") from error
+
+    def _numbers(self, fields: list[bytes]) -> list[float]:
+        if len(fields) <= self.n_dims:
+            found = max(0, len(fields) - 1)
+            raise self._refused(f"it has {found} numbers instead of {self.n_dims}, as if it were cut off")
+        try:
+            numbers = [float(field) for field in fields[-self.n_dims :]]
+        except ValueError as error:
+            raise self._refused(f"it does not end in {self.n_dims} numbers; binary files are not read") from error
+        if not math.hypot(*numbers) < _LONGEST:
+            raise self._refused("not all of its numbers are finite")
+        return numbers
+
+    def _refused(self, reason: str) -> InputError:
+        return InputError(f"{self._name}, line {self._n_lines}: {reason}")

@@ -1,0 +1,187 @@
+"""How near words are in meaning: word vectors a person installed, mapped into memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import InputError
+from visterm.language.english import STOP_WORDS, singular
+
+#: Words less alike than this (a cosine) are different matters.
+NEAR = 0.5
+#: An alternative counts at least so much beside the nearest word, which counts 1.
+_LEAST_WEIGHT = 0.5
+FORMAT = "visterm word vectors 1"
+_MAX_HEADER = 1_000_000
+
+
+def word_hash(word: str) -> int:
+    """The number by which a word is looked up; that two of some million words share one is next to impossible."""
+    return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
+
+
+class WordVectors:
+    """The directions of words in a file made by :func:`~visterm.language.vector_files.compile_vectors`.
+
+    The file is in the safetensors format: ``hashes``, the words' numbers in rising order, and ``vectors``, one int8 row
+    each, whose length means nothing. It is mapped into memory when first asked, and only the rows asked for are read.
+
+    >>> from tempfile import mkdtemp
+    >>> from visterm.language.vector_files import compile_vectors
+    >>> folder = Path(mkdtemp())
+    >>> _ = (folder / "tiny.txt").write_text("dog 1 0\\npuppy 0.9 0.3\\ntree 0 1\\n")
+    >>> vectors = WordVectors(compile_vectors(folder / "tiny.txt", folder / "words.safetensors").file)
+    >>> units, known = vectors.units(["dog", "puppies", "xylophone"])
+    >>> known.tolist(), round(float(units[0] @ units[1]), 2)
+    ([True, True, False], 0.95)
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    @property
+    def n_words(self) -> int:
+        """How many words have a vector."""
+        return len(self._hashes)
+
+    @property
+    def n_dims(self) -> int:
+        """How many numbers a vector has."""
+        return int(self._vectors.shape[1])
+
+    @cached_property
+    def about(self) -> dict[str, str]:
+        """What was noted of the file when it was made: ``source``, its name, and ``installed``, the time."""
+        return {str(name): str(value) for name, value in self._header.get("__metadata__", {}).items()}
+
+    def __contains__(self, phrase: str) -> bool:
+        """Whether the word or phrase has a vector of its own."""
+        return phrase in self._rows([phrase])
+
+    def units(self, phrases: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """(n_phrases, n_dims) directions of length 1, zero where unknown; and which are known.
+
+        A phrase that has no vector of its own is the mean of its words, all of which must have one; a plural without
+        one is its singular.
+        """
+        parts = [self._parts_of(phrase) for phrase in phrases]
+        rows = self._rows({part for of_one in parts for forms in of_one for part in forms})
+        units = np.zeros((len(phrases), self.n_dims), np.float32)
+        for i, (phrase, of_one) in enumerate(zip(phrases, parts, strict=True)):
+            if phrase in rows:
+                units[i] = rows[phrase]
+                continue
+            found = [next((rows[form] for form in forms if form in rows), None) for forms in of_one[1:]]
+            if found and all(row is not None for row in found):
+                units[i] = np.sum([row for row in found if row is not None], axis=0)
+        lengths = np.linalg.norm(units, axis=1)
+        known = lengths > 0
+        units[known] /= lengths[known, np.newaxis]
+        return units, known
+
+    @staticmethod
+    def _parts_of(phrase: str) -> list[tuple[str, ...]]:
+        """The phrase, then its words in the forms in which each may be known."""
+        words = [word for word in phrase.split() if word not in STOP_WORDS]
+        return [(phrase,), *((word, singular(word)) for word in words)]
+
+    def _rows(self, words: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+        """The directions, of length 1, of those words that have one."""
+        asked = list(words)
+        hashes = np.array([word_hash(word) for word in asked], np.uint64)
+        places = np.minimum(np.searchsorted(self._hashes, hashes), max(0, self.n_words - 1))
+        known = np.flatnonzero(self._hashes[places] == hashes) if self.n_words else np.empty(0, np.intp)
+        rows = self._vectors[places[known]].astype(np.float32)
+        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+        return {asked[i]: row for i, row in zip(known, rows, strict=True)}
+
+    @cached_property
+    def _header(self) -> dict[str, Any]:
+        try:
+            with self.file.open("rb") as file:
+                length = int.from_bytes(file.read(8), "little")
+                header = json.loads(file.read(length)) if 0 < length <= _MAX_HEADER else None
+            if not isinstance(header, dict) or header.get("__metadata__", {}).get("format") != FORMAT:
+                raise ValueError("it is no file of word vectors")
+        except (OSError, ValueError, AttributeError) as error:
+            raise self._damaged(error) from error
+        return {**header, "data": 8 + length}
+
+    @cached_property
+    def _hashes(self) -> NDArray[np.uint64]:
+        return self._tensor("hashes", "U64", np.uint64, 1)
+
+    @cached_property
+    def _vectors(self) -> NDArray[np.int8]:
+        vectors: NDArray[np.int8] = self._tensor("vectors", "I8", np.int8, 2)
+        if len(vectors) != len(self._hashes):
+            raise self._damaged("words and vectors differ in number")
+        return vectors
+
+    def _tensor(self, name: str, kind: str, dtype: Any, n_axes: int) -> NDArray[Any]:
+        try:
+            about = self._header[name]
+            shape, (start, end) = tuple(map(int, about["shape"])), about["data_offsets"]
+            wanted = prod(shape) * np.dtype(dtype).itemsize
+            if about["dtype"] != kind or len(shape) != n_axes or min(shape) < 0 or end - start != wanted:
+                raise ValueError(f"{name} are not as described")
+            if not wanted:
+                return np.empty(shape, dtype)
+            return np.memmap(self.file, dtype, "r", self._header["data"] + start, shape)
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, reason: object) -> InputError:
+        return InputError(
+            f"the word vectors in {self.file} cannot be read ({reason}): "
+            "install them again, or remove them with 'visterm words remove'"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A known word near in meaning: how alike it is (a cosine), and its weight beside the nearest, which has 1."""
+
+    name: str
+    likeness: float
+    weight: float
+
+
+class Thesaurus:
+    """Finds, among the known words, those nearest in meaning to another."""
+
+    def __init__(self, vectors: WordVectors, names: Iterable[str]) -> None:
+        listed = sorted(names)
+        units, known = vectors.units(listed)
+        self._vectors = vectors
+        self._names = [listed[i] for i in np.flatnonzero(known)]
+        self._units = units[known]
+
+    def nearest(self, phrase: str, n_best: int = 3) -> list[Near]:
+        """The known words that are :data:`NEAR`, nearest first; none where the phrase itself has no vector.
+
+        A word counts by how far above :data:`NEAR` it is, and one that counts less than half as much as the nearest
+        is left out.
+        """
+        (unit,), (known,) = self._vectors.units([phrase])
+        if not known or not self._names:
+            return []
+        likeness = self._units @ unit
+        order = np.argsort(-likeness, kind="stable")[:n_best]
+        above = np.maximum(likeness[order] - NEAR, 0.0)
+        weights = above / above[0] if above[0] > 0 else above
+        return [
+            Near(self._names[i], float(likeness[i]), float(w))
+            for i, w in zip(order, weights, strict=True)
+            if w >= _LEAST_WEIGHT
+        ]

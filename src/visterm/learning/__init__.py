@@ -1,0 +1,1 @@
+"""Labelled pictures as arrays, and one way to split, fit and measure."""

@@ -1,0 +1,92 @@
+"""Pictures with what is known of them, as arrays: what training and every protocol work on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.contracts import UNKNOWN_CLASS, Features, n_pictures, take
+from visterm.errors import InputError
+from visterm.learning.splits import canonical
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dataset:
+    """Features, classes (-1: unknown), tags (an empty row: not tagged) and the part each picture belongs to."""
+
+    name: str
+    X: Features
+    y: NDArray[np.intp]
+    class_names: tuple[str, ...]
+    tags: sparse.csr_array
+    tag_names: tuple[str, ...]
+    splits: tuple[str | None, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        sizes = {"X": n_pictures(self.X), "y": len(self.y), "tags": self.tags.shape[0]}
+        if self.splits:
+            sizes["splits"] = len(self.splits)
+        if len(set(sizes.values())) != 1:
+            raise InputError(f"the parts of {self.name} do not speak of the same pictures: {sizes}")
+        if self.tags.shape[1] != len(self.tag_names):
+            raise InputError(f"{self.name} has {self.tags.shape[1]} columns of tags, but {len(self.tag_names)} names")
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def has_class(self) -> NDArray[np.bool_]:
+        """Which pictures have a class."""
+        return self.y != UNKNOWN_CLASS
+
+    @property
+    def has_tags(self) -> NDArray[np.bool_]:
+        """Which pictures are tagged."""
+        return np.diff(self.tags.indptr) > 0
+
+    @property
+    def is_test(self) -> NDArray[np.bool_]:
+        """Which pictures came marked as test pictures."""
+        parts = self.splits or (None,) * len(self)
+        return np.array([part is not None and canonical(part) == "test" for part in parts], dtype=np.bool_)
+
+    def select(self, rows: NDArray[Any]) -> Dataset:
+        """The pictures of the given rows."""
+        splits = tuple(self.splits[row] for row in rows) if self.splits else ()
+        X = take(self.X, rows)
+        return Dataset(self.name, X, self.y[rows], self.class_names, self.tags[rows], self.tag_names, splits)
+
+    def with_words_of_both(self, train: NDArray[Any], test: NDArray[Any]) -> Dataset:
+        """The same pictures with only those tags that a picture of either part carries."""
+        used = np.ones(len(self.tag_names), np.bool_)
+        for rows in (train, test):
+            used &= np.bincount(self.tags[rows].indices, minlength=len(self.tag_names)) > 0
+        kept = np.flatnonzero(used)
+        tags, names = sparse.csr_array(self.tags[:, kept]), tuple(self.tag_names[column] for column in kept)
+        return Dataset(self.name, self.X, self.y, self.class_names, tags, names, self.splits)
+
+    def without_labels(self, rows: NDArray[Any]) -> Dataset:
+        """The same pictures, of which the given rows have neither class nor tags."""
+        y = self.y.copy()
+        y[rows] = UNKNOWN_CLASS
+        kept = np.ones(len(self), dtype=np.float32)
+        kept[rows] = 0
+        tags = sparse.csr_array(self.tags.multiply(kept[:, None]))
+        tags.eliminate_zeros()
+        return Dataset(self.name, self.X, y, self.class_names, tags, self.tag_names, self.splits)
+
+
+def encode_classes(names: Sequence[str | None]) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+    """Classes as numbers in the sorted order of their names; None becomes -1.
+
+    >>> encode_classes(["forest", None, "coast"])
+    (array([ 1, -1, 0]), ('coast', 'forest'))
+    """
+    known = sorted({name for name in names if name is not None})
+    number = {name: i for i, name in enumerate(known)}
+    return np.array([UNKNOWN_CLASS if name is None else number[name] for name in names], np.intp), tuple(known)

@@ -1,0 +1,48 @@
+"""From the name of a measure, as it stands in a file or on the command line, back to the measure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from visterm.errors import InputError
+from visterm.measures import classification, ranking, tags
+from visterm.measures.base import Measure
+
+_KINDS: tuple[type[Measure[Any]], ...] = (
+    classification.Accuracy,
+    classification.MeanClassAccuracy,
+    classification.TopKAccuracy,
+    tags.MeanPrecision,
+    tags.MeanRecall,
+    tags.WordF,
+    tags.NPlus,
+    tags.PicturePrecision,
+    tags.PictureRecall,
+    tags.PictureF,
+    tags.TagAccuracy,
+    tags.CompleteLength,
+    tags.WordAveragePrecision,
+    ranking.AveragePrecision,
+    ranking.PrecisionAt,
+    ranking.BreakEvenPoint,
+    ranking.NDCG,
+)
+
+
+def parse(name: str) -> Measure[Any]:
+    """The measure called ``name``.
+
+    >>> parse("P@10")
+    PrecisionAt(n=10)
+    >>> parse("top-5 accuracy").family
+    'class scores'
+    """
+    if name == ranking.NDCG().name:
+        return ranking.NDCG()
+    for kind in _KINDS:
+        pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[1-9][0-9]{0,8})", re.escape(kind.label))
+        if match := re.fullmatch(pattern, name):
+            return kind(**{parameter: int(value) for parameter, value in match.groupdict().items()})
+    known = ", ".join(re.sub(r"\{\w+\}", "N", kind.label) for kind in _KINDS)
+    raise InputError(f"unknown measure {name!r}: choose from {known}")

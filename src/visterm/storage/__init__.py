@@ -1,0 +1,1 @@
+"""Files that survive a crash: atomic writes, locks, and the append-only array store."""

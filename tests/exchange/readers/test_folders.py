@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from visterm.catalogue.records import Reading, Record
+from visterm.errors import InputError
+from visterm.exchange.readers import READERS
+from visterm.exchange.readers._files import walk
+
+
+def make(root, *names):
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    return root
+
+
+def test_the_first_level_is_the_class(read, tmp_path):
+    make(tmp_path, "coast/b.jpg", "coast/2020/a.PNG", "forest/notes.txt", "train/c.jpg", ".hidden/d.jpg", "loose.jpg")
+    records, reading = read("folders", tmp_path)
+    assert records == [
+        Record("coast/b.jpg", "coast"),
+        Record("coast/2020/a.PNG", "coast"),
+        Record("train/c.jpg", "train"),
+    ]
+    assert [item.where for item in reading.skipped] == ["loose.jpg"]
+    assert READERS["folders"].detect(tmp_path)
+    assert READERS["folders"].base(tmp_path) == tmp_path
+
+
+def test_a_level_of_splits_above(read, tmp_path):
+    make(tmp_path, "Training/coast/a.jpg", "dev/coast/b.jpg", "testing/c.jpg")
+    records, reading = read("folders", tmp_path)
+    assert records == [
+        Record("Training/coast/a.jpg", "coast", split="train"),
+        Record("dev/coast/b.jpg", "coast", split="val"),
+        Record("testing/c.jpg", None, split="test"),
+    ]
+    assert not reading.skipped
+
+
+def test_links_in_circles_and_odd_names(read, tmp_path):
+    make(tmp_path, "coast/a\\b.jpg")
+    (tmp_path / "coast" / "again").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "coast" / os.fsdecode(b"caf\xe9.jpg")).touch()
+    records, reading = read("folders", tmp_path)
+    assert records == [Record("coast/a\\b.jpg", "coast")]
+    assert len(reading.skipped) == 1
+    reading.skipped[0].reason.encode()
+
+
+def test_a_folder_that_cannot_be_listed_is_noted(tmp_path):
+    reading = Reading("gone", "folders")
+    assert list(walk(tmp_path / "gone", reading)) == []
+    assert [str(item) for item in reading.skipped] == [f"{tmp_path}/gone: cannot be listed: No such file or directory"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may list every folder")
+def test_a_folder_without_permission_costs_one_line(read, tmp_path):
+    make(tmp_path, "coast/a.jpg", "forest/b.jpg")
+    (tmp_path / "forest").chmod(0)
+    try:
+        records, reading = read("folders", tmp_path)
+    finally:
+        (tmp_path / "forest").chmod(0o700)
+    assert [record.path for record in records] == ["coast/a.jpg"]
+    assert "cannot be listed" in reading.skipped[0].reason
+
+
+def test_a_file_is_refused_and_not_detected(read, tmp_path):
+    make(tmp_path, "a.jpg")
+    with pytest.raises(InputError, match="not a folder"):
+        read("folders", tmp_path / "a.jpg")
+    assert not READERS["folders"].detect(tmp_path)
+    assert not READERS["folders"].detect(tmp_path / "a.jpg")
