@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import sqlite3
+import threading
 import time
 import unicodedata
 from collections import Counter
@@ -15,9 +17,12 @@ from types import TracebackType
 from typing import Self
 
 from visterm.catalogue import filing, importing, inventory, schema, truth, vocabulary
+from visterm.catalogue.changes import LabelChanges
+from visterm.catalogue.connections import Connections
 from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
 from visterm.catalogue.pictures import Examined, Picture, read_block, read_pictures
 from visterm.catalogue.records import IMPORT, PERSON, Reading, Record
+from visterm.catalogue.truth import Truth
 from visterm.errors import InputError
 
 _HASH_PREFIX = re.compile(r"[0-9a-f]{8,64}")
@@ -28,8 +33,8 @@ class Catalogue:
     """The truth about a collection, in one SQLite file.
 
     ``file`` is made when absent. Paths are kept in POSIX form, relative to ``root`` when inside it, so that the
-    collection can move as a whole. A catalogue belongs to the thread that opened it; others open their own, and readers
-    never wait for a writer. Every method is one transaction; :meth:`transaction` makes one of several.
+    collection can move as a whole. Any number of threads may use a catalogue: each gets a connection of its own, and
+    readers never wait for a writer. Every method is one transaction; :meth:`transaction` makes one of several.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -42,8 +47,11 @@ class Catalogue:
         self.file, self.root = file, root.resolve()
         # the root may be known by a name that leads over a symbolic link, too
         self._root_prefixes = tuple({_posix(name).rstrip("/") + "/": None for name in (self.root, root)})
-        self._connection = schema.connect(file)
+        self._connections = Connections(file)
+        self._label_changes = LabelChanges()
+        self._guard = threading.Lock()
         self._last_stamp = 0
+        _ = self._connection  # a file that cannot be used is refused now
 
     def __enter__(self) -> Self:
         return self
@@ -52,14 +60,39 @@ class Catalogue:
         self.close()
 
     def close(self) -> None:
-        """Close the file; what was committed stays."""
-        self._connection.close()
+        """Close the file, also for other threads; what was committed stays."""
+        self._connections.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Make one change of several: all of it is kept, or nothing when an error leaves the ``with`` block."""
-        with schema.sqlite_errors(self.file), schema.transaction(self._connection):
+        connection = self._connection
+        if connection.in_transaction:
             yield
+            return
+        with self._label_changes.noting(connection) as noted:
+            with schema.sqlite_errors(self.file), schema.transaction(connection) as change:
+                yield
+                noted.end()
+            if change.sequence is not None:
+                self._label_changes.remember(change.sequence, noted)
+
+    # What changed
+
+    def version(self) -> tuple[int, int]:
+        """A pair that differs whenever any process has changed the catalogue in between.
+
+        The first number is SQLite's own, the second is the sequence number of the last change.
+        """
+        with schema.sqlite_errors(self.file):
+            return self._connections.version()
+
+    def relabelled_since(self, sequence: int) -> set[int] | None:
+        """The ids of the pictures whose labels this object changed after ``sequence``; None if more has changed.
+
+        More is anything another process did, and any change of pictures, files or vocabulary.
+        """
+        return self._label_changes.since(sequence, self.version()[1])
 
     # Pictures and their files
 
@@ -198,7 +231,7 @@ class Catalogue:
 
     def unlabel(self, picture: Picture | int, kind: Kind, name: str, *, source: str = PERSON) -> None:
         """Take back what ``source`` said of one class or tag; what other sources say counts again."""
-        with self.transaction():
+        with self.transaction(), self._label_changes.labels([_id_of(picture)], source):
             LabelWriter(self._connection, source, self._stamp()).remove(_id_of(picture), kind, name)
 
     def write_labels(self, rows: Iterable[LabelRow], *, source: str) -> int:
@@ -206,7 +239,8 @@ class Catalogue:
 
         When a model writes, the labels of its other versions are withdrawn.
         """
-        with self.transaction():
+        rows = list(rows)
+        with self.transaction(), self._label_changes.labels([row[0] for row in rows], source):
             return LabelWriter(self._connection, source, self._stamp()).put_all(rows)
 
     def clear(self, source: str) -> int:
@@ -259,10 +293,15 @@ class Catalogue:
 
     # The whole
 
-    def truth(self) -> truth.Truth:
+    def truth(self) -> Truth:
         """What people and imports say of the readable pictures, as arrays to train on."""
         with schema.sqlite_errors(self.file):
             return truth.read_truth(self._connection)
+
+    def relabelled(self, known: Truth, ids: Iterable[int]) -> Truth:
+        """``known`` with the labels of the pictures ``ids`` read again."""
+        with schema.sqlite_errors(self.file):
+            return truth.relabelled(self._connection, known, ids)
 
     def counts(self) -> inventory.Counts:
         """How much there is of everything."""
@@ -277,8 +316,14 @@ class Catalogue:
 
     def _stamp(self) -> int:
         """The time now in microseconds; later than every stamp before, so that the newest label is always told."""
-        self._last_stamp = max(time.time_ns() // 1000, self._last_stamp + 1)
-        return self._last_stamp
+        with self._guard:
+            self._last_stamp = max(time.time_ns() // 1000, self._last_stamp + 1)
+            return self._last_stamp
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        """This thread's own."""
+        return self._connections.mine()
 
     def _count_pictures(self) -> int:
         return int(self._connection.execute("SELECT count(*) FROM picture").fetchone()[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from visterm.errors import InputError, VistermError
@@ -106,7 +107,13 @@ _TABLES = (
     "CREATE INDEX region_of_term ON region (term_id)",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_TABLES,)
+# One row: how many transactions have changed this catalogue. What is kept in memory is as old as its number.
+_SEQUENCE = (
+    "CREATE TABLE sequence (number INTEGER NOT NULL)",
+    "INSERT INTO sequence VALUES (0)",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_TABLES, _SEQUENCE)
 
 # The effective label of a picture and a term is that of the highest-ranking source, the newest among models. SQLite
 # takes the other columns from the row that holds the max(). A view of the connection, not of the file: it may change
@@ -127,7 +134,8 @@ _EFFECTIVE = """
 def connect(file: Path) -> sqlite3.Connection:
     """Open the catalogue's database, make it when absent, bring it to the present version when older."""
     with sqlite_errors(file):
-        connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
+        # A connection is used by one thread at a time; the one that closes the catalogue closes those of others.
+        connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             migrate(connection, file)
             connection.execute("PRAGMA journal_mode = WAL")
@@ -147,7 +155,7 @@ def migrate(connection: sqlite3.Connection, file: Path, migrations: Sequence[Mig
     while _version(connection) < len(migrations):
         # a table that others refer to can only be rebuilt while foreign keys are not enforced
         connection.execute("PRAGMA foreign_keys = OFF")
-        with transaction(connection):
+        with _locked(connection):
             version = _version(connection)  # again, under the lock: another process may have migrated meanwhile
             if version < len(migrations):
                 _step(connection, file, version + 1, migrations[version])
@@ -178,12 +186,33 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
+@dataclass(slots=True)
+class Transaction:
+    """A change of the catalogue; once it is kept, ``sequence`` is its number (None: nothing changed)."""
+
+    sequence: int | None = None
+
+
 @contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Everything in the ``with`` block or nothing; inside another transaction, part of that one."""
+def transaction(connection: sqlite3.Connection) -> Iterator[Transaction]:
+    """Everything in the ``with`` block or nothing; inside another transaction, part of that one.
+
+    A transaction that changes anything raises the catalogue's sequence number by one.
+    """
+    change = Transaction()
     if connection.in_transaction:
-        yield
+        yield change
         return
+    with _locked(connection):
+        before = connection.total_changes
+        yield change
+        if connection.total_changes != before:
+            raised = connection.execute("UPDATE sequence SET number = number + 1 RETURNING number")
+            change.sequence = int(raised.fetchone()[0])
+
+
+@contextmanager
+def _locked(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")  # the write lock first: waiting is safe now, not halfway
     try:
         yield

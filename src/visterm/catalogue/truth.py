@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from visterm.catalogue.schema import snapshot
@@ -56,36 +57,73 @@ def read_truth(connection: sqlite3.Connection) -> Truth:
             paths.append(path)
             splits.append(split)
             captions.append(caption)
-        row_of = {picture_id: row for row, picture_id in enumerate(ids)}
-        classes: list[str | None] = [None] * len(ids)
-        highest = array("q", bytes(8 * len(ids)))
-        accepted, rejected = _Pairs(), _Pairs()
-        names: set[str] = set()
-        for picture_id, kind, name, state, precedence in connection.execute(
-            "SELECT picture_id, kind, name, state, precedence FROM effective WHERE rank > 0 AND state != 'suggested'"
-        ):
-            row = row_of.get(picture_id)
-            if row is None:
-                continue
-            if kind == "tag":
-                names.add(name)
-                (accepted if state == "accepted" else rejected).add(row, name)
-            elif state == "accepted" and precedence > highest[row]:
-                classes[row], highest[row] = name, precedence
-    tag_names = sorted(names)
-    columns = {name: column for column, name in enumerate(tag_names)}
-    shape = (len(ids), len(tag_names))
+        labels = _Labels(np.array(ids, dtype=np.int64))
+        labels.read(connection.execute(_SAID))
+    tag_names = labels.names()
     return Truth(
-        np.array(ids, dtype=np.int64),
+        labels.ids,
         sha256,
         paths,
-        classes,
-        accepted.matrix(columns, shape),
-        rejected.matrix(columns, shape),
+        labels.classes,
+        labels.accepted.matrix(tag_names, len(ids)),
+        labels.rejected.matrix(tag_names, len(ids)),
         tag_names,
         splits,
         captions,
     )
+
+
+def relabelled(connection: sqlite3.Connection, known: Truth, ids: Iterable[int]) -> Truth:
+    """``known`` with the labels of some pictures read again; everything else is shared with it."""
+    import numpy as np
+
+    changed = np.array(sorted(set(ids).intersection(known.ids.tolist())), dtype=np.int64)
+    rows = np.searchsorted(known.ids, changed)
+    labels = _Labels(changed)
+    with snapshot(connection):
+        for number in changed.tolist():
+            labels.read(connection.execute(f"{_SAID} AND picture_id = ?", (number,)))
+    tag_names = sorted({*known.tag_names, *labels.names()})
+    classes = list(known.classes)
+    for row, name in zip(rows.tolist(), labels.classes, strict=True):
+        classes[row] = name
+    tags = _with_rows(known.tags, known.tag_names, tag_names, rows, labels.accepted)
+    rejected = _with_rows(known.rejected, known.tag_names, tag_names, rows, labels.rejected)
+    used = np.bincount(np.concatenate([tags.indices, rejected.indices]), minlength=len(tag_names)) > 0
+    if not used.all():  # a tag has lost its last picture
+        tags, rejected = tags[:, used], rejected[:, used]
+        tag_names = [name for name, is_used in zip(tag_names, used.tolist(), strict=True) if is_used]
+    return replace(known, classes=classes, tags=tags, rejected=rejected, tag_names=tag_names)
+
+
+#: What people and imports say; a suggestion is nobody's word.
+_SAID = "SELECT picture_id, kind, name, state, precedence FROM effective WHERE rank > 0 AND state != 'suggested'"
+
+
+class _Labels:
+    """The labels of some pictures, collected from the rows of the database."""
+
+    def __init__(self, ids: NDArray[np.int64]) -> None:
+        self.ids = ids
+        self.classes: list[str | None] = [None] * len(ids)
+        self.accepted, self.rejected = _Pairs(), _Pairs()
+        self._highest = array("q", bytes(8 * len(ids)))
+        self._row_of = {picture_id: row for row, picture_id in enumerate(ids.tolist())}
+
+    def read(self, rows: Iterable[tuple[int, str, str, str, int]]) -> None:
+        """Take in picture, kind, name, state and precedence of labels; pictures that are not asked for are left out."""
+        for picture_id, kind, name, state, precedence in rows:
+            row = self._row_of.get(picture_id)
+            if row is None:
+                continue
+            if kind == "tag":
+                (self.accepted if state == "accepted" else self.rejected).add(row, name)
+            elif state == "accepted" and precedence > self._highest[row]:
+                self.classes[row], self._highest[row] = name, precedence
+
+    def names(self) -> list[str]:
+        """All tags, in order."""
+        return sorted({*self.accepted.names, *self.rejected.names})
 
 
 class _Pairs:
@@ -93,18 +131,49 @@ class _Pairs:
 
     def __init__(self) -> None:
         self._rows, self._numbers = array("q"), array("q")
-        self._number_of: dict[str, int] = {}
+        self.names: dict[str, int] = {}
 
     def add(self, row: int, name: str) -> None:
         self._rows.append(row)
-        self._numbers.append(self._number_of.setdefault(name, len(self._number_of)))
+        self._numbers.append(self.names.setdefault(name, len(self.names)))
 
-    def matrix(self, columns: dict[str, int], shape: tuple[int, int]) -> csr_array:
+    def matrix(self, tag_names: Sequence[str], n_pictures: int) -> csr_array:
         import numpy as np
         from scipy.sparse import csr_array
 
-        column_of_number = np.array([columns[name] for name in self._number_of], dtype=np.int64)
+        columns = {name: column for column, name in enumerate(tag_names)}
+        column_of_number = np.array([columns[name] for name in self.names], dtype=np.int64)
         rows, numbers = np.array(self._rows, dtype=np.int64), np.array(self._numbers, dtype=np.int64)
-        matrix = csr_array((np.ones(len(rows), dtype=np.float32), (rows, column_of_number[numbers])), shape=shape)
+        ones = np.ones(len(rows), dtype=np.float32)
+        matrix = csr_array((ones, (rows, column_of_number[numbers])), shape=(n_pictures, len(tag_names)))
         matrix.sort_indices()
         return matrix
+
+
+def _with_rows(
+    known: csr_array, known_names: list[str], names: list[str], rows: NDArray[np.intp], pairs: _Pairs
+) -> csr_array:
+    """``known`` with its columns called ``names``, and ``rows`` replaced by those of ``pairs``."""
+    import numpy as np
+    from scipy.sparse import csr_array
+
+    n_pictures = known.shape[0]
+    place = {name: column for column, name in enumerate(names)}
+    columns = np.array([place[name] for name in known_names], dtype=np.int64)
+    kept = np.ones(n_pictures, dtype=np.bool_)
+    kept[rows] = False
+    kept_entries = np.repeat(kept, np.diff(known.indptr))
+    new = pairs.matrix(names, len(rows)).tocoo()
+    old_rows = np.repeat(np.arange(n_pictures), np.diff(known.indptr))[kept_entries]
+    matrix = csr_array(
+        (
+            np.ones(len(old_rows) + new.nnz, dtype=np.float32),
+            (
+                np.concatenate([old_rows, rows[new.coords[0]]]),
+                np.concatenate([columns[known.indices[kept_entries]], new.coords[1]]),
+            ),
+        ),
+        shape=(n_pictures, len(names)),
+    )
+    matrix.sort_indices()
+    return matrix
