@@ -18,7 +18,7 @@ from visterm.errors import MissingExtraError
 from visterm.postcards import make_postcards, role_of
 from visterm.search.relevance import word_scores
 from visterm.search.searcher import Hit, Reason
-from visterm.storage.spec import FeatureSpec
+from visterm.storage import RowSpec
 from visterm.vision.decode import decode_rgb
 from visterm.vision.recipes.base import Recipe
 
@@ -30,7 +30,7 @@ class Reds(Recipe):
 
     @property
     def outputs(self):
-        return {"share": FeatureSpec(1), "bag": FeatureSpec(2, sparse=True)}
+        return {"share": RowSpec(1), "bag": RowSpec(2, sparse=True)}
 
     def compute(self, rgb):
         red = (rgb[..., 0] > 200) & (rgb[..., 1] < 60)

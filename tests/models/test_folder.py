@@ -16,7 +16,7 @@ from visterm.errors import InputError, VistermError
 from visterm.models import Model, ModelInfo, folder, load_model, read_info, save_model
 from visterm.models.card import model_card
 from visterm.neighbours.knn import KnnAnnotator
-from visterm.storage.spec import FeatureSpec
+from visterm.storage import RowSpec
 from visterm.vision.recipes import recipe
 from visterm.vision.recipes.base import Recipe
 
@@ -34,7 +34,7 @@ class Learned(Recipe):
 
     @property
     def outputs(self):
-        return {"mean": FeatureSpec(1)}
+        return {"mean": RowSpec(1)}
 
     def compute(self, rgb):
         return {"mean": (rgb.mean() - self.mean).astype(np.float32)}

@@ -23,7 +23,7 @@ from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.training import TrainingPictures
 
 if TYPE_CHECKING:
-    from visterm.storage.array_store import FeatureStore
+    from visterm.features import FeatureStore
 
 #: Pictures described by one task: enough to keep a worker busy, few enough to see progress.
 _PICTURES_PER_TASK = 16
@@ -125,7 +125,7 @@ class FeatureLibrary:
         return {output: store.rows(keys) for output, store in self._stores(recipe).items()}
 
     def _stores(self, recipe: Recipe) -> dict[str, FeatureStore]:
-        from visterm.storage.array_store import FeatureStore
+        from visterm.features import FeatureStore
 
         def folder(output: str) -> Path:
             return self.folder / "features" / f"{recipe.name}.{output}.{recipe.hash}"

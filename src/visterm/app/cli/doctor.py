@@ -93,8 +93,8 @@ def _check_words(problems: list[str]) -> str | None:
 
 
 def _check_workspace(workspace: Workspace, problems: list[str]) -> dict[str, Any]:
+    from visterm.features import FeatureStore
     from visterm.models import load_model
-    from visterm.storage.array_store import FeatureStore
 
     problems += [f"catalogue: {problem}" for problem in workspace.catalogue.check()]
     stores = sorted(path for path in (workspace.state / "features").glob("*") if path.is_dir())

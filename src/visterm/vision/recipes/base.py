@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.storage.spec import FeatureSpec
+from visterm.storage import RowSpec
 from visterm.vision.decode import PIXEL_BUDGET
 from visterm.vision.recipes.training import TrainingPictures
 
@@ -41,7 +41,7 @@ class Recipe(ABC):
 
     @property
     @abstractmethod
-    def outputs(self) -> Mapping[str, FeatureSpec]:
+    def outputs(self) -> Mapping[str, RowSpec]:
         """The features computed together, by name."""
 
     @abstractmethod

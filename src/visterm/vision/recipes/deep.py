@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
-from visterm.storage.spec import FeatureSpec
+from visterm.storage import RowSpec
 from visterm.vision.deep.networks import Network, OnnxNetwork, WordNetwork
 from visterm.vision.deep.preprocessing import Preprocessing
 from visterm.vision.deep.presets import EfficientNetLite0
@@ -55,9 +55,9 @@ class NetworkRecipe(Recipe):
         self.pixel_budget = (2 * self.network.preprocessing.size) ** 2
 
     @property
-    def outputs(self) -> Mapping[str, FeatureSpec]:
+    def outputs(self) -> Mapping[str, RowSpec]:
         """One dense feature, called as the recipe."""
-        return {self.name: FeatureSpec(self.network.n_dims)}
+        return {self.name: RowSpec(self.network.n_dims)}
 
     def parameters(self) -> dict[str, Any]:
         """The network and how pictures are prepared for it."""
@@ -92,7 +92,7 @@ class DeepFeatures(NetworkRecipe):
     """EfficientNet-Lite0 trained on ImageNet: the ready preset, opened when the first picture is computed.
 
     >>> DeepFeatures().outputs
-    {'deep': FeatureSpec(n_dims=1280, dtype='float32', sparse=False)}
+    {'deep': RowSpec(n_dims=1280, dtype='float32', sparse=False)}
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.storage.spec import FeatureSpec
+from visterm.storage import RowSpec
 from visterm.vision.recipes.bags import BagRecipe
 from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.descriptors import DenseGrid
@@ -31,7 +31,7 @@ class SharedDescriptors(Recipe):
         self.seconds_per_picture = sum(encoding.seconds_per_picture for encoding in self.encodings)
 
     @property
-    def outputs(self) -> Mapping[str, FeatureSpec]:
+    def outputs(self) -> Mapping[str, RowSpec]:
         """One for each encoding."""
         return {output: spec for encoding in self.encodings for output, spec in encoding.outputs.items()}
 

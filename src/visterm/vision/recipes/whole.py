@@ -9,7 +9,7 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.storage.spec import FeatureSpec
+from visterm.storage import RowSpec
 from visterm.vision.histograms import ColourSpace
 from visterm.vision.lbp import N_PATTERNS
 from visterm.vision.recipes.base import Recipe
@@ -33,9 +33,9 @@ class GlobalsRecipe(Recipe):
     }
 
     @property
-    def outputs(self) -> Mapping[str, FeatureSpec]:
+    def outputs(self) -> Mapping[str, RowSpec]:
         """One dense feature each."""
-        return {name: FeatureSpec(n_dims) for name, n_dims in self._dims.items()}
+        return {name: RowSpec(n_dims) for name, n_dims in self._dims.items()}
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
         """All of them from one decoded picture."""
@@ -72,12 +72,12 @@ class PlacedHistograms(Recipe):
     _BINS = (12, 12, 12)
 
     @property
-    def outputs(self) -> Mapping[str, FeatureSpec]:
+    def outputs(self) -> Mapping[str, RowSpec]:
         """GIST is dense; of its many colours a picture has few."""
         n_colours = self._N_STRIPES * math.prod(self._BINS)
-        colours = {f"{space}-stripes": FeatureSpec(n_colours, sparse=True) for space in ("hsv", "lab", "rgb")}
-        patterns = FeatureSpec(self._N_STRIPES * N_PATTERNS)
-        return {"gist": FeatureSpec(512), "hsv": FeatureSpec(4096, sparse=True), **colours, "lbp-stripes": patterns}
+        colours = {f"{space}-stripes": RowSpec(n_colours, sparse=True) for space in ("hsv", "lab", "rgb")}
+        patterns = RowSpec(self._N_STRIPES * N_PATTERNS)
+        return {"gist": RowSpec(512), "hsv": RowSpec(4096, sparse=True), **colours, "lbp-stripes": patterns}
 
     def parameters(self) -> dict[str, Any]:
         """Stripes and boxes."""

@@ -1,4 +1,4 @@
-"""Rows of features on disk: dense ones in one growing array, sparse ones (bags of codewords) in three, as in CSR."""
+"""Rows on disk: dense ones in one growing array, sparse ones (bags of codewords) in three, as in CSR."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
-from visterm.storage._arrays.growing import GrowingArray, release
-from visterm.storage._arrays.prepared import stored_dtype
-from visterm.storage.spec import FeatureSpec
+from visterm.storage.array_file import ArrayFile, damaged, release
+from visterm.storage.row_spec import RowSpec
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -34,8 +33,8 @@ class MappedRows(Protocol):
 class RowFiles(Protocol):
     """The growing arrays that hold rows."""
 
-    def arrays(self, n_rows: int, n_values: int) -> list[tuple[GrowingArray, int]]:
-        """Every array, with its length when the store holds ``n_rows`` rows of ``n_values`` entries in all."""
+    def arrays(self, n_rows: int, n_values: int) -> list[tuple[ArrayFile, int]]:
+        """Every array, with its length when there are ``n_rows`` rows of ``n_values`` entries in all."""
 
     def extend(self, rows: Any, *, n_rows: int, n_values: int) -> int:
         """Write prepared rows behind those that count; returns how many entries there are then."""
@@ -44,9 +43,14 @@ class RowFiles(Protocol):
         """Map the rows that count."""
 
 
-def row_files(folder: Path, generation: str, spec: FeatureSpec) -> RowFiles:
+def row_files(folder: Path, generation: str, spec: RowSpec) -> RowFiles:
     """The files for rows of shape ``spec``."""
     return (_SparseFiles if spec.sparse else _DenseFiles)(folder, generation, spec)
+
+
+def stored_dtype(spec: RowSpec) -> str:
+    """The type of values on disk, which is little-endian everywhere."""
+    return np.dtype(spec.dtype).newbyteorder("<").str
 
 
 def cut(sizes: NDArray[np.int64], budget: int) -> Iterator[slice]:
@@ -65,11 +69,11 @@ def cut(sizes: NDArray[np.int64], budget: int) -> Iterator[slice]:
 
 
 class _DenseFiles:
-    def __init__(self, folder: Path, generation: str, spec: FeatureSpec) -> None:
+    def __init__(self, folder: Path, generation: str, spec: RowSpec) -> None:
         self._spec = spec
-        self._rows = GrowingArray(folder / f"{generation}.rows.npy", stored_dtype(spec), spec.n_dims)
+        self._rows = ArrayFile(folder / f"{generation}.rows.npy", stored_dtype(spec), spec.n_dims)
 
-    def arrays(self, n_rows: int, n_values: int) -> list[tuple[GrowingArray, int]]:  # noqa: ARG002 - a sparse matter
+    def arrays(self, n_rows: int, n_values: int) -> list[tuple[ArrayFile, int]]:  # noqa: ARG002 - a sparse matter
         return [(self._rows, n_rows)]
 
     def extend(self, rows: NDArray[Any], *, n_rows: int, n_values: int) -> int:
@@ -100,13 +104,13 @@ class DenseRows:
 
 
 class _SparseFiles:
-    def __init__(self, folder: Path, generation: str, spec: FeatureSpec) -> None:
+    def __init__(self, folder: Path, generation: str, spec: RowSpec) -> None:
         self._spec = spec
-        self._ends = GrowingArray(folder / f"{generation}.ends.npy", "<i8")
-        self._columns = GrowingArray(folder / f"{generation}.columns.npy", "<i4")
-        self._values = GrowingArray(folder / f"{generation}.values.npy", stored_dtype(spec))
+        self._ends = ArrayFile(folder / f"{generation}.ends.npy", "<i8")
+        self._columns = ArrayFile(folder / f"{generation}.columns.npy", "<i4")
+        self._values = ArrayFile(folder / f"{generation}.values.npy", stored_dtype(spec))
 
-    def arrays(self, n_rows: int, n_values: int) -> list[tuple[GrowingArray, int]]:
+    def arrays(self, n_rows: int, n_values: int) -> list[tuple[ArrayFile, int]]:
         return [(self._ends, n_rows), (self._columns, n_values), (self._values, n_values)]
 
     def extend(self, rows: sparse.csr_array[Any], *, n_rows: int, n_values: int) -> int:
@@ -157,4 +161,4 @@ class _SparseRows:
         return starts, ends
 
     def _damaged(self) -> InputError:
-        return InputError(f"{self._path.parent} is damaged: delete it to have the features computed again")
+        return damaged(self._path, "a row is not where it should be")

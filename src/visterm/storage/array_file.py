@@ -1,7 +1,7 @@
 """A ``.npy`` file that grows at its end: rows are added without rewriting, and mapped without reading.
 
-How many rows count is written elsewhere (in the store's manifest); bytes after those rows are what an unfinished write
-left, and the next one writes over them. The row count in the file's own header is for other tools that open the file.
+How many rows count is written elsewhere (in a manifest); bytes after those rows are what an unfinished write left, and
+the next one writes over them. The row count in the file's own header is for other tools that open the file.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,8 @@ _HEADER_BYTES = 128
 _MAGIC = b"\x93NUMPY\x01\x00" + (_HEADER_BYTES - 10).to_bytes(2, "little")
 
 
-class GrowingArray:
-    """The growing file at ``path``, whose rows are single values (``width`` None) or ``width`` values of ``dtype``."""
+class ArrayFile:
+    """The file at ``path``, whose rows are single values (``width`` None) or ``width`` values of ``dtype``."""
 
     def __init__(self, path: Path, dtype: str, width: int | None = None) -> None:
         self.path = path
@@ -33,10 +33,12 @@ class GrowingArray:
         self._row_shape = () if width is None else (width,)
         self._row_bytes = self.dtype.itemsize * math.prod(self._row_shape)
 
-    def create(self) -> None:
-        """Make the file, without rows."""
+    def create(self, rows: NDArray[Any] | None = None) -> None:
+        """Make the file, with ``rows`` or without any; it is on disk on return, its name when the folder is synced."""
         with self.path.open("xb") as file:
-            file.write(self._header(0))
+            file.write(self._header(0 if rows is None else len(rows)))
+            if rows is not None:
+                self._write(file, rows)
             file.flush()
             os.fsync(file.fileno())
 
@@ -44,8 +46,7 @@ class GrowingArray:
         """Write ``rows`` behind the first ``start`` rows; they are on disk on return."""
         with self.path.open("r+b") as file:
             file.seek(self._end_of(start))
-            if rows.size:
-                file.write(np.ascontiguousarray(rows, dtype=self.dtype).reshape(-1).view(np.uint8).data)
+            self._write(file, rows)
             file.seek(0)
             file.write(self._header(start + len(rows)))
             file.flush()
@@ -78,6 +79,10 @@ class GrowingArray:
         if excess := size - self._end_of(n_rows):
             yield f"{self.path.name}: {excess} bytes of an unfinished write; the next write removes them"
 
+    def _write(self, file: IO[bytes], rows: NDArray[Any]) -> None:
+        if rows.size:
+            file.write(np.ascontiguousarray(rows, dtype=self.dtype).reshape(-1).view(np.uint8).data)
+
     def _end_of(self, n_rows: int) -> int:
         return _HEADER_BYTES + n_rows * self._row_bytes
 
@@ -93,10 +98,7 @@ class GrowingArray:
             raise InputError(f"{self.path} is not a plain file")
         size = status.st_size
         if size < self._end_of(n_rows):
-            raise InputError(
-                f"{self.path} is cut off: {size} bytes instead of {self._end_of(n_rows)}; "
-                "delete its folder to have the features computed again"
-            )
+            raise damaged(self.path, f"cut off at {size} bytes instead of {self._end_of(n_rows)}")
         return size
 
     def _check_header(self) -> None:
@@ -108,10 +110,17 @@ class GrowingArray:
         except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
             found = None
         if found != (_MAGIC, self.dtype.str, False, self._row_shape):
-            raise InputError(
-                f"{self.path} is not an array of {self.dtype.name} rows of {self._row_shape or 'one value'}; "
-                "delete its folder to have the features computed again"
-            )
+            rows = f"{self._row_shape[0]} values" if self._row_shape else "one value"
+            raise damaged(self.path, f"not an array of {self.dtype.name} rows of {rows}")
+
+
+def damaged(path: Path, reason: object) -> InputError:
+    """The error that tells a person that ``path``, which holds derived data, is damaged, and what to do.
+
+    >>> damaged(Path("features", "manifest.json"), "it is empty")
+    InputError('features/manifest.json is damaged (it is empty): delete its folder to have it made again')
+    """
+    return InputError(f"{path} is damaged ({reason}): delete its folder to have it made again")
 
 
 def release(array: np.memmap[Any, Any]) -> None:

@@ -17,10 +17,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from scipy import sparse
 
 from visterm.errors import InputError, VistermError
-from visterm.storage.array_store import FeatureSpec, FeatureStore
+from visterm.features import FeatureStore
+from visterm.storage import RowSpec
 
-DENSE = FeatureSpec(3)
-BAGS = FeatureSpec(5, dtype="int32", sparse=True)
+DENSE = RowSpec(3)
+BAGS = RowSpec(5, dtype="int32", sparse=True)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -59,7 +60,7 @@ class TestRoundTrip:
     @pytest.mark.parametrize("dtype", ["float32", "float16"])
     def test_dense_rows(self, tmp_path: Path, dtype: str) -> None:
         rows = np.random.default_rng(0).normal(size=(50, 7)).astype(dtype)
-        FeatureStore(tmp_path, FeatureSpec(7, dtype)).append(keys_of(range(50)), rows)
+        FeatureStore(tmp_path, RowSpec(7, dtype)).append(keys_of(range(50)), rows)
 
         order = np.random.default_rng(1).permutation(50)
         found = FeatureStore.open(tmp_path).rows([key(i) for i in order])
@@ -72,7 +73,7 @@ class TestRoundTrip:
     def test_bags_with_empty_rows(self, tmp_path: Path, dtype: str, form: Callable[[Any], Any]) -> None:
         counts = np.random.default_rng(0).poisson(0.4, size=(40, 9))
         counts[[0, 7, 8, 39]] = 0
-        store = FeatureStore(tmp_path, FeatureSpec(9, dtype, sparse=True))
+        store = FeatureStore(tmp_path, RowSpec(9, dtype, sparse=True))
         store.append(keys_of(range(25)), form(counts[:25]))
         store.append(keys_of(range(25, 40)), form(counts[25:]))
 
@@ -229,7 +230,7 @@ class TestBlocks:
     def test_blocks_are_the_rows_in_the_order_asked(self, tmp_path: Path, block_bytes: int) -> None:
         counts = np.random.default_rng(0).poisson(1.0, size=(30, 5))
         asked = [key(i) for i in np.random.default_rng(1).integers(30, size=70)]
-        for spec in (FeatureSpec(5), BAGS):
+        for spec in (RowSpec(5), BAGS):
             store = FeatureStore(tmp_path / spec.dtype, spec)
             store.append(keys_of(range(30)), counts)
 
@@ -237,7 +238,7 @@ class TestBlocks:
 
             assert [place for part, _ in blocks for place in range(70)[part]] == list(range(70))
             np.testing.assert_array_equal(np.vstack([dense(rows) for _, rows in blocks]), dense(store.rows(asked)))
-            assert all(rows.nbytes <= block_bytes or len(rows) == 1 for _, rows in blocks if spec == FeatureSpec(5))
+            assert all(rows.nbytes <= block_bytes or len(rows) == 1 for _, rows in blocks if spec == RowSpec(5))
 
     def test_blocks_need_room(self, store: FeatureStore) -> None:
         with pytest.raises(InputError, match="at least one byte"):
@@ -248,7 +249,7 @@ class TestRefusals:
     @pytest.mark.parametrize("spec", [(0,), (-1,), (2.0,), (True,), (2**31,), (3, "float64"), (3, "int32")])
     def test_impossible_specs(self, spec: tuple[Any, ...]) -> None:
         with pytest.raises(InputError):
-            FeatureSpec(*spec)
+            RowSpec(*spec)
 
     @pytest.mark.parametrize(
         "bad", ["", "ab", "A" * 64, " " + "a" * 63, "é" * 64, "a" * 65, "a" * 64 + "\n", b"a" * 64]
@@ -276,7 +277,7 @@ class TestRefusals:
 
     def test_large_values_do_not_become_infinite_halves(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=f"{key(1)} are not all finite numbers within the range of float16"):
-            FeatureStore(tmp_path, FeatureSpec(2, "float16")).append(keys_of(range(2)), [[1, 2], [1, 70_000]])
+            FeatureStore(tmp_path, RowSpec(2, "float16")).append(keys_of(range(2)), [[1, 2], [1, 70_000]])
 
     def test_malformed_sparse_rows(self, tmp_path: Path) -> None:
         bag = sparse.csr_array([[1, 0, 0, 0, 1]])
@@ -294,9 +295,9 @@ class TestRefusals:
 
     @pytest.mark.parametrize(
         ("spec", "recipe"),
-        [(FeatureSpec(4), "mean colour"), (FeatureSpec(3, "float16"), "mean colour"), (DENSE, "mode colour")],
+        [(RowSpec(4), "mean colour"), (RowSpec(3, "float16"), "mean colour"), (DENSE, "mode colour")],
     )
-    def test_a_folder_with_other_features(self, store: FeatureStore, spec: FeatureSpec, recipe: str) -> None:
+    def test_a_folder_with_other_features(self, store: FeatureStore, spec: RowSpec, recipe: str) -> None:
         with pytest.raises(InputError, match="holds other features"):
             FeatureStore(store.folder, spec, recipe=recipe)
 
@@ -350,7 +351,7 @@ class Model(RuleBasedStateMachine):
     @initialize(sparse_rows=st.booleans())
     def make(self, sparse_rows: bool) -> None:
         self.folder = TemporaryDirectory()
-        spec = FeatureSpec(4, "float32", sparse_rows)
+        spec = RowSpec(4, "float32", sparse_rows)
         self.store = FeatureStore(Path(self.folder.name), spec)
         self.model: dict[str, list[float]] = {}
 

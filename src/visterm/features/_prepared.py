@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import InputError
-from visterm.storage.spec import FeatureSpec
+from visterm.storage import RowSpec, stored_dtype
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 RowsLike: TypeAlias = "ArrayLike | sparse.csr_array[Any] | sparse.csr_matrix[Any]"
 
 
-def stored_dtype(spec: FeatureSpec) -> str:
-    """The type of values on disk, which is little-endian everywhere."""
-    return np.dtype(spec.dtype).newbyteorder("<").str
-
-
-def prepare(rows: RowsLike, keys: Sequence[str], spec: FeatureSpec) -> Any:
+def prepare(rows: RowsLike, keys: Sequence[str], spec: RowSpec) -> Any:
     """The features of ``keys`` as an array, or for sparse features as a ``csr_array`` with sorted columns."""
     if spec.sparse:
         return _prepare_sparse(rows, keys, spec)
@@ -46,7 +41,7 @@ def stack(rows: Sequence[Any]) -> Any:
     return sparse.vstack(rows, format="csr")
 
 
-def _prepare_sparse(rows: Any, keys: Sequence[str], spec: FeatureSpec) -> sparse.csr_array[Any]:
+def _prepare_sparse(rows: Any, keys: Sequence[str], spec: RowSpec) -> sparse.csr_array[Any]:
     from scipy import sparse
 
     bags: Any = rows if sparse.issparse(rows) else np.asarray(rows)
@@ -63,20 +58,20 @@ def _prepare_sparse(rows: Any, keys: Sequence[str], spec: FeatureSpec) -> sparse
     return sparse.csr_array((values, bags.indices, bags.indptr), shape=bags.shape)
 
 
-def _check_shape(rows: Any, keys: Sequence[str], spec: FeatureSpec) -> None:
+def _check_shape(rows: Any, keys: Sequence[str], spec: RowSpec) -> None:
     if rows.dtype.kind not in "biuf":
         raise InputError(f"features are real numbers, not {rows.dtype}")
     if rows.shape != (len(keys), spec.n_dims):
         raise InputError(f"the features of {len(keys)} pictures are {(len(keys), spec.n_dims)}, not {rows.shape}")
 
 
-def _convert(values: NDArray[Any], spec: FeatureSpec) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def _convert(values: NDArray[Any], spec: RowSpec) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The values as they are stored, and which of them could be."""
     with np.errstate(over="ignore", invalid="ignore"):  # said for each value instead
         converted = values.astype(stored_dtype(spec), order="C", copy=False)
         return converted, (converted == values) if spec.dtype == "int32" else np.isfinite(converted)
 
 
-def _misfit(key: str, spec: FeatureSpec) -> InputError:
+def _misfit(key: str, spec: RowSpec) -> InputError:
     kind = "whole" if spec.dtype == "int32" else "finite"
     return InputError(f"the features of {key} are not all {kind} numbers within the range of {spec.dtype}")

@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 from visterm.errors import VistermError
-from visterm.storage.array_store import FeatureSpec, FeatureStore
+from visterm.features import FeatureStore
+from visterm.storage import RowSpec
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are forked and killed")
 
@@ -120,7 +121,7 @@ CHANGES: dict[str, Callable[[FeatureStore], object]] = {
 def template(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A store with live, replaced and removed rows."""
     folder = tmp_path / "template"
-    spec = FeatureSpec(2, "float32", sparse=request.param == "sparse")
+    spec = RowSpec(2, "float32", sparse=request.param == "sparse")
     store = FeatureStore(folder, spec)
     store.append(keys_of(range(4)), [[0, 1], [2, 0], [0, 0], [6, 7]])
     store.append(keys_of(range(1)), [[5, 5]])
@@ -220,7 +221,7 @@ class AtLeast(int):
 def test_a_real_limit_on_file_size_is_one_clear_line(tmp_path: Path) -> None:
     import resource
 
-    store = FeatureStore(tmp_path, FeatureSpec(1000))
+    store = FeatureStore(tmp_path, RowSpec(1000))
     store.append(keys_of(range(2)), np.ones((2, 1000)))
     before = contents(tmp_path)
 
@@ -235,7 +236,7 @@ def test_a_real_limit_on_file_size_is_one_clear_line(tmp_path: Path) -> None:
 
 
 def test_a_writer_killed_at_random_leaves_a_prefix_of_whole_batches(tmp_path: Path) -> None:
-    FeatureStore(tmp_path, FeatureSpec(500))
+    FeatureStore(tmp_path, RowSpec(500))
     batch = 7
     n_rows = 0
     for _ in range(6):
@@ -268,7 +269,7 @@ def test_a_writer_killed_at_random_leaves_a_prefix_of_whole_batches(tmp_path: Pa
 
 class TestLock:
     def test_a_second_writer_is_refused_and_readers_are_not(self, tmp_path: Path) -> None:
-        store, other = FeatureStore(tmp_path, FeatureSpec(2)), FeatureStore(tmp_path, FeatureSpec(2))
+        store, other = FeatureStore(tmp_path, RowSpec(2)), FeatureStore(tmp_path, RowSpec(2))
         with store.writer() as writer:
             writer.add(keys_of(range(1))[0], [1, 2])
             for change in CHANGES.values():
@@ -280,7 +281,7 @@ class TestLock:
         assert len(store) == 3
 
     def test_another_process_is_refused(self, tmp_path: Path) -> None:
-        store = FeatureStore(tmp_path, FeatureSpec(2))
+        store = FeatureStore(tmp_path, RowSpec(2))
 
         def intrude() -> None:
             with pytest.raises(VistermError, match=f"written to by process {os.getppid()}"):
@@ -292,7 +293,7 @@ class TestLock:
     def test_a_folder_that_may_not_be_written_can_be_read(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        FeatureStore(tmp_path, FeatureSpec(2)).append(keys_of(range(1)), [[1, 2]])
+        FeatureStore(tmp_path, RowSpec(2)).append(keys_of(range(1)), [[1, 2]])
         original = os.open
 
         def read_only(path: Any, flags: int, *args: Any, **kwargs: Any) -> int:
@@ -313,13 +314,14 @@ def test_writing_streaming_and_compacting_take_a_bounded_amount_of_memory(tmp_pa
 import resource, sys
 from pathlib import Path
 import numpy as np
-from visterm.storage.array_store import FeatureSpec, FeatureStore
+from visterm.features import FeatureStore
+from visterm.storage import RowSpec
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 keys = [f"{number:064x}" for number in range(1250)]
-store = FeatureStore(Path(sys.argv[1]), FeatureSpec(2**14))
+store = FeatureStore(Path(sys.argv[1]), RowSpec(2**14))
 before = peak()
 with store.writer(batch_bytes=2**20) as writer:
     for number, key in enumerate(keys):
