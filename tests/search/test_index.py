@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from visterm.errors import InputError, VistermError
 from visterm.search.index import METRICS, Index
 from visterm.search.snapshot import largest
+from visterm.storage import ArrayFile
 
 
 def vectors(n, n_dims=6, seed=0):
@@ -214,7 +215,7 @@ def test_a_failed_change_changes_nothing(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(np, "save", fail)
+        patch.setattr(ArrayFile, "create", fail)
         with pytest.raises(VistermError, match="No space left"):
             index.add(["b"], [[2.0]])
     assert index.keys() == Index.open(tmp_path / "i").keys() == ["a"]

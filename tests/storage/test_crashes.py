@@ -1,8 +1,12 @@
-"""What is left of a feature store when its writer is killed, or its disk is full, at any step of any change."""
+"""What is left of a folder of arrays when its writer is killed, or its disk is full, at any step of any change.
+
+Both that there are are looked at: the feature store, whose files grow, and the index, whose files never change.
+"""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import signal
@@ -20,6 +24,7 @@ import pytest
 
 from visterm.errors import VistermError
 from visterm.features import FeatureStore
+from visterm.search.index import Index
 from visterm.storage import RowSpec
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are forked and killed")
@@ -37,11 +42,26 @@ def keys_of(numbers: range) -> list[str]:
     return [sha256(str(number).encode()).hexdigest() for number in numbers]
 
 
+def opened(folder: Path) -> FeatureStore | Index:
+    """The store or the index that is in ``folder``."""
+    is_index = json.loads((folder / "manifest.json").read_text())["format"] == "visterm index"
+    return Index.open(folder) if is_index else FeatureStore.open(folder)
+
+
 def contents(folder: Path) -> dict[str, list[float]]:
-    store = FeatureStore.open(folder)
-    keys = store.keys()
-    rows = store.rows(keys)
-    return dict(zip(keys, (rows.toarray() if store.spec.sparse else rows).tolist(), strict=True))
+    found = opened(folder)
+    if isinstance(found, Index):
+        snapshot = found.snapshot()
+        slots = np.flatnonzero(snapshot.alive())
+        names = snapshot.keys()
+        return dict(zip([names[slot] for slot in slots], snapshot.vectors(slots).tolist(), strict=True))
+    keys = found.keys()
+    rows = found.rows(keys)
+    return dict(zip(keys, (rows.toarray() if found.spec.sparse else rows).tolist(), strict=True))
+
+
+def add(target: FeatureStore | Index, numbers: range, rows: list[list[float]]) -> None:
+    (target.add if isinstance(target, Index) else target.append)(keys_of(numbers), rows)
 
 
 def in_child(work: Callable[[], object]) -> int:
@@ -70,7 +90,7 @@ def interrupted(at: int, interrupt: Callable[[], object]) -> Iterator[None]:
 
         return step
 
-    def opened(path: Path, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+    def torn(path: Path, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
         file = open_path(path, mode, *args, **kwargs)
         return file if mode == "rb" else Torn(file)
 
@@ -99,7 +119,7 @@ def interrupted(at: int, interrupt: Callable[[], object]) -> Iterator[None]:
         for name in ("fsync", "replace", "open", "ftruncate"):
             patch.setattr(os, name, counted(getattr(os, name)))
         patch.setattr(Path, "unlink", counted(Path.unlink))
-        patch.setattr(Path, "open", counted(opened))
+        patch.setattr(Path, "open", counted(torn))
         yield
 
 
@@ -109,20 +129,33 @@ def write_one_by_one(store: FeatureStore) -> None:
         writer.add(keys_of(range(9, 10))[0], [9, 9])
 
 
-CHANGES: dict[str, Callable[[FeatureStore], object]] = {
-    "append": lambda store: store.append(keys_of(range(2, 6)), [[7, 7]] * 4),
+STORE_CHANGES: dict[str, Callable[[Any], object]] = {
+    "append": lambda store: add(store, range(2, 6), [[7, 7]] * 4),
     "remove": lambda store: store.remove(keys_of(range(1, 3))),
     "compact": lambda store: store.compact(),
     "writer": write_one_by_one,
 }
+INDEX_CHANGES: dict[str, Callable[[Any], object]] = {
+    "index add": lambda index: add(index, range(2, 4), [[7, 7]] * 2),  # a new segment, and columns that die in others
+    "index merge": lambda index: add(index, range(2, 14), [[7, 7]] * 12),
+    "index remove": lambda index: index.remove(keys_of(range(4, 7))),
+    "index drop": lambda index: index.remove(keys_of(range(12))),
+}
+CHANGES = STORE_CHANGES | INDEX_CHANGES
 
 
-@pytest.fixture(params=["dense", "sparse"])
+@pytest.fixture
 def template(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A store with live, replaced and removed rows."""
+    """A store or an index with live, replaced and removed rows."""
     folder = tmp_path / "template"
-    spec = RowSpec(2, "float32", sparse=request.param == "sparse")
-    store = FeatureStore(folder, spec)
+    if request.getfixturevalue("change") in INDEX_CHANGES:
+        index = Index(2, folder=folder)
+        index.add(keys_of(range(12)), [[number, 1] for number in range(12)])
+        index.add(keys_of(range(2)), [[5, 5]] * 2)
+        index.remove(keys_of(range(3, 4)))
+        assert len(index.snapshot().segments) == 2
+        return folder
+    store = FeatureStore(folder, RowSpec(2, "float32", sparse=request.param == "sparse"))
     store.append(keys_of(range(4)), [[0, 1], [2, 0], [0, 0], [6, 7]])
     store.append(keys_of(range(1)), [[5, 5]])
     store.remove(keys_of(range(3, 4)))
@@ -133,14 +166,19 @@ def committed_states(template: Path, change: str) -> list[dict[str, list[float]]
     """What the store may hold when ``change`` is interrupted, the state after it last."""
     after = template.with_name("after")
     shutil.copytree(template, after)
-    CHANGES[change](FeatureStore.open(after))
+    CHANGES[change](opened(after))
     states = [contents(template), contents(after)]
     if change == "writer":
         states.insert(1, {key: row for key, row in states[1].items() if row != [9, 9]})
     return states
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    ("template", "change"),
+    [(kind, change) for kind in ("dense", "sparse") for change in STORE_CHANGES]
+    + [("dense", change) for change in INDEX_CHANGES],
+    indirect=["template"],
+)
 def test_a_kill_at_any_step_leaves_a_committed_state(template: Path, change: str) -> None:
     states = committed_states(template, change)
     seen = []
@@ -149,15 +187,15 @@ def test_a_kill_at_any_step_leaves_a_committed_state(template: Path, change: str
         shutil.copytree(template, folder)
 
         def killed(folder: Path = folder, step: int = step) -> None:
-            store = FeatureStore.open(folder)
+            store = opened(folder)
             with interrupted(step, lambda: os.kill(os.getpid(), signal.SIGKILL)):
                 CHANGES[change](store)
 
         exit_code = in_child(killed)
         seen.append(states.index(contents(folder)))
 
-        store = FeatureStore.open(folder)
-        store.append(keys_of(range(50, 51)), [[1, 1]])  # not blocked by the dead process's lock, which it tidies after
+        store = opened(folder)
+        add(store, range(50, 51), [[1, 1]])  # not blocked by the dead process's lock, which it tidies after
         assert store.check() == []
         assert contents(folder) == states[seen[-1]] | {keys_of(range(50, 51))[0]: [1, 1]}
         if exit_code == 0:
@@ -169,7 +207,7 @@ def test_a_kill_at_any_step_leaves_a_committed_state(template: Path, change: str
     assert seen[-1] == states.index(states[-1])
 
 
-def complaint(change: Callable[[FeatureStore], object], store: FeatureStore) -> str:
+def complaint(change: Callable[[Any], object], store: FeatureStore | Index) -> str:
     """The message of the error that ``change`` ends with, or nothing."""
     try:
         change(store)
@@ -178,15 +216,18 @@ def complaint(change: Callable[[FeatureStore], object], store: FeatureStore) -> 
     return ""
 
 
-@pytest.mark.parametrize("template", ["sparse"], indirect=True)  # which has more files, and so more steps, than dense
 @pytest.mark.parametrize("forever", [False, True], ids=["once", "forever"])
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    ("template", "change"),  # sparse stores have more files, and so more steps, than dense ones
+    [("sparse", change) for change in STORE_CHANGES] + [("dense", change) for change in INDEX_CHANGES],
+    indirect=["template"],
+)
 def test_a_full_disk_at_any_step_leaves_a_committed_state(template: Path, change: str, forever: bool) -> None:
     states = committed_states(template, change)
     for step in count():
         folder = template.with_name(f"{change}-{step}-{forever}")
         shutil.copytree(template, folder)
-        store = FeatureStore.open(folder)
+        store = opened(folder)
         failed = []
 
         def fail(failed: list[int] = failed) -> None:
@@ -272,7 +313,7 @@ class TestLock:
         store, other = FeatureStore(tmp_path, RowSpec(2)), FeatureStore(tmp_path, RowSpec(2))
         with store.writer() as writer:
             writer.add(keys_of(range(1))[0], [1, 2])
-            for change in CHANGES.values():
+            for change in STORE_CHANGES.values():
                 with pytest.raises(VistermError, match=f"is being written to by process {os.getpid()}: try again"):
                     change(other)
             assert len(other) == 0
