@@ -21,7 +21,7 @@ from scipy import sparse
 from visterm.catalogue.records import Reading
 from visterm.evaluate.picture_data import load_pictures
 from visterm.exchange.readers import corel
-from visterm.features.library import FeatureLibrary
+from visterm.features import FeatureLibrary
 from visterm.measures import AveragePrecision
 from visterm.ranking.pamir import PAMIR
 from visterm.ranking.picture_kernels import LocalDescriptors, best_matches, expected_likelihood

@@ -13,8 +13,8 @@ from visterm.app.workspace import Workspace
 from visterm.catalogue.records import Skipped
 from visterm.catalogue.truth import Truth
 from visterm.contracts import Features
-from visterm.features import library as describing
-from visterm.features.library import Description
+from visterm.features import Description
+from visterm.features import features_of_files as described_files
 from visterm.vision.recipes.base import Recipe
 
 
@@ -42,7 +42,7 @@ def stored_features(workspace: Workspace, recipe: Recipe, keys: Sequence[str]) -
 
 def features_of_files(recipe: Recipe, files: Sequence[Path]) -> tuple[Features, list[int], list[Skipped]]:
     """The features of any files, which of them those are, and what could not be described."""
-    by_output, kept, failed = describing.features_of_files(recipe, files)
+    by_output, kept, failed = described_files(recipe, files)
     return _one_or_several(by_output), kept, failed
 
 

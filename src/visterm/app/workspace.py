@@ -13,7 +13,7 @@ from visterm.errors import InputError, VistermError
 
 if TYPE_CHECKING:
     from visterm.contracts.tasks import Task
-    from visterm.features.library import FeatureLibrary
+    from visterm.features import FeatureLibrary
     from visterm.models import Model, ModelInfo
 
 STATE = ".visterm"
@@ -69,7 +69,7 @@ class Workspace:
     @property
     def features(self) -> FeatureLibrary:
         """What recipes learned from this collection, and the features they computed."""
-        from visterm.features.library import FeatureLibrary
+        from visterm.features import FeatureLibrary
 
         return FeatureLibrary(self.state)
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from visterm.catalogue.records import Reading, Record
 from visterm.errors import InputError
-from visterm.features.library import FeatureLibrary
+from visterm.features import FeatureLibrary
 from visterm.learning.dataset import Dataset, encode_classes
 
 
