@@ -28,7 +28,7 @@ from visterm.evaluate import research_data
 from visterm.learning import splits
 from visterm.learning.dataset import Dataset
 from visterm.measures import Accuracy, PictureF, evaluate
-from visterm.storage.atomic import write_text_atomically
+from visterm.storage import write_text_atomically
 from visterm.topics.committee import TopicCommittee
 from visterm.topics.corr_lda import CorrLDA
 from visterm.topics.slda import SupervisedLDA

@@ -24,7 +24,7 @@ from visterm.compute import progress
 from visterm.errors import InputError
 from visterm.language.word_vectors import FORMAT, word_hash
 from visterm.language.words import key
-from visterm.storage.atomic import replacing, write_error
+from visterm.storage import replacing, write_error
 
 Floats = NDArray[np.float32]
 
