@@ -118,9 +118,9 @@ def damaged(path: Path, reason: object) -> InputError:
     """The error that tells a person that ``path``, which holds derived data, is damaged, and what to do.
 
     >>> damaged(Path("features", "manifest.json"), "it is empty")
-    InputError('features/manifest.json is damaged (it is empty): delete its folder to have it made again')
+    InputError('features/manifest.json is damaged (it is empty): delete the folder to have it made again')
     """
-    return InputError(f"{path} is damaged ({reason}): delete its folder to have it made again")
+    return InputError(f"{path} is damaged ({reason}): delete the folder to have it made again")
 
 
 def release(array: np.memmap[Any, Any]) -> None:

@@ -260,6 +260,6 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
 
 def _unreadable(error: OSError) -> InputError:
     if isinstance(error, FileNotFoundError):
-        return InputError(f"{error.filename} is missing: delete its folder to have it made again")
+        return InputError(f"{error.filename} is missing: delete the folder to have it made again")
     reason = error.strerror or error
-    return InputError(f"cannot read {error.filename}: {reason}; delete its folder to have it made again")
+    return InputError(f"cannot read {error.filename}: {reason}; delete the folder to have it made again")
