@@ -88,7 +88,7 @@ def test_asking_again_opens_reads_and_hashes_nothing(library, pictures, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr("visterm.vision.recipes.base._hash", None)
         patch.setattr(FeatureStore, "__init__", None)
-        patch.setattr("visterm.features._state.FeatureFolder.load", None)
+        patch.setattr("visterm.features._folder.FeatureFolder.load", None)
         patch.setattr("visterm.features.library.common", None)
         (done,) = library.describe(pictures, recipe)
         assert (done.n_known, done.n_computed, done.failed) == (6, 0, [])

@@ -1,6 +1,6 @@
 """What is left of a folder of arrays when its writer is killed, or its disk is full, at any step of any change.
 
-Both that there are are looked at: the feature store, whose files grow, and the index, whose files never change.
+Two kinds are tested: the feature store, whose files grow, and the index, whose files never change.
 """
 
 from __future__ import annotations

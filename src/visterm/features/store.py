@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
+from visterm.features._folder import FeatureFolder, described
 from visterm.features._keys import KeyIndex, digests_of
 from visterm.features._prepared import RowsLike, prepare, stack
-from visterm.features._state import FeatureFolder, described
 from visterm.storage import DenseRows, MappedRows, RowSpec, cut
 
 _BATCH_BYTES = 32 * 2**20
