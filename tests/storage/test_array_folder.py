@@ -177,14 +177,14 @@ def test_threads_wait_for_each_other_and_other_objects_are_refused(tmp_path):
 
 
 def test_folders_of_the_first_version_open(tmp_path):
-    """Indexes were written by ``numpy.save`` and said whether they had lists."""
+    """Indexes were written by ``numpy.save``, and could have lists, of which nothing is read."""
     keys, rows = keys_of(range(3)), np.arange(6, dtype=np.float16).reshape(2, 3)
     name, dead = "0123456789abcdef", "fedcba9876543210"
     (tmp_path / f"{name}.keys").write_text("\n".join(keys))
     np.save(tmp_path / f"{name}.vectors.npy", rows)
     np.save(tmp_path / f"{dead}.dead.npy", np.array([1]))
     about = {"n_dims": 2, "metric": "dot", "dtype": "float16", "about": "words"}
-    segments = [{"name": name, "n": 3, "dead": dead, "lists": False}]
+    segments = [{"name": name, "n": 3, "dead": dead, "lists": True}]
     manifest = {"format": "visterm index", "version": 1, "about": about, "segments": segments}
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     index = Index.open(tmp_path)

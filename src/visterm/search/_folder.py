@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.search._segments import Keys, Lists, Segment
+from visterm.search._segments import Keys, Segment
 from visterm.search.snapshot import Snapshot
 from visterm.storage import ArrayFile, ArrayFolder, damaged, write_text_atomically
 
@@ -42,7 +42,7 @@ class Entry:
     name: str
     n: int
     dead: str
-    lists: bool
+    lists: bool = False  # whether an earlier version ordered it into lists, which nobody reads any more
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[0-9a-f]{16}", self.name) or not re.fullmatch(r"([0-9a-f]{16})?", self.dead):
@@ -112,13 +112,9 @@ class IndexFolder(ArrayFolder[Manifest, Snapshot]):
             if part.name not in names:
                 write_text_atomically(self.path / f"{part.name}.keys", "\n".join(part.keys))
                 self._vectors(part.name, len(part)).create(part.vectors)
-                if part.lists is not None:
-                    centres = part.lists.centres
-                    ArrayFile(self.path / f"{part.name}.lists.npy", "<i8").create(part.lists.starts)
-                    ArrayFile(self.path / f"{part.name}.centres.npy", "<f4", centres.shape[1]).create(centres)
             if part.dead_name and part.dead_name not in dead_names:
                 ArrayFile(self.path / f"{part.dead_name}.dead.npy", "<i8").create(part.dead)
-        entries = (Entry(part.name, len(part), part.dead_name, part.lists is not None) for part in parts)
+        entries = (Entry(part.name, len(part), part.dead_name) for part in parts)
         self.commit(Manifest(self._about, tuple(entries)))
 
     def _vectors(self, name: str, n_pictures: int) -> ArrayFile:
@@ -137,34 +133,16 @@ class IndexFolder(ArrayFolder[Manifest, Snapshot]):
         vectors = np.asarray(self._vectors(entry.name, entry.n).map(self._about.n_rows))
         if len(keys) != entry.n:
             raise damaged(file, f"it holds {len(keys)} keys and vectors of shape {vectors.shape}")
-        return Segment(entry.name, keys, vectors, lists=self._lists(entry, vectors) if entry.lists else None)
+        return Segment(entry.name, keys, vectors)
 
     def _dead(self, entry: Entry) -> NDArray[np.int64]:
         if not entry.dead:
             return np.empty(0, np.int64)
         name = f"{entry.dead}.dead.npy"
-        dead = self._small(name).astype(np.int64)
+        try:
+            dead = np.load(self.path / name, allow_pickle=False).astype(np.int64)
+        except (ValueError, EOFError) as error:
+            raise damaged(self.path / name, error) from error
         if dead.ndim != 1 or (len(dead) and not 0 <= dead.min() <= dead.max() < entry.n):
             raise damaged(self.path / name, f"it removes columns that {entry.name} does not have")
         return dead
-
-    def _lists(self, entry: Entry, vectors: NDArray[Any]) -> Lists:
-        name = f"{entry.name}.lists.npy"
-        lists = Lists(self._small(f"{entry.name}.centres.npy"), self._small(name))
-        starts = lists.starts
-        if (
-            lists.centres.shape != (len(starts) - 1, vectors.shape[0])
-            or starts[0] != 0
-            or starts[-1] != vectors.shape[1]
-            or (np.diff(starts) < 0).any()
-        ):
-            raise damaged(self.path / name, "the lists do not fit the vectors")
-        return lists
-
-    def _small(self, name: str) -> NDArray[Any]:
-        """An array that is read whole."""
-        try:
-            array: NDArray[Any] = np.load(self.path / name, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise damaged(self.path / name, error) from error
-        return array

@@ -21,14 +21,6 @@ class Keys(list[str]):
         return {key: column for column, key in enumerate(self)}
 
 
-@dataclass(frozen=True, slots=True)
-class Lists:
-    """How a segment is ordered for quick search: list l holds the columns from ``starts[l]`` to ``starts[l + 1]``."""
-
-    centres: NDArray[np.float32]  # (n_lists, n_rows of the segment)
-    starts: NDArray[np.int64]
-
-
 @dataclass(frozen=True, eq=False)
 class Segment:
     """Vectors as columns, (n_rows, n_pictures): one dimension of all pictures lies together.
@@ -42,7 +34,6 @@ class Segment:
     vectors: NDArray[Any]
     dead: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     dead_name: str = ""
-    lists: Lists | None = None
 
     def __len__(self) -> int:
         return len(self.keys)

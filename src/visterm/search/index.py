@@ -1,4 +1,4 @@
-"""The index: one vector a picture, searched exactly or through lists, changed while others read.
+"""The index: one vector a picture, searched exactly, changed while others read.
 
 What a model says of every word (a few hundred numbers a picture) and the codes of pictures that are compared with each
 other are kept alike: text search reads the dimensions of its words, look-alikes take a product with all of them.
@@ -6,27 +6,22 @@ other are kept alike: text search reads the dimensions of its words, look-alikes
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.compute import progress
 from visterm.errors import InputError
 from visterm.search._folder import About, IndexFolder
-from visterm.search._segments import Lists, Segment, merged, new_segment
+from visterm.search._segments import Segment, merged, new_segment
 from visterm.search.snapshot import Nearest, Snapshot
 
 DTYPES = ("float32", "float16")
 METRICS = ("dot", "cosine", "euclidean")
-#: A search through lists looks into this many unless told otherwise.
-N_PROBES = 16
 
 
 class Index:
@@ -38,7 +33,7 @@ class Index:
     that holds others is refused. A picture takes ``n_dims`` numbers of 4 or 2 bytes, and its key.
 
     New vectors go to a new segment; a segment is merged with the one before when it is at least half as long, so there
-    are never many. :meth:`cluster` orders them into lists for a search that looks at a few of them.
+    are never many.
 
     >>> index = Index(2, metric="euclidean")
     >>> index.add(["beach", "wood", "lake"], [[0.9, 0.8], [0.1, 0.2], [0.7, 0.7]])
@@ -95,9 +90,9 @@ class Index:
         """What is wrong with the files of the index, one line each; nothing in a sound index."""
         return [] if self._folder is None else self._folder.check()
 
-    def nearest(self, query: ArrayLike, n_best: int = 20, *, n_probes: int | None = None) -> Nearest:
-        """The ``n_best`` pictures nearest ``query``; through lists, where there are any, if ``n_probes`` is given."""
-        return self.snapshot().nearest(query, n_best, n_probes=n_probes)
+    def nearest(self, query: ArrayLike, n_best: int = 20) -> Nearest:
+        """The ``n_best`` pictures nearest ``query``."""
+        return self.snapshot().nearest(query, n_best)
 
     def add(self, keys: Sequence[str], vectors: ArrayLike) -> None:
         """Add or replace one vector a key, all or none."""
@@ -116,17 +111,6 @@ class Index:
             kept = [part if 2 * len(part.dead) < len(part) else merged([part]) for part in _without(parts, keys)]
             parts[:] = [part for part in kept if len(part)]
             return n_before - _n_alive(parts)
-
-    def cluster(self, n_lists: int | None = None, *, random_state: int = 0) -> None:
-        """Order everything into ``n_lists`` lists (by default about 2 sqrt(n_pictures)) of near vectors, by k-means.
-
-        Searches with ``n_probes`` then look into so many lists only. What is added later is searched exactly until the
-        next time.
-        """
-        with progress.task("Ordering the index into lists"), self._changing() as parts:
-            if parts:
-                whole = merged(parts)
-                parts[:] = [_clustered(whole, n_lists, self.n_dims, self.metric, random_state)] if len(whole) else []
 
     # Inside
 
@@ -171,23 +155,6 @@ def _without(parts: Sequence[Segment], keys: Iterable[str]) -> list[Segment]:
     keys = list(keys)
     found = [np.array([c for key in keys if (c := part.find(key)) is not None], np.int64) for part in parts]
     return [part.without(columns) if len(columns) else part for part, columns in zip(parts, found, strict=True)]
-
-
-def _clustered(part: Segment, n_lists: int | None, n_dims: int, metric: str, random_state: int) -> Segment:
-    """The segment in the order of its lists."""
-    from visterm.vision.codebook import Codebook
-
-    n_lists = min(len(part), n_lists or max(1, round(2 * math.sqrt(len(part)))))
-    rows = np.ascontiguousarray(part.vectors[:n_dims].T, dtype=np.float32)
-    codebook = Codebook(n_lists, n_iterations=10, max_sample=64 * n_lists, random_state=random_state).fit(rows)
-    assigned = codebook.assign(rows, exact=True)
-    order = np.argsort(assigned, kind="stable")
-    starts = np.searchsorted(assigned[order], np.arange(n_lists + 1))
-    centres = np.asarray(codebook.words_, np.float32)
-    if metric == "euclidean":
-        centres = np.hstack([centres, 0.5 * np.einsum("ij,ij->i", centres, centres)[:, np.newaxis]])
-    ordered = new_segment([part.keys[i] for i in order], part.vectors[:, order])
-    return replace(ordered, lists=Lists(centres, starts.astype(np.int64)))
 
 
 def _n_alive(parts: Iterable[Segment]) -> int:
