@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import log_expit
 
-from visterm.margin.calibration import fit_platt
+from visterm.calibration import fit_platt
 from visterm.margin.ridge import KernelRidgeAnnotator, ridge
 from visterm.margin.solver import GramPictures
 from visterm.measures import AveragePrecision

@@ -18,10 +18,11 @@ import numpy as np
 from scipy import sparse
 from scipy.special import log_softmax, softmax
 
+from visterm.calibration import fit_temperature
 from visterm.evaluate import research_data
 from visterm.learning import splits
 from visterm.storage.atomic import write_text_atomically
-from visterm.topics.class_response import fit_temperature, roots
+from visterm.topics.class_response import roots
 from visterm.topics.joint import responsibilities
 from visterm.topics.slda import SupervisedLDA
 

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
+from visterm.calibration import TagConfidence
 from visterm.errors import InputError
-from visterm.graph.confidence import TagConfidence
 from visterm.graph.graph_mixture import GraphMixture
 from visterm.graph.held_out import hide_tags, tag_surprise
 from visterm.graph.picture_graph import PictureGraph

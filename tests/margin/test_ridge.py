@@ -7,7 +7,6 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 
 from visterm.errors import InputError
-from visterm.margin import calibration
 from visterm.margin.ridge import KernelRidgeAnnotator, ridge
 from visterm.margin.solver import FeaturePictures, GramPictures
 
@@ -72,61 +71,3 @@ def test_tag_probabilities_are_calibrated():
     probabilities = model.tag_probabilities(X[400:])
     assert np.abs(probabilities[:, 0] - p[400:]).mean() < 0.1
     assert probabilities[:, 1].min() > 0.9
-
-
-def test_platt_on_known_sigmoid():
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=(20_000, 2))
-    present = rng.random(scores.shape) < 1 / (1 + np.exp(-(2 * scores - 1)))
-    np.testing.assert_allclose(calibration.fit_platt(scores, present), [[2, -1], [2, -1]], atol=0.1)
-
-
-def test_platt_stays_finite_where_scores_separate():
-    scores = np.linspace(-1, 1, 20)[:, None]
-    for present in (scores > 0, scores > 2, scores > -2):
-        platt = calibration.fit_platt(scores, present)
-        assert np.isfinite(platt).all()
-        assert np.isfinite(calibration.tag_probabilities(scores, platt)).all()
-
-
-def test_temperature_is_that_which_made_the_data():
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=(20_000, 4))
-    p = calibration.class_probabilities(scores, 3.0)
-    classes = np.array([rng.choice(4, p=row) for row in p])
-    assert calibration.fit_temperature(scores, classes) == pytest.approx(3.0, rel=0.05)
-
-
-def test_tags_are_scaled_by_their_lead():
-    rng = np.random.default_rng(0)
-    present = rng.random((4000, 3)) < [0.5, 0.1, 0.1]
-    scores = rng.normal(size=(4000, 3)) + [2.0, 2.0, 0.0] * present
-    means, scales = calibration.tag_scales(scores, present, 1.0)
-    np.testing.assert_allclose(means, scores.mean(axis=0))
-    lead = np.array([scores[present[:, tag], tag].mean() for tag in range(3)]) - means
-    assert scales[:2] == pytest.approx(lead[:2], rel=0.05)
-    assert scales[2] < scales[1]  # what does not stand out is not held back
-    np.testing.assert_allclose(calibration.tag_scales(scores, present, 0.0)[1], 1.0)
-    # A tag nobody carries, and scores that say nothing, are scaled by their deviation, up to a factor.
-    unseen = calibration.tag_scales(scores, present & [True, True, False], 1.0)[1]
-    assert 0 < unseen[2] < np.inf
-    np.testing.assert_allclose(calibration.tag_scales(-scores, present, 1.0)[1], scores.std(axis=0) + 1e-3)
-
-
-def test_tags_that_are_told_less_well_are_heard_more_than_by_deviations_alone():
-    rng = np.random.default_rng(1)
-    n, n_tags = 4000, 20
-    present = rng.random((n, n_tags)) < 0.1
-    told = np.where(np.arange(n_tags) % 2, 3.0, 1.5)
-    scores = 0.1 * (rng.normal(size=(n, n_tags)) + told * present)
-    half = np.arange(n) < n // 2
-
-    def recalls(means, scales):
-        order = np.argsort(-(scores[~half] - means) / scales, axis=1)[:, :3]
-        chosen = np.zeros(present[~half].shape, bool)
-        np.put_along_axis(chosen, order, True, axis=1)
-        return (chosen & present[~half]).sum(axis=0) / present[~half].sum(axis=0)
-
-    by_lead = recalls(*calibration.tag_scales(scores[half], present[half], 1.0))
-    by_deviation = recalls(*calibration.deviations(scores[half], 1.0))
-    assert by_lead[::2].mean() > by_deviation[::2].mean() + 0.03

@@ -8,14 +8,13 @@ from scipy import sparse
 from scipy.optimize import approx_fprime
 from scipy.spatial.distance import cdist
 
+from visterm.calibration import sigmoid
 from visterm.distances import base
 from visterm.errors import InputError
 from visterm.neighbours import _kernels
 from visterm.neighbours.coded import SUBSPACES, CodeAnnotator
 from visterm.neighbours.jec import JEC
 from visterm.neighbours.knn import KnnAnnotator
-from visterm.neighbours.leads import tag_leads
-from visterm.neighbours.sigmoids import fit_deviations, fit_sigmoids, sigmoid
 from visterm.neighbours.tagprop import TagProp
 from visterm.neighbours.two_pass import TwoPassKnn
 from visterm.neighbours.votes import Votes, fading
@@ -204,51 +203,6 @@ def test_rank_weights_are_at_their_optimum(collection):
     for target in np.eye(6):
         moved = 0.99 * model.rank_weights_ + 0.01 * target
         assert votes.likelihood(np.tile(moved, (60, 1)), *none)[0] <= best + 1e-4
-
-
-def test_sigmoids_raise_rare_words():
-    rng = np.random.default_rng(0)
-    present = rng.random((500, 2)) < [0.5, 0.03]
-    votes = np.clip(present * [0.6, 0.1] + rng.random((500, 2)) * [0.3, 0.05], 0, 1)
-    slope, offset = fit_sigmoids(votes, present, 1 / present.sum(), 1 / (~present).sum(), shrinkage=1.0)
-    p = sigmoid(votes, slope, offset)
-    assert slope[1] > slope[0] > 0
-    assert p[present[:, 1], 1].mean() > 2 * p[~present[:, 1], 1].mean()
-    # Much shrinkage: one sigmoid for all.
-    slope, _ = fit_sigmoids(votes, present, 1 / present.sum(), 1 / (~present).sum(), shrinkage=1e9)
-    np.testing.assert_allclose(slope[0], slope[1], rtol=1e-4)
-
-
-def test_deviations_keep_the_order_of_what_stands_out():
-    rng = np.random.default_rng(0)
-    present = rng.random((800, 3)) < [0.5, 0.1, 0.02]
-    votes = np.clip(present * [0.5, 0.2, 0.05] + rng.random((800, 3)) * [0.3, 0.1, 0.03], 0, 1)
-    slope, offset = fit_deviations(votes, present, power=1.0)
-    p = sigmoid(votes, slope, offset)
-    deviation = votes.std(axis=0) + 1e-3
-    spread = np.sqrt(deviation * tag_leads(votes, present, deviation))
-    outstanding = (votes - votes.mean(axis=0)) / spread
-    np.testing.assert_array_equal(np.argsort(p, axis=1), np.argsort(outstanding, axis=1))
-    np.testing.assert_allclose(p.mean(), present.mean(), rtol=0.05)  # what was likely was as often so
-    assert p[present].mean() > 2 * p[~present].mean()
-    # Votes that say the opposite say nothing.
-    assert (fit_deviations(votes, ~present, power=1.0)[0] > 0).all()
-
-
-def test_leads_are_those_of_the_tags_own_pictures():
-    rng = np.random.default_rng(0)
-    present = rng.random((5000, 2)) < 0.4
-    scores = present * [3.0, 0.5] + rng.normal(size=(5000, 2))
-    leads = tag_leads(scores, present, scores.std(axis=0))
-    by_hand = [scores[present[:, tag], tag].mean() - scores[:, tag].mean() for tag in range(2)]
-    np.testing.assert_allclose(leads, by_hand, rtol=0.05)
-    # Few pictures say little: the lead is near what is typical of the deviation.
-    few = np.zeros_like(present)
-    few[:3, 0], few[:, 1] = present[:3, 0], present[:, 1]
-    ratio = tag_leads(scores, few, scores.std(axis=0)) / scores.std(axis=0)
-    np.testing.assert_allclose(ratio[0], ratio[1], rtol=0.3)
-    # No tag stands out: deviations remain.
-    np.testing.assert_array_equal(tag_leads(-scores, present, np.array([1.0, 2.0])), [1.0, 2.0])
 
 
 def test_two_passes_by_hand(collection):

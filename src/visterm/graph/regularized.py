@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
+from visterm.calibration import TagConfidence
 from visterm.compute import progress
 from visterm.contracts import Features, Scores, check_tags, is_several, n_pictures
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.graph.cases import Array, Learned, case_of
-from visterm.graph.confidence import TagConfidence
 from visterm.graph.held_out import HiddenTags, hide_tags, tag_surprise
 from visterm.graph.lapvar import METHODS, LapVar
 from visterm.graph.picture_graph import PictureGraph

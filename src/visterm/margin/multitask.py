@@ -10,10 +10,10 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from visterm.calibration import fit_platt, fit_temperature, sigmoid, tag_scales
 from visterm.compute import progress
 from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_tags, n_pictures
 from visterm.errors import InputError
-from visterm.margin import calibration
 from visterm.margin.alternation import Alternation, Duals, Learned
 from visterm.margin.expansion import ExpansionEstimator, TrainingPictures, folds
 from visterm.margin.losses import loss_named
@@ -49,7 +49,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
     - ``kernel``, ``loss``, ``intercept_scaling``, ``calibration_folds``: as in :class:`SDCAClassifier`; the folds also
       make tags comparable (see ``tag_power``).
     - ``tag_power``: how far tags are brought to one scale, from 0 (not at all) to 1, by their scores on held-out
-      pictures; see :func:`visterm.margin.calibration.tag_scales`.
+      pictures; see :func:`visterm.calibration.tag_scales`.
     - ``warm_start``: start from the dual variables of the last fit, as along a path of C, lam or mu.
 
     With ``loss="squared"`` and no label unknown, every step is solved by a formula, from one eigendecomposition.
@@ -135,7 +135,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
     @available_if(lambda self: self.calibration_folds > 0)  # type: ignore[untyped-decorator]
     def tag_probabilities(self, X: Features) -> Scores:
         """(n_pictures, n_tags) probabilities, by Platt's sigmoid on held-out training pictures."""
-        return calibration.tag_probabilities(self._tag_scores(X), self.tag_platt_)
+        return sigmoid(self._tag_scores(X), *self.tag_platt_.T)
 
     def _class_scores(self, X: Features) -> Scores:
         scores = self._task_scores(X)
@@ -199,14 +199,14 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         if n_class_tasks:
             known = tasks.codes >= 0
             scores = both_sides(held_out[known, :n_class_tasks])
-            self.temperature_ = calibration.fit_temperature(scores, tasks.codes[known])
+            self.temperature_ = fit_temperature(scores, tasks.codes[known])
         if tasks.n_tags:
             of_tags = tasks.labels[n_class_tasks:].T
             tagged = np.abs(of_tags).any(axis=1)
             scores = held_out[tagged, n_class_tasks:]
             present = of_tags[tagged] > 0
-            self.tag_means_, self.tag_scales_ = calibration.tag_scales(scores, present, self.tag_power)
-            self.tag_platt_ = calibration.fit_platt(scores, present)
+            self.tag_means_, self.tag_scales_ = tag_scales(scores, present, self.tag_power)
+            self.tag_platt_ = fit_platt(scores, present)
 
 
 class Tasks(NamedTuple):

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from visterm.calibration import class_probabilities
 from visterm.contracts import UNKNOWN_CLASS, Features, Scores
 from visterm.errors import InputError
-from visterm.margin import calibration
 from visterm.margin.expansion import TrainingPictures, held_out_scores, subset
 
 Array = NDArray[Any]
@@ -49,7 +49,7 @@ class OneVsAll(ClassifierMixin):
     def predict_proba(self, X: Features) -> Scores:
         """(n_pictures, n_classes) probabilities, calibrated on held-out folds of the training pictures."""
         scores = both_sides(self._class_scores(X))
-        return calibration.class_probabilities(scores, self.temperature_)
+        return class_probabilities(scores, self.temperature_)
 
 
 def known_rows(y: Array) -> Array:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from visterm.calibration import fit_platt, sigmoid, tag_scales
 from visterm.contracts import Features, Scores, check_tags, n_pictures
 from visterm.errors import InputError
-from visterm.margin import calibration
 from visterm.margin.expansion import ExpansionEstimator, TrainingPictures
 from visterm.margin.one_vs_all import check_positive
 from visterm.margin.solver import FeaturePictures, GramPictures
@@ -24,7 +24,7 @@ class KernelRidgeAnnotator(ExpansionEstimator):
     Minimises ``sum_i (t_i - f(x_i))^2 + alpha ||f||^2`` for the 0/1 indicator t of each tag. What each picture would
     have scored had it been left out of training is known exactly from the same factorisation, without a second fit.
     By these scores each tag is brought to one scale with the others (``tag_power=0`` leaves scores as they are; see
-    :func:`visterm.margin.calibration.tag_scales`), so that frequent and rare tags can be compared, and calibrated.
+    :func:`visterm.calibration.tag_scales`), so that frequent and rare tags can be compared, and calibrated.
 
     - ``kernel``: ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``, ``precomputed``; for several features
       ``product[:SCALE]`` or ``weighted-product[:SCALE]``; ``auto`` is ``exp-chi2`` for one and the latter for several.
@@ -64,8 +64,8 @@ class KernelRidgeAnnotator(ExpansionEstimator):
         present = tags[rows].toarray()
         theta, left_out = ridge(self._training_pictures(X, rows, 2 * present.T - 1), present, self.alpha)
         self._keep(X, rows, np.ascontiguousarray(theta.T))
-        self.tag_means_, self.tag_scales_ = calibration.tag_scales(left_out, present, self.tag_power)
-        self.tag_platt_ = calibration.fit_platt(left_out, present)
+        self.tag_means_, self.tag_scales_ = tag_scales(left_out, present, self.tag_power)
+        self.tag_platt_ = fit_platt(left_out, present)
         return self
 
     def score_tags(self, X: Features) -> Scores:
@@ -74,7 +74,7 @@ class KernelRidgeAnnotator(ExpansionEstimator):
 
     def tag_probabilities(self, X: Features) -> Scores:
         """(n_pictures, n_tags) probabilities, by Platt's sigmoid on the left-out scores."""
-        return calibration.tag_probabilities(self._task_scores(X), self.tag_platt_)
+        return sigmoid(self._task_scores(X), *self.tag_platt_.T)
 
 
 def ridge(pictures: TrainingPictures, targets: Array, alpha: float) -> tuple[Array, Array]:

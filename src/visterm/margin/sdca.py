@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.class_weight import compute_class_weight
 
+from visterm.calibration import fit_temperature
 from visterm.contracts import Features, Scores, check_classes, n_pictures
 from visterm.errors import InputError
-from visterm.margin import calibration
 from visterm.margin.expansion import ExpansionEstimator, folds
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
@@ -104,7 +104,7 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
                     ).theta
                 ),
             )
-            self.temperature_ = calibration.fit_temperature(both_sides(held_out.T), codes)
+            self.temperature_ = fit_temperature(both_sides(held_out.T), codes)
         return self
 
     def _class_scores(self, X: Features) -> Scores:

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from visterm.calibration import fit_temperature
 from visterm.contracts import Features, Scores, check_classes, n_pictures
-from visterm.margin import calibration
 from visterm.margin.expansion import ExpansionEstimator, folds
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
@@ -77,7 +77,7 @@ class StackedSDCA(OneVsAll, ExpansionEstimator):
                 len(labels),
                 lambda part, kept: self._learn(part, labels[:, kept], weights[kept], rng),
             )
-            self.temperature_ = calibration.fit_temperature(both_sides(held_out.T), codes)
+            self.temperature_ = fit_temperature(both_sides(held_out.T), codes)
         return self
 
     def _learn(self, pictures: Any, labels: Array, weights: Array, rng: np.random.Generator) -> Array:

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from visterm.calibration import fit_temperature
 from visterm.compute import progress
 from visterm.contracts import Features, Scores, check_classes, n_pictures
 from visterm.errors import InputError
-from visterm.margin import calibration
 from visterm.margin.expansion import ExpansionEstimator, TrainingPictures, folds
 from visterm.margin.one_vs_all import (
     OneVsAll,
@@ -95,7 +95,7 @@ class TopKSDCA(OneVsAll, ExpansionEstimator):
 
             parts = folds(codes, self.calibration_folds, rng)
             held_out = cross_scores(pictures, parts, len(labels), learn)
-            self.temperature_ = calibration.fit_temperature(both_sides(held_out.T), codes)
+            self.temperature_ = fit_temperature(both_sides(held_out.T), codes)
         return self
 
     def _class_scores(self, X: Features) -> Scores:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import log_expit
 
+from visterm.calibration import fit_platt, sigmoid
 from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
 from visterm.errors import InputError
-from visterm.margin import calibration
 from visterm.margin.expansion import ExpansionEstimator
 from visterm.margin.one_vs_all import check_positive
 from visterm.margin.ridge import ridge
@@ -88,12 +88,12 @@ class CaptionRidge(ExpansionEstimator):
         targets = np.hstack([present, having.T.toarray()])
         theta, left_out = ridge(self._training_pictures(checked, rows, 2 * present.T - 1), targets, self.alpha)
         self._keep(checked, rows, np.ascontiguousarray(theta.T))
-        self.tag_platt_ = calibration.fit_platt(left_out[:, : self.n_tags_], present)
+        self.tag_platt_ = fit_platt(left_out[:, : self.n_tags_], present)
         return self
 
     def score_tags(self, X: Features) -> Scores:
         """(n_pictures, n_tags): the calibrated probability of every word."""
-        return calibration.tag_probabilities(self._task_scores(X)[:, : self.n_tags_], self.tag_platt_)
+        return sigmoid(self._task_scores(X)[:, : self.n_tags_], *self.tag_platt_.T)
 
     def score_queries(self, X: Features, Q: Any) -> Scores:
         """(n_queries, n_pictures), larger is better."""

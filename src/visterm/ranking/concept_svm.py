@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from visterm.calibration import deviations
 from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
 from visterm.errors import InputError
-from visterm.margin.calibration import deviations
 from visterm.margin.expansion import TrainingPictures, folds
 from visterm.margin.losses import Hinge
 from visterm.margin.one_vs_all import check_positive, cross_scores, generator

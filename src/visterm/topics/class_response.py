@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from visterm.topics.joint import Labelled, Posterior, class_value, mean_assignments
@@ -124,21 +124,3 @@ def improve_coefficients(
             return moved
         step *= 0.5
     return coefficients
-
-
-def fit_temperature(scores: Array, classes: NDArray[np.int64]) -> float:
-    """The T at which softmax(scores / T) gives the known ``classes`` the highest likelihood; 1 without any.
-
-    >>> certain, right = np.array([[9.0, 0.0]] * 4), np.array([0, 0, 0, 1])
-    >>> round(fit_temperature(certain, right), 1)
-    8.2
-    """
-    known = np.flatnonzero(classes >= 0)
-    if not len(known) or scores.shape[1] < 2:
-        return 1.0
-
-    def loss(log_temperature: float) -> float:
-        log_odds = log_softmax(scores[known] / np.exp(log_temperature), axis=1)
-        return -float(log_odds[np.arange(len(known)), classes[known]].sum())
-
-    return float(np.exp(minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded").x))

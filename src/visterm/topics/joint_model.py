@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import log_softmax
 
+from visterm.calibration import fit_temperature
 from visterm.compute import progress
 from visterm.compute.threads import one_blas_thread
 from visterm.contracts import Features, Scores
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.topics.bags import check_bags
-from visterm.topics.class_response import fit_temperature, improve_coefficients, roots
+from visterm.topics.class_response import improve_coefficients, roots
 from visterm.topics.dirichlet import fit_dirichlet
 from visterm.topics.em import climb, held_out_rows
 from visterm.topics.explain import Reasons, tag_reasons
@@ -29,6 +30,8 @@ from visterm.topics.parameters import check_parameters
 from visterm.topics.refine import refine
 from visterm.topics.statistics import Array, TopicStatistics, normalised
 
+#: Few pictures are held out: none of them may make the classes more certain, or less, than by this.
+_LARGEST_TEMPERATURE = np.exp(3.0)
 #: Iterations of plain LDA before labels have a say: these cost little, and supervision needs topics to start from.
 _WARM_UP_ITERATIONS = 80
 #: Iterations of EM with labels where refinement follows: more of them cost most of the time, and do not last.
@@ -116,7 +119,9 @@ class JointTopicModel(Estimator):
                     seen, model, n_passes=self.refine, ridge=ridge, smoothing=smoothing, random=random, look=look
                 )
         self._keep(model)
-        self.temperature_ = fit_temperature(self._class_scores(unseen.bags), unseen.classes)
+        self.temperature_ = fit_temperature(
+            self._class_scores(unseen.bags), unseen.classes, largest=_LARGEST_TEMPERATURE
+        )
         self.n_iter_ = len(self.objective_)
         tagged = np.diff(data.tags.indptr) > 0
         self.mean_n_tags_ = float(data.tags.nnz / max(1, tagged.sum()))

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from visterm.calibration import TagThresholds, ThresholdedAnnotator
 from visterm.errors import InputError
 from visterm.models.state import pack
 from visterm.neighbours.knn import KnnAnnotator
-from visterm.neighbours.thresholds import TagThresholds, ThresholdedAnnotator
 
 
 def f_of(taken, present):
@@ -59,7 +59,7 @@ def test_what_is_refused():
         TagThresholds().fit(np.ones((2, 2)), np.zeros((2, 2)))
     with pytest.raises(InputError, match="finite"):
         TagThresholds().fit([[np.nan]], [[1]])
-    with pytest.raises(InputError, match="not be negative"):
+    with pytest.raises(InputError, match="shrinkage"):
         TagThresholds(-1).fit([[1.0]], [[1]])
     with pytest.raises(InputError, match="scores are of 1 tags, but thresholds of 2"):
         TagThresholds().fit(np.eye(2), np.eye(2)).predict([[1.0]])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils._param_validation import HasMethods, Interval
 
 from visterm.contracts import Features, Scores, check_tags, n_pictures, take
 from visterm.contracts.estimator import Estimator
@@ -18,8 +20,8 @@ class TagThresholds(Estimator):
     """The score from which on each tag is given, so that its F on pictures not learned from is largest.
 
     ``fit`` takes scores of pictures whose tags are known, but that the scoring method was not fitted with. A tag of
-    few pictures says little about its own threshold: it is drawn towards that of all tags together, as if they had
-    ``shrinkage`` more pictures on its side; a tag no picture carries has the threshold of all.
+    few pictures says little about its own threshold: the threshold of all tags together counts beside it as much as
+    ``shrinkage`` pictures do. A tag that no picture carries has the threshold of all.
 
     >>> scores, tags = np.array([[0.9, 0.2], [0.8, 0.1], [0.3, 0.1], [0.1, 0.05]]), [[1, 1], [1, 0], [0, 0], [0, 0]]
     >>> thresholds = TagThresholds(shrinkage=0).fit(scores, tags)
@@ -28,13 +30,14 @@ class TagThresholds(Estimator):
            [0., 1.]], dtype=float32)
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"shrinkage": [Interval(Real, 0, None, closed="left")]}
+
     def __init__(self, shrinkage: float = 1.0) -> None:
         self.shrinkage = shrinkage
 
     def fit(self, scores: Scores, tags: Any) -> Self:
         """Choose the thresholds."""
-        if not self.shrinkage >= 0:
-            raise InputError(f"shrinkage must not be negative, but is {self.shrinkage!r}")
+        self._validate_params()
         scores = _checked(scores)
         present = check_tags(tags, len(scores), n_tags=scores.shape[1]).toarray() > 0
         if not present.any():
@@ -73,6 +76,13 @@ class ThresholdedAnnotator(Estimator):
            [1., 1.]], dtype=float32)
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "annotator": [HasMethods(["fit", "score_tags"])],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
     def __init__(self, annotator: Any, *, n_folds: int = 5, shrinkage: float = 1.0, random_state: int = 0) -> None:
         self.annotator = annotator
         self.n_folds = n_folds
@@ -86,9 +96,10 @@ class ThresholdedAnnotator(Estimator):
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Score every tagged picture by a method that has not seen it; then learn from all."""
+        self._validate_params()
         tags = check_tags(tags, n_pictures(X))
         tagged = np.flatnonzero(np.diff(tags.indptr))
-        if not 2 <= self.n_folds <= max(2, len(tagged)):
+        if self.n_folds > max(2, len(tagged)):
             raise InputError(f"{len(tagged)} tagged pictures cannot be held out in {self.n_folds} parts")
         scores = np.zeros((len(tagged), tags.shape[1]))
         order = np.random.default_rng(self.random_state).permutation(len(tagged))

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.calibration.sigmoids import fit_platt, sigmoid
 from visterm.contracts import Scores
 from visterm.contracts.estimator import Estimator
-from visterm.margin.calibration import fit_platt
 
 _LEAST = 1e-12  # a chance whose logarithm is taken
 
@@ -41,11 +41,9 @@ class TagConfidence(Estimator):
 
     def probabilities(self, chances: NDArray[Any]) -> Scores:
         """Of every tag of every picture."""
-        from scipy.special import expit
-
         if not self.slope_ > 0:  # nothing was learned, or only that chances mean nothing
             return -np.expm1(self.n_draws_ * np.log1p(-np.minimum(chances, 1 - _LEAST)))
-        return expit(self.slope_ * _logs(chances) + self.offset_)
+        return sigmoid(_logs(chances), self.slope_, self.offset_)
 
 
 def _logs(chances: NDArray[Any]) -> NDArray[np.float64]:
