@@ -25,7 +25,7 @@ from visterm.evaluate import research_data
 from visterm.evaluate.picture_data import load_pictures
 from visterm.graph.picture_graph import PictureGraph
 from visterm.graph.regularized import GraphRegularized
-from visterm.learning.dataset import Dataset
+from visterm.learning import Dataset
 from visterm.measures import CompleteLength, TagAccuracy, WordAveragePrecision, WordF
 from visterm.topics.mixture import UnigramMixture
 

@@ -20,8 +20,7 @@ import numpy as np
 from visterm.evaluate import research_data
 from visterm.graph.picture_graph import PictureGraph
 from visterm.graph.regularized import GraphRegularized
-from visterm.learning import splits
-from visterm.learning.dataset import Dataset
+from visterm.learning import Dataset, splits
 from visterm.measures import CompleteLength, TagAccuracy
 from visterm.topics.lda import LDA
 from visterm.topics.mixture import UnigramMixture

@@ -27,8 +27,8 @@ from visterm import registry
 from visterm.contracts import take
 from visterm.measures import AveragePrecision, evaluate
 from visterm.ranking import queries
+from visterm.ranking.queries import vectors_of_words
 from visterm.ranking.tag_ranker import TagRanker
-from visterm.ranking.vectorizer import query_vectors
 from visterm.search.beliefs import together
 from visterm.search.relevance import Relevance, _queries, cut_off, word_scores
 
@@ -152,7 +152,7 @@ def scored_by(
         tags[held_out].toarray() > 0,
         tags[test].toarray() > 0,
         tags[train].toarray() > 0,
-        ranker.score_queries(take(X, test), query_vectors(asked.columns(), counts, len(train))),
+        ranker.score_queries(take(X, test), vectors_of_words(asked.columns(), counts, len(train))),
     )
 
 
@@ -207,7 +207,7 @@ def _flat(scored: Scored, asked: list[tuple[int, ...]], counts: Array, nothing: 
     sum of each word's standardised scores, as rankers have it.
     """
     mean, deviation = scored.held_out.mean(axis=0), scored.held_out.std(axis=0) + 1e-9
-    Q = query_vectors(asked, counts, len(scored.train_tags))
+    Q = vectors_of_words(asked, counts, len(scored.train_tags))
     held_out, test = (np.asarray(Q @ ((scores - mean) / deviation).T) for scores in (scored.held_out, scored.test))
     in_vain = [not scored.held_out_tags[:, list(words)].all(axis=1).any() for words in asked]
     return list(test >= np.quantile(held_out[in_vain].max(axis=1), nothing))

@@ -25,8 +25,7 @@ import numpy as np
 
 from visterm.contracts import take
 from visterm.evaluate import research_data
-from visterm.learning import splits
-from visterm.learning.dataset import Dataset
+from visterm.learning import Dataset, splits
 from visterm.measures import Accuracy, PictureF, evaluate
 from visterm.storage.atomic import write_text_atomically
 from visterm.topics.committee import TopicCommittee

@@ -11,7 +11,7 @@ from scipy import sparse
 from visterm.errors import InputError
 from visterm.evaluate import experiments, research_data
 from visterm.evaluate.experiments import Figure, Finding, carry_out, find, markdown, read, row
-from visterm.learning.dataset import Dataset
+from visterm.learning import Dataset
 
 TEXT = """
 title = "The most frequent class"

@@ -14,7 +14,7 @@ from visterm.app.describing import describe, ready_recipe
 from visterm.app.sheets import contact_sheet, save_sheet
 from visterm.app.workspace import Workspace
 from visterm.contracts import Task
-from visterm.learning.protocol import STANDARD_MEASURES, Outcome
+from visterm.learning import STANDARD_MEASURES, Performance
 from visterm.models import Model
 from visterm.postcards import make_postcards
 
@@ -32,7 +32,7 @@ class Demo:
 
     folder: Path
     n_pictures: int
-    outcomes: dict[Task, list[Outcome]]
+    outcomes: dict[Task, list[Performance]]
     not_measured: tuple[str, ...]
     unlabelled_accuracy: float
     unlabelled_tag_precision: float
@@ -64,7 +64,7 @@ def run_demo(folder: Path, *, n_pictures: int = 400) -> Demo:
     return Demo(folder, report.n_pictures, outcomes, comparison.left_out, accuracy, tag_precision, sheets, clock.laps)
 
 
-def _best_method(task: Task, outcomes: list[Outcome]) -> str:
+def _best_method(task: Task, outcomes: list[Performance]) -> str:
     """The method with the best value of the measure people look at; floors are for comparison only."""
     measure = STANDARD_MEASURES[task][0].name
     able = [outcome for outcome in outcomes if not registry.get(outcome.method).is_floor]

@@ -35,10 +35,7 @@ from visterm.compute import progress
 from visterm.contracts import is_several
 from visterm.errors import InputError
 from visterm.evaluate import picture_data, research_data
-from visterm.learning import splits
-from visterm.learning.dataset import Dataset
-from visterm.learning.protocol import run
-from visterm.learning.splits import Split
+from visterm.learning import Dataset, Split, measure, splits
 
 #: The splits a protocol may name, with what each needs besides the seed.
 _SPLITS = {
@@ -161,7 +158,7 @@ def carry_out(experiment: Experiment, folder: Path, *, cache: Path = Path("resul
     outcomes = []
     with progress.task(experiment.name, total=len(runs)) as bar:
         for data, seed, split in runs:
-            outcome = run(
+            measured = measure(
                 method,
                 data,
                 split,
@@ -170,15 +167,15 @@ def carry_out(experiment: Experiment, folder: Path, *, cache: Path = Path("resul
                 max_query_words=experiment.protocol.get("max_query_words"),
                 transductive=experiment.protocol.get("transductive", False),
             )
-            outcomes.append(outcome)
+            outcomes.append(measured.performance)
             bar.advance()
     seconds = statistics.fmean(outcome.fit_seconds + outcome.answer_seconds for outcome in outcomes)
-    for figure, measure in zip(experiment.figures, asked, strict=True):
-        if any(measure.name not in outcome.flat() for outcome in outcomes):
+    for figure, wanted in zip(experiment.figures, asked, strict=True):
+        if any(wanted.name not in outcome.flat() for outcome in outcomes):
             raise InputError(f"{experiment.name}: {figure.measure!r} cannot be measured of {experiment.method}")
     return [
-        Finding(experiment.name, figure, tuple(outcome.flat()[measure.name] for outcome in outcomes), seconds)
-        for figure, measure in zip(experiment.figures, asked, strict=True)
+        Finding(experiment.name, figure, tuple(outcome.flat()[wanted.name] for outcome in outcomes), seconds)
+        for figure, wanted in zip(experiment.figures, asked, strict=True)
     ]
 
 

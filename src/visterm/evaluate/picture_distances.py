@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from visterm.distances.base import BaseDistances, Tables
 from visterm.evaluate.picture_data import load_pictures
-from visterm.learning.dataset import Dataset
+from visterm.learning import Dataset
 from visterm.storage.atomic import replacing
 
 #: The name of a pretrained network's features, standardised on the training pictures.

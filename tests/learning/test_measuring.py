@@ -11,9 +11,7 @@ from visterm.baselines.floor import TagFrequency
 from visterm.contracts.estimator import Estimator
 from visterm.contracts.tasks import Task
 from visterm.errors import InputError
-from visterm.learning.dataset import Dataset
-from visterm.learning.protocol import as_ranker, fit_method, run, tag_counts, validation_split
-from visterm.learning.splits import Split
+from visterm.learning import Dataset, Split, as_ranker, class_scores, fit_method, measure, validation_split
 from visterm.measures import Accuracy, AveragePrecision, PictureF, PrecisionAt, TopKAccuracy
 from visterm.registry import Method
 
@@ -74,7 +72,7 @@ def spy_can_be_loaded(monkeypatch):
 
 
 def test_test_labels_never_reach_fit():
-    outcome = run(spying(Task), make(), HALVES, max_query_words=1)
+    outcome = measure(spying(Task), make(), HALVES, max_query_words=1).performance
     assert Spy.seen["X"][:, 0].tolist() == [0, 1, 2, 3]
     assert Spy.seen["y"].tolist() == [0, 0, 1, -1]
     np.testing.assert_array_equal(Spy.seen["tags"].toarray(), TAGS[:4])
@@ -116,18 +114,19 @@ def test_pictures_without_labels_are_not_measured():
     method = spying({Task.CLASSIFY, Task.ANNOTATE})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Method, "load", lambda self: Asked)
-        run(method, make(), HALVES)
+        measure(method, make(), HALVES)
     assert asked[0] == ("predict", [4, 5, 7])
     assert asked[1] == ("score_tags", [4, 5, 6])
 
 
 def test_the_floor_by_hand():
     # Two of the three training classes are 0; of the test pictures with a class two of three are.
-    outcome = run(registry.get("majority-class"), make(), HALVES, measures=[Accuracy(), TopKAccuracy(2)])
-    assert run(spying({Task.CLASSIFY}), make(), HALVES, measures=[TopKAccuracy(1)]).flat() == {"top-1 accuracy": 1.0}
-    assert outcome.flat() == {"accuracy": pytest.approx(2 / 3), "top-2 accuracy": 1.0}
+    outcome = measure(registry.get("majority-class"), make(), HALVES, measures=[Accuracy(), TopKAccuracy(2)])
+    right = measure(spying({Task.CLASSIFY}), make(), HALVES, measures=[TopKAccuracy(1)])
+    assert right.performance.flat() == {"top-1 accuracy": 1.0}
+    assert outcome.performance.flat() == {"accuracy": pytest.approx(2 / 3), "top-2 accuracy": 1.0}
     # Everyone gets sea: right for two of three pictures, which have 2, 1 and 1 tags: F is 2/3, 1 and 0.
-    tagged = run(registry.get("tag-frequency"), make(), HALVES, measures=[PictureF(1)])
+    tagged = measure(registry.get("tag-frequency"), make(), HALVES, measures=[PictureF(1)]).performance
     assert tagged.flat() == {PictureF(1).name: pytest.approx((2 / 3 + 1 + 0) / 3)}
 
 
@@ -147,17 +146,17 @@ def test_search_by_hand():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Method, "load", lambda self: Opinion)
         asked = [AveragePrecision(), PrecisionAt(1)]
-        outcome = run(spying({Task.ANNOTATE}), make(), HALVES, measures=asked, max_query_words=1)
+        outcome = measure(spying({Task.ANNOTATE}), make(), HALVES, measures=asked, max_query_words=1).performance
     # sea: order 4, 6, 5 with 4 and 5 relevant: (1 + 2/3) / 2. sky: order 6, 4, 5 with 6 and 4 relevant: 1.
     assert outcome.flat() == {"AvgP": pytest.approx((5 / 6 + 1) / 2), "P@1": 1.0}
 
 
 def test_queries_have_as_many_words_as_asked_for():
-    few = run(spying({Task.ANNOTATE}), make(), HALVES, measures=[AveragePrecision()], max_query_words=1)
-    many = run(spying({Task.ANNOTATE}), make(), HALVES, measures=[AveragePrecision()], max_query_words=None)
-    assert few.flat() == {"AvgP": 1.0}
+    few = measure(spying({Task.ANNOTATE}), make(), HALVES, measures=[AveragePrecision()], max_query_words=1)
+    many = measure(spying({Task.ANNOTATE}), make(), HALVES, measures=[AveragePrecision()], max_query_words=None)
+    assert few.performance.flat() == {"AvgP": 1.0}
     # Sea is on every training picture and weighs nothing beside sky: one of the two pictures of sky is not of both.
-    assert many.flat()["AvgP"] < 1
+    assert many.performance.flat()["AvgP"] < 1
 
 
 def test_rankers_rank_themselves_and_annotators_through_their_tags():
@@ -170,9 +169,9 @@ def test_rankers_rank_themselves_and_annotators_through_their_tags():
 def test_nothing_to_measure_is_an_error():
     unlabelled = make(y=(0, 0, 1, -1, -1, -1, -1, -1))
     with pytest.raises(InputError, match="majority-class cannot be measured on tiny"):
-        run(registry.get("majority-class"), unlabelled, HALVES)
+        measure(registry.get("majority-class"), unlabelled, HALVES)
     with pytest.raises(InputError, match="cannot be measured"):
-        run(registry.get("majority-class"), make(), HALVES, measures=[PictureF(5)])
+        measure(registry.get("majority-class"), make(), HALVES, measures=[PictureF(5)])
 
 
 def test_given_splits_are_used_and_unmarked_pictures_train():
@@ -201,7 +200,7 @@ def test_drawing_needs_two_labelled_pictures():
 
 
 def test_tags_are_counted():
-    assert tag_counts(make()).tolist() == [5, 3, 1]
+    assert make().tag_counts.tolist() == [5, 3, 1]
 
 
 def test_transductive_learning_sees_the_test_pictures_but_not_their_labels(monkeypatch):
@@ -216,7 +215,40 @@ def test_transductive_learning_sees_the_test_pictures_but_not_their_labels(monke
     monkeypatch.setattr(registry.Method, "load", lambda self: Spy)
     tags = sparse.csr_array(np.eye(6, 3, dtype=np.float32) + np.eye(6, 3, -3, dtype=np.float32))
     data = Dataset("d", np.zeros((6, 2)), np.full(6, -1), (), tags, ("a", "b", "c"))
-    run(method, data, Split.of([0, 1, 2], [3, 4, 5]), transductive=True)
+    measure(method, data, Split.of([0, 1, 2], [3, 4, 5]), transductive=True)
     assert seen["rows"] == 6
     np.testing.assert_array_equal(seen["tags"][3:], 0)
     np.testing.assert_array_equal(seen["tags"][:3], tags.toarray()[:3])
+
+
+def test_what_was_measured_can_be_used_on():
+    tried = measure(spying(Task), make(), HALVES, measures=[PictureF(1), TopKAccuracy(1)], max_query_words=1)
+    assert isinstance(tried.estimator, Spy)
+    assert tried.rows(Task.CLASSIFY).tolist() == [4, 5, 7]
+    assert tried.rows(Task.ANNOTATE).tolist() == [4, 5, 6]
+    np.testing.assert_allclose(tried.scores[Task.ANNOTATE], TAGS[[4, 5, 6]] + 0.1, rtol=1e-6)
+    np.testing.assert_array_equal(tried.scores[Task.CLASSIFY], np.eye(2)[[0, 1, 0]])
+    assert all(scores.dtype == np.float32 for scores in tried.scores.values())
+    # One value a picture, whose mean is the measure.
+    each = tried.performance.each
+    assert {task: len(values) for task, values in each.items()} == {Task.CLASSIFY: 3, Task.ANNOTATE: 3}
+    assert each[Task.ANNOTATE].mean() == pytest.approx(tried.values[Task.ANNOTATE]["picture F@1"])
+
+
+def test_class_scores_are_probabilities_or_else_decision_values():
+    class TwoSides:
+        def decision_function(self, X):
+            return X[:, 0]
+
+    class Several:
+        def decision_function(self, X):
+            return X
+
+    class Sure(Several):
+        def predict_proba(self, X):
+            return X / X.sum(axis=1, keepdims=True)
+
+    X = np.array([[1.0, 3.0], [-2.0, 4.0]])
+    np.testing.assert_array_equal(class_scores(TwoSides(), X), [[-1, 1], [2, -2]])
+    np.testing.assert_array_equal(class_scores(Several(), X), X)
+    np.testing.assert_array_equal(class_scores(Sure(), X), [[0.25, 0.75], [-1, 2]])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from visterm.ranking.vectorizer import idf, query_vectors
+from visterm.ranking.queries import idf, vectors_of_words
 
 COUNTS, N = [1, 2, 4, 8, 0], 8
 
@@ -18,16 +18,16 @@ def test_idf_is_minus_the_log_of_the_share():
 
 def test_nothing_tagged_tells_nothing():
     np.testing.assert_array_equal(idf([0, 0], 0), [0, 0])
-    np.testing.assert_allclose(query_vectors([[0, 1]], [0, 0], 0).toarray(), [[2**-0.5, 2**-0.5]])
+    np.testing.assert_allclose(vectors_of_words([[0, 1]], [0, 0], 0).toarray(), [[2**-0.5, 2**-0.5]])
 
 
 def test_rare_words_weigh_more_in_proportion():
-    row = query_vectors([[2, 0]], COUNTS, N).toarray()[0]
+    row = vectors_of_words([[2, 0]], COUNTS, N).toarray()[0]
     np.testing.assert_allclose(row, np.array([3, 0, 1, 0, 0]) / 10**0.5, rtol=1e-6)
 
 
 def test_words_that_tell_nothing_are_still_asked_for():
-    Q = query_vectors([[3], [3, 4], [3, 0], [], [0, 0]], COUNTS, N).toarray()
+    Q = vectors_of_words([[3], [3, 4], [3, 0], [], [0, 0]], COUNTS, N).toarray()
     np.testing.assert_allclose(Q[0], [0, 0, 0, 1, 0])
     np.testing.assert_allclose(Q[1], [0, 0, 0, 2**-0.5, 2**-0.5])
     np.testing.assert_allclose(Q[2], [1, 0, 0, 0, 0])
@@ -36,12 +36,12 @@ def test_words_that_tell_nothing_are_still_asked_for():
 
 
 def test_no_queries():
-    assert query_vectors([], COUNTS, N).shape == (0, 5)
+    assert vectors_of_words([], COUNTS, N).shape == (0, 5)
 
 
 def test_words_outside_the_vocabulary_are_an_error():
     with pytest.raises(IndexError):
-        query_vectors([[5]], COUNTS, N)
+        vectors_of_words([[5]], COUNTS, N)
 
 
 @given(
@@ -54,7 +54,7 @@ def test_words_outside_the_vocabulary_are_an_error():
 @settings(max_examples=80, deadline=None)
 def test_every_query_has_length_one_and_only_its_own_words(case):
     counts, queries = case
-    Q = query_vectors(queries, counts, 50)
+    Q = vectors_of_words(queries, counts, 50)
     assert Q.shape == (len(queries), len(counts))
     assert Q.dtype == np.float32
     np.testing.assert_allclose(np.sqrt((Q.toarray() ** 2).sum(axis=1)), 1, rtol=1e-5)
