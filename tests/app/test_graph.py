@@ -19,7 +19,7 @@ SMALL = {"n_topics": 8, "n_neighbors": 5}
 
 @pytest.fixture(scope="session")
 def few_tagged(tmp_path_factory, postcards):
-    """Fifty postcards, two fifths of them without tags, and a graph model that learned all labels but those for testing."""
+    """Fifty postcards, two fifths of them without tags, and a graph model that learned from them."""
     folder = tmp_path_factory.mktemp("few_tagged")
     with Workspace.create(folder) as workspace:
         adding.add(workspace, [postcards])

@@ -9,7 +9,7 @@ from scipy import sparse
 from visterm.distances import _kernels
 from visterm.errors import InputError
 from visterm.measures import WordF
-from visterm.neighbours.choosing import CHOICES, choose_neighbours, f_by_neighbours, of_others, word_f
+from visterm.neighbours.choosing import CHOICES, choose_neighbours, f_by_neighbours, of_others
 from visterm.neighbours.coded import DIMS, CodeAnnotator
 from visterm.neighbours.distances import nearest
 from visterm.neighbours.knn import KnnAnnotator
@@ -47,7 +47,7 @@ def test_features_together_know_more_than_each():
     def f(names):
         chosen = {name: X[name] for name in names}
         model = CodeAnnotator(n_dims=8, n_neighbors=8).fit(part(chosen, train), tags[train])
-        return word_f(model.score_tags(part(chosen, test)), tags[test], model.tag_counts_, n_tags=2)
+        return WordF(2)(tags[test], model.score_tags(part(chosen, test)), frequencies=model.tag_counts_)
 
     assert f(["first", "last"]) > max(f(["first"]), f(["last"])) + 0.1
 
@@ -60,24 +60,13 @@ def test_kernels_of_several_features(collection, kernel):
     np.testing.assert_allclose(np.einsum("ik,ikt->it", weights, tags[rows]), model.score_tags(part(X, slice(5))))
 
 
-def test_the_measure_is_the_one_that_is_reported():
-    rng = np.random.default_rng(0)
-    scores, truth, counts = rng.integers(0, 4, (50, 9)) / 4, rng.random((50, 9)) < 0.2, rng.integers(1, 5, 9)
-    truth[:, 4] = False
-    truth[~truth.any(axis=1), 0] = True
-    for n in (1, 3, 5):
-        expected = WordF(n)(truth.astype(int), scores, frequencies=counts)
-        assert word_f(scores, truth, counts, n_tags=n) == pytest.approx(expected)
-    assert word_f(np.zeros((2, 3)), np.zeros((2, 3)), np.ones(3)) == 0
-
-
 def test_f_of_every_number_of_neighbours(collection):
     X, tags = collection
     near, _ = nearest(X["gist"][:60], X["gist"][60:], 64)
     found = f_by_neighbours(near, sparse.csr_array(tags[60:]), tags[:60])
     for k, value in zip(CHOICES, found, strict=True):
         scores = KnnAnnotator(k).fit(X["gist"][60:], tags[60:]).score_tags(X["gist"][:60])
-        assert value == pytest.approx(word_f(scores, tags[:60], tags[60:].sum(axis=0)))
+        assert value == pytest.approx(WordF(5)(tags[:60], scores, frequencies=tags[60:].sum(axis=0)))
 
 
 def test_own_rows_are_left_out():

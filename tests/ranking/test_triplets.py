@@ -10,7 +10,6 @@ from numba import njit
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.measures import AveragePrecision
 from visterm.ranking import _kernels
 from visterm.ranking.queries import from_tags, idf, query_vectors
 from visterm.ranking.triplets import (
@@ -18,7 +17,6 @@ from visterm.ranking.triplets import (
     GramSpace,
     Settings,
     Triplets,
-    average_precision,
     learn,
     rank_weights,
 )
@@ -303,21 +301,6 @@ def test_top_weights_fall_towards_the_top():
     assert (np.diff(weights, 2) < 0).all()
     assert weights[0] == 0
     assert weights[-1] == 1
-
-
-@few
-@given(st.integers(0, 10**6))
-def test_average_precision_is_that_of_the_measures(seed):
-    rng = np.random.default_rng(seed)
-    relevance = sparse.csr_array(rng.random((6, 9)) < 0.3)
-    scores = rng.permuted(np.tile(np.arange(9.0), (6, 1)), axis=1)
-    expected = AveragePrecision()(relevance, scores) if relevance.nnz else 0.0
-    assert average_precision(scores, relevance) == pytest.approx(expected)
-
-
-def test_ties_count_half():
-    assert average_precision(np.zeros((1, 3)), sparse.csr_array([[1.0, 0, 0]])) == pytest.approx(1 / 2)
-    assert average_precision(np.zeros((1, 3)), sparse.csr_array((1, 3))) == 0.0
 
 
 @pytest.mark.parametrize(

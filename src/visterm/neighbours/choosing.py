@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.measures import WordF
 from visterm.neighbours.distances import nearest
 
 #: The numbers of neighbours among which ``auto`` chooses.
@@ -17,30 +18,8 @@ SAMPLE = 2000
 _N_TAGS = 5
 
 
-def word_f(scores: NDArray[Any], truth: Any, counts: NDArray[Any], *, n_tags: int = _N_TAGS) -> float:
-    """F of mean precision and mean recall over the words that occur, the best ``n_tags`` tags of every picture taken.
-
-    Of equal scores the rarer tag by ``counts`` comes first, as when people are shown tags.
-
-    >>> word_f(np.array([[0.9, 0.1], [0.2, 0.8]]), np.eye(2), np.array([1, 1]), n_tags=1)
-    1.0
-    """
-    present = np.asarray(truth.toarray() if hasattr(truth, "toarray") else truth) > 0
-    rarest_first = np.argsort(counts, kind="stable")
-    best = rarest_first[np.argsort(-scores[:, rarest_first], axis=1, kind="stable")[:, :n_tags]]
-    taken = np.zeros(present.shape, np.bool_)
-    np.put_along_axis(taken, best, True, axis=1)
-    hits, n_taken, n_present = (part.sum(axis=0) for part in (taken & present, taken, present))
-    words = n_present > 0
-    if not hits.any():
-        return 0.0
-    precision = np.mean(hits[words] / np.maximum(n_taken[words], 1))
-    recall = np.mean(hits[words] / n_present[words])
-    return float(2 * precision * recall / (precision + recall))
-
-
 def f_by_neighbours(near: NDArray[np.intp], tags: Any, truth: Any, choices: Sequence[int] = CHOICES) -> list[float]:
-    """F for every number of neighbours in ``choices``, ``near`` holding the rows of ``tags`` nearest each picture."""
+    """Word F for every number of neighbours in ``choices``; ``near`` has the rows of ``tags`` nearest each picture."""
     counts = np.bincount(tags.indices, minlength=tags.shape[1])
     votes = np.zeros((len(near), tags.shape[1]))
     found, voted = [], 0
@@ -48,7 +27,7 @@ def f_by_neighbours(near: NDArray[np.intp], tags: Any, truth: Any, choices: Sequ
         for place in range(voted, min(k, near.shape[1])):
             votes += tags[near[:, place]].toarray()
         voted = max(voted, min(k, near.shape[1]))
-        found.append(word_f(votes, truth, counts))
+        found.append(WordF(_N_TAGS)(truth, votes, frequencies=counts))
     return found
 
 

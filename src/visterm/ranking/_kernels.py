@@ -278,27 +278,3 @@ def learn(
                 n_changed += 1
                 update(pictures, weights, queries, query, one, other, loss, c)
     return total, n_changed
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def mean_average_precision(scores: Any, indptr: Any, indices: Any) -> float:
-    """The mean average precision of (n_queries, n_pictures) ``scores``; a tie counts as half above.
-
-    Every query must have a relevant picture.
-    """
-    total = 0.0
-    for query in range(len(indptr) - 1):
-        row = scores[query]
-        sum_of_precisions = 0.0
-        for entry in range(indptr[query], indptr[query + 1]):
-            own = row[indices[entry]]
-            twice_above = 0
-            for picture in range(len(row)):
-                twice_above += 2 * (row[picture] > own) + (row[picture] == own)
-            twice_relevant = 0
-            for other in range(indptr[query], indptr[query + 1]):
-                twice_relevant += 2 * (row[indices[other]] > own) + (row[indices[other]] == own)
-            # Each picture is tied with itself, so it adds one half to both; its rank adds the other.
-            sum_of_precisions += (twice_relevant + 1) / (twice_above + 1)
-        total += sum_of_precisions / (indptr[query + 1] - indptr[query])
-    return total / max(1, len(indptr) - 1)

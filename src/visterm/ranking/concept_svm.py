@@ -16,8 +16,8 @@ from visterm.margin.expansion import TrainingPictures, folds
 from visterm.margin.losses import Hinge
 from visterm.margin.one_vs_all import check_positive, cross_scores, generator
 from visterm.margin.solver import solve
+from visterm.measures import AveragePrecision
 from visterm.ranking.queries import idf, wanted_words
-from visterm.ranking.triplets import word_precisions
 from visterm.ranking.visterms import VistermExpansion
 from visterm.ranking.word_space import WordSpaceRanker
 
@@ -77,7 +77,9 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         rng = generator(self.random_state)
         parts = folds(_rarest_tag(present), self.n_folds, rng)
         held_out = [self._held_out(pictures, labels, float(C), parts, rng) for C in candidates]
-        best = np.argmax([word_precisions(scores, present) for scores in held_out], axis=0)
+        # A word that no picture has is NaN under every C, and gets the first.
+        precisions = [np.nan_to_num(AveragePrecision().per_query(present, scores)) for scores in held_out]
+        best = np.argmax(precisions, axis=0)
         self.C_ = candidates[best]
         solution = solve(
             pictures, labels, np.broadcast_to(self.C_[:, None], labels.shape), Hinge(), tol=self.tol, rng=rng

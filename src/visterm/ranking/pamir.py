@@ -23,6 +23,7 @@ from visterm.errors import InputError
 from visterm.margin import kernels
 from visterm.margin.expansion import DOUBLE_PRECISION_ROWS
 from visterm.margin.one_vs_all import check_positive, generator
+from visterm.measures import AveragePrecision
 from visterm.ranking.queries import Queries, affordable_words, from_tags, idf, query_vectors
 from visterm.ranking.triplets import (
     LOSSES,
@@ -32,7 +33,6 @@ from visterm.ranking.triplets import (
     GramSpace,
     Settings,
     Triplets,
-    average_precision,
     learn,
     tells_apart,
 )
@@ -281,6 +281,8 @@ class _Examined:
     asked: _Asked
 
     def precision(self, coefficients: Array) -> float:
-        """The mean average precision of the rankings."""
+        """The mean average precision of the rankings; 0 where no query has a relevant picture."""
+        if not self.asked.gains.nnz:
+            return 0.0
         scores = self.pictures @ coefficients.T
-        return average_precision(np.asarray(self.asked.Q @ scores.T), self.asked.gains)
+        return AveragePrecision()(self.asked.gains, np.asarray(self.asked.Q @ scores.T))

@@ -222,25 +222,3 @@ def rank_weights(n_pictures: int) -> Array:
     """
     sums = np.cumsum(np.concatenate([[0.0], 1.0 / np.arange(1, max(2, n_pictures + 1))]))
     return sums / sums[-1]
-
-
-def average_precision(scores: Array, relevance: sparse.csr_array) -> float:
-    """The mean average precision of the queries with a relevant picture; 0 without any."""
-    from visterm.ranking import _kernels
-
-    asked = np.flatnonzero(np.diff(relevance.indptr))
-    if not len(asked):
-        return 0.0
-    relevant = sparse.csr_array(relevance[asked])
-    return float(
-        _kernels.mean_average_precision(
-            np.ascontiguousarray(scores[asked]), relevant.indptr.astype(np.int64), relevant.indices.astype(np.int64)
-        )
-    )
-
-
-def word_precisions(scores: Array, present: Array) -> Array:
-    """The average precision of every word's (n_tags, n_pictures) scores; 0 where no picture has the word."""
-    return np.array(
-        [average_precision(row[None], sparse.csr_array(has[None])) for row, has in zip(scores, present, strict=True)]
-    )
