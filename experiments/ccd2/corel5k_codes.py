@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from visterm.evaluate.picture_data import load_pictures
+from visterm.evaluate import load_pictures
 from visterm.measures import NPlus, WordF
 from visterm.neighbours.choosing import CHOICES, f_by_neighbours
 from visterm.neighbours.distances import nearest

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from visterm.evaluate.picture_data import load_pictures
+from visterm.evaluate import load_pictures
 from visterm.measures import MeanPrecision, MeanRecall, NPlus, WordF
 from visterm.neighbours.choosing import f_by_neighbours
 from visterm.neighbours.distances import nearest

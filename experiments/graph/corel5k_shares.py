@@ -21,8 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from visterm import registry
-from visterm.evaluate import research_data
-from visterm.evaluate.picture_data import load_pictures
+from visterm.evaluate import load_pictures, research_data
 from visterm.graph.picture_graph import PictureGraph
 from visterm.graph.regularized import GraphRegularized
 from visterm.learning import Dataset

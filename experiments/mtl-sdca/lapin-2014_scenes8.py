@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from visterm.evaluate.picture_data import load_pictures
+from visterm.evaluate import load_pictures
 from visterm.margin.expansion import folds
 from visterm.margin.kernels import gram
 from visterm.margin.multitask import MultitaskSDCA

@@ -21,9 +21,7 @@ from rankers import Part, Ranker, Setting, Task, kernel_rankers, tagprop, vister
 from scipy import sparse
 
 from visterm.distances.base import select
-from visterm.evaluate.picture_data import load_pictures
-from visterm.evaluate.picture_distances import load_distances
-from visterm.evaluate.significance import letters
+from visterm.evaluate import letters, load_distances, load_pictures
 from visterm.margin.product_kernel import ProductKernel
 from visterm.measures import NDCG, AveragePrecision, BreakEvenPoint, PrecisionAt
 from visterm.ranking.pamir import PAMIR

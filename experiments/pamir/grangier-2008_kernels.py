@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from visterm.catalogue.records import Reading
-from visterm.evaluate.picture_data import load_pictures
+from visterm.evaluate import load_pictures
 from visterm.exchange.readers import corel
 from visterm.features.library import FeatureLibrary
 from visterm.measures import AveragePrecision

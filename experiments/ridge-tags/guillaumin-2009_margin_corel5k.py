@@ -23,7 +23,7 @@ import numpy as np
 
 from visterm.calibration import deviations
 from visterm.distances.base import select
-from visterm.evaluate.picture_distances import load_distances
+from visterm.evaluate import load_distances
 from visterm.margin.multitask import MultitaskSDCA
 from visterm.margin.product_kernel import ProductKernel
 from visterm.margin.ridge import KernelRidgeAnnotator, ridge

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.evaluate.picture_distances import load_distances
+from visterm.evaluate import load_distances
 from visterm.measures import AveragePrecision
 from visterm.ranking.caption_ridge import CaptionRidge
 from visterm.ranking.queries import from_tags, idf, query_vectors

@@ -98,7 +98,7 @@ def _all(options: argparse.Namespace) -> Iterator[Scored]:
 
 def corel5k(options: argparse.Namespace) -> Iterator[Scored]:
     """Neighbours by one feature, TagProp and ridge regression by eight."""
-    from visterm.evaluate.picture_data import load_pictures
+    from visterm.evaluate import load_pictures
 
     data = load_pictures("corel5k", options.data, "tagging", cache=options.cache)
     train, test = np.flatnonzero(~data.is_test), np.flatnonzero(data.is_test)

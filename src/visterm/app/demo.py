@@ -52,7 +52,7 @@ def run_demo(folder: Path, *, n_pictures: int = 400) -> Demo:
         clock.lap("compute features")
         names = [method.name for method in registry.methods() if method.name not in _FIRST]
         comparison = training.compare(workspace, [*_FIRST, *names], max_seconds=_MEASURING_SECONDS)
-        outcomes = comparison.outcomes
+        outcomes = comparison.performances
         clock.lap("measure methods")
         best = {task: _best_method(task, outcomes[task]) for task in Task}
         trained = {name: training.train(workspace, name) for name in sorted(set(best.values()))}

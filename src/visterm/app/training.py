@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from visterm import registry
@@ -13,16 +11,9 @@ from visterm.app.describing import describe, described, ready_recipe
 from visterm.app.workspace import Workspace
 from visterm.contracts import Task
 from visterm.errors import InputError
-from visterm.learning import (
-    Dataset,
-    Performance,
-    encode_classes,
-    has_labels,
-    learns_from_untagged,
-    measure,
-    train_method,
-    validation_split,
-)
+from visterm.evaluate.comparison import Comparison
+from visterm.evaluate.comparison import compare as compare_methods
+from visterm.learning import Dataset, encode_classes, train_method
 from visterm.models import Model, ModelInfo, save_model
 from visterm.search.learned import learned_search
 from visterm.vision.recipes.base import Recipe
@@ -87,14 +78,6 @@ def train(
     return info
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """How methods did on the same held-out pictures, by task, the floor first; and those there was no time for."""
-
-    outcomes: dict[Task, list[Performance]]
-    left_out: tuple[str, ...]
-
-
 def compare(
     workspace: Workspace,
     method_names: Sequence[str] = (),
@@ -102,26 +85,10 @@ def compare(
     recipe_name: str | None = None,
     max_seconds: float = math.inf,
 ) -> Comparison:
-    """Measure methods (by default all) and the floor; after ``max_seconds`` no further method is begun."""
-    started = time.perf_counter()
-    chosen = [registry.get(name) for name in method_names] or registry.methods()
-    floors = [registry.floor(task) for task in Task if any(method.does(task) for method in chosen)]
-    ordered = list(dict.fromkeys([*floors, *chosen]))
-    outcomes = []
-    left_out = []
-    datasets: dict[str, Dataset] = {}
-    for method in ordered:
-        if not method.is_floor and time.perf_counter() - started > max_seconds:
-            left_out.append(method.name)
-            continue
-        wanted = recipe_name or method.recipe
-        if wanted not in datasets:
-            datasets[wanted] = labelled(workspace, ready_recipe(workspace, wanted))
-        data = datasets[wanted]
-        if has_labels(method, data):
-            transductive = learns_from_untagged(method)
-            outcomes.append(measure(method, data, validation_split(data), transductive=transductive).performance)
-    if not outcomes:
-        raise InputError("nothing can be measured: no picture has a class or tags; add labels first")
-    by_task = {task: [outcome for outcome in outcomes if task in outcome.values] for task in Task}
-    return Comparison({task: listed for task, listed in by_task.items() if listed}, tuple(left_out))
+    """Measure methods (by default all) and the baselines; after ``max_seconds`` no further method is begun."""
+    return compare_methods(
+        [registry.get(name) for name in method_names],
+        lambda recipe: labelled(workspace, ready_recipe(workspace, recipe)),
+        recipe=recipe_name,
+        max_seconds=max_seconds,
+    )

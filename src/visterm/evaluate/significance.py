@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from math import erfc, sqrt
 from string import ascii_letters
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import stats
 
 from visterm.errors import InputError
 from visterm.measures.inputs import Floats
@@ -56,17 +56,14 @@ def wilcoxon(a: ArrayLike, b: ArrayLike) -> SignedRank:
     first, second = _pairs(a, b)
     difference = first - second
     difference = difference[difference != 0]
-    n = len(difference)
-    size, group, counts = np.unique(np.abs(difference), return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    twice_ranks = (2 * ends - counts + 1)[group] if len(size) else np.empty(0, dtype=np.int64)  # mean ranks are halves
-    positive, negative = (int(twice_ranks[side].sum()) for side in (difference > 0, difference < 0))
-    if n <= EXACT_UP_TO:
-        p_value = _exact_p(twice_ranks, min(positive, negative))
+    ranks = stats.rankdata(np.abs(difference))
+    positive, negative = (float(ranks[side].sum()) for side in (difference > 0, difference < 0))
+    if len(difference) <= EXACT_UP_TO:
+        # SciPy's own exact distribution knows no ties.
+        p_value = _exact_p(np.round(2 * ranks).astype(np.int64), round(2 * min(positive, negative)))
     else:
-        variance = n * (n + 1) * (2 * n + 1) / 24 - float(np.sum(counts.astype(np.float64) ** 3 - counts)) / 48
-        p_value = erfc(abs(positive - negative) / 4 / sqrt(2 * variance))
-    return SignedRank(positive / 2, negative / 2, n, p_value)
+        p_value = float(stats.wilcoxon(difference, correction=False, method="asymptotic").pvalue)
+    return SignedRank(positive, negative, len(difference), p_value)
 
 
 def paired_bootstrap(
@@ -84,15 +81,18 @@ def paired_bootstrap(
     n = len(difference)
     if not n:
         raise InputError("there are no pairs to resample")
-    rng = np.random.default_rng(random_state)
-    step = max(1, _BLOCK // n)
-    means = np.concatenate(
-        [
-            difference[rng.integers(n, size=(min(step, n_resamples - start), n))].mean(axis=1)
-            for start in range(0, n_resamples, step)
-        ]
+    if n == 1:
+        return Interval(*[float(difference[0])] * 3)
+    resampled = stats.bootstrap(
+        (difference,),
+        np.mean,
+        n_resamples=n_resamples,
+        batch=max(1, _BLOCK // n),
+        confidence_level=confidence,
+        method="percentile",
+        random_state=np.random.default_rng(random_state),
     )
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = resampled.confidence_interval
     return Interval(float(difference.mean()), float(low), float(high))
 
 

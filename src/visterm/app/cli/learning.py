@@ -155,7 +155,7 @@ def evaluate(
     from visterm.app.training import compare
 
     with command(as_json=as_json), open_workspace(workspace) as opened:
-        outcomes = compare(opened, chosen or (), recipe_name=recipe).outcomes
+        outcomes = compare(opened, chosen or (), recipe_name=recipe).performances
         value = {
             task.value: [
                 {
