@@ -30,6 +30,23 @@ def test_no_threshold_does_better(n, seed):
         assert f_of(taken[:, tag], present[:, tag]) == pytest.approx(best)
 
 
+@given(st.integers(2, 25), st.integers(0, 99), st.sampled_from([0.3, 0.7, 1.0]))
+@settings(max_examples=40, deadline=None)
+def test_as_many_as_the_wanted_precision_allows(n, seed, precision):
+    rng = np.random.default_rng(seed)
+    scores, present = rng.integers(0, 8, (n, 3)) / 8, rng.random((n, 3)) < 0.5
+    present[0] = True
+    model = TagThresholds(shrinkage=0, precision=precision).fit(scores, present.astype(int))
+    taken = model.predict(scores).toarray() > 0
+    for tag in range(3):
+        allowed = [
+            (scores[:, tag] >= t).sum()
+            for t in scores[:, tag]
+            if present[scores[:, tag] >= t, tag].mean() >= precision - 1e-12
+        ]
+        assert taken[:, tag].sum() == max(allowed, default=0)
+
+
 def test_rare_tags_are_drawn_towards_what_is_common():
     rng = np.random.default_rng(0)
     present = rng.random((400, 3)) < [0.5, 0.5, 0.005]
@@ -50,6 +67,8 @@ def test_any_annotator_gives_as_many_tags_as_reach_their_thresholds():
     model = ThresholdedAnnotator(KnnAnnotator(5)).fit(X, tags)
     assert (model.predict_tags(X).toarray() == tags).mean() > 0.97
     np.testing.assert_array_equal(model.score_tags(X), KnnAnnotator(5).fit(X, tags).score_tags(X))
+    sure = ThresholdedAnnotator(KnnAnnotator(5), precision=1.0).fit(X, tags).predict_tags(X).toarray()
+    assert (sure <= tags).all()
     assert model.scores_are_probabilities
     assert pack(model, "model", {})  # can be stored
 
@@ -61,6 +80,9 @@ def test_what_is_refused():
         TagThresholds().fit([[np.nan]], [[1]])
     with pytest.raises(InputError, match="shrinkage"):
         TagThresholds(-1).fit([[1.0]], [[1]])
+    for precision in (0, 1.1, "high"):
+        with pytest.raises(InputError, match="precision"):
+            TagThresholds(precision=precision).fit([[1.0]], [[1]])
     with pytest.raises(InputError, match="scores are of 1 tags, but thresholds of 2"):
         TagThresholds().fit(np.eye(2), np.eye(2)).predict([[1.0]])
     with pytest.raises(InputError, match="cannot be held out in 5 parts"):

@@ -17,7 +17,10 @@ from visterm.errors import InputError
 
 
 class TagThresholds(Estimator):
-    """The score from which on each tag is given, so that its F on pictures not learned from is largest.
+    """The score from which on each tag is given.
+
+    On the pictures that ``fit`` is given, the threshold makes the tag's F largest; with ``precision``, it is the lowest
+    at which at least that share of the pictures given the tag carry it.
 
     ``fit`` takes scores of pictures whose tags are known, but that the scoring method was not fitted with. A tag of
     few pictures says little about its own threshold: the threshold of all tags together counts beside it as much as
@@ -30,10 +33,14 @@ class TagThresholds(Estimator):
            [0., 1.]], dtype=float32)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"shrinkage": [Interval(Real, 0, None, closed="left")]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
+        "precision": [Interval(Real, 0, 1, closed="right"), None],
+    }
 
-    def __init__(self, shrinkage: float = 1.0) -> None:
+    def __init__(self, shrinkage: float = 1.0, precision: float | None = None) -> None:
         self.shrinkage = shrinkage
+        self.precision = precision
 
     def fit(self, scores: Scores, tags: Any) -> Self:
         """Choose the thresholds."""
@@ -42,11 +49,13 @@ class TagThresholds(Estimator):
         present = check_tags(tags, len(scores), n_tags=scores.shape[1]).toarray() > 0
         if not present.any():
             raise InputError("no picture has a tag: at least one is needed to learn from")
-        self.shared_threshold_ = _best_threshold(scores.ravel(), present.ravel())
+        self.shared_threshold_ = _threshold(scores.ravel(), present.ravel(), self.precision)
         n_present = present.sum(axis=0)
         own = np.array(
             [
-                _best_threshold(scores[:, tag], present[:, tag]) if n_present[tag] else self.shared_threshold_
+                _threshold(scores[:, tag], present[:, tag], self.precision)
+                if n_present[tag]
+                else self.shared_threshold_
                 for tag in range(scores.shape[1])
             ]
         )
@@ -80,13 +89,23 @@ class ThresholdedAnnotator(Estimator):
         "annotator": [HasMethods(["fit", "score_tags"])],
         "n_folds": [Interval(Integral, 2, None, closed="left")],
         "shrinkage": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
+        "precision": [Interval(Real, 0, 1, closed="right"), None],
+        "random_state": ["random_state", np.random.Generator],
     }
 
-    def __init__(self, annotator: Any, *, n_folds: int = 5, shrinkage: float = 1.0, random_state: int = 0) -> None:
+    def __init__(
+        self,
+        annotator: Any,
+        *,
+        n_folds: int = 5,
+        shrinkage: float = 1.0,
+        precision: float | None = None,
+        random_state: int = 0,
+    ) -> None:
         self.annotator = annotator
         self.n_folds = n_folds
         self.shrinkage = shrinkage
+        self.precision = precision
         self.random_state = random_state
 
     @property
@@ -107,7 +126,7 @@ class ThresholdedAnnotator(Estimator):
             rest = np.sort(np.setdiff1d(order, fold))
             model = clone(self.annotator).fit(take(X, tagged[rest]), tags[tagged[rest]])
             scores[fold] = model.score_tags(take(X, tagged[fold]))
-        self.thresholds_ = TagThresholds(self.shrinkage).fit(scores, tags[tagged])
+        self.thresholds_ = TagThresholds(self.shrinkage, self.precision).fit(scores, tags[tagged])
         self.annotator_ = clone(self.annotator).fit(X, tags)
         self.n_features_in_ = self.annotator_.n_features_in_
         return self
@@ -121,13 +140,21 @@ class ThresholdedAnnotator(Estimator):
         return self.thresholds_.predict(self.score_tags(X))
 
 
-def _best_threshold(scores: NDArray[Any], present: NDArray[np.bool_]) -> float:
-    """The threshold of the largest F: midway between the last score taken and the next."""
+def _threshold(scores: NDArray[Any], present: NDArray[np.bool_], precision: float | None) -> float:
+    """The threshold of the largest F, or the lowest of the wanted precision: midway to the next score.
+
+    Where no score has the wanted precision, the threshold lies above them all.
+    """
     order = np.argsort(-scores, kind="stable")
-    ranked, hits = scores[order], np.cumsum(present[order])
-    f = 2 * hits / (np.arange(1, len(ranked) + 1) + present.sum())
-    f[:-1][ranked[:-1] == ranked[1:]] = -1  # equal scores are taken together
-    last = int(np.argmax(f))
+    ranked, hits, n_taken = scores[order], np.cumsum(present[order]), np.arange(1, len(scores) + 1)
+    together = np.append(ranked[:-1] == ranked[1:], False)  # equal scores are taken together
+    if precision is None:
+        last = int(np.argmax(np.where(together, -1.0, 2 * hits / (n_taken + present.sum()))))
+    else:
+        precise = np.flatnonzero(~together & (hits >= precision * n_taken))
+        if not len(precise):
+            return float(np.nextafter(ranked[0], np.inf))
+        last = int(precise[-1])
     return float(ranked[last] if last + 1 == len(ranked) else (ranked[last] + ranked[last + 1]) / 2)
 
 
