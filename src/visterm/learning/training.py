@@ -24,7 +24,7 @@ from visterm.registry import Method
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
-    """An estimator that learned from a part of the pictures, and labelled pictures that it had not seen.
+    """An estimator that learned from the ``train`` rows of a split, and labelled pictures that it had not seen.
 
     What is said of the final estimator's scores (how sure it may be, from which score on a tag is given) is learned
     from this one's.
@@ -114,12 +114,12 @@ def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, 
     del train
     held_out = None
     if method.does(Task.RANK):
-        own = data.select(split.train)
         try:
-            own_split = validation_split(own)
-            part = training_part(own, own_split, transductive=learns_from_untagged(method))
+            drawn = validation_split(data.select(split.train))
+            inner = Split.of(split.train[drawn.train], split.train[drawn.test])
+            part = training_part(data, inner, transductive=learns_from_untagged(method))
             with progress.task(f"Fitting {method.name} without some pictures"):
-                held_out = HeldOut(fit_method(method, part, parameters), own, own_split)
+                held_out = HeldOut(fit_method(method, part, parameters), data, inner)
         except InputError:  # too few to hold some out
             held_out = None
     return _trained(estimator, seconds, data, split, measured, held_out)
