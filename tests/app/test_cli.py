@@ -292,7 +292,7 @@ def test_a_comparison_out_of_time_keeps_the_floor_and_names_what_it_left_out(tra
     with Workspace(trained) as workspace:
         comparison = compare(workspace, ["knn", "knn-tags"], max_seconds=0)
     assert comparison.left_out == ("knn", "knn-tags")
-    assert {outcome.method for listed in comparison.outcomes.values() for outcome in listed} == {
+    assert {outcome.method for listed in comparison.performances.values() for outcome in listed} == {
         "majority-class",
         "tag-frequency",
     }
