@@ -24,7 +24,7 @@ from visterm.ranking.pamir import PAMIR
 from visterm.ranking.queries import Queries, from_tags, query_vectors, wanted_words
 from visterm.ranking.tag_ranker import TagRanker
 from visterm.ranking.triplets import FeatureSpace, Settings, Triplets, learn
-from visterm.topics.plsa import PLSA
+from visterm.topics import PLSA
 
 Setting = dict[str, Any]
 

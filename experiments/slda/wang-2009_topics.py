@@ -29,11 +29,7 @@ from visterm.learning import splits
 from visterm.learning.dataset import Dataset
 from visterm.measures import Accuracy, PictureF, evaluate
 from visterm.storage.atomic import write_text_atomically
-from visterm.topics.committee import TopicCommittee
-from visterm.topics.corr_lda import CorrLDA
-from visterm.topics.slda import SupervisedLDA
-from visterm.topics.theme_lda import ThemeLDA
-from visterm.topics.topic_neighbours import TopicNeighbours
+from visterm.topics import CorrLDA, SupervisedLDA, ThemeLDA, TopicCommittee, TopicNeighbours
 
 SETS = ("labelme8", "corel5k-blobs")
 TRACED = "sLDA of the paper"

@@ -164,7 +164,7 @@ for _method in (
     ),
     Method(
         "unigram-mixture",
-        "visterm.topics.mixture:UnigramMixture",
+        "visterm.topics.unigram_mixture:UnigramMixture",
         ANNOTATE,
         "bow-240",
         "the tags of the picture's one topic, learned from untagged pictures too",
@@ -227,7 +227,7 @@ for _method in (
     ),
     Method(
         "slda-committee",
-        "visterm.topics.committee:TopicCommittee",
+        "visterm.topics.slda_committee:TopicCommittee",
         CLASSIFY | ANNOTATE,
         "bow-240",
         "the mean of several supervised topic models",
@@ -286,7 +286,7 @@ for _method in (
     ),
     Method(
         "label-propagation",
-        "visterm.graph.propagation:LabelPropagation",
+        "visterm.graph.label_propagation:LabelPropagation",
         ANNOTATE,
         "bow-240",
         "tags that travel along links between look-alikes",

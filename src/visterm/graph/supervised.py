@@ -14,11 +14,16 @@ from visterm.contracts import Features
 from visterm.errors import InputError
 from visterm.graph.cases import AllocationCase, Array, Learned, expected_logs
 from visterm.graph.lapvar import DirichletMeans, LapVar
-from visterm.topics.class_response import improve_coefficients
-from visterm.topics.em import climb
-from visterm.topics.joint import JointTopics, Labelled, Posterior, infer_labelled
-from visterm.topics.slda import SupervisedLDA
-from visterm.topics.statistics import TopicStatistics
+from visterm.topics import (
+    JointTopics,
+    Labelled,
+    Posterior,
+    SupervisedLDA,
+    TopicStatistics,
+    climb,
+    improve_coefficients,
+    infer_labelled,
+)
 
 
 class _SupervisedOverGraph(SupervisedLDA):

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax
 
-from visterm.topics.joint import Labelled, Posterior, class_value, mean_assignments
+from visterm.compute.parallel import Shard
+from visterm.topics.bags import counts_of, rows_of
+from visterm.topics.inference import over_shards
+from visterm.topics.joint_inference import Labelled, Posterior, mean_assignments
 from visterm.topics.statistics import Array
 
 _MAX_HALVINGS = 30
@@ -95,6 +100,21 @@ def softmax_regression(
 
     found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": max_iter})
     return found.x.reshape(start.shape)
+
+
+def class_value(data: Labelled, phi: Array, coefficients: Array) -> tuple[float, Array]:
+    """The class part of the bound and its gradient with respect to ``coefficients``, the paper's equation (12)."""
+    from visterm.topics._kernels_class import class_value_and_gradient
+
+    def of_shard(shard: Shard) -> tuple[float, Array]:
+        gradient = np.zeros(coefficients.shape)
+        classes, weights = data.classes[shard.rows], data.class_weights[shard.rows]
+        of_counts = phi[counts_of(data.bags, shard)]
+        value = class_value_and_gradient(rows_of(data.bags, shard), of_counts, classes, weights, coefficients, gradient)
+        return value, gradient
+
+    parts = over_shards(of_shard, len(data))
+    return sum(value for value, _ in parts), reduce(add, (gradient for _, gradient in parts))
 
 
 def improve_coefficients(

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from visterm.errors import InputError
-from visterm.topics.committee import TopicCommittee
-from visterm.topics.slda import SupervisedLDA
+from visterm.topics import SupervisedLDA, TopicCommittee
 
 
 def collection(seed=0, n_pictures=60):

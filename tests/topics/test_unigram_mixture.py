@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.topics.mixture import UnigramMixture, Unigrams
+from visterm.topics import UnigramMixture, Unigrams
 
 
 def problem(seed, n_pictures=12, n_codewords=5, n_tags=4):

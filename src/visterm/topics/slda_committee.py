@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.contracts import Features, Scores
 from visterm.contracts.estimator import Estimator
-from visterm.errors import InputError
 from visterm.topics.slda import SupervisedLDA
 
 
@@ -19,8 +20,8 @@ class TopicCommittee(ClassifierMixin, Estimator):
     """Supervised topic models from different random starts, which decide by the mean of their probabilities.
 
     The mean over ``n_members`` of p(class | topics of the member) of :class:`~visterm.topics.slda.SupervisedLDA`, and
-    the same of the tags: where members err, they seldom err alike (Hansen and Salamon, PAMI 1990). It costs as many
-    times a single model, in learning and in use. The other parameters are those of the members.
+    the same of the tags: where members err, they seldom err alike (Hansen and Salamon, PAMI 1990). It costs
+    n_members times a single model, in learning and in use. The other parameters are those of the members.
 
     >>> X, y = [[4, 0, 1], [3, 1, 1], [0, 5, 1], [1, 4, 0]], [3, 3, 8, 8]
     >>> TopicCommittee(n_topics=2, n_members=3, random_state=0).fit(X, y).predict([[5, 0, 0], [0, 5, 0]])
@@ -28,6 +29,17 @@ class TopicCommittee(ClassifierMixin, Estimator):
     """
 
     scores_are_probabilities = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_topics": [Interval(Integral, 1, None, closed="left")],
+        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "smoothing": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [StrOptions({"balanced"}), None],
+        "refine": [Interval(Integral, 0, None, closed="left")],
+        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
 
     classes_: NDArray[Any]
     members_: list[SupervisedLDA]
@@ -57,8 +69,7 @@ class TopicCommittee(ClassifierMixin, Estimator):
         """Learn every member from all pictures, with a class, tags, both or neither, as SupervisedLDA does."""
         from sklearn.utils import check_random_state
 
-        if self.n_members < 1:
-            raise InputError(f"n_members must be at least 1, not {self.n_members}")
+        self._validate_params()
         random = check_random_state(self.random_state)
         of_members = {name: value for name, value in self.get_params().items() if name != "n_members"}
         self.members_ = [

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute import progress
 from visterm.contracts import Features, Scores, check_tags
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.graph.held_out import hide_tags, tag_surprise
-from visterm.graph.picture_graph import PictureGraph
-from visterm.topics.bags import distributions
+from visterm.graph.picture_graph import WEIGHTS, PictureGraph
+from visterm.topics import distributions
 
 Array = NDArray[np.float64]
 
@@ -89,6 +91,16 @@ class LabelPropagation(Estimator):
     scores_are_probabilities = True
     learns_from_untagged = True
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+        "metric": [str],
+        "weights": [StrOptions(WEIGHTS)],
+        "alpha": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
+        "alphas": ["array-like"],
+        "held_out_share": [Interval(Real, 0, 1, closed="left")],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         n_neighbors: int = 10,
@@ -110,8 +122,7 @@ class LabelPropagation(Estimator):
 
     def fit(self, X: Features, tags: Any, *, graph: PictureGraph | None = None) -> Self:
         """Let the tags travel over all pictures; ``graph``: one already fitted to them."""
-        if self.alpha != "auto" and (isinstance(self.alpha, str) or not 0 <= self.alpha <= 1):
-            raise InputError(f"alpha is a probability from 0 to 1, or 'auto', not {self.alpha!r}")
+        self._validate_params()
         self.graph_ = graph or PictureGraph(self.n_neighbors, metric=self.metric, weights=self.weights).fit(X)
         tags = check_tags(tags, self.graph_.links_.shape[0])
         if not tags.nnz:

@@ -1,4 +1,7 @@
-"""The E step of topic models with a class and tags: pictures take part with the labels they have."""
+"""The joint model of codewords, class and tags: its parameters, its pictures, and the E step with their labels.
+
+The E step without labels, as of a new picture, is :func:`visterm.topics.inference.infer_topics`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from scipy import sparse
 from scipy.special import digamma
 
 from visterm.compute.parallel import Shard
-from visterm.topics.inference import over_shards, rows_of
+from visterm.topics.bags import counts_of, rows_of
+from visterm.topics.inference import over_shards
 from visterm.topics.statistics import Array, TopicStatistics
 
 
@@ -82,54 +86,23 @@ def infer_labelled(
 
     The bound includes the class term with its Jensen bound, ``eta_c . phibar - log sum_l exp(S_l)``, and the tags.
     """
-    from visterm.topics._kernels_slda import infer_joint
+    from visterm.topics._kernels_slda import ExpectedCounts, Labels, TopicTables, infer_joint
 
-    likelihood = np.ascontiguousarray(model.codewords.T)
-    log_tags = np.ascontiguousarray(np.log(model.tags).T)
-    coefficients = np.ascontiguousarray(model.coefficients)
+    tables = TopicTables(
+        np.ascontiguousarray(model.codewords.T),
+        np.ascontiguousarray(np.log(model.tags).T),
+        np.ascontiguousarray(model.coefficients),
+        model.alpha,
+    )
 
     def of_shard(shard: Shard) -> TopicStatistics:
-        indptr, indices, counts = rows_of(data.bags, shard)
-        tag_indptr, tag_indices, _ = rows_of(data.tags, shard)
-        first, last = data.bags.indptr[shard.start], data.bags.indptr[shard.stop]
-        codewords, tags = np.zeros(likelihood.shape), np.zeros(log_tags.shape)
-        log_proportions = np.zeros(len(model.alpha))
-        bound = infer_joint(
-            indptr,
-            indices,
-            counts,
-            data.classes[shard.rows],
-            data.class_weights[shard.rows],
-            tag_indptr,
-            tag_indices,
-            likelihood,
-            log_tags,
-            coefficients,
-            model.alpha,
-            max_sweeps,
-            tolerance,
-            posterior.gamma[shard.rows],
-            posterior.phi[first:last],
-            codewords,
-            tags,
-            log_proportions,
+        tags = rows_of(data.tags, shard)
+        labels = Labels(data.classes[shard.rows], data.class_weights[shard.rows], tags.indptr, tags.indices)
+        expected = ExpectedCounts(
+            np.zeros(tables.likelihood.shape), np.zeros(tables.log_tags.shape), np.zeros(len(tables.alpha))
         )
-        return TopicStatistics(len(shard), bound, codewords.T, log_proportions, tags.T)
+        gamma, phi = posterior.gamma[shard.rows], posterior.phi[counts_of(data.bags, shard)]
+        bound = infer_joint(rows_of(data.bags, shard), labels, tables, gamma, phi, max_sweeps, tolerance, expected)
+        return TopicStatistics(len(shard), bound, expected.codewords.T, expected.log_proportions, expected.tags.T)
 
     return reduce(add, over_shards(of_shard, len(data)))
-
-
-def class_value(data: Labelled, phi: Array, coefficients: Array) -> tuple[float, Array]:
-    """The class part of the bound and its gradient with respect to ``coefficients``, the paper's equation (12)."""
-    from visterm.topics._kernels_slda import class_term
-
-    def of_shard(shard: Shard) -> tuple[float, Array]:
-        indptr, _, counts = rows_of(data.bags, shard)
-        first, last = data.bags.indptr[shard.start], data.bags.indptr[shard.stop]
-        gradient = np.zeros(coefficients.shape)
-        classes, weights = data.classes[shard.rows], data.class_weights[shard.rows]
-        value = class_term(indptr, counts, phi[first:last], classes, weights, coefficients, gradient)
-        return value, gradient
-
-    parts = over_shards(of_shard, len(data))
-    return sum(value for value, _ in parts), reduce(add, (gradient for _, gradient in parts))

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp, softmax
+from sklearn.utils._param_validation import Interval
 
 from visterm.compute import progress
 from visterm.contracts import Features, Scores, check_tags
 from visterm.contracts.estimator import Estimator
-from visterm.errors import InputError
 from visterm.topics.bags import check_bags, check_tag_bags, distributions
 from visterm.topics.em import climb
-from visterm.topics.parameters import check_parameters
 
 _TINY = np.finfo(np.float64).tiny  # stands for probability 0, whose logarithm would be infinite
 
@@ -93,6 +93,16 @@ class UnigramMixture(Estimator):
 
     scores_are_probabilities = True
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_topics": [Interval(Integral, 1, None, closed="left")],
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
+        "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Real],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         n_topics: int = 20,
@@ -116,7 +126,7 @@ class UnigramMixture(Estimator):
         """Learn the topics of all pictures and the tags of the topics."""
         from sklearn.utils import check_random_state
 
-        self._check_parameters()
+        self._validate_params()
         bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
         tags = check_tag_bags(tags, bags.shape[0])
         random = check_random_state(self.random_state)
@@ -159,11 +169,6 @@ class UnigramMixture(Estimator):
 
     def _unigrams(self) -> Unigrams:
         return Unigrams(self.topic_shares_, self.topic_codewords_, self.topic_tags_)
-
-    def _check_parameters(self) -> None:
-        check_parameters(self, at_least_one=("n_topics", "n_restarts", "max_iter"))
-        if not self.smoothing >= 0:
-            raise InputError(f"smoothing must be 0 or more, not {self.smoothing}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,10 +14,10 @@ from visterm.topics.statistics import Array, normalised
 
 #: What the start of a topic has of the picture it starts from; the rest is what all pictures have in common.
 _OWN_SHARE = 0.7
-#: At most so many pictures are compared with each other.
+#: The number of pictures that are compared with each other, at most.
 _MAX_CANDIDATES = 4096
 _LAST_SWEEPS = 5
-STARTS = ("spread", "random")
+STARTS = {"spread", "random"}
 
 
 def start_topics(bags: sparse.csr_array, n_topics: int, random: Any, *, how: str = "spread") -> Array:
@@ -31,7 +31,7 @@ def start_topics(bags: sparse.csr_array, n_topics: int, random: Any, *, how: str
     [1, 0]
     """
     if how not in STARTS:
-        raise InputError(f"unknown start {how!r}: choose one of {', '.join(STARTS)}")
+        raise InputError(f"unknown start {how!r}: choose one of {', '.join(sorted(STARTS))}")
     common = np.asarray(bags.mean(axis=0)).ravel()
     rows = np.flatnonzero(np.diff(bags.indptr))
     if not len(rows):

@@ -9,8 +9,7 @@ from sklearn.semi_supervised import LabelPropagation as TheirPropagation
 from sklearn.semi_supervised import LabelSpreading
 
 from visterm.errors import InputError
-from visterm.graph.picture_graph import PictureGraph
-from visterm.graph.propagation import LabelPropagation, harmonic, spread
+from visterm.graph import LabelPropagation, PictureGraph, harmonic, spread
 
 
 @pytest.fixture
