@@ -169,29 +169,32 @@ def class_term_of(counts: Any, phi: Any, own: int, weight: float, coefficients: 
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def class_pull(odds: Any, products: Any, by_topic: Any, ratios: Any, out: Any) -> None:
-    """h_v / (h_v . phi_v) of equation (8) for one codeword, times the weight if ``odds`` are.
+def class_evidence(term: ClassTerm, j: int, linear: Any, evidence: Any) -> None:
+    """What the class says of the topic of codeword ``j``: the last two terms of equation (8), at the odds last seen.
 
     The same as::
 
-        out = by_topic @ (odds / products)
+        linear += own                                         # weight * eta_c / N
+        evidence = linear - by_topic @ (odds / products[j])   # weight * h_v / (h_v . phi_v)
     """
+    ratios, products, by_topic, own, odds = term.ratios, term.products, term.by_topic, term.own, term.odds
     n_classes = len(ratios)
     for c in range(n_classes):
-        ratios[c] = odds[c] / products[c]
-    for k in range(len(out)):
+        ratios[c] = odds[c] / products[j, c]
+    for k in range(len(evidence)):
+        linear[k] += own[k]
         pull = 0.0
         for c in range(n_classes):
             pull += ratios[c] * by_topic[k, c]
-        out[k] = pull
+        evidence[k] = linear[k] - pull
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def move_products(moved: Any, products: Any, ratios: Any) -> None:
-    """``ratios`` = moved / products, then ``products`` = moved: those of one codeword whose phi moved."""
+def move_products(moved: Any, products: Any, j: int, ratios: Any) -> None:
+    """``ratios`` = moved / products[j], then ``products[j]`` = moved: the phi of codeword ``j`` has moved."""
     for c in range(len(moved)):
-        ratios[c] = moved[c] / products[c]
-        products[c] = moved[c]
+        ratios[c] = moved[c] / products[j, c]
+        products[j, c] = moved[c]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
