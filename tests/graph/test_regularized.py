@@ -8,7 +8,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from visterm.errors import InputError
-from visterm.graph import GraphMixture, GraphRegularized, PictureGraph, TagConfidence
+from visterm.graph import GraphMixture, GraphRegularized, PictureGraph
+from visterm.graph.confidence import TagConfidence
 from visterm.graph.held_out import hide_tags, tag_surprise
 from visterm.models import Model, ModelInfo, load_model, save_model
 from visterm.topics import LDA, PLSA, LinkLDA, SupervisedLDA, UnigramMixture

@@ -1,5 +1,4 @@
 from .approximate import nearest_of_all as nearest_of_all
-from .confidence import TagConfidence as TagConfidence
 from .graph_mixture import GraphMixture as GraphMixture
 from .label_propagation import LabelPropagation as LabelPropagation
 from .label_propagation import harmonic as harmonic
@@ -20,7 +19,6 @@ __all__ = [
     "LapVar",
     "PictureGraph",
     "Point",
-    "TagConfidence",
     "harmonic",
     "nearest_of_all",
     "spread",

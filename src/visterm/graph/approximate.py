@@ -19,7 +19,7 @@ from visterm.contracts import Matrix
 _TREES, _LEAF, _MIND = 8, 40, 15
 #: Rounds at most, and the share of all entries that must have changed for another one.
 _ROUNDS, _WORTHWHILE = 8, 0.002
-#: Sparse rows are compared by random projections to so many dimensions.
+#: Sparse rows are compared by random projections to this many dimensions.
 _PROJECTED = 96
 
 
