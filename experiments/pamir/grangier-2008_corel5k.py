@@ -24,9 +24,9 @@ from visterm.distances.base import select
 from visterm.evaluate.picture_data import load_pictures
 from visterm.evaluate.picture_distances import load_distances
 from visterm.evaluate.significance import letters
-from visterm.margin.product_kernel import ProductKernel
+from visterm.margin import ProductKernel
 from visterm.measures import NDCG, AveragePrecision, BreakEvenPoint, PrecisionAt
-from visterm.ranking.pamir import PAMIR
+from visterm.ranking import PAMIR
 from visterm.ranking.queries import Queries, from_tags, idf, relevant_pictures
 
 #: AvgP, P10 of the paper's Table IX (larger pictures, each ranker with blocks and codebook of its own choice).

@@ -26,8 +26,7 @@ from scipy import sparse
 from visterm import registry
 from visterm.contracts import take
 from visterm.measures import AveragePrecision, evaluate
-from visterm.ranking import queries
-from visterm.ranking.tag_ranker import TagRanker
+from visterm.ranking import TagRanker, queries
 from visterm.ranking.vectorizer import query_vectors
 from visterm.search.beliefs import together
 from visterm.search.relevance import Relevance, _queries, cut_off, word_scores

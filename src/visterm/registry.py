@@ -130,7 +130,7 @@ for _method in (
     ),
     Method(
         "sdca-stacked",
-        "visterm.margin.stacked:StackedSDCA",
+        "visterm.margin.sdca_stacked:StackedSDCA",
         CLASSIFY,
         "bow-240",
         "a second layer of margins over the scores of the first",
@@ -139,7 +139,7 @@ for _method in (
     ),
     Method(
         "sdca-top-k",
-        "visterm.margin.top_k:TopKSDCA",
+        "visterm.margin.sdca_top_k:TopKSDCA",
         CLASSIFY,
         "bow-240",
         "all classes separated at once, the right one among the first k",
@@ -148,7 +148,7 @@ for _method in (
     ),
     Method(
         "mtl-sdca",
-        "visterm.margin.multitask:MultitaskSDCA",
+        "visterm.margin.mtl_sdca:MultitaskSDCA",
         CLASSIFY | ANNOTATE,
         "bow-240",
         "classes and tags separated in a representation they share",
@@ -157,7 +157,7 @@ for _method in (
     ),
     Method(
         "ridge-tags",
-        "visterm.margin.ridge:KernelRidgeAnnotator",
+        "visterm.margin.ridge_tags:KernelRidgeAnnotator",
         ANNOTATE,
         "bow-240",
         "tags by regression, each measured against its left-out scores",

@@ -16,7 +16,7 @@ from visterm import registry
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.models import Model, ModelInfo, load_model, save_model
-from visterm.ranking.tag_ranker import TagRanker
+from visterm.ranking import TagRanker
 from visterm.vision.recipes import recipe, recipe_names
 
 ALL = registry.methods()

@@ -21,7 +21,7 @@ from visterm.contracts import (
     take,
 )
 from visterm.errors import InputError
-from visterm.ranking.tag_ranker import TagRanker
+from visterm.ranking import TagRanker
 
 X = np.arange(6.0).reshape(3, 2)
 

@@ -15,12 +15,12 @@ from visterm.distances import base
 from visterm.distances.named import metric_named
 from visterm.errors import InputError
 from visterm.margin import product_kernel
-from visterm.margin.multitask import MultitaskSDCA
+from visterm.margin.mtl_sdca import MultitaskSDCA
 from visterm.margin.product_kernel import ProductKernel
-from visterm.margin.ridge import KernelRidgeAnnotator
+from visterm.margin.ridge_tags import KernelRidgeAnnotator
 from visterm.margin.sdca import SDCAClassifier
-from visterm.margin.selection import choose
-from visterm.margin.stacked import StackedSDCA
+from visterm.margin.sdca_stacked import StackedSDCA
+from visterm.margin.selection import choose_parameters
 from visterm.models.state import pack, unpack
 
 
@@ -233,5 +233,7 @@ def test_kernels_of_one_feature_refuse_several_and_refitting_forgets():
 
 def test_cross_validation_shares_one_product_kernel():
     X, y, _ = labelled()
-    choice = choose(SDCAClassifier(kernel="auto", calibration_folds=0, random_state=0), X, y, {"C": [0.1, 10.0]})
+    choice = choose_parameters(
+        SDCAClassifier(kernel="auto", calibration_folds=0, random_state=0), X, y, {"C": [0.1, 10.0]}
+    )
     assert choice.accuracy > 0.9

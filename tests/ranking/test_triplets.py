@@ -16,10 +16,10 @@ from visterm.ranking.queries import from_tags, idf, query_vectors
 from visterm.ranking.triplets import (
     FeatureSpace,
     GramSpace,
-    Settings,
     Triplets,
+    TripletSettings,
     average_precision,
-    learn,
+    learn_from_triplets,
     rank_weights,
 )
 
@@ -139,7 +139,9 @@ def test_compiled_steps_are_the_plain_ones(task, kind, sampling, loss, graded):
         top_weights=top,
         n_trials=50,
     )
-    course = learn(space_of(kind, X), triplets, Settings(0.05, 300, loss, sampling, averaged=False), seed=7)
+    course = learn_from_triplets(
+        space_of(kind, X), triplets, TripletSettings(0.05, 300, loss, sampling, averaged=False), seed=7
+    )
     np.testing.assert_allclose(as_weights(kind, course.coefficients, X), expected, atol=1e-10)
     assert sum(course.losses) * 12 == pytest.approx(total)
     assert course.n_steps == 300
@@ -220,7 +222,7 @@ def test_copies_of_a_bag_are_no_distance_apart():
 def test_a_satisfied_triplet_changes_nothing():
     X = np.eye(2)
     triplets = Triplets.of(sparse.csr_array([[1.0]]), sparse.csr_array([[1.0, 0.0]]))
-    course = learn(FeatureSpace(X), triplets, Settings(10.0, 1000, averaged=False), seed=0)
+    course = learn_from_triplets(FeatureSpace(X), triplets, TripletSettings(10.0, 1000, averaged=False), seed=0)
     np.testing.assert_allclose(course.coefficients, [[0.5, -0.5]])  # the first step leads by 1, and none follows
     assert sum(loss > 0 for loss in course.losses) == 1
 
@@ -234,7 +236,9 @@ def test_the_bound_of_the_appendix(seed, c, n_steps):
     tags[0], tags[1] = [1, 0, 0], [0, 1, 1]
     queries = from_tags(tags)
     Q = query_vectors(queries.words, np.ones(3))
-    course = learn(FeatureSpace(X), Triplets.of(Q, queries.relevance), Settings(c, n_steps, averaged=False), seed)
+    course = learn_from_triplets(
+        FeatureSpace(X), Triplets.of(Q, queries.relevance), TripletSettings(c, n_steps, averaged=False), seed
+    )
     radius = np.linalg.norm(X, axis=1).max()  # queries have length 1
     assert np.linalg.norm(course.coefficients) <= 2 * c * radius * n_steps * (1 + 1e-9)
 
@@ -260,14 +264,14 @@ def test_triplets_are_drawn_uniformly(every_query_alike):
 def test_learning_goes_on_from_where_it_is_told(task, kind):
     X, Q, gains = task
     space, triplets = space_of(kind, X), Triplets.of(Q, gains)
-    settings = Settings(0.05, 25, averaged=False)
+    settings = TripletSettings(0.05, 25, averaged=False)
     shape = space.coefficients(space.start(4)).shape
     start = np.random.default_rng(0).normal(size=shape) * 10
-    moved = learn(space, triplets, settings, 3, start=start).coefficients
+    moved = learn_from_triplets(space, triplets, settings, 3, start=start).coefficients
     assert 0 < np.abs(moved - start).max() < 1
     np.testing.assert_array_equal(
-        learn(space, triplets, settings, 3, start=np.zeros(shape)).coefficients,
-        learn(space, triplets, settings, 3).coefficients,
+        learn_from_triplets(space, triplets, settings, 3, start=np.zeros(shape)).coefficients,
+        learn_from_triplets(space, triplets, settings, 3).coefficients,
     )
 
 
@@ -275,9 +279,10 @@ def test_averaging_is_the_mean_of_the_checkpoints(task):
     X, Q, gains = task
     triplets = Triplets.of(Q, gains)
     snapshots = [
-        learn(FeatureSpace(X), triplets, Settings(0.05, n, averaged=False), 3).coefficients for n in range(1, 26)
+        learn_from_triplets(FeatureSpace(X), triplets, TripletSettings(0.05, n, averaged=False), 3).coefficients
+        for n in range(1, 26)
     ]
-    mean = learn(FeatureSpace(X), triplets, Settings(0.05, 25, averaged=True), 3).coefficients
+    mean = learn_from_triplets(FeatureSpace(X), triplets, TripletSettings(0.05, 25, averaged=True), 3).coefficients
     np.testing.assert_allclose(mean, np.mean(snapshots, axis=0), atol=1e-12)
 
 
@@ -290,7 +295,7 @@ def test_learning_stops_where_it_gets_no_better(task):
         seen.append(coefficients.copy())
         return next(values)
 
-    course = learn(FeatureSpace(X), Triplets.of(Q, gains), Settings(0.05, 100), 3, validate)
+    course = learn_from_triplets(FeatureSpace(X), Triplets.of(Q, gains), TripletSettings(0.05, 100), 3, validate)
     assert course.precisions == [0.1, 0.5, 0.4, 0.4, 0.4, 0.4, 0.4]
     assert course.n_steps == 8
     np.testing.assert_array_equal(course.coefficients, seen[1])

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
 from visterm.contracts import UNKNOWN_CLASS, Features, Scores
 from visterm.errors import InputError
 from visterm.margin import calibration
-from visterm.margin.expansion import TrainingPictures, held_out_scores, subset
+from visterm.margin.inner_products import InnerProducts
 
 Array = NDArray[Any]
 
@@ -84,19 +85,19 @@ def both_sides(scores: Array) -> Array:
 
 
 def cross_scores(
-    pictures: TrainingPictures,
+    products: InnerProducts,
     parts: list[Array],
     n_tasks: int,
-    learn: Callable[[TrainingPictures, Array], Array],
+    learn: Callable[[InnerProducts, Array], Array],
 ) -> Array:
     """(n_tasks, n_pictures) scores of every picture by functions learned without its part.
 
-    ``learn(pictures, rows)`` gives the coefficients learned from some rows; the Gram matrix is computed only once.
+    ``learn(products, rows)`` gives the coefficients learned from some rows; the Gram matrix is computed only once.
     """
-    scores = np.zeros((n_tasks, pictures.n_pictures), pictures.dtype)
+    scores = np.zeros((n_tasks, products.n_pictures), products.dtype)
     for part in parts:
-        rest = np.setdiff1d(np.arange(pictures.n_pictures), part)
-        scores[:, part] = held_out_scores(pictures, rest, learn(subset(pictures, rest), rest), part)
+        rest = np.setdiff1d(np.arange(products.n_pictures), part)
+        scores[:, part] = products.held_out_scores(learn(products.subset(rest), rest), rest, part)
     return scores
 
 
@@ -115,6 +116,20 @@ def check_picture_weight(picture_weight: ArrayLike | None, n_pictures: int) -> A
     if given.shape != (n_pictures,) or not np.isfinite(given).all() or (given < 0).any():
         raise InputError(f"picture_weight must be {n_pictures} finite numbers, none negative, one a picture")
     return given
+
+
+def picture_weights(
+    class_weight: Any, classes: Array, codes: Array, rows: Array, n_pictures: int, picture_weight: ArrayLike | None
+) -> Array:
+    """The weight of each of ``rows``: its class's times its own, of mean 1 for ``balanced`` classes."""
+    try:
+        weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
+    except ValueError as error:
+        raise InputError(f"class_weight: {error}") from error
+    weights = weights * check_picture_weight(picture_weight, n_pictures)[rows]
+    if not (weights > 0).any():
+        raise InputError("every picture has weight 0: nothing is left to learn from")
+    return weights
 
 
 def generator(random_state: Any) -> np.random.Generator:

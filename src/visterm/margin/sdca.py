@@ -6,24 +6,22 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.class_weight import compute_class_weight
 
 from visterm.contracts import Features, Scores, check_classes, n_pictures
-from visterm.errors import InputError
 from visterm.margin import calibration
 from visterm.margin.expansion import ExpansionEstimator, folds
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
     OneVsAll,
     both_sides,
-    check_picture_weight,
     check_positive,
     class_tasks,
     cross_scores,
     generator,
     known_rows,
+    picture_weights,
 )
-from visterm.margin.solver import solve
+from visterm.margin.precision import solve
 
 Array = NDArray[Any]
 
@@ -82,11 +80,11 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
         self.classes_, codes, labels = class_tasks(y[rows])
         weights = self.C * picture_weights(self.class_weight, self.classes_, codes, rows, len(y), picture_weight)
         weights = np.broadcast_to(weights, labels.shape)
-        pictures = self._training_pictures(X, rows, labels)
+        products = self._inner_products(X, rows, labels)
         start = getattr(self, "dual_", None) if self.warm_start else None
         if start is not None and start.shape != labels.shape:
             start = None
-        solution = solve(pictures, labels, weights, loss, tol=self.tol, rng=rng, start=start)
+        solution = solve(products, labels, weights, loss, tol=self.tol, rng=rng, start=start)
         self._keep(X, rows, solution.theta)
         self.duality_gap_ = solution.gaps
         self.objective_ = np.array([primal for primal, _ in solution.trace])
@@ -95,7 +93,7 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
             self.dual_ = solution.b
         if self.calibration_folds > 0:
             held_out = cross_scores(
-                pictures,
+                products,
                 folds(codes, self.calibration_folds, rng),
                 len(labels),
                 lambda part, kept: (
@@ -109,17 +107,3 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
 
     def _class_scores(self, X: Features) -> Scores:
         return self._task_scores(X)
-
-
-def picture_weights(
-    class_weight: Any, classes: Array, codes: Array, rows: Array, n_pictures: int, picture_weight: ArrayLike | None
-) -> Array:
-    """The weight of each of ``rows``: its class's times its own, of mean 1 for ``balanced`` classes."""
-    try:
-        weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
-    except ValueError as error:
-        raise InputError(f"class_weight: {error}") from error
-    weights = weights * check_picture_weight(picture_weight, n_pictures)[rows]
-    if not (weights > 0).any():
-        raise InputError("every picture has weight 0: nothing is left to learn from")
-    return weights

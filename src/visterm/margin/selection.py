@@ -29,7 +29,7 @@ class Choice:
     tried: tuple[tuple[dict[str, Any], float], ...]
 
 
-def choose(
+def choose_parameters(
     estimator: Any,
     X: Features,
     y: ArrayLike,
@@ -45,7 +45,7 @@ def choose(
 
     >>> from visterm.margin.sdca import SDCAClassifier
     >>> X, y = np.repeat(np.eye(3), 6, axis=0) + 0.1, np.repeat([0, 1, 2], 6)
-    >>> choose(SDCAClassifier(calibration_folds=0), X, y, {"C": [0.01, 1.0]}).parameters
+    >>> choose_parameters(SDCAClassifier(calibration_folds=0), X, y, {"C": [0.01, 1.0]}).parameters
     {'C': 0.01}
     """
     settings = _settings(estimator, grid)

@@ -13,8 +13,8 @@ from visterm.contracts import Features, Scores, check_queries, check_tags, n_pic
 from visterm.errors import InputError
 from visterm.margin import calibration
 from visterm.margin.expansion import ExpansionEstimator
+from visterm.margin.kernel_ridge import ridge
 from visterm.margin.one_vs_all import check_positive
-from visterm.margin.ridge import ridge
 from visterm.ranking.queries import from_tags, idf, relevant_pictures, wanted_words
 from visterm.ranking.word_space import Explanation, largest
 
@@ -39,7 +39,7 @@ class CaptionRidge(ExpansionEstimator):
     are too rare for that. A set no caption contains says nothing.
 
     - ``alpha``: the weight of ``||f||^2`` against the squared errors.
-    - ``kernel``: as of :class:`~visterm.margin.ridge.KernelRidgeAnnotator`.
+    - ``kernel``: as of :class:`~visterm.margin.ridge_tags.KernelRidgeAnnotator`.
     - ``set_size``: the most words of a set; 1 for words alone, which is the sum of calibrated logarithms.
     - ``set_weight``: how much a set counts beside a word.
 
@@ -86,7 +86,7 @@ class CaptionRidge(ExpansionEstimator):
         self.set_words_ = sets
         present = captions.toarray()
         targets = np.hstack([present, having.T.toarray()])
-        theta, left_out = ridge(self._training_pictures(checked, rows, 2 * present.T - 1), targets, self.alpha)
+        theta, left_out = ridge(self._inner_products(checked, rows, 2 * present.T - 1), targets, self.alpha)
         self._keep(checked, rows, np.ascontiguousarray(theta.T))
         self.tag_platt_ = calibration.fit_platt(left_out[:, : self.n_tags_], present)
         return self

@@ -12,10 +12,11 @@ from scipy import sparse
 from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
 from visterm.errors import InputError
 from visterm.margin.calibration import deviations
-from visterm.margin.expansion import TrainingPictures, folds
+from visterm.margin.expansion import folds
+from visterm.margin.inner_products import InnerProducts
 from visterm.margin.losses import Hinge
 from visterm.margin.one_vs_all import check_positive, cross_scores, generator
-from visterm.margin.solver import solve
+from visterm.margin.precision import solve
 from visterm.ranking.queries import idf, wanted_words
 from visterm.ranking.triplets import word_precisions
 from visterm.ranking.visterms import VistermExpansion
@@ -73,14 +74,14 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
             raise InputError("no picture has a tag: at least one is needed to learn from")
         present = tags[rows].toarray().T > 0
         labels = np.where(present, 1.0, -1.0)
-        pictures = self._training_pictures(checked, rows, labels)
+        products = self._inner_products(checked, rows, labels)
         rng = generator(self.random_state)
         parts = folds(_rarest_tag(present), self.n_folds, rng)
-        held_out = [self._held_out(pictures, labels, float(C), parts, rng) for C in candidates]
+        held_out = [self._held_out(products, labels, float(C), parts, rng) for C in candidates]
         best = np.argmax([word_precisions(scores, present) for scores in held_out], axis=0)
         self.C_ = candidates[best]
         solution = solve(
-            pictures, labels, np.broadcast_to(self.C_[:, None], labels.shape), Hinge(), tol=self.tol, rng=rng
+            products, labels, np.broadcast_to(self.C_[:, None], labels.shape), Hinge(), tol=self.tol, rng=rng
         )
         self._keep(checked, rows, solution.theta)
         self.duality_gap_ = solution.gaps
@@ -91,15 +92,15 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         return self
 
     def _held_out(
-        self, pictures: TrainingPictures, labels: Array, C: float, parts: list[Array], rng: np.random.Generator
+        self, products: InnerProducts, labels: Array, C: float, parts: list[Array], rng: np.random.Generator
     ) -> Array:
         """(n_tags, n_pictures) scores of every picture by machines that have not seen it."""
 
-        def learn(part: TrainingPictures, kept: Array) -> Array:
+        def learn(part: InnerProducts, kept: Array) -> Array:
             weights = np.full((len(labels), len(kept)), C)
             return solve(part, labels[:, kept], weights, Hinge(), tol=self.tol, rng=rng).theta
 
-        return cross_scores(pictures, parts, len(labels), learn)
+        return cross_scores(products, parts, len(labels), learn)
 
     def word_scores(self, X: Features) -> Scores:
         """(n_pictures, n_tags): every machine's score in deviations from its mean."""

@@ -30,10 +30,10 @@ from visterm.ranking.triplets import (
     Course,
     FeatureSpace,
     GramSpace,
-    Settings,
     Triplets,
+    TripletSettings,
     average_precision,
-    learn,
+    learn_from_triplets,
     tells_apart,
 )
 from visterm.ranking.visterms import VistermExpansion
@@ -142,11 +142,11 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         elif len(held) and learned_from.has_triplets():
             examined = _Examined(space.against(held, rest), asked.of_pictures(held).some(MAX_VALIDATION_QUERIES, rng))
             c, found = self._choose(space.subset(rest), learned_from.triplets(), examined, seed)
-            course = learn(space, triplets, self._settings(c, found.n_steps), seed)
+            course = learn_from_triplets(space, triplets, self._settings(c, found.n_steps), seed)
             course.precisions = found.precisions
         else:
             c = float(np.atleast_1d(self.aggressiveness)[0])
-            course = learn(space, triplets, self._settings(c, self.n_steps), seed)
+            course = learn_from_triplets(space, triplets, self._settings(c, self.n_steps), seed)
         self.aggressiveness_ = c
         self.n_steps_, self.objective_ = course.n_steps, np.array(course.losses)
         self.validation_precision_ = np.array(course.precisions)
@@ -159,13 +159,14 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         """Learn with every aggressiveness, each as long as it gets better; the best of them, and what it led to."""
         candidates = [float(c) for c in np.atleast_1d(self.aggressiveness)]
         courses = [
-            learn(space, triplets, self._settings(c, self.n_steps), seed, examined.precision) for c in candidates
+            learn_from_triplets(space, triplets, self._settings(c, self.n_steps), seed, examined.precision)
+            for c in candidates
         ]
         best = int(np.argmax([course.best_precision for course in courses]))
         return candidates[best], courses[best]
 
-    def _settings(self, aggressiveness: float, n_steps: int) -> Settings:
-        return Settings(aggressiveness, n_steps, self.loss, self.sampling, self.averaged)
+    def _settings(self, aggressiveness: float, n_steps: int) -> TripletSettings:
+        return TripletSettings(aggressiveness, n_steps, self.loss, self.sampling, self.averaged)
 
     def _longest_query(self, tags: sparse.csr_array) -> int:
         return self.max_query_words or affordable_words(tags, MAX_TRAINING_SUBSETS)

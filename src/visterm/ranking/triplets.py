@@ -136,7 +136,7 @@ def tells_apart(gains: sparse.csr_array) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TripletSettings:
     """How to learn: which triplets are drawn, how large the steps are, how many are taken."""
 
     aggressiveness: float
@@ -161,10 +161,10 @@ class Course:
         return max(self.precisions, default=0.0)
 
 
-def learn(
+def learn_from_triplets(
     space: FeatureSpace | GramSpace,
     triplets: Triplets,
-    settings: Settings,
+    settings: TripletSettings,
     seed: int,
     validate: Callable[[Array], float] | None = None,
     start: Array | None = None,

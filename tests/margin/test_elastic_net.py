@@ -7,8 +7,9 @@ import pytest
 
 from visterm.errors import InputError
 from visterm.margin._kernels import best_dual
-from visterm.margin._kernels_elastic import ascend_elastic_map
-from visterm.margin.elastic_multitask import ElasticNetMultitask, solve_elastic_map
+from visterm.margin._kernels_elastic import Predictors, Shrunk, ascend_elastic_map
+from visterm.margin.dual import Coordinates
+from visterm.margin.elastic_net_multitask import ElasticNetMultitask, solve_elastic_map
 from visterm.margin.losses import Hinge, Logistic, SmoothHinge, SquaredHinge
 
 
@@ -37,7 +38,8 @@ def test_kernel_is_its_definition(problem, loss):
             new = best_dual(expected_b[t, i], m, C * squared[i] * lengths[t], loss.code)
             expected_V += C * y[t, i] * (new - expected_b[t, i]) * np.outer(X[i], W[t])
             expected_b[t, i] = new
-    ascend_elastic_map(X, W, order, V, b, y, C, squared, lengths, thresholds, loss.code)
+    at = Coordinates(b, y, np.full(y.shape, C))
+    ascend_elastic_map(Shrunk(X, squared, thresholds), Predictors(W, lengths), order, V, at, loss.code)
     np.testing.assert_allclose(b, expected_b, atol=1e-12)
     np.testing.assert_allclose(V, expected_V, atol=1e-12)
 

@@ -12,11 +12,13 @@ from sklearn.svm import LinearSVC
 from visterm.errors import InputError
 from visterm.margin import _kernels
 from visterm.margin.coupled import CoupledSolution, solve_coupled
+from visterm.margin.dual import Block, Coordinates, Problem
+from visterm.margin.inner_products import GramInnerProducts
 from visterm.margin.losses import Hinge, Logistic, SmoothHinge, Squared
-from visterm.margin.multitask import MultitaskSDCA
+from visterm.margin.mtl_sdca import MultitaskSDCA
+from visterm.margin.precision import solve
 from visterm.margin.sdca import SDCAClassifier
-from visterm.margin.solver import GramPictures, solve
-from visterm.margin.stacked import StackedSDCA
+from visterm.margin.sdca_stacked import StackedSDCA
 
 
 def coupled_problem(seed, n_pictures=14, n_dims=4, n_tasks=3, k=2):
@@ -40,9 +42,10 @@ def flattened(X, W):
 def test_u_step_is_an_svm_on_flattened_features(seed, C, loss):
     X, W, y = coupled_problem(seed)
     weights, rng = np.full(y.shape, C), np.random.default_rng(seed)
-    coupled = solve_coupled(GramPictures(X @ X.T), W @ W.T, y, weights, loss, tol=1e-6, rng=rng, start=np.zeros_like(y))
+    problem = Problem(GramInnerProducts(X @ X.T), y, weights, loss)
+    coupled = solve_coupled(problem, W @ W.T, tol=1e-6, rng=rng, start=np.zeros_like(y))
     flat = flattened(X, W)
-    single = solve(GramPictures(flat @ flat.T), y.reshape(1, -1), weights.reshape(1, -1), loss, tol=1e-6, rng=rng)
+    single = solve(GramInnerProducts(flat @ flat.T), y.reshape(1, -1), weights.reshape(1, -1), loss, tol=1e-6, rng=rng)
     assert coupled.primal == pytest.approx(single.primal[0], rel=3e-6)
     assert coupled.gap <= 1e-6
     U = X.T @ coupled.theta.T @ W  # (n_dims, k)
@@ -55,10 +58,8 @@ def test_u_step_objective_is_that_of_linear_svc():
     svc = LinearSVC(C=0.5, loss="hinge", fit_intercept=False, tol=1e-9, max_iter=500_000)
     svc.fit(flattened(X, W), y.ravel())
     value = 0.5 * (svc.coef_**2).sum() + 0.5 * Hinge().value(y.ravel() * (flattened(X, W) @ svc.coef_[0])).sum()
-    ours = solve_coupled(
-        GramPictures(X @ X.T), W @ W.T, y, np.full(y.shape, 0.5), Hinge(), tol=1e-6,
-        rng=np.random.default_rng(0), start=np.zeros_like(y),
-    )  # fmt: skip
+    problem = Problem(GramInnerProducts(X @ X.T), y, np.full(y.shape, 0.5), Hinge())
+    ours = solve_coupled(problem, W @ W.T, tol=1e-6, rng=np.random.default_rng(0), start=np.zeros_like(y))
     assert ours.primal == pytest.approx(value, rel=1e-5)
 
 
@@ -76,9 +77,8 @@ def test_equation_7_over_a_block_equals_single_steps():
             expected[t, i] = np.clip(expected[t, i] + (1 - y[t, i] * score) / q, 0, 1)
     f = np.ascontiguousarray((M @ (C * b * y) @ G)[:, rows])
     delta, before = np.zeros_like(f), b.copy()
-    _kernels.ascend_coupled(
-        np.ascontiguousarray(G[np.ix_(rows, rows)]), M, f, rows, b, y, np.full(y.shape, C), Hinge().code, delta
-    )
+    block = Block(np.ascontiguousarray(G[np.ix_(rows, rows)]), rows, f, delta)
+    _kernels.ascend_coupled(block, M, Coordinates(b, y, np.full(y.shape, C)), Hinge().code)
     np.testing.assert_allclose(b, expected, atol=1e-9)
     np.testing.assert_allclose(delta, (C * (b - before) * y)[:, rows], atol=1e-9)
     np.testing.assert_allclose(f, (M @ (C * b * y) @ G)[:, rows], atol=1e-9)
@@ -87,24 +87,23 @@ def test_equation_7_over_a_block_equals_single_steps():
 def test_orthonormal_predictors_give_back_one_vs_all(blobs):
     G, C = blobs.X @ blobs.X.T, np.full(blobs.labels.shape, 0.8)
     rng = np.random.default_rng(0)
-    alone = solve(GramPictures(G), blobs.labels, C, SmoothHinge(), tol=1e-8, rng=rng)
-    together = solve_coupled(
-        GramPictures(G), np.eye(3), blobs.labels, C, SmoothHinge(), tol=1e-8, rng=rng, start=np.zeros_like(C)
-    )
+    alone = solve(GramInnerProducts(G), blobs.labels, C, SmoothHinge(), tol=1e-8, rng=rng)
+    problem = Problem(GramInnerProducts(G), blobs.labels, C, SmoothHinge())
+    together = solve_coupled(problem, np.eye(3), tol=1e-8, rng=rng, start=np.zeros_like(C))
     np.testing.assert_allclose(together.scores, alone.scores, atol=2e-3)
 
 
 def test_the_dual_of_the_u_step_never_falls():
     X, W, y = coupled_problem(11, n_pictures=40)
-    pictures, M, C = GramPictures(X @ X.T), W @ W.T, np.full(y.shape, 3.0)
+    problem, M = Problem(GramInnerProducts(X @ X.T), y, np.full(y.shape, 3.0), Hinge()), W @ W.T
     b, rng, duals = np.zeros_like(y), np.random.default_rng(0), []
     for tol in (0.5, 0.1, 0.01, 1e-3, 1e-4):
-        state = solve_coupled(pictures, M, y, C, Hinge(), tol=tol, rng=rng, start=b)
+        state = solve_coupled(problem, M, tol=tol, rng=rng, start=b)
         duals.append(state.dual)
         assert state.gap <= tol
         b = state.b
     assert (np.diff(duals) >= -1e-9).all()
-    assert CoupledSolution(pictures, M, y, C, b, Hinge()).primal >= duals[-1]
+    assert CoupledSolution(problem, M, b).primal >= duals[-1]
 
 
 def objective_1(X, y, scores_of, U_norm, W, lam, mu, loss):
@@ -266,7 +265,7 @@ def test_more_classes_than_pictures_of_them_and_bad_parameters(blobs):
 def test_stacked_is_two_layers_in_one(blobs):
     model = StackedSDCA(C=1.0, C_second=2.0, calibration_folds=0, random_state=0).fit(blobs.X, blobs.y)
     first = solve(
-        GramPictures(blobs.X @ blobs.X.T, 1.0),
+        GramInnerProducts(blobs.X @ blobs.X.T, 1.0),
         blobs.labels,
         np.ones(blobs.labels.shape),
         Hinge(),

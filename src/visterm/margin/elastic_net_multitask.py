@@ -12,10 +12,13 @@ from visterm.contracts import Features, Scores, check_classes, check_features
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.margin import kernels
-from visterm.margin.elastic import solve_elastic
+from visterm.margin.dual import Coordinates
+from visterm.margin.elastic_net import solve_elastic
+from visterm.margin.inner_products import FeatureInnerProducts
 from visterm.margin.losses import Loss, loss_named
 from visterm.margin.one_vs_all import OneVsAll, check_positive, class_tasks, generator, known_rows
-from visterm.margin.solver import MAX_SWEEPS, FeaturePictures, solve
+from visterm.margin.precision import solve
+from visterm.margin.solver import MAX_SWEEPS
 
 Array = NDArray[Any]
 
@@ -30,7 +33,7 @@ class ElasticNetMultitask(OneVsAll, Estimator):
     in turn, from the one-vs-all elastic net (of ``C``) on. A copy of the map is kept beside the dual variables and
     shrunk after every step; ``l1`` does not shrink the intercept's row. The objective never rises.
 
-    - ``kernel``: ``linear`` or ``hellinger``; other parameters as in :class:`visterm.margin.multitask.MultitaskSDCA`.
+    - ``kernel``: ``linear`` or ``hellinger``; other parameters as in :class:`visterm.margin.mtl_sdca.MultitaskSDCA`.
 
     Fitted: ``map_`` (n_dims, n_classes), of whose rows many are zero, ``coef_``, ``intercept_``, ``objective_``.
 
@@ -97,7 +100,7 @@ class ElasticNetMultitask(OneVsAll, Estimator):
         objectives = [float(loss.value(np.zeros(y.shape)).sum()) + self._penalty(U)]
         b = np.zeros(y.shape)
         for _ in range(self.max_iter):
-            represented = FeaturePictures(np.ascontiguousarray(X @ U))
+            represented = FeatureInnerProducts(np.ascontiguousarray(X @ U))
             found = solve(
                 represented,
                 y,
@@ -142,21 +145,22 @@ def solve_elastic_map(
 
     The last column of ``X``, the intercept's, is not penalised by ``l1``.
     """
-    from visterm.margin._kernels_elastic import ascend_elastic_map
+    from visterm.margin._kernels_elastic import Predictors, Shrunk, ascend_elastic_map
 
     thresholds = np.full(X.shape[1], float(l1))
     thresholds[-1] = 0.0
-    b = np.array(start)
-    squared, lengths = np.einsum("ij,ij->i", X, X), np.einsum("tk,tk->t", W, W)
+    at = Coordinates(np.array(start), y, np.full(y.shape, C))
+    features = Shrunk(X, np.einsum("ij,ij->i", X, X), thresholds)
+    predictors = Predictors(W, np.einsum("tk,tk->t", W, W))
     for _ in range(MAX_SWEEPS):
-        V = X.T @ ((C * b * y).T @ W)
+        V = X.T @ ((C * at.b * y).T @ W)
         U = np.sign(V) * np.maximum(np.abs(V) - thresholds[:, None], 0.0)
         norm = 0.5 * float(np.vdot(U, U))
         scores = W @ (X @ U).T
         primal = norm + float((thresholds @ np.abs(U)).sum()) + C * float(loss.value(y * scores).sum())
-        dual = -C * float(loss.conjugate(b).sum()) - norm
+        dual = -C * float(loss.conjugate(at.b).sum()) - norm
         gap = (primal - dual) / max(abs(primal), abs(dual), np.finfo(float).tiny)
         if gap <= tol:
             break
-        ascend_elastic_map(X, W, rng.permutation(len(X)), V, b, y, C, squared, lengths, thresholds, loss.code)
-    return U, b, primal, gap
+        ascend_elastic_map(features, predictors, rng.permutation(len(X)), V, at, loss.code)
+    return U, at.b, primal, gap

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from visterm.contracts import Features, Scores, check_classes, n_pictures
 from visterm.margin import calibration
 from visterm.margin.expansion import ExpansionEstimator, folds
+from visterm.margin.inner_products import FeatureInnerProducts, InnerProducts
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
     OneVsAll,
@@ -21,7 +22,7 @@ from visterm.margin.one_vs_all import (
     generator,
     known_rows,
 )
-from visterm.margin.solver import FeaturePictures, solve
+from visterm.margin.precision import solve
 
 Array = NDArray[Any]
 
@@ -68,11 +69,11 @@ class StackedSDCA(OneVsAll, ExpansionEstimator):
         rows = known_rows(y)
         self.classes_, codes, labels = class_tasks(y[rows])
         weights = check_picture_weight(picture_weight, len(y))[rows]
-        pictures = self._training_pictures(X, rows, labels)
-        self._keep(X, rows, self._learn(pictures, labels, weights, rng))
+        products = self._inner_products(X, rows, labels)
+        self._keep(X, rows, self._learn(products, labels, weights, rng))
         if self.calibration_folds > 0:
             held_out = cross_scores(
-                pictures,
+                products,
                 folds(codes, self.calibration_folds, rng),
                 len(labels),
                 lambda part, kept: self._learn(part, labels[:, kept], weights[kept], rng),
@@ -80,11 +81,11 @@ class StackedSDCA(OneVsAll, ExpansionEstimator):
             self.temperature_ = calibration.fit_temperature(both_sides(held_out.T), codes)
         return self
 
-    def _learn(self, pictures: Any, labels: Array, weights: Array, rng: np.random.Generator) -> Array:
+    def _learn(self, products: InnerProducts, labels: Array, weights: Array, rng: np.random.Generator) -> Array:
         """The coefficients of the two layers, folded."""
         loss = loss_named(self.loss)
-        first = solve(pictures, labels, np.broadcast_to(self.C * weights, labels.shape), loss, tol=self.tol, rng=rng)
-        outputs = FeaturePictures(np.ascontiguousarray(first.scores.T))
+        first = solve(products, labels, np.broadcast_to(self.C * weights, labels.shape), loss, tol=self.tol, rng=rng)
+        outputs = FeatureInnerProducts(np.ascontiguousarray(first.scores.T))
         second = solve(
             outputs, labels, np.broadcast_to(self.C_second * weights, labels.shape), loss, tol=self.tol, rng=rng
         )

@@ -10,9 +10,10 @@ from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
 from visterm.errors import InputError
-from visterm.margin._kernels_top_k import ascend_pictures, picture_values, project_top_k
-from visterm.margin.solver import FeaturePictures, GramPictures
-from visterm.margin.top_k import TopKSDCA, solve_top_k
+from visterm.margin._kernels_top_k import PictureDuals, ascend_pictures, picture_values, project_top_k
+from visterm.margin.dual import Block
+from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts
+from visterm.margin.sdca_top_k import TopKSDCA, solve_top_k
 
 
 def cost(p, b, rho):
@@ -96,16 +97,16 @@ def test_kernels_are_their_definition(blobs):
         best = np.empty(m - 1)
         project_top_k(b, k, 1.0, best)
         expected[rivals, i] = best
-    ascend_pictures(G, f, order, np.arange(n), p, y, C, k, delta)
+    ascend_pictures(Block(G, np.arange(n), f, delta), order, PictureDuals(p, y, C), k)
     np.testing.assert_allclose(p, expected, atol=1e-10)
     np.testing.assert_allclose(f, (theta + delta) @ G, atol=1e-10)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize("form", [GramPictures, FeaturePictures])
+@pytest.mark.parametrize("form", [GramInnerProducts, FeatureInnerProducts])
 def test_gap_bounds_the_distance_to_the_optimum(many_blobs, k, form):
     blobs = many_blobs(n_classes=5)
-    pictures = form(blobs.X @ blobs.X.T if form is GramPictures else blobs.X, 1.0)
+    pictures = form(blobs.X @ blobs.X.T if form is GramInnerProducts else blobs.X, 1.0)
     C = np.full(len(blobs.y), 0.7)
     rough = solve_top_k(pictures, blobs.y, 5, C, k, tol=1e-2, rng=np.random.default_rng(0))
     fine = solve_top_k(pictures, blobs.y, 5, C, k, tol=1e-5, rng=np.random.default_rng(1))

@@ -8,8 +8,9 @@ from sklearn.kernel_ridge import KernelRidge
 
 from visterm.errors import InputError
 from visterm.margin import calibration
-from visterm.margin.ridge import KernelRidgeAnnotator, ridge
-from visterm.margin.solver import FeaturePictures, GramPictures
+from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts
+from visterm.margin.kernel_ridge import ridge
+from visterm.margin.ridge_tags import KernelRidgeAnnotator
 
 
 @pytest.fixture
@@ -22,17 +23,17 @@ def problem():
 @pytest.mark.parametrize("shift", [0.0, 1.0])
 def test_solution_is_that_of_scikit_learn(problem, shift):
     X, targets = problem
-    theta, _ = ridge(GramPictures(X @ X.T, shift), targets, 0.3)
+    theta, _ = ridge(GramInnerProducts(X @ X.T, shift), targets, 0.3)
     theirs = KernelRidge(alpha=0.3, kernel="precomputed").fit(X @ X.T + shift, targets)
     np.testing.assert_allclose(theta, theirs.dual_coef_, atol=1e-10)
 
 
-@pytest.mark.parametrize("form", [GramPictures, FeaturePictures])
+@pytest.mark.parametrize("form", [GramInnerProducts, FeatureInnerProducts])
 @pytest.mark.parametrize("shift", [0.0, 2.0])
 def test_left_out_scores_are_those_of_leaving_out(problem, form, shift):
     X, targets = problem
     G = X @ X.T + shift
-    theta, left_out = ridge(form(X @ X.T if form is GramPictures else X, shift), targets, 0.3)
+    theta, left_out = ridge(form(X @ X.T if form is GramInnerProducts else X, shift), targets, 0.3)
     np.testing.assert_allclose(theta, np.linalg.solve(G + 0.3 * np.eye(30), targets), atol=1e-8)
     for i in range(30):
         rest = np.delete(np.arange(30), i)

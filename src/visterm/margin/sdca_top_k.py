@@ -12,7 +12,9 @@ from visterm.compute import progress
 from visterm.contracts import Features, Scores, check_classes, n_pictures
 from visterm.errors import InputError
 from visterm.margin import calibration
-from visterm.margin.expansion import ExpansionEstimator, TrainingPictures, folds
+from visterm.margin.dual import Block, warn_unconverged
+from visterm.margin.expansion import ExpansionEstimator, folds
+from visterm.margin.inner_products import InnerProducts
 from visterm.margin.one_vs_all import (
     OneVsAll,
     both_sides,
@@ -21,14 +23,16 @@ from visterm.margin.one_vs_all import (
     cross_scores,
     generator,
     known_rows,
+    picture_weights,
 )
-from visterm.margin.sdca import picture_weights
-from visterm.margin.solver import MAX_SWEEPS, REFINE_FALL, REFINE_ROUNDS, random_blocks, warn_unconverged
+from visterm.margin.solver import MAX_SWEEPS, REFINE_FALL, random_blocks
 
 Array = NDArray[Any]
 
 #: At most this many pictures are worked on at once between two passes over all.
 _ACTIVE_ROWS = 1024
+#: Passes over them at most.
+_REFINE_ROUNDS = 100
 
 
 class TopKSDCA(OneVsAll, ExpansionEstimator):
@@ -80,21 +84,21 @@ class TopKSDCA(OneVsAll, ExpansionEstimator):
         if not 1 <= self.k < len(self.classes_):
             raise InputError(f"k must lie between 1 and {len(self.classes_) - 1}, one below the classes, not {self.k}")
         weights = self.C * picture_weights(self.class_weight, self.classes_, codes, rows, len(y), picture_weight)
-        pictures = self._training_pictures(X, rows, labels)
-        solution = solve_top_k(pictures, codes, len(self.classes_), weights, self.k, tol=self.tol, rng=rng)
+        products = self._inner_products(X, rows, labels)
+        solution = solve_top_k(products, codes, len(self.classes_), weights, self.k, tol=self.tol, rng=rng)
         self._keep(X, rows, _one_side(solution.theta))
         self.duality_gap_ = solution.gap
         self.objective_ = np.array([primal for primal, _ in solution.trace])
         self.dual_objective_ = np.array([dual for _, dual in solution.trace])
         if self.calibration_folds > 0:
 
-            def learn(part: TrainingPictures, kept: Array) -> Array:
+            def learn(part: InnerProducts, kept: Array) -> Array:
                 n_classes = len(self.classes_)
                 again = solve_top_k(part, codes[kept], n_classes, weights[kept], self.k, tol=self.tol, rng=rng)
                 return _one_side(again.theta)
 
             parts = folds(codes, self.calibration_folds, rng)
-            held_out = cross_scores(pictures, parts, len(labels), learn)
+            held_out = cross_scores(products, parts, len(labels), learn)
             self.temperature_ = calibration.fit_temperature(both_sides(held_out.T), codes)
         return self
 
@@ -124,7 +128,7 @@ class TopKSolution:
 
 
 def solve_top_k(
-    pictures: TrainingPictures,
+    products: InnerProducts,
     y: Array,
     n_classes: int,
     C: Array,
@@ -138,11 +142,11 @@ def solve_top_k(
 
     A pass over all pictures in blocks is followed by passes over the pictures that the gap is owed to.
     """
-    from visterm.margin import _kernels_top_k
+    from visterm.margin._kernels_top_k import PictureDuals, ascend_pictures
 
-    dtype = pictures.dtype
+    dtype = products.dtype
     y, C = np.ascontiguousarray(y, dtype=np.int64), np.ascontiguousarray(C, dtype=dtype)
-    state = _evaluate(pictures, y, C, k, np.zeros((n_classes, len(y)), dtype))
+    state = _evaluate(products, y, C, k, np.zeros((n_classes, len(y)), dtype))
     trace = [(state.primal, state.dual)]
     with progress.task("Separating classes jointly") as bar:
         for _ in range(max_sweeps):
@@ -150,14 +154,14 @@ def solve_top_k(
                 break
 
             def step(gram: Array, scores: Array, rows: Array, p: Array = state.p) -> Array:
-                delta, scores = np.zeros_like(scores), np.ascontiguousarray(scores)
-                _kernels_top_k.ascend_pictures(gram, scores, np.arange(len(rows)), rows, p, y, C, k, delta)
-                return delta
+                block = Block(gram, rows, np.ascontiguousarray(scores), np.zeros_like(scores))
+                ascend_pictures(block, np.arange(len(rows)), PictureDuals(p, y, C), k)
+                return block.delta
 
-            pictures.sweep(state.theta, random_blocks(pictures.n_pictures, rng), step)
-            state = _evaluate(pictures, y, C, k, state.p)
-            _refine(pictures, y, C, k, state, tol, rng)
-            state = _evaluate(pictures, y, C, k, state.p)
+            products.sweep(state.theta, random_blocks(products.n_pictures, rng), step)
+            state = _evaluate(products, y, C, k, state.p)
+            _refine(products, y, C, k, state, tol, rng)
+            state = _evaluate(products, y, C, k, state.p)
             trace.append((state.primal, state.dual))
             bar.report(objective=state.primal, gap=state.gap)
     if state.gap > tol:
@@ -166,13 +170,13 @@ def solve_top_k(
     return state
 
 
-def _evaluate(pictures: TrainingPictures, y: Array, C: Array, k: int, p: Array) -> TopKSolution:
+def _evaluate(products: InnerProducts, y: Array, C: Array, k: int, p: Array) -> TopKSolution:
     """The objectives at ``p``, from scores computed afresh."""
     from visterm.margin._kernels_top_k import picture_values
 
     theta = -p * C
     theta[y, np.arange(len(y))] += C * p.sum(axis=0)
-    scores = np.ascontiguousarray(pictures.scores(theta))
+    scores = np.ascontiguousarray(products.scores(theta))
     losses, gains = np.empty(len(y)), np.empty(len(y))
     picture_values(scores, p, y, k, losses, gains)
     norms = np.einsum("ji,ji->i", theta, scores, dtype=np.float64)
@@ -181,10 +185,10 @@ def _evaluate(pictures: TrainingPictures, y: Array, C: Array, k: int, p: Array) 
 
 
 def _refine(
-    pictures: TrainingPictures, y: Array, C: Array, k: int, state: TopKSolution, tol: float, rng: np.random.Generator
+    products: InnerProducts, y: Array, C: Array, k: int, state: TopKSolution, tol: float, rng: np.random.Generator
 ) -> None:
     """Passes over the pictures of the largest gaps alone, until their gap has fallen; ``state.p`` is changed."""
-    from visterm.margin import _kernels_top_k
+    from visterm.margin._kernels_top_k import PictureDuals, ascend_pictures, picture_values
 
     gap = state.primal - state.dual
     target = max(0.25 * tol * abs(state.primal), REFINE_FALL * gap)
@@ -192,13 +196,13 @@ def _refine(
     active = np.sort(active[state.picture_gaps[active] > 0.1 * target / len(y)])
     if not len(active) or gap <= target:
         return
-    gram, f = pictures.block(active), np.ascontiguousarray(state.scores[:, active])
+    gram, f = products.block(active), np.ascontiguousarray(state.scores[:, active])
     theta = np.ascontiguousarray(state.theta[:, active])
+    block, at = Block(gram, active, f, theta), PictureDuals(state.p, y, C)
     losses, gains = np.empty(len(active)), np.empty(len(active))
-    for _ in range(REFINE_ROUNDS):
-        order = rng.permutation(len(active))
-        _kernels_top_k.ascend_pictures(gram, f, order, active, state.p, y, C, k, theta)
-        _kernels_top_k.picture_values(f, state.p[:, active], y[active], k, losses, gains)
+    for _ in range(_REFINE_ROUNDS):
+        ascend_pictures(block, rng.permutation(len(active)), at, k)
+        picture_values(f, state.p[:, active], y[active], k, losses, gains)
         if float((C[active] * (losses - gains) + np.einsum("ji,ji->i", theta, f)).sum()) <= target:
             break
 

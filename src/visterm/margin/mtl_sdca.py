@@ -15,7 +15,8 @@ from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, ch
 from visterm.errors import InputError
 from visterm.margin import calibration
 from visterm.margin.alternation import Alternation, Duals, Learned
-from visterm.margin.expansion import ExpansionEstimator, TrainingPictures, folds
+from visterm.margin.expansion import ExpansionEstimator, folds
+from visterm.margin.inner_products import InnerProducts
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
     OneVsAll,
@@ -56,7 +57,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
 
     Fitted besides: ``objective_`` after every step; ``task_similarity_``, which tasks are taken for each other: the
     correlation of their scores on held-out pictures (without folds, the cosine of their predictors), to be drawn by
-    :func:`visterm.margin.pictures.save_similarity`.
+    :func:`visterm.margin.similarity_plot.save_similarity`.
 
     A picture without class or tags takes no part in those tasks. ``y`` may be a 0/1 matrix, which means tags.
 
@@ -110,11 +111,11 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         self._forget("classes_", "temperature_", "tag_means_", "tag_scales_", "tag_platt_", "n_tags_")
         rows, tasks = self._tasks(y, tags, n_pictures(X))
         tasks.labels[:] *= check_picture_weight(picture_weight, n_pictures(X))[rows]
-        pictures = self._training_pictures(X, rows, tasks.labels)
+        products = self._inner_products(X, rows, tasks.labels)
         settings = Alternation(self.C, self.mu, self.lam, self.n_dims, loss, self.tol, self.max_iter)
         start = self._start(tasks.labels.shape)
         with progress.task("Sharing a representation") as bar:
-            learned = settings.learn(pictures, tasks.labels, rng, bar, start)
+            learned = settings.learn(products, tasks.labels, rng, bar, start)
         self._keep(X, rows, learned.theta)
         self.objective_ = np.array(learned.objectives)
         self.task_similarity_ = _cosines(learned.M)
@@ -123,7 +124,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         if self.warm_start:
             self.duals_ = learned.duals._asdict()
         if self.calibration_folds > 0:
-            self._calibrate(settings, pictures, tasks, learned, rng)
+            self._calibrate(settings, products, tasks, learned, rng)
         elif tasks.n_tags:
             self.tag_means_, self.tag_scales_ = np.zeros(tasks.n_tags), np.ones(tasks.n_tags)
         return self
@@ -178,20 +179,20 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
     def _calibrate(
         self,
         settings: Alternation,
-        pictures: TrainingPictures,
+        products: InnerProducts,
         tasks: Tasks,
         learned: Learned,
         rng: np.random.Generator,
     ) -> None:
         """Temperature of the classes and scales of the tags, from scores of held-out folds."""
 
-        def learn(part: TrainingPictures, rows: Array) -> Array:
+        def learn(part: InnerProducts, rows: Array) -> Array:
             start = Duals(*(dual[:, rows] for dual in learned.duals))
             with progress.task("Learning without a fold") as bar:
                 return settings.learn(part, tasks.labels[:, rows], rng, bar, start).theta
 
         held_out = cross_scores(
-            pictures, folds(tasks.codes, self.calibration_folds, rng), len(tasks.labels), learn
+            products, folds(tasks.codes, self.calibration_folds, rng), len(tasks.labels), learn
         ).T.astype(np.float64)
         centred = held_out - held_out.mean(axis=0)
         self.task_similarity_ = _cosines(centred.T @ centred)

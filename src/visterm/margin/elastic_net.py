@@ -12,9 +12,10 @@ from visterm.contracts import Features, Scores, check_classes, check_features
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.margin import kernels
+from visterm.margin.dual import Coordinates, warn_unconverged
 from visterm.margin.losses import Loss, loss_named
 from visterm.margin.one_vs_all import OneVsAll, check_positive, class_tasks, generator, known_rows
-from visterm.margin.solver import MAX_SWEEPS, warn_unconverged
+from visterm.margin.solver import MAX_SWEEPS
 
 Array = NDArray[Any]
 
@@ -86,11 +87,12 @@ def solve_elastic(
     X: Array, y: Array, C: Array, l1: float, loss: Loss, tol: float, rng: np.random.Generator
 ) -> tuple[Array, float]:
     """The weights of one task and its relative duality gap; the last column of ``X`` is not penalised by ``l1``."""
-    from visterm.margin._kernels_elastic import ascend_elastic
+    from visterm.margin._kernels_elastic import Shrunk, ascend_elastic
 
     thresholds = np.full(X.shape[1], float(l1))
     thresholds[-1] = 0.0
-    b, squared = np.zeros(len(y)), np.einsum("ij,ij->i", X, X)
+    features = Shrunk(X, np.einsum("ij,ij->i", X, X), thresholds)
+    b = np.zeros(len(y))
     gap, w = np.inf, np.zeros(X.shape[1])
     for _ in range(10 * MAX_SWEEPS):
         v = (C * b * y) @ X
@@ -100,6 +102,6 @@ def solve_elastic(
         gap = (primal - dual) / max(abs(primal), abs(dual), np.finfo(float).tiny)
         if gap <= tol:
             return w, float(gap)
-        ascend_elastic(X, rng.permutation(len(y)), v, b, y, C, squared, thresholds, loss.code)
+        ascend_elastic(features, rng.permutation(len(y)), v, Coordinates(b, y, C), loss.code)
     warn_unconverged(float(gap), tol)
     return w, float(gap)
