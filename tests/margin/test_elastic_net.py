@@ -74,6 +74,6 @@ def test_objective_falls_and_more_l1_uses_fewer_features(many_blobs):
 
 
 def test_wrong_use_is_explained(blobs):
-    for parameters, message in (({"kernel": "chi2"}, "features"), ({"l1": -1.0}, "l1"), ({"C_map": 0.0}, "C_map")):
+    for parameters, message in (({"kernel": "chi2"}, "kernel"), ({"l1": -1.0}, "l1"), ({"C_map": 0.0}, "C_map")):
         with pytest.raises(InputError, match=message):
             ElasticNetMultitask(**parameters).fit(blobs.X, blobs.y)

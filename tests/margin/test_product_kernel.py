@@ -173,7 +173,7 @@ def test_wrong_use_is_explained(features):
         ({"scale": 0.0}, "scale"),
         ({"metric": "warp"}, "unknown metric"),
         ({"metric": "chi2"}, "negative"),
-        ({"weights": "best"}, "unknown weights"),
+        ({"weights": "best"}, "'weights' parameter"),
         ({"weights": "likelihood"}, "needs tags"),
         ({"weights": {"no": 1.0}}, "does not have"),
         ({"weights": {"counts": 0.0}}, "one positive"),

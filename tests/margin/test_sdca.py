@@ -126,7 +126,7 @@ def test_elastic_net_reaches_its_optimum_and_shrinks(blobs):
         for l1 in (0, 12, 100)
     ]
     assert sizes[0] > sizes[1] > sizes[2] == 0
-    with pytest.raises(InputError, match="features"):
+    with pytest.raises(InputError, match="'kernel' parameter"):
         ElasticNetSDCA(kernel="chi2").fit(blobs.X, blobs.y)
 
 

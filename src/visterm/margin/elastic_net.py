@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import StrOptions
 
 from visterm.compute import progress
 from visterm.contracts import Features, Scores, check_classes, check_features
 from visterm.contracts.estimator import Estimator
-from visterm.errors import InputError
 from visterm.margin import kernels
 from visterm.margin.dual import Coordinates, warn_unconverged
+from visterm.margin.expansion import NOT_NEGATIVE, POSITIVE, RANDOM_STATE
 from visterm.margin.losses import Loss, loss_named
-from visterm.margin.one_vs_all import OneVsAll, check_positive, class_tasks, generator, known_rows
+from visterm.margin.one_vs_all import OneVsAll, class_tasks, generator, known_rows
 from visterm.margin.solver import MAX_SWEEPS
 
 Array = NDArray[Any]
@@ -36,6 +37,15 @@ class ElasticNetSDCA(OneVsAll, Estimator):
 
     calibration_folds = 0
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [POSITIVE],
+        "l1": [NOT_NEGATIVE],
+        "kernel": [StrOptions(set(kernels.EXPLICIT))],
+        "loss": [str],
+        "tol": [POSITIVE],
+        "random_state": RANDOM_STATE,
+    }
+
     def __init__(
         self,
         C: float = 1.0,
@@ -55,11 +65,7 @@ class ElasticNetSDCA(OneVsAll, Estimator):
 
     def fit(self, X: Features, y: ArrayLike) -> Self:
         """Learn from the pictures whose class is known."""
-        if self.kernel not in kernels.EXPLICIT:
-            raise InputError(f"the elastic net needs features: choose one of {', '.join(kernels.EXPLICIT)} as kernel")
-        check_positive(C=self.C, tol=self.tol)
-        if not 0.0 <= self.l1 < np.inf:
-            raise InputError(f"l1 must be 0 or positive, not {self.l1}")
+        self._validate_params()
         X = check_features(self, X, fitting=True)
         y = check_classes(y, X.shape[0])
         rows, rng = known_rows(y), generator(self.random_state)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import StrOptions
 
 from visterm.compute import progress
 from visterm.contracts import Features, Scores, check_classes, check_features
 from visterm.contracts.estimator import Estimator
-from visterm.errors import InputError
 from visterm.margin import kernels
 from visterm.margin.dual import Coordinates
 from visterm.margin.elastic_net import solve_elastic
+from visterm.margin.expansion import NOT_NEGATIVE, POSITIVE, RANDOM_STATE
 from visterm.margin.inner_products import FeatureInnerProducts
 from visterm.margin.losses import Loss, loss_named
-from visterm.margin.one_vs_all import OneVsAll, check_positive, class_tasks, generator, known_rows
+from visterm.margin.one_vs_all import OneVsAll, class_tasks, generator, known_rows
 from visterm.margin.precision import solve
 from visterm.margin.solver import MAX_SWEEPS
 
@@ -45,6 +47,18 @@ class ElasticNetMultitask(OneVsAll, Estimator):
 
     calibration_folds = 0
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [POSITIVE],
+        "C_predictors": [POSITIVE],
+        "C_map": [POSITIVE],
+        "max_iter": [Integral],
+        "l1": [NOT_NEGATIVE],
+        "kernel": [StrOptions(set(kernels.EXPLICIT))],
+        "loss": [str],
+        "tol": [POSITIVE],
+        "random_state": RANDOM_STATE,
+    }
+
     def __init__(
         self,
         C: float = 1.0,
@@ -70,11 +84,7 @@ class ElasticNetMultitask(OneVsAll, Estimator):
 
     def fit(self, X: Features, y: ArrayLike) -> Self:
         """Learn from the pictures whose class is known."""
-        if self.kernel not in kernels.EXPLICIT:
-            raise InputError(f"the elastic net needs features: choose one of {', '.join(kernels.EXPLICIT)} as kernel")
-        check_positive(C=self.C, C_predictors=self.C_predictors, C_map=self.C_map, tol=self.tol)
-        if not 0.0 <= self.l1 < np.inf:
-            raise InputError(f"l1 must be 0 or positive, not {self.l1}")
+        self._validate_params()
         X = check_features(self, X, fitting=True)
         y = check_classes(y, X.shape[0])
         rows, rng, loss = known_rows(y), generator(self.random_state), loss_named(self.loss)

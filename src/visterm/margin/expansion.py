@@ -7,11 +7,13 @@ no training picture is kept; otherwise only the pictures with a coefficient are.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.contracts import (
@@ -35,6 +37,10 @@ Array = NDArray[Any]
 
 #: Up to this many training pictures are computed with in double precision, more in single.
 DOUBLE_PRECISION_ROWS = 2048
+#: What parameters of several methods may be.
+POSITIVE = Interval(Real, 0, None, closed="neither")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+RANDOM_STATE: list[Any] = ["random_state", np.random.Generator]
 #: Coefficients below this share of their task's largest are rounding, not support.
 _NO_SUPPORT = 1e-7
 
@@ -47,15 +53,15 @@ class ExpansionEstimator(Estimator):
     of those pictures: ``support_vectors_``, or ``product_kernel_`` for several features.
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"kernel": [str], "intercept_scaling": [NOT_NEGATIVE]}
+
     kernel: str
     intercept_scaling: float
     #: What the kernel ``auto`` means for one feature; several are compared by the weighted product.
     _kernel_of_one_feature: ClassVar[str] = "hellinger"
 
     def _check_fit_features(self, X: Features) -> Features:
-        """``X`` checked for fitting, together with the parameters."""
-        if not 0.0 <= self.intercept_scaling < np.inf:
-            raise InputError(f"intercept_scaling must be 0 (no intercept) or positive, not {self.intercept_scaling}")
+        """``X`` checked for fitting, and the kernel chosen for it."""
         self.kernel_ = self._kernel_for(X)
         name, _ = kernels.kernel_named(self.kernel_)
         self._forget("feature_widths_")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,14 +17,13 @@ from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, ch
 from visterm.errors import InputError
 from visterm.margin import calibration
 from visterm.margin.alternation import Alternation, Duals, Learned
-from visterm.margin.expansion import ExpansionEstimator, folds
+from visterm.margin.expansion import NOT_NEGATIVE, POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
 from visterm.margin.inner_products import InnerProducts
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
     OneVsAll,
     both_sides,
     check_picture_weight,
-    check_positive,
     class_tasks,
     cross_scores,
     generator,
@@ -68,6 +69,21 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
 
     scores_are_probabilities = False
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ExpansionEstimator._parameter_constraints,
+        "C": [POSITIVE],
+        "mu": [NOT_NEGATIVE, None],
+        "lam": [NOT_NEGATIVE, None],
+        "n_dims": [Interval(Integral, 1, None, closed="left"), None],
+        "loss": [str],
+        "tol": [POSITIVE],
+        "max_iter": [Integral],
+        "calibration_folds": [Integral],
+        "tag_power": [Real],
+        "warm_start": ["boolean"],
+        "random_state": RANDOM_STATE,
+    }
+
     def __init__(
         self,
         C: float = 1.0,
@@ -103,10 +119,10 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         self, X: Features, y: ArrayLike | None = None, tags: Any = None, picture_weight: ArrayLike | None = None
     ) -> Self:
         """Learn from the pictures that have a class or tags; ``picture_weight`` multiplies the losses of each."""
+        self._validate_params()
         if tags is None and y is not None and (sparse.issparse(y) or (np.ndim(y) == 2 and np.shape(y)[1] > 1)):
             y, tags = None, y
         X = self._check_fit_features(X)
-        check_positive(C=self.C, tol=self.tol, mu=self.mu or 1.0, lam=self.lam or 1.0)
         loss, rng = loss_named(self.loss), generator(self.random_state)
         self._forget("classes_", "temperature_", "tag_means_", "tag_scales_", "tag_platt_", "n_tags_")
         rows, tasks = self._tasks(y, tags, n_pictures(X))

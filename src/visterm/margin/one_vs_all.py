@@ -101,13 +101,6 @@ def cross_scores(
     return scores
 
 
-def check_positive(**parameters: float) -> None:
-    """Refuse parameters that are not positive finite numbers."""
-    for name, value in parameters.items():
-        if not 0.0 < value < np.inf:
-            raise InputError(f"{name} must be positive and finite, not {value}")
-
-
 def check_picture_weight(picture_weight: ArrayLike | None, n_pictures: int) -> Array:
     """The weight of each picture, 1 where none are given."""
     if picture_weight is None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from visterm.contracts import Features, Scores, check_tags, n_pictures
 from visterm.errors import InputError
 from visterm.margin import calibration
-from visterm.margin.expansion import ExpansionEstimator
+from visterm.margin.expansion import POSITIVE, ExpansionEstimator
 from visterm.margin.kernel_ridge import ridge
-from visterm.margin.one_vs_all import check_positive
 
 
 class KernelRidgeAnnotator(ExpansionEstimator):
@@ -36,6 +36,12 @@ class KernelRidgeAnnotator(ExpansionEstimator):
     scores_are_probabilities = False
     _kernel_of_one_feature = "exp-chi2"
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ExpansionEstimator._parameter_constraints,
+        "alpha": [POSITIVE],
+        "tag_power": [Real],
+    }
+
     def __init__(
         self,
         alpha: float = 0.1,
@@ -51,9 +57,9 @@ class KernelRidgeAnnotator(ExpansionEstimator):
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Solve for the tagged pictures and score each as if it had been left out."""
+        self._validate_params()
         X = self._check_fit_features(X)
         tags = check_tags(tags, n_pictures(X))
-        check_positive(alpha=self.alpha)
         rows = np.flatnonzero(np.diff(tags.indptr))
         if not len(rows):
             raise InputError("no picture has a tag: at least one is needed to learn from")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import StrOptions
 
 from visterm.contracts import Features, Scores, check_classes, n_pictures
 from visterm.margin import calibration
-from visterm.margin.expansion import ExpansionEstimator, folds
+from visterm.margin.expansion import POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
     OneVsAll,
     both_sides,
-    check_positive,
     class_tasks,
     cross_scores,
     generator,
@@ -47,6 +48,17 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
     ['sea', 'wood']
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ExpansionEstimator._parameter_constraints,
+        "C": [POSITIVE],
+        "loss": [str],
+        "tol": [POSITIVE],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "calibration_folds": [Integral],
+        "warm_start": ["boolean"],
+        "random_state": RANDOM_STATE,
+    }
+
     def __init__(
         self,
         C: float = 1.0,
@@ -72,9 +84,9 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
 
     def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:
         """Learn from the pictures whose class is known; ``picture_weight`` multiplies the losses of each picture."""
+        self._validate_params()
         X = self._check_fit_features(X)
         y = check_classes(y, n_pictures(X))
-        check_positive(C=self.C, tol=self.tol)
         loss, rng = loss_named(self.loss), generator(self.random_state)
         rows = known_rows(y)
         self.classes_, codes, labels = class_tasks(y[rows])

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.contracts import Features, Scores, check_classes, n_pictures
 from visterm.margin import calibration
-from visterm.margin.expansion import ExpansionEstimator, folds
+from visterm.margin.expansion import POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
 from visterm.margin.inner_products import FeatureInnerProducts, InnerProducts
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
     OneVsAll,
     both_sides,
     check_picture_weight,
-    check_positive,
     class_tasks,
     cross_scores,
     generator,
@@ -38,6 +38,16 @@ class StackedSDCA(OneVsAll, ExpansionEstimator):
     >>> StackedSDCA(C=100.0, random_state=0).fit(X, y).predict([[0.0, 1.2], [1.2, 0.0]])
     array([0, 1])
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ExpansionEstimator._parameter_constraints,
+        "C": [POSITIVE],
+        "C_second": [POSITIVE],
+        "loss": [str],
+        "tol": [POSITIVE],
+        "calibration_folds": [Integral],
+        "random_state": RANDOM_STATE,
+    }
 
     def __init__(
         self,
@@ -62,9 +72,9 @@ class StackedSDCA(OneVsAll, ExpansionEstimator):
 
     def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:
         """Learn both layers from the pictures whose class is known; ``picture_weight`` multiplies their losses."""
+        self._validate_params()
         X = self._check_fit_features(X)
         y = check_classes(y, n_pictures(X))
-        check_positive(C=self.C, C_second=self.C_second, tol=self.tol)
         rng = generator(self.random_state)
         rows = known_rows(y)
         self.classes_, codes, labels = class_tasks(y[rows])

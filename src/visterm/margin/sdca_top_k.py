@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import StrOptions
 
 from visterm.compute import progress
 from visterm.contracts import Features, Scores, check_classes, n_pictures
 from visterm.errors import InputError
 from visterm.margin import calibration
 from visterm.margin.dual import Block, warn_unconverged
-from visterm.margin.expansion import ExpansionEstimator, folds
+from visterm.margin.expansion import POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
 from visterm.margin.inner_products import InnerProducts
 from visterm.margin.one_vs_all import (
     OneVsAll,
     both_sides,
-    check_positive,
     class_tasks,
     cross_scores,
     generator,
@@ -52,6 +53,16 @@ class TopKSDCA(OneVsAll, ExpansionEstimator):
     array([[0, 2]])
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ExpansionEstimator._parameter_constraints,
+        "k": [Integral],
+        "C": [POSITIVE],
+        "tol": [POSITIVE],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "calibration_folds": [Integral],
+        "random_state": RANDOM_STATE,
+    }
+
     def __init__(
         self,
         k: int = 1,
@@ -75,9 +86,9 @@ class TopKSDCA(OneVsAll, ExpansionEstimator):
 
     def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:
         """Learn from the pictures whose class is known; ``picture_weight`` multiplies the loss of each picture."""
+        self._validate_params()
         X = self._check_fit_features(X)
         y = check_classes(y, n_pictures(X))
-        check_positive(C=self.C, tol=self.tol)
         rng = generator(self.random_state)
         rows = known_rows(y)
         self.classes_, codes, labels = class_tasks(y[rows])

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import log_expit
+from sklearn.utils._param_validation import Interval
 
 from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
 from visterm.errors import InputError
 from visterm.margin import calibration
-from visterm.margin.expansion import ExpansionEstimator
+from visterm.margin.expansion import NOT_NEGATIVE, POSITIVE, ExpansionEstimator
 from visterm.margin.kernel_ridge import ridge
-from visterm.margin.one_vs_all import check_positive
 from visterm.ranking.queries import from_tags, idf, relevant_pictures, wanted_words
 from visterm.ranking.word_space import Explanation, largest
 
@@ -54,6 +55,13 @@ class CaptionRidge(ExpansionEstimator):
     scores_are_probabilities = True
     _kernel_of_one_feature = "exp-chi2"
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ExpansionEstimator._parameter_constraints,
+        "alpha": [POSITIVE],
+        "set_size": [Interval(Integral, 1, None, closed="left")],
+        "set_weight": [NOT_NEGATIVE],
+    }
+
     def __init__(
         self,
         alpha: float = 0.03,
@@ -71,9 +79,7 @@ class CaptionRidge(ExpansionEstimator):
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
         """Solve for all words and sets at once; ``queries`` are not needed: the captions hold them."""
-        check_positive(alpha=self.alpha)
-        if self.set_size < 1 or not 0 <= self.set_weight < np.inf:
-            raise InputError(f"sets have at least 1 word and a weight of 0 or more: {self.set_size}, {self.set_weight}")
+        self._validate_params()
         checked = self._check_fit_features(X)
         tags = check_tags(tags, n_pictures(X))
         rows = np.flatnonzero(np.diff(tags.indptr))

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import Interval
 
 from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
 from visterm.errors import InputError
 from visterm.margin.calibration import deviations
-from visterm.margin.expansion import folds
+from visterm.margin.expansion import POSITIVE, RANDOM_STATE, folds
 from visterm.margin.inner_products import InnerProducts
 from visterm.margin.losses import Hinge
-from visterm.margin.one_vs_all import check_positive, cross_scores, generator
+from visterm.margin.one_vs_all import cross_scores, generator
 from visterm.margin.precision import solve
 from visterm.ranking.queries import idf, wanted_words
 from visterm.ranking.triplets import word_precisions
-from visterm.ranking.visterms import VistermExpansion
+from visterm.ranking.visterms import VistermExpansion, positive_candidates
 from visterm.ranking.word_space import WordSpaceRanker
 
 Array = NDArray[Any]
@@ -43,6 +45,14 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
     array([0, 1])
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **VistermExpansion._parameter_constraints,
+        "C": [POSITIVE, "array-like"],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "tol": [POSITIVE],
+        "random_state": RANDOM_STATE,
+    }
+
     def __init__(
         self,
         C: float | Sequence[float] = 1.0,
@@ -62,11 +72,8 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
         """Separate the pictures of every word from the other tagged ones; ``queries`` are not needed."""
-        candidates = np.atleast_1d(np.asarray(self.C, float))
-        if not len(candidates) or self.n_folds < 2:
-            raise InputError("ConceptSVM needs at least one C and two folds")
-        for C in candidates:
-            check_positive(C=float(C), tol=self.tol)
+        self._validate_params()
+        candidates = positive_candidates("C", self.C)
         checked = self._check_fit_features(X)
         tags = check_tags(tags, n_pictures(X))
         rows = np.flatnonzero(np.diff(tags.indptr))
@@ -77,9 +84,9 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         products = self._inner_products(checked, rows, labels)
         rng = generator(self.random_state)
         parts = folds(_rarest_tag(present), self.n_folds, rng)
-        held_out = [self._held_out(products, labels, float(C), parts, rng) for C in candidates]
+        held_out = [self._held_out(products, labels, C, parts, rng) for C in candidates]
         best = np.argmax([word_precisions(scores, present) for scores in held_out], axis=0)
-        self.C_ = candidates[best]
+        self.C_ = np.array(candidates)[best]
         solution = solve(
             products, labels, np.broadcast_to(self.C_[:, None], labels.shape), Hinge(), tol=self.tol, rng=rng
         )
