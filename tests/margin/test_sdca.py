@@ -139,6 +139,8 @@ def test_choosing_parameters_is_cross_validation(blobs):
     assert choice.accuracy == max(accuracy for _, accuracy in choice.tried)
     with pytest.raises(InputError, match="cross-validation"):
         choose_parameters(SDCAClassifier(), blobs.X, blobs.y, {"kernel": ["linear"]})
+    with pytest.raises(InputError, match="n_folds"):
+        choose_parameters(SDCAClassifier(), blobs.X, blobs.y, {"C": [1.0]}, n_folds=1)
     with pytest.raises(InputError, match="no values"):
         choose_parameters(SDCAClassifier(), blobs.X, blobs.y, {"C": []})
 

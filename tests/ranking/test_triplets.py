@@ -12,6 +12,7 @@ from scipy import sparse
 from visterm.errors import InputError
 from visterm.measures import AveragePrecision
 from visterm.ranking import _kernels
+from visterm.ranking.arrays import QueryArrays, StepRule
 from visterm.ranking.queries import from_tags, idf, query_vectors
 from visterm.ranking.triplets import (
     FeatureSpace,
@@ -154,7 +155,7 @@ def test_a_step_does_what_the_paper_says(seed, kind, c):
     rng = np.random.default_rng(seed)
     X = rng.poisson(1.0, (5, 6)).astype(np.float64) / 3
     Q = query_vectors(rng.random((1, 3)) + 0.1, np.ones(3))
-    queries = (Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
+    queries = QueryArrays(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
     space = space_of(kind, X)
     pictures, weights = space.native(), space.start(3)
     if kind == "gram":
@@ -173,7 +174,7 @@ def test_a_step_does_what_the_paper_says(seed, kind, c):
     squared_length = float((np.outer(Q.toarray(), X[1] - X[2]) ** 2).sum())
     if loss <= 0:
         return
-    _kernels.update(pictures, weights, queries, 0, 1, 2, loss, c)
+    _kernels.update(pictures, weights, queries, (0, 1, 2), loss, c)
     change = as_weights(kind, space.coefficients(weights) - before, X)
     if squared_length == 0:
         assert not change.any()
@@ -191,10 +192,8 @@ def test_many_steps_are_several_batches(task):
     def weights_after(*calls):
         weights, state = space.start(triplets.n_tags), np.array([5], np.uint64)
         for n_steps in calls:
-            _kernels.learn(
-                space.native(), weights, state, triplets.queries, triplets.relevance, triplets.n_pictures, n_steps,
-                0.05, False, np.empty(0), 1,
-            )  # fmt: skip
+            rule = StepRule(0.05, False, np.empty(0), 1)
+            _kernels.learn(space.native(), weights, state, triplets.queries, triplets.relevance, n_steps, rule)
         return weights
 
     np.testing.assert_array_equal(weights_after(_kernels.BATCH + 100), weights_after(_kernels.BATCH, 100))
@@ -202,7 +201,7 @@ def test_many_steps_are_several_batches(task):
 
 def test_triplets_are_ordered_by_the_first_word():
     Q = sparse.csr_array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
-    queries = (Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
+    queries = QueryArrays(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
     drawn = np.column_stack([np.random.default_rng(0).integers(3, size=50)] * 3)
     order = np.full(60, -1)
     _kernels.order_by_word(drawn, 50, queries, np.empty(3, np.int64), order)
@@ -249,7 +248,7 @@ def test_triplets_are_drawn_uniformly(every_query_alike):
     triplets = Triplets.of(sparse.csr_array(np.eye(3)), gains)
     state, drawn = np.array([1], np.uint64), {}
     for _ in range(20_000):
-        *triplet, difference = _kernels.draw(state, triplets.relevance, 4, every_query_alike)
+        *triplet, difference = _kernels.draw(state, triplets.relevance, every_query_alike)
         drawn[tuple(triplet)] = drawn.get(tuple(triplet), 0) + 1
         assert difference == (gains[triplet[0], triplet[1]] - gains[triplet[0], triplet[2]]) / gains[triplet[0]].max()
     every = {(q, p, m) for q in range(3) for p in range(4) for m in range(4) if gains[q, p] > gains[q, m]}

@@ -15,7 +15,7 @@ from visterm.margin import kernels
 from visterm.margin.dual import Coordinates, warn_unconverged
 from visterm.margin.expansion import NOT_NEGATIVE, POSITIVE, RANDOM_STATE
 from visterm.margin.losses import Loss, loss_named
-from visterm.margin.one_vs_all import OneVsAll, class_tasks, generator, known_rows
+from visterm.margin.one_vs_all import OneVsAll, class_labels, generator, known_rows
 from visterm.margin.solver import MAX_SWEEPS
 
 Array = NDArray[Any]
@@ -27,7 +27,7 @@ class ElasticNetSDCA(OneVsAll, Estimator):
     For each class minimises ``||w||^2 / 2 + l1 ||w||_1 + C sum_i loss(y_i <w, x_i>)``. The weights are kept beside the
     dual variables and shrunk after every step (Shalev-Shwartz and Zhang 2012); ``l1`` does not shrink the intercept.
 
-    - ``kernel``: ``linear`` or ``hellinger``; other parameters as in :class:`visterm.margin.sdca.SDCAClassifier`.
+    - ``kernel``: ``linear`` or ``hellinger``; other parameters as in :class:`visterm.margin.SDCAClassifier`.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 8)); y = (X[:, 0] > 0).astype(int)
@@ -69,7 +69,7 @@ class ElasticNetSDCA(OneVsAll, Estimator):
         X = check_features(self, X, fitting=True)
         y = check_classes(y, X.shape[0])
         rows, rng = known_rows(y), generator(self.random_state)
-        self.classes_, _, labels = class_tasks(y[rows])
+        self.classes_, _, labels = class_labels(y[rows])
         mapped = kernels.feature_map(X[rows], self.kernel)
         dense = mapped if isinstance(mapped, np.ndarray) else mapped.toarray()
         augmented = np.hstack([dense, np.ones((len(dense), 1))])

@@ -18,7 +18,7 @@ from visterm.margin.elastic_net import solve_elastic
 from visterm.margin.expansion import NOT_NEGATIVE, POSITIVE, RANDOM_STATE
 from visterm.margin.inner_products import FeatureInnerProducts
 from visterm.margin.losses import Loss, loss_named
-from visterm.margin.one_vs_all import OneVsAll, class_tasks, generator, known_rows
+from visterm.margin.one_vs_all import OneVsAll, class_labels, generator, known_rows
 from visterm.margin.precision import solve
 from visterm.margin.solver import MAX_SWEEPS
 
@@ -35,7 +35,7 @@ class ElasticNetMultitask(OneVsAll, Estimator):
     in turn, from the one-vs-all elastic net (of ``C``) on. A copy of the map is kept beside the dual variables and
     shrunk after every step; ``l1`` does not shrink the intercept's row. The objective never rises.
 
-    - ``kernel``: ``linear`` or ``hellinger``; other parameters as in :class:`visterm.margin.mtl_sdca.MultitaskSDCA`.
+    - ``kernel``: ``linear`` or ``hellinger``; other parameters as in :class:`visterm.margin.MultitaskSDCA`.
 
     Fitted: ``map_`` (n_dims, n_classes), of whose rows many are zero, ``coef_``, ``intercept_``, ``objective_``.
 
@@ -88,7 +88,7 @@ class ElasticNetMultitask(OneVsAll, Estimator):
         X = check_features(self, X, fitting=True)
         y = check_classes(y, X.shape[0])
         rows, rng, loss = known_rows(y), generator(self.random_state), loss_named(self.loss)
-        self.classes_, _, labels = class_tasks(y[rows])
+        self.classes_, _, labels = class_labels(y[rows])
         mapped = kernels.feature_map(X[rows], self.kernel, np.float64)
         dense = mapped if isinstance(mapped, np.ndarray) else mapped.toarray()
         augmented = np.hstack([dense, np.ones((len(dense), 1))])

@@ -67,7 +67,7 @@ def gram(A: Matrix, B: Matrix | None = None, *, kernel: str = "linear", dtype: A
     if name == "precomputed":
         raise InputError("a precomputed kernel is given, not computed: pass the matrix itself as X")
     if name in PRODUCTS:
-        raise InputError(f"{name} is a kernel of several features: use visterm.margin.product_kernel.ProductKernel")
+        raise InputError(f"{name} is a kernel of several features: use visterm.margin.ProductKernel")
     if name in EXPLICIT and sparse.issparse(A):
         A, B = feature_map(A, name, dtype), None if B is None else feature_map(B, name, dtype)
         return _dense(A @ (A if B is None else B).T)

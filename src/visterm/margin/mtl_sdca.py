@@ -24,7 +24,7 @@ from visterm.margin.one_vs_all import (
     OneVsAll,
     both_sides,
     check_picture_weight,
-    class_tasks,
+    class_labels,
     cross_scores,
     generator,
 )
@@ -58,7 +58,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
 
     Fitted besides: ``objective_`` after every step; ``task_similarity_``, which tasks are taken for each other: the
     correlation of their scores on held-out pictures (without folds, the cosine of their predictors), to be drawn by
-    :func:`visterm.margin.similarity_plot.save_similarity`.
+    :func:`visterm.margin.save_similarity`.
 
     A picture without class or tags takes no part in those tasks. ``y`` may be a 0/1 matrix, which means tags.
 
@@ -125,13 +125,13 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         X = self._check_fit_features(X)
         loss, rng = loss_named(self.loss), generator(self.random_state)
         self._forget("classes_", "temperature_", "tag_means_", "tag_scales_", "tag_platt_", "n_tags_")
-        rows, tasks = self._tasks(y, tags, n_pictures(X))
-        tasks.labels[:] *= check_picture_weight(picture_weight, n_pictures(X))[rows]
-        products = self._inner_products(X, rows, tasks.labels)
+        rows, truth = self._training_labels(y, tags, n_pictures(X))
+        truth.labels[:] *= check_picture_weight(picture_weight, n_pictures(X))[rows]
+        products = self._inner_products(X, rows, truth.labels)
         settings = Alternation(self.C, self.mu, self.lam, self.n_dims, loss, self.tol, self.max_iter)
-        start = self._start(tasks.labels.shape)
+        start = self._start(truth.labels.shape)
         with progress.task("Sharing a representation") as bar:
-            learned = settings.learn(products, tasks.labels, rng, bar, start)
+            learned = settings.learn(products, truth.labels, rng, bar, start)
         self._keep(X, rows, learned.theta)
         self.objective_ = np.array(learned.objectives)
         self.task_similarity_ = _cosines(learned.M)
@@ -140,9 +140,9 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         if self.warm_start:
             self.duals_ = learned.duals._asdict()
         if self.calibration_folds > 0:
-            self._calibrate(settings, products, tasks, learned, rng)
-        elif tasks.n_tags:
-            self.tag_means_, self.tag_scales_ = np.zeros(tasks.n_tags), np.ones(tasks.n_tags)
+            self._calibrate(settings, products, truth, learned, rng)
+        elif truth.n_tags:
+            self.tag_means_, self.tag_scales_ = np.zeros(truth.n_tags), np.ones(truth.n_tags)
         return self
 
     def score_tags(self, X: Features) -> Scores:
@@ -166,7 +166,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
             raise InputError("this MultitaskSDCA was fitted with classes alone, so it knows no tags: fit it with tags")
         return self._task_scores(X)[:, -self.n_tags_ :]
 
-    def _tasks(self, y: ArrayLike | None, tags: Any, n_pictures: int) -> tuple[Array, Tasks]:
+    def _training_labels(self, y: ArrayLike | None, tags: Any, n_pictures: int) -> tuple[Array, TrainingLabels]:
         """The rows that have any label, and their labels."""
         classes = check_classes(y, n_pictures) if y is not None else np.full(n_pictures, UNKNOWN_CLASS)
         has_class = classes != UNKNOWN_CLASS if classes.dtype.kind in "if" else np.ones(n_pictures, np.bool_)
@@ -178,14 +178,14 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         labels = np.zeros((0, len(rows)))
         codes = np.full(len(rows), -1)
         if has_class.any():
-            self.classes_, codes[has_class[rows]], of_classes = class_tasks(classes[has_class])
+            self.classes_, codes[has_class[rows]], of_classes = class_labels(classes[has_class])
             labels = np.zeros((len(of_classes), len(rows)))
             labels[:, has_class[rows]] = of_classes
         if has_tags.any():
             self.n_tags_ = tags.shape[1]
             of_tags = np.where(tags[rows].toarray().T > 0, 1.0, -1.0) * has_tags[rows]
             labels = np.vstack([labels, of_tags])
-        return rows, Tasks(labels, codes, getattr(self, "n_tags_", 0))
+        return rows, TrainingLabels(labels, codes, getattr(self, "n_tags_", 0))
 
     def _start(self, shape: tuple[int, ...]) -> Duals | None:
         """The dual variables of the last fit, if they are wanted and fit the present pictures and tasks."""
@@ -196,7 +196,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         self,
         settings: Alternation,
         products: InnerProducts,
-        tasks: Tasks,
+        truth: TrainingLabels,
         learned: Learned,
         rng: np.random.Generator,
     ) -> None:
@@ -205,20 +205,20 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         def learn(part: InnerProducts, rows: Array) -> Array:
             start = Duals(*(dual[:, rows] for dual in learned.duals))
             with progress.task("Learning without a fold") as bar:
-                return settings.learn(part, tasks.labels[:, rows], rng, bar, start).theta
+                return settings.learn(part, truth.labels[:, rows], rng, bar, start).theta
 
         held_out = cross_scores(
-            products, folds(tasks.codes, self.calibration_folds, rng), len(tasks.labels), learn
+            products, folds(truth.codes, self.calibration_folds, rng), len(truth.labels), learn
         ).T.astype(np.float64)
         centred = held_out - held_out.mean(axis=0)
         self.task_similarity_ = _cosines(centred.T @ centred)
-        n_class_tasks = held_out.shape[1] - tasks.n_tags
+        n_class_tasks = held_out.shape[1] - truth.n_tags
         if n_class_tasks:
-            known = tasks.codes >= 0
+            known = truth.codes >= 0
             scores = both_sides(held_out[known, :n_class_tasks])
-            self.temperature_ = calibration.fit_temperature(scores, tasks.codes[known])
-        if tasks.n_tags:
-            of_tags = tasks.labels[n_class_tasks:].T
+            self.temperature_ = calibration.fit_temperature(scores, truth.codes[known])
+        if truth.n_tags:
+            of_tags = truth.labels[n_class_tasks:].T
             tagged = np.abs(of_tags).any(axis=1)
             scores = held_out[tagged, n_class_tasks:]
             present = of_tags[tagged] > 0
@@ -226,7 +226,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
             self.tag_platt_ = calibration.fit_platt(scores, present)
 
 
-class Tasks(NamedTuple):
+class TrainingLabels(NamedTuple):
     """Labels (n_tasks, n_pictures), classes first, and class numbers, -1 where unknown.
 
     The sign of a label says whether it is present, its size how much it weighs; 0 where it is unknown.

@@ -1,4 +1,4 @@
-"""Classes as tasks: a function of each class against all others, and what is read off their scores."""
+"""One function of each class against all others, and what is read off their scores."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def known_rows(y: Array) -> Array:
     return rows
 
 
-def class_tasks(y: Array) -> tuple[Array, Array, Array]:
+def class_labels(y: Array) -> tuple[Array, Array, Array]:
     """The classes, the number of each picture's class, and the labels (n_tasks, n_pictures) of -1 and 1.
 
-    >>> class_tasks(np.array(["sea", "wood", "sea"]))[2]
+    >>> class_labels(np.array(["sea", "wood", "sea"]))[2]
     array([[-1., 1., -1.]])
     """
     classes, codes = np.unique(y, return_inverse=True)

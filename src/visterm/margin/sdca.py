@@ -16,7 +16,7 @@ from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
     OneVsAll,
     both_sides,
-    class_tasks,
+    class_labels,
     cross_scores,
     generator,
     known_rows,
@@ -89,7 +89,7 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
         y = check_classes(y, n_pictures(X))
         loss, rng = loss_named(self.loss), generator(self.random_state)
         rows = known_rows(y)
-        self.classes_, codes, labels = class_tasks(y[rows])
+        self.classes_, codes, labels = class_labels(y[rows])
         weights = self.C * picture_weights(self.class_weight, self.classes_, codes, rows, len(y), picture_weight)
         weights = np.broadcast_to(weights, labels.shape)
         products = self._inner_products(X, rows, labels)

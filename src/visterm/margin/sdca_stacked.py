@@ -17,7 +17,7 @@ from visterm.margin.one_vs_all import (
     OneVsAll,
     both_sides,
     check_picture_weight,
-    class_tasks,
+    class_labels,
     cross_scores,
     generator,
     known_rows,
@@ -32,7 +32,7 @@ class StackedSDCA(OneVsAll, ExpansionEstimator):
 
     The second layer (parameter ``C_second``) learns from the scores that the first gives its own training pictures, as
     in the paper. Both layers are linear, so they are folded into one function a class. Parameters as in
-    :class:`visterm.margin.sdca.SDCAClassifier`.
+    :class:`visterm.margin.SDCAClassifier`.
 
     >>> X, y = [[0.0, 1.0], [0.1, 0.9], [1.0, 0.0], [0.9, 0.2], [0.5, 0.5], [0.4, 0.5]], [0, 0, 1, 1, 2, 2]
     >>> StackedSDCA(C=100.0, random_state=0).fit(X, y).predict([[0.0, 1.2], [1.2, 0.0]])
@@ -77,7 +77,7 @@ class StackedSDCA(OneVsAll, ExpansionEstimator):
         y = check_classes(y, n_pictures(X))
         rng = generator(self.random_state)
         rows = known_rows(y)
-        self.classes_, codes, labels = class_tasks(y[rows])
+        self.classes_, codes, labels = class_labels(y[rows])
         weights = check_picture_weight(picture_weight, len(y))[rows]
         products = self._inner_products(X, rows, labels)
         self._keep(X, rows, self._learn(products, labels, weights, rng))

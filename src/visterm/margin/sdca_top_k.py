@@ -20,7 +20,7 @@ from visterm.margin.inner_products import InnerProducts
 from visterm.margin.one_vs_all import (
     OneVsAll,
     both_sides,
-    class_tasks,
+    class_labels,
     cross_scores,
     generator,
     known_rows,
@@ -46,7 +46,7 @@ class TopKSDCA(OneVsAll, ExpansionEstimator):
     With ``k=1`` it is the multiclass machine of Crammer and Singer; a larger ``k`` (below the number of classes)
     forgives a few rivals and aims at the right class being among the first k. The dual variables of one picture are
     found together, by a projection onto the top-k simplex. Other parameters as in
-    :class:`visterm.margin.sdca.SDCAClassifier`.
+    :class:`visterm.margin.SDCAClassifier`.
 
     >>> X, y = [[0.0, 1.0], [0.1, 0.9], [1.0, 0.0], [0.9, 0.2], [0.5, 0.5], [0.4, 0.5]], [0, 0, 1, 1, 2, 2]
     >>> TopKSDCA(k=2, C=100.0, random_state=0).fit(X, y).predict_top([[0.0, 1.2]], 2)
@@ -91,7 +91,7 @@ class TopKSDCA(OneVsAll, ExpansionEstimator):
         y = check_classes(y, n_pictures(X))
         rng = generator(self.random_state)
         rows = known_rows(y)
-        self.classes_, codes, labels = class_tasks(y[rows])
+        self.classes_, codes, labels = class_labels(y[rows])
         if not 1 <= self.k < len(self.classes_):
             raise InputError(f"k must lie between 1 and {len(self.classes_) - 1}, one below the classes, not {self.k}")
         weights = self.C * picture_weights(self.class_weight, self.classes_, codes, rows, len(y), picture_weight)

@@ -40,7 +40,7 @@ class CaptionRidge(ExpansionEstimator):
     are too rare for that. A set no caption contains says nothing.
 
     - ``alpha``: the weight of ``||f||^2`` against the squared errors.
-    - ``kernel``: as of :class:`~visterm.margin.ridge_tags.KernelRidgeAnnotator`.
+    - ``kernel``: as of :class:`~visterm.margin.KernelRidgeAnnotator`.
     - ``set_size``: the most words of a set; 1 for words alone, which is the sum of calibrated logarithms.
     - ``set_weight``: how much a set counts beside a word.
 

@@ -36,7 +36,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
     2008).
 
     - ``C``: a number, or several to choose from for every word by its average precision on held-out folds.
-    - ``kernel``: as of :class:`~visterm.ranking.pamir.PAMIR`.
+    - ``kernel``: as of :class:`~visterm.ranking.PAMIR`.
     - ``n_folds``: folds of pictures whose held-out scores normalise the machines and choose C.
 
     >>> X, tags = [[3, 0, 1], [2, 1, 0], [0, 3, 1], [0, 2, 2]], [[1, 0], [1, 0], [0, 1], [1, 1]]

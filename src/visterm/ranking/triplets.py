@@ -13,6 +13,7 @@ from scipy import sparse
 from visterm.compute import progress
 from visterm.contracts import Matrix
 from visterm.errors import InputError
+from visterm.ranking.arrays import CountArrays, GramArrays, QueryArrays, RelevanceArrays, StepRule
 
 Array = NDArray[Any]
 
@@ -46,7 +47,7 @@ class FeatureSpace:
         counts = sparse.csr_array(self.X, copy=True)
         counts.sum_duplicates()
         room = np.zeros(counts.shape[1], counts.dtype)
-        return counts.indptr.astype(np.uint32), counts.indices.astype(np.uint32), counts.data, room
+        return CountArrays(counts.indptr.astype(np.uint32), counts.indices.astype(np.uint32), counts.data, room)
 
     def coefficients(self, weights: Array) -> Array:
         """The weights themselves."""
@@ -76,7 +77,7 @@ class GramSpace:
 
     def native(self) -> Any:
         """The Gram matrix, marked as one."""
-        return (np.ascontiguousarray(self.G),)
+        return GramArrays(np.ascontiguousarray(self.G))
 
     def coefficients(self, weights: Array) -> Array:
         """The coefficients without the scores."""
@@ -98,10 +99,14 @@ class Triplets:
     Queries that make no triplet, because no picture or every picture is relevant, are left out.
     """
 
-    queries: tuple[Array, Array, Array]
-    relevance: tuple[Array, Array, Array, Array]
-    n_pictures: int
+    queries: QueryArrays
+    relevance: RelevanceArrays
     n_tags: int
+
+    @property
+    def n_pictures(self) -> int:
+        """The number of pictures."""
+        return self.relevance.n_pictures
 
     @classmethod
     def of(cls, Q: sparse.csr_array, gains: sparse.csr_array) -> Triplets:
@@ -119,9 +124,15 @@ class Triplets:
         Q, gains = sparse.csr_array(Q[usable]), sparse.csr_array(gains[usable])
         rows = np.repeat(np.arange(len(usable)), np.diff(gains.indptr))
         highest = gains.max(axis=1).toarray().ravel()
-        relevance = (gains.indptr.astype(np.int64), gains.indices.astype(np.int64), gains.data / highest[rows])
-        queries = (Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data.astype(np.float64))
-        return cls(queries, (*relevance, rows.astype(np.int64)), int(gains.shape[1]), int(Q.shape[1]))
+        relevance = RelevanceArrays(
+            gains.indptr.astype(np.int64),
+            gains.indices.astype(np.int64),
+            gains.data / highest[rows],
+            rows.astype(np.int64),
+            int(gains.shape[1]),
+        )
+        queries = QueryArrays(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data.astype(np.float64))
+        return cls(queries, relevance, int(Q.shape[1]))
 
 
 def tells_apart(gains: sparse.csr_array) -> NDArray[np.bool_]:
@@ -181,14 +192,12 @@ def learn_from_triplets(
     mean = np.zeros_like(space.coefficients(weights))
     course = Course(mean)
     top_weights = rank_weights(triplets.n_pictures) if settings.loss == "warp" else np.empty(0)
+    rule = StepRule(float(settings.aggressiveness), settings.sampling == "queries", top_weights, N_TRIALS)
     done, stale = 0, 0
     with progress.task("Learning to rank", total=settings.n_steps) as bar:
         for checkpoint in range(1, N_CHECKPOINTS + 1):
             n_steps = settings.n_steps * checkpoint // N_CHECKPOINTS - done
-            loss, _ = _kernels.learn(
-                pictures, weights, state, triplets.queries, triplets.relevance, triplets.n_pictures, n_steps,
-                settings.aggressiveness, settings.sampling == "queries", top_weights, N_TRIALS,
-            )  # fmt: skip
+            loss, _ = _kernels.learn(pictures, weights, state, triplets.queries, triplets.relevance, n_steps, rule)
             done += n_steps
             now = space.coefficients(weights)
             if settings.averaged:
