@@ -44,7 +44,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
     Only inner products of pictures are used. The objective never rises.
 
     - ``mu``: None for 1 / (n T); ``lam``: None for 1 / n: losses then weigh as much as the two regularisers.
-    - ``n_dims``: columns of U; None for as many as tasks, as in the paper.
+    - ``n_dims``: columns of U; None for the number of tasks, as in the paper.
     - ``max_iter``: rounds at most. With as many columns as tasks the optimum of (1) depends on the product of ``lam``
       and ``mu`` alone: it is that of the trace norm of the tasks' weights. One round from the one-vs-all solution, with
       predictors held back strongly (a large ``lam``), is another machine and the better one for few pictures a class.

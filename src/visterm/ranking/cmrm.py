@@ -25,7 +25,7 @@ class CMRM(MultinomialRanker):
         P(t | j) = (1 - alpha) [j has t] / |j| + alpha n_t / sum_t n_t
         P(v | j) = (1 - beta) tf_vj / |j| + beta cf_v / sum_v cf_v
 
-    - ``n_tokens``: scale every picture to so many visterms (None: counts as they are); histograms need it.
+    - ``n_tokens``: the visterms that every picture is scaled to (None: counts as they are); histograms need it.
 
     Rows without tags are left out.
 

@@ -43,11 +43,11 @@ from visterm.ranking.word_space import WordSpaceRanker
 
 Array = NDArray[Any]
 
-#: Queries made from captions have at most as many words as give so many subsets of captions.
+#: Queries made from captions are as long as this number of subsets of captions allows.
 MAX_TRAINING_SUBSETS = 1_000_000
-#: Of more pictures no kernel matrix is made where there is another way.
+#: With more pictures, no kernel matrix is made where there is another way.
 MAX_GRAM_ROWS = 8192
-#: Of the queries of held-out pictures, so many are asked at every checkpoint.
+#: Of the queries of held-out pictures, at most this many are asked at every checkpoint.
 MAX_VALIDATION_QUERIES = 3000
 
 

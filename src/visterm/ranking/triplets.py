@@ -21,9 +21,9 @@ LOSSES = ("hinge", "warp")
 SAMPLINGS = ("triplets", "queries")
 #: Weights are averaged, and validated, this many times in the course of learning.
 N_CHECKPOINTS = 25
-#: Learning stops after so many checkpoints without a better average precision.
+#: Learning stops after this many checkpoints without a better average precision.
 PATIENCE = 5
-#: A less relevant picture that violates the margin is looked for at most so many times.
+#: A less relevant picture that violates the margin is looked for at most this many times.
 N_TRIALS = 50
 
 
