@@ -41,6 +41,7 @@ DOUBLE_PRECISION_ROWS = 2048
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 RANDOM_STATE: list[Any] = ["random_state", np.random.Generator]
+EXPANSION_PARAMETERS: dict[str, list[Any]] = {"kernel": [str], "intercept_scaling": [NOT_NEGATIVE]}
 #: Coefficients below this share of their task's largest are rounding, not support.
 _NO_SUPPORT = 1e-7
 
@@ -52,8 +53,6 @@ class ExpansionEstimator(Estimator):
     features; else ``dual_coef_`` (n_tasks, n_support), ``intercept_``, ``support_`` (rows) and what the kernel needs
     of those pictures: ``support_vectors_``, or ``product_kernel_`` for several features.
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"kernel": [str], "intercept_scaling": [NOT_NEGATIVE]}
 
     kernel: str
     intercept_scaling: float

@@ -17,7 +17,14 @@ from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, ch
 from visterm.errors import InputError
 from visterm.margin import calibration
 from visterm.margin.alternation import Alternation, Duals, Learned
-from visterm.margin.expansion import NOT_NEGATIVE, POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
+from visterm.margin.expansion import (
+    EXPANSION_PARAMETERS,
+    NOT_NEGATIVE,
+    POSITIVE,
+    RANDOM_STATE,
+    ExpansionEstimator,
+    folds,
+)
 from visterm.margin.inner_products import InnerProducts
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
@@ -70,7 +77,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
     scores_are_probabilities = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ExpansionEstimator._parameter_constraints,
+        **EXPANSION_PARAMETERS,
         "C": [POSITIVE],
         "mu": [NOT_NEGATIVE, None],
         "lam": [NOT_NEGATIVE, None],

@@ -10,7 +10,7 @@ import numpy as np
 from visterm.contracts import Features, Scores, check_tags, n_pictures
 from visterm.errors import InputError
 from visterm.margin import calibration
-from visterm.margin.expansion import POSITIVE, ExpansionEstimator
+from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, ExpansionEstimator
 from visterm.margin.kernel_ridge import ridge
 
 
@@ -37,7 +37,7 @@ class KernelRidgeAnnotator(ExpansionEstimator):
     _kernel_of_one_feature = "exp-chi2"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ExpansionEstimator._parameter_constraints,
+        **EXPANSION_PARAMETERS,
         "alpha": [POSITIVE],
         "tag_power": [Real],
     }

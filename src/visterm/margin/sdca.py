@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from visterm.contracts import Features, Scores, check_classes, n_pictures
 from visterm.margin import calibration
-from visterm.margin.expansion import POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
+from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
     OneVsAll,
@@ -49,7 +49,7 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ExpansionEstimator._parameter_constraints,
+        **EXPANSION_PARAMETERS,
         "C": [POSITIVE],
         "loss": [str],
         "tol": [POSITIVE],

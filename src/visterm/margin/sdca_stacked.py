@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from visterm.contracts import Features, Scores, check_classes, n_pictures
 from visterm.margin import calibration
-from visterm.margin.expansion import POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
+from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
 from visterm.margin.inner_products import FeatureInnerProducts, InnerProducts
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
@@ -40,7 +40,7 @@ class StackedSDCA(OneVsAll, ExpansionEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ExpansionEstimator._parameter_constraints,
+        **EXPANSION_PARAMETERS,
         "C": [POSITIVE],
         "C_second": [POSITIVE],
         "loss": [str],

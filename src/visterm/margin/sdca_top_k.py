@@ -15,7 +15,7 @@ from visterm.contracts import Features, Scores, check_classes, n_pictures
 from visterm.errors import InputError
 from visterm.margin import calibration
 from visterm.margin.dual import Block, warn_unconverged
-from visterm.margin.expansion import POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
+from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
 from visterm.margin.inner_products import InnerProducts
 from visterm.margin.one_vs_all import (
     OneVsAll,
@@ -54,7 +54,7 @@ class TopKSDCA(OneVsAll, ExpansionEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ExpansionEstimator._parameter_constraints,
+        **EXPANSION_PARAMETERS,
         "k": [Integral],
         "C": [POSITIVE],
         "tol": [POSITIVE],

@@ -1,4 +1,3 @@
-from . import queries as queries
 from .caption_ridge import CaptionRidge as CaptionRidge
 from .cmrm import CMRM as CMRM
 from .cmtt import CMTT as CMTT
@@ -41,5 +40,4 @@ __all__ = [
     "best_matches",
     "expected_likelihood",
     "learn_from_triplets",
-    "queries",
 ]

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
 from visterm.errors import InputError
 from visterm.margin import calibration
-from visterm.margin.expansion import NOT_NEGATIVE, POSITIVE, ExpansionEstimator
+from visterm.margin.expansion import EXPANSION_PARAMETERS, NOT_NEGATIVE, POSITIVE, ExpansionEstimator
 from visterm.margin.kernel_ridge import ridge
 from visterm.ranking.queries import from_tags, idf, relevant_pictures, wanted_words
 from visterm.ranking.word_space import Explanation, largest
@@ -56,7 +56,7 @@ class CaptionRidge(ExpansionEstimator):
     _kernel_of_one_feature = "exp-chi2"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **ExpansionEstimator._parameter_constraints,
+        **EXPANSION_PARAMETERS,
         "alpha": [POSITIVE],
         "set_size": [Interval(Integral, 1, None, closed="left")],
         "set_weight": [NOT_NEGATIVE],

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
 from visterm.errors import InputError
 from visterm.margin.calibration import deviations
-from visterm.margin.expansion import POSITIVE, RANDOM_STATE, folds
+from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, folds
 from visterm.margin.inner_products import InnerProducts
 from visterm.margin.losses import Hinge
 from visterm.margin.one_vs_all import cross_scores, generator
@@ -46,7 +46,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **VistermExpansion._parameter_constraints,
+        **EXPANSION_PARAMETERS,
         "C": [POSITIVE, "array-like"],
         "n_folds": [Interval(Integral, 2, None, closed="left")],
         "tol": [POSITIVE],

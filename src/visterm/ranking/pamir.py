@@ -87,7 +87,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
     intercept_scaling = 0.0  # a ranking does not change when all its scores do
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **VistermExpansion._parameter_constraints,
+        "kernel": [str],
         "aggressiveness": [POSITIVE, "array-like"],
         "n_steps": [Interval(Integral, 1, None, closed="left")],
         "loss": [StrOptions(set(LOSSES))],
