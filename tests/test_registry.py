@@ -10,7 +10,7 @@ import pytest
 from visterm import registry
 from visterm.contracts.tasks import Task
 from visterm.errors import InputError
-from visterm.neighbours.knn import KnnClassifier
+from visterm.neighbours import KnnClassifier
 from visterm.registry import Method
 
 

@@ -16,15 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from visterm.distances import nearest
 from visterm.evaluate.picture_data import load_pictures
 from visterm.measures import NPlus, WordF
-from visterm.neighbours.choosing import CHOICES, f_by_neighbours
-from visterm.neighbours.distances import nearest
-from visterm.neighbours.knn import KnnAnnotator
-from visterm.neighbours.quantized import QuantizedKnnAnnotator
-from visterm.subspace.contextual import ContextualDistance
-from visterm.subspace.feature_maps import FeatureMaps
-from visterm.subspace.moments import Moments
+from visterm.neighbours import CHOICES, KnnAnnotator, QuantizedKnnAnnotator, f_by_neighbours
+from visterm.subspace import ContextualDistance, FeatureMaps, Moments
 
 DIMS = (20, 50, 100)
 RIDGES = (0.1, 1.0)

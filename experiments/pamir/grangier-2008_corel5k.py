@@ -20,7 +20,7 @@ import numpy as np
 from rankers import Part, Ranker, Setting, Task, kernel_rankers, tagprop, visterm_rankers
 from scipy import sparse
 
-from visterm.distances.base import select
+from visterm.distances import select
 from visterm.evaluate.picture_data import load_pictures
 from visterm.evaluate.picture_distances import load_distances
 from visterm.evaluate.significance import letters

@@ -15,7 +15,7 @@ from visterm.margin.calibration import fit_platt
 from visterm.margin.ridge import KernelRidgeAnnotator, ridge
 from visterm.margin.solver import GramPictures
 from visterm.measures import AveragePrecision
-from visterm.neighbours.tagprop import TagProp
+from visterm.neighbours import TagProp
 from visterm.ranking.caption_ridge import CaptionRidge
 from visterm.ranking.cmrm import CMRM
 from visterm.ranking.cmtt import CMTT

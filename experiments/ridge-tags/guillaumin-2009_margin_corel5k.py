@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from visterm.distances.base import select
+from visterm.distances import select
 from visterm.evaluate.picture_distances import load_distances
 from visterm.margin.calibration import deviations
 from visterm.margin.multitask import MultitaskSDCA

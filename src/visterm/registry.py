@@ -88,7 +88,7 @@ RANK = frozenset({Task.RANK})
 for _method in (
     Method(
         "majority-class",
-        "visterm.baselines.floor:MajorityClass",
+        "visterm.baselines.majority_class:MajorityClass",
         CLASSIFY,
         "colour",
         "every picture belongs to the most frequent class",
@@ -96,7 +96,7 @@ for _method in (
     ),
     Method(
         "tag-frequency",
-        "visterm.baselines.floor:TagFrequency",
+        "visterm.baselines.tag_frequency:TagFrequency",
         ANNOTATE,
         "colour",
         "every picture gets the most frequent tags",
@@ -112,7 +112,7 @@ for _method in (
     ),
     Method(
         "knn-tags",
-        "visterm.neighbours.knn:KnnAnnotator",
+        "visterm.neighbours.knn_tags:KnnAnnotator",
         ANNOTATE,
         "bow-240",
         "the tags of the most similar pictures",
@@ -245,7 +245,7 @@ for _method in (
     ),
     Method(
         "ccd2",
-        "visterm.neighbours.coded:CodeAnnotator",
+        "visterm.neighbours.ccd2:CodeAnnotator",
         ANNOTATE,
         "bow-240",
         "the tags of the nearest pictures in a small space learned from tags",
@@ -269,7 +269,7 @@ for _method in (
     ),
     Method(
         "two-pass-knn",
-        "visterm.neighbours.two_pass:TwoPassKnn",
+        "visterm.neighbours.two_pass_knn:TwoPassKnn",
         ANNOTATE,
         "bow-240",
         "the votes of the most similar pictures of every tag, frequent or rare",
@@ -337,7 +337,7 @@ for _method in (
     ),
     Method(
         "kernel-ccd",
-        "visterm.neighbours.kernel_contextual:KernelContextualAnnotator",
+        "visterm.neighbours.kernel_ccd:KernelContextualAnnotator",
         ANNOTATE,
         "bow-240",
         "the tags of the pictures nearest in meaning, by all features and the tags learned together",

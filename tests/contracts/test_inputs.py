@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from visterm.baselines.floor import MajorityClass, TagFrequency
+from visterm.baselines import MajorityClass, TagFrequency
 from visterm.contracts import (
     Annotator,
     Classifier,

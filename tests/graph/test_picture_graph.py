@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.neighbors import kneighbors_graph
 
-from visterm.distances.named import metric_named
+from visterm.distances import metric_named
 from visterm.errors import InputError
 from visterm.graph.approximate import nearest_of_all
 from visterm.graph.picture_graph import PictureGraph

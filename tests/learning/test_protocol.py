@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from visterm import registry
-from visterm.baselines.floor import TagFrequency
+from visterm.baselines import TagFrequency
 from visterm.contracts.estimator import Estimator
 from visterm.contracts.tasks import Task
 from visterm.errors import InputError

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from visterm.distances import base
-from visterm.distances.named import metric_named
+from visterm.distances import base_distances, metric_named
 from visterm.errors import InputError
 from visterm.margin import product_kernel
 from visterm.margin.multitask import MultitaskSDCA
@@ -59,7 +58,7 @@ def test_training_pictures_and_new_ones_are_compared_alike(features, monkeypatch
     whole = kernel.gram()
     np.testing.assert_array_equal(whole, whole.T)
     np.testing.assert_array_equal(np.diag(whole), 1.0)
-    monkeypatch.setattr(base, "BLOCK_BYTES", 2 * 8 * 12 * 5)  # five pictures at a time
+    monkeypatch.setattr(base_distances, "BLOCK_BYTES", 2 * 8 * 12 * 5)  # five pictures at a time
     np.testing.assert_allclose(kernel.transform(features), whole, rtol=1e-5)
     np.testing.assert_allclose(kernel.fit_transform(features), whole, rtol=1e-5)
     some = {name: matrix[[3, 7]] for name, matrix in features.items()}

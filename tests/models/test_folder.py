@@ -15,7 +15,7 @@ from visterm.contracts.tasks import Task
 from visterm.errors import InputError, VistermError
 from visterm.models import Model, ModelInfo, folder, load_model, read_info, save_model
 from visterm.models.card import model_card
-from visterm.neighbours.knn import KnnAnnotator
+from visterm.neighbours import KnnAnnotator
 from visterm.storage.spec import FeatureSpec
 from visterm.vision.recipes import recipe
 from visterm.vision.recipes.base import Recipe
@@ -235,9 +235,9 @@ def nested(depth):
         {"$": "estimator", "class": "os:system", "parameters": {"command": "touch executed"}, "fitted": {}},
         {"$": "estimator", "class": "subprocess:Popen", "parameters": {"args": "touch executed"}, "fitted": {}},
         {"$": "estimator", "class": "visterm.errors:InputError", "parameters": {}, "fitted": {}},
-        {"$": "estimator", "class": "visterm.neighbours.knn:KnnAnnotator", "parameters": {"x": 1}, "fitted": {}},
-        {"$": "estimator", "class": "visterm.neighbours.knn:KnnAnnotator", "parameters": [], "fitted": {}},
-        {"$": "estimator", "class": "visterm.neighbours.knn:KnnAnnotator", "parameters": {}, "fitted": {"_x_": 1}},
+        {"$": "estimator", "class": "visterm.neighbours.knn_tags:KnnAnnotator", "parameters": {"x": 1}, "fitted": {}},
+        {"$": "estimator", "class": "visterm.neighbours.knn_tags:KnnAnnotator", "parameters": [], "fitted": {}},
+        {"$": "estimator", "class": "visterm.neighbours.knn_tags:KnnAnnotator", "parameters": {}, "fitted": {"_x_": 1}},
         {"$": "array", "name": "no such tensor"},
         {"$": "array", "name": ["list"]},
         {"$": "csr", "name": "train_tags_", "shape": [2, 2**70]},

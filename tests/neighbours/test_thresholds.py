@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from visterm.errors import InputError
 from visterm.models.state import pack
-from visterm.neighbours.knn import KnnAnnotator
+from visterm.neighbours import KnnAnnotator
 from visterm.neighbours.thresholds import TagThresholds, ThresholdedAnnotator
 
 

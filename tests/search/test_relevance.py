@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from visterm.errors import InputError
 from visterm.models.state import pack, unpack
-from visterm.neighbours.knn import KnnAnnotator
+from visterm.neighbours import KnnAnnotator
 from visterm.search.relevance import Relevance, cut_off, word_scores
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from visterm.errors import InputError
-from visterm.neighbours.knn import KnnClassifier
+from visterm.neighbours import KnnClassifier
 from visterm.topics.lda import LDA
 from visterm.topics.topic_neighbours import TopicNeighbours
 

@@ -12,7 +12,7 @@ from visterm.app.describing import describe, features_of_files, ready_recipe, st
 from visterm.app.workspace import Workspace
 from visterm.catalogue.truth import Truth
 from visterm.contracts import Features, Matrix, is_several, take
-from visterm.distances.named import metric_named
+from visterm.distances import metric_named
 from visterm.errors import InputError
 from visterm.models import Model
 from visterm.search.beliefs import Floats

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.distances.base import BaseDistances, Tables
+from visterm.distances import BaseDistances, Tables
 from visterm.evaluate.picture_data import load_pictures
 from visterm.learning.dataset import Dataset
 from visterm.storage.atomic import replacing

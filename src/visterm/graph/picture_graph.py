@@ -12,10 +12,9 @@ from scipy import sparse
 from visterm.compute.parallel import map_shards, split
 from visterm.contracts import Features, Matrix, check_features
 from visterm.contracts.estimator import Estimator
-from visterm.distances.named import metric_named
+from visterm.distances import BLOCK_BYTES, metric_named, nearest
 from visterm.errors import InputError
 from visterm.graph.approximate import nearest_of_all
-from visterm.neighbours.distances import BLOCK_BYTES, nearest
 
 WEIGHTS = ("binary", "cosine", "heat")
 #: Distances that are Euclidean between prepared rows: what approximate neighbours can be found for.
@@ -33,7 +32,7 @@ class PictureGraph(Estimator):
     n_neighbors, max_distance
         Which pictures a picture is linked to.
     metric
-        One of :mod:`visterm.distances.named`.
+        One of :mod:`visterm.distances.metrics`.
     weights
         ``binary``: 1; ``cosine``: the cosine of the angle between the two pictures (metrics ``cosine`` and
         ``hellinger``); ``heat``: exp(-(distance / width)^2), the width being the mean distance of neighbours.

@@ -25,7 +25,7 @@ from visterm.contracts import (
     take,
 )
 from visterm.contracts.estimator import Estimator
-from visterm.distances.base import as_given
+from visterm.distances import as_given
 from visterm.errors import InputError
 from visterm.margin import kernels
 from visterm.margin.product_kernel import ProductKernel

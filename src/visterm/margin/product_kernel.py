@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from visterm.contracts import Features, Matrix, check_feature_mapping, is_several, n_pictures, take
 from visterm.contracts.estimator import Estimator
-from visterm.distances.base import PRECOMPUTED, BaseDistances, Tables
+from visterm.distances import PRECOMPUTED, BaseDistances, Tables
 from visterm.errors import InputError
 
 Array = NDArray[Any]
@@ -32,7 +32,7 @@ class ProductKernel(Estimator):
 
     - ``metric``: the base distance of all features, or a mapping of feature to base distance; ``auto`` is chi2 where
       no value is negative (histograms, bags), else cosine (Fisher vectors). Of a ``precomputed`` feature, ``X`` holds
-      distances to the training pictures, see :class:`~visterm.distances.base.BaseDistances`.
+      distances to the training pictures, see :class:`~visterm.distances.BaseDistances`.
     - ``weights``: ``equal``; ``likelihood`` for those that explain each training picture's tags best by its
       neighbours' (TagProp, Guillaumin et al. 2009), which needs tags or classes; or a mapping of feature to weight.
 
@@ -143,7 +143,7 @@ class ProductKernel(Estimator):
         elif self.weights == "likelihood":
             if tags is None:
                 raise InputError("weights='likelihood' needs tags: pass fit(X, tags), or choose weights='equal'")
-            from visterm.neighbours.tagprop import TagProp
+            from visterm.neighbours import TagProp
 
             weights = dict(TagProp(metric=metric, sigmoids=False).fit(X, tags).feature_weights_)
             if not sum(weights.values()) > 0:  # no feature tells tags: none is better than another

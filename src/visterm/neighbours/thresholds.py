@@ -66,7 +66,7 @@ class TagThresholds(Estimator):
 class ThresholdedAnnotator(Estimator):
     """Any annotator, with a threshold for every tag found by cross-validation on the training pictures.
 
-    >>> from visterm.neighbours.knn import KnnAnnotator
+    >>> from visterm.neighbours import KnnAnnotator
     >>> X, tags = np.arange(12.0)[:, None], np.repeat([[1, 0], [1, 1]], 6, axis=0)
     >>> ThresholdedAnnotator(KnnAnnotator(3)).fit(X, tags).predict_tags([[0.0], [11.0]]).toarray()
     array([[1., 0.],

@@ -31,7 +31,7 @@ class TagRanker(WordSpaceRanker):
     - ``equal_words``: the words of a query count as much as they are wanted, not by their idf; the sum of logarithms is
       then that of the probability of all words together, were they independent.
 
-    >>> from visterm.baselines.floor import TagFrequency
+    >>> from visterm.baselines import TagFrequency
     >>> ranker = TagRanker(TagFrequency()).fit([[0.0], [0.0]], [[1, 0], [1, 1]])
     >>> ranker.score_queries([[0.0]], [[0.0, 1.0]]).round(2)
     array([[-0.69]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,7 @@ from scipy import sparse
 
 from visterm.compute.device import Device, choose
 from visterm.compute.parallel import split, sum_shards
-from visterm.contracts import Matrix, check_feature_mapping, check_tags, n_pictures
-from visterm.contracts.estimator import Estimator
+from visterm.contracts import Estimator, Matrix, check_feature_mapping, check_tags, n_pictures
 from visterm.errors import InputError
 
 #: Pictures centred and multiplied at a time: a block and its product stay in the processor's cache.
@@ -42,6 +41,7 @@ class Moments(Estimator):
     """
 
     n_pictures_: int
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"covariance": ["boolean"], "device": [str, None]}
 
     def __init__(self, *, covariance: bool = True, device: str | None = "numpy") -> None:
         self.covariance = covariance
@@ -49,6 +49,7 @@ class Moments(Estimator):
 
     def fit(self, X: Any, tags: Any = None) -> Self:
         """Go through the pictures once; without ``tags``, only features are looked at."""
+        self._validate_params()
         features = check_feature_mapping(self, X, fitting=True)
         return self._take(self._of(features, _as_tags(tags, n_pictures(features))))
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from visterm.contracts import Features, Scores
 from visterm.contracts.estimator import Estimator
-from visterm.neighbours.knn import KnnClassifier
+from visterm.neighbours import KnnClassifier
 from visterm.topics.lda import LDA
 
 
@@ -19,7 +19,7 @@ class TopicNeighbours(ClassifierMixin, Estimator):
 
     The topics are those of an LDA that knows no classes: pictures of unknown class (-1) help to find them, but are
     nobody's neighbours. Parameters are those of :class:`~visterm.topics.lda.LDA` and
-    :class:`~visterm.neighbours.knn.KnnClassifier`.
+    :class:`~visterm.neighbours.KnnClassifier`.
 
     >>> X, y = [[4, 3, 0, 0], [5, 2, 0, 0], [0, 0, 6, 2], [0, 1, 3, 4]], [3, 3, 8, 8]
     >>> TopicNeighbours(n_topics=2, n_neighbors=1, random_state=0).fit(X, y).predict([[9, 9, 0, 0], [0, 0, 9, 9]])

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute.parallel import map_shards, split
-from visterm.contracts import Features, Matrix, check_feature_mapping, is_several, n_pictures, take
-from visterm.contracts.estimator import Estimator
-from visterm.distances.named import METRICS, metric_named
+from visterm.contracts import Estimator, Features, Matrix, check_feature_mapping, is_several, n_pictures, take
+from visterm.distances.metrics import METRICS, automatic_metric, metric_named
+from visterm.distances.nearest_rows import BLOCK_BYTES, smallest
 from visterm.errors import InputError
 
 Tables = dict[str, NDArray[Any]]
@@ -20,8 +20,6 @@ R = TypeVar("R")
 
 #: The metric of a feature that is given as its distances to the training pictures.
 PRECOMPUTED = "precomputed"
-#: Bytes of the (n_features, block, n_train) distances that are computed at a time, and of the rows compared for them.
-BLOCK_BYTES = 64 * 2**20
 #: Training pictures are compared with each other in smaller blocks: within a block every pair is compared twice.
 _TRAINING_BLOCK = 256
 #: Pairs of this many training pictures are measured to bring a base distance to scale.
@@ -38,7 +36,7 @@ class BaseDistances(Estimator):
     """The distances from pictures to the training pictures by each of several features.
 
     ``X`` is a mapping of name to matrix, or one matrix (a feature called ``x``). ``metric`` names the distance of all
-    features, or of each by a mapping: one of :mod:`visterm.distances.named`, or ``auto``, which takes chi2 where no
+    features, or of each by a mapping: one of :mod:`visterm.distances.metrics`, or ``auto``, which takes chi2 where no
     value is negative (histograms, bags), else the Euclidean distance. Every distance is divided by its mean over
     pairs of training pictures, so that features can be added up.
 
@@ -57,6 +55,8 @@ class BaseDistances(Estimator):
            [1.5, 1. , 0. ]], dtype=float32)
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"metric": [str, Mapping]}
+
     def __init__(self, metric: Any = "auto") -> None:
         self.metric = metric
 
@@ -65,6 +65,7 @@ class BaseDistances(Estimator):
 
         ``rows`` are those of ``X`` to be compared with, in ascending order; None takes all. Tags are not looked at.
         """
+        self._validate_params()
         features = as_given(X, check_feature_mapping(self, X, fitting=True))
         self.metrics_ = {name: self._metric_of(name, matrix) for name, matrix in features.items()}
         # Precomputed distances to pictures that are not compared with are passed over, now and later.
@@ -126,6 +127,32 @@ class BaseDistances(Estimator):
         """
         return self._map(check_feature_mapping(self, X, fitting=False), task)
 
+    def nearest(
+        self, X: Features, n_neighbors: int, weights: NDArray[np.float64], *, leave_out_self: bool = False
+    ) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        """The training pictures of the smallest weighted sums, nearest first, and their base distances.
+
+        Numbers of training pictures are (n_pictures, n_neighbors), distances (n_pictures, n_neighbors, n_features).
+        ``leave_out_self``: ``X`` holds the training pictures themselves, and none is its own neighbour.
+        """
+        n_neighbors = min(n_neighbors, self.n_train_ - int(leave_out_self))
+
+        def of_block(rows: slice, block: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]:
+            joint = weighted_sum(block, weights)
+            if leave_out_self:
+                joint[np.arange(len(joint)), np.arange(rows.start, rows.stop)] = np.inf
+            near = smallest(joint, n_neighbors)
+            return near, np.take_along_axis(block, near[None], axis=2).transpose(1, 2, 0)
+
+        found = list(self.map_blocks(X, of_block))
+        if not found:
+            return np.empty((0, n_neighbors), np.intp), np.empty((0, n_neighbors, len(self.metrics_)))
+        return np.concatenate([near for near, _ in found]), np.concatenate([base for _, base in found])
+
+    def of_training(self, X: Features) -> Features:
+        """The training pictures among those given to fit."""
+        return X if self.rows_ is None else take(X, self.rows_)
+
     def _map(self, X: Mapping[str, Matrix], task: Callable[[slice, NDArray[Any]], R]) -> Iterator[R]:
         return self._over(n_pictures(X), lambda rows: task(rows, self._block(X, rows)))
 
@@ -162,7 +189,7 @@ class BaseDistances(Estimator):
     def _metric_of(self, name: str, matrix: Matrix) -> str:
         chosen = self.metric.get(name, "auto") if isinstance(self.metric, Mapping) else self.metric
         if chosen == "auto":
-            chosen = "chi2" if matrix.min() >= 0 else "euclidean"
+            chosen = automatic_metric(matrix)
         if chosen == PRECOMPUTED:
             _check_table(name, matrix)
             return PRECOMPUTED
@@ -185,6 +212,11 @@ def as_given(X: Features, checked: Mapping[str, Matrix]) -> dict[str, Matrix]:
     return {
         name: given[name] if isinstance(given.get(name), np.ndarray) else matrix for name, matrix in checked.items()
     }
+
+
+def weighted_sum(block: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[Any]:
+    """``sum_f weights[f] * block[f]``, (n_rows, n_train), of a block as :meth:`BaseDistances.map_blocks` gives it."""
+    return np.tensordot(weights.astype(block.dtype), block, axes=1)
 
 
 def select(tables: Mapping[str, NDArray[Any]], rows: Any, columns: Any) -> Tables:

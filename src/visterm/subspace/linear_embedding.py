@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,8 +9,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute.threads import one_blas_thread
-from visterm.contracts import Features, Matrix, check_feature_mapping, check_tags, n_pictures, take
-from visterm.contracts.estimator import Estimator
+from visterm.contracts import (
+    Estimator,
+    Features,
+    Matrix,
+    check_feature_mapping,
+    check_tags,
+    n_pictures,
+    rows_with_tags,
+    take,
+)
 from visterm.errors import InputError
 from visterm.subspace.moments import BLOCK, Moments
 
@@ -39,7 +46,7 @@ class LinearEmbedding(Estimator):
 
     def fit(self, X: Features, tags: Any = None) -> Self:
         """Learn the subspace."""
-        self._check_parameters()
+        self._validate_params()
         X, tags = self._tagged(X, tags, fitting=True)
         return self._fit_moments(Moments(covariance=self.needs_covariance).fit(X, tags))
 
@@ -52,7 +59,7 @@ class LinearEmbedding(Estimator):
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn the subspace from sums made elsewhere, on other machines or at another time."""
-        self._check_parameters()
+        self._validate_params()
         self.n_features_in_, self.feature_widths_ = len(moments.x_mean_), moments.feature_widths_
         return self._fit_moments(moments)
 
@@ -101,10 +108,6 @@ class LinearEmbedding(Estimator):
         """Set ``components_`` and whatever else the method knows."""
         raise NotImplementedError
 
-    def _check_parameters(self) -> None:
-        if not isinstance(self.n_dims, Integral) or self.n_dims < 1:
-            raise InputError(f"n_dims must be a whole number of at least 1, not {self.n_dims!r}")
-
     def _tagged(self, X: Features, tags: Any, *, fitting: bool) -> tuple[Features, sparse.csr_array | None]:
         """The checked pictures to learn from, and their tags."""
         checked = check_feature_mapping(self, X, fitting=fitting)
@@ -118,9 +121,7 @@ class LinearEmbedding(Estimator):
         if tags is None:
             raise InputError(f"{type(self).__name__} learns from tags: pass them as (n_pictures, n_tags)")
         tags = check_tags(tags, n_pictures(checked))
-        rows = np.flatnonzero(np.diff(tags.indptr))
-        if not len(rows):
-            raise InputError("no picture has a tag: at least one is needed to learn from")
+        rows = rows_with_tags(tags)
         if len(rows) == tags.shape[0]:
             return _as_given(checked), tags
         return take(_as_given(checked), rows), tags[rows]
@@ -141,37 +142,3 @@ def project(X: Matrix, mean: NDArray[Any], components: NDArray[Any]) -> NDArray[
     elif X.shape[0]:
         codes[:] = X @ components - mean @ components
     return codes
-
-
-def leading(matrix: NDArray[Any], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The ``n`` largest eigenvalues of a symmetric matrix, largest first, and their vectors, signs fixed.
-
-    >>> leading(np.diag([1.0, 3.0, 2.0]), 2)[0]
-    array([3., 2.])
-    """
-    from scipy.linalg import eigh
-    from scipy.sparse.linalg import eigsh
-
-    size = len(matrix)
-    with one_blas_thread():
-        if size > 1500 and n <= size // 8:
-            start = np.random.default_rng(0).standard_normal(size)
-            values, vectors = eigsh(matrix, k=n, v0=start)
-        elif n > size // 4:
-            values, vectors = eigh(matrix, driver="evd")  # all of them by the fastest driver
-        else:
-            values, vectors = eigh(matrix, subset_by_index=[size - n, size - 1])
-    order = np.argsort(-values, kind="stable")[:n]
-    return np.maximum(values[order], 0), with_fixed_signs(vectors[:, order])
-
-
-def with_fixed_signs(vectors: NDArray[Any]) -> NDArray[Any]:
-    """Every column turned so that its largest entry (the first of equals) is positive."""
-    return vectors * signs(vectors)
-
-
-def signs(vectors: NDArray[Any]) -> NDArray[Any]:
-    """The sign of the largest entry of every column; of entries that rounding alone tells apart, the first."""
-    sizes = np.abs(vectors)
-    first = np.argmax(sizes >= sizes.max(axis=0, initial=0) * (1 - 1e-6), axis=0)
-    return np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

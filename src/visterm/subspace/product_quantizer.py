@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import Features, check_features
-from visterm.contracts.estimator import Estimator
-from visterm.errors import InputError
+from visterm.compute.parallel import map_shards, split
+from visterm.contracts import Estimator, Features, check_features
 
 Bytes = NDArray[np.uint8]
 #: Words a byte can name.
 _WORDS = 256
+#: Queries whose tables are made at a time.
+_BLOCK = 256
 
 
 class ProductQuantizer(Estimator):
@@ -39,6 +41,11 @@ class ProductQuantizer(Estimator):
 
     groups_: list[NDArray[np.intp]]
     words_: NDArray[np.float32]
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_bytes": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "random_state": [Interval(Integral, 0, None, closed="left"), None],
+    }
 
     def __init__(self, n_bytes: Any = 8, *, max_iter: int = 15, random_state: int | None = 0) -> None:
         self.n_bytes = n_bytes
@@ -49,8 +56,7 @@ class ProductQuantizer(Estimator):
         """Learn the vocabulary of every group of dimensions; tags are not looked at."""
         from visterm.vision.codebook import Codebook
 
-        if not isinstance(self.n_bytes, Integral) or self.n_bytes < 1:
-            raise InputError(f"n_bytes must be a whole number of at least 1, not {self.n_bytes!r}")
+        self._validate_params()
         rows = self._rows(X, fitting=True)
         self.groups_ = balanced_groups(rows.var(axis=0, dtype=np.float64), min(self.n_bytes, rows.shape[1]))
         n_words = min(_WORDS, len(rows))
@@ -95,6 +101,27 @@ class ProductQuantizer(Estimator):
         return np.ascontiguousarray(dense, np.float32)
 
 
+def nearest_coded(
+    queries: Any, quantizer: ProductQuantizer, codes: Bytes, n_neighbors: int
+) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    """The ``n_neighbors`` coded rows nearest each query, nearest first, equals by row, and their distances."""
+    from visterm.subspace import _kernels
+
+    k = min(n_neighbors, len(codes))
+    rows, squared = np.empty((len(queries), k), np.intp), np.empty((len(queries), k), np.float32)
+
+    def of_block(block: slice) -> None:
+        _kernels.nearest_bytes(quantizer.tables(queries[block]), codes, rows[block], squared[block])
+
+    shards = split(len(queries), size=_BLOCK)
+    if len(shards) == 1:
+        of_block(shards[0].rows)
+    elif shards:
+        for _ in map_shards(lambda shard: of_block(shard.rows), shards, description="Finding look-alikes"):
+            pass
+    return rows, np.sqrt(squared, out=squared)
+
+
 def balanced_groups(variances: NDArray[np.float64], n_groups: int) -> list[NDArray[np.intp]]:
     """Dimensions in ``n_groups`` groups of about equal size whose products of variances are about equal.
 
@@ -103,9 +130,8 @@ def balanced_groups(variances: NDArray[np.float64], n_groups: int) -> list[NDArr
     """
     room = -(-len(variances) // n_groups)
     least = max(variances.max(initial=0) * 1e-9, np.finfo(float).tiny)
-    sizes = (
-        np.log(np.maximum(variances, least) / least) + 1.0
-    )  # positive, so that every dimension makes its group larger
+    # Positive, so that every dimension makes its group larger.
+    sizes = np.log(np.maximum(variances, least) / least) + 1.0
     groups: list[list[int]] = [[] for _ in range(n_groups)]
     for dim in np.argsort(-variances, kind="stable"):
         open_groups = [group for group in groups if len(group) < room]

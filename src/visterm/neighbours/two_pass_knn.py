@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute import progress
-from visterm.contracts import Features, Scores
-from visterm.errors import InputError
-from visterm.neighbours.several import Lookalikes
-from visterm.neighbours.votes import Floats, Votes, fading, likeliest_weights
+from visterm.contracts import Features, Scores, check_feature_mapping, check_tags, n_pictures, rows_with_tags
+from visterm.distances import BaseDistances, weighted_sum
+from visterm.neighbours._non_negative import minimise
+from visterm.neighbours.calibrated import CalibratedVotes
+from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood
 
-LEARNING = ("likelihood", "margin", "none")
 #: The distance of a place in a table of neighbours that nobody takes.
 _NOBODY = 1e3
 
 
-class TwoPassKnn(Lookalikes):
+class TwoPassKnn(CalibratedVotes):
     """2PKNN (Verma and Jawahar, ECCV 2012), with its large-margin metric learning.
 
     First pass: of every tag, the ``n_neighbors`` pictures nearest the query, so that rare tags are as well represented
@@ -34,14 +37,25 @@ class TwoPassKnn(Lookalikes):
     - ``none``: all features count the same.
 
     ``objective_`` is the loss, or the log-likelihood, after every step. ``tag_power``, ``sigmoids`` and ``shrinkage``
-    make probabilities of votes as in :class:`~visterm.neighbours.tagprop.TagProp`; with none of them scores are shares
-    of the votes, as in the paper.
+    make probabilities of votes as in :class:`~visterm.neighbours.TagProp`; with none of them scores are shares of
+    the votes, as in the paper. ``X`` and ``metric``, too, are those of TagProp.
 
     >>> X, tags = np.array([[0.0], [0.2], [0.4], [5.0]]), [[1, 0], [1, 0], [1, 0], [0, 1]]
     >>> model = TwoPassKnn(1, metric="l1", bandwidth=1.0, learning="none", tag_power=0).fit(X, tags)
     >>> model.score_tags([[0.3]]).round(2)
     array([[0.86, 0.14]])
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "metric": [str, Mapping],
+        "bandwidth": [Interval(Real, 0, None, closed="neither")],
+        "learning": [StrOptions({"likelihood", "margin", "none"})],
+        "sigmoids": ["boolean"],
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
+        "tag_power": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+    }
 
     def __init__(
         self,
@@ -66,20 +80,23 @@ class TwoPassKnn(Lookalikes):
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Keep the tagged pictures; learn how much each feature counts, and what votes for each tag are worth."""
-        if self.n_neighbors < 1 or not self.bandwidth > 0:
-            raise InputError("TwoPassKnn needs at least one neighbour of each tag and a positive bandwidth")
-        if self.learning not in LEARNING:
-            raise InputError(f"unknown learning {self.learning!r}: choose one of {', '.join(LEARNING)}")
-        pictures = self._keep(X, tags)
-        self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / self._n_features)
+        self._validate_params()
+        features = check_feature_mapping(self, X, fitting=True)
+        tags = check_tags(tags, n_pictures(features))
+        self.train_rows_ = rows_with_tags(tags)
+        self.train_tags_ = tags[self.train_rows_]
+        self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_)
+        self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / len(self.distances_.metrics_))
         self.bandwidth_ = float(self.bandwidth)
         self._no_calibration()
         self.objective_ = np.empty(0)
-        if self._n_train < 2:
+        if len(self.train_rows_) < 2:
             return self
+        pictures = self.distances_.of_training(features)
         if self.learning == "likelihood":
             self._learn_likelihood(pictures)
-        elif self.learning == "margin" and self._n_features > 1:
+        elif self.learning == "margin" and len(self.feature_weights_) > 1:
             self._learn_margin(pictures)
         if self.tag_power or self.sigmoids:
             rows, base = self._sent(pictures)
@@ -108,10 +125,10 @@ class TwoPassKnn(Lookalikes):
 
     def _votes(self, X: Features) -> list[Floats]:
         """The second pass, for blocks of pictures: the weight of every training picture, summing to one."""
-        features, weights = self._check(X), self._weights()
+        features, weights = check_feature_mapping(self, X, fitting=False), self._weights()
 
         def of_block(_: slice, block: NDArray[Any]) -> Floats:
-            joint = np.tensordot(weights.astype(block.dtype), block, axes=1)
+            joint = weighted_sum(block, weights)
             chosen = self._chosen(joint)
             nearest = joint.min(axis=1, keepdims=True)
             votes = np.where(chosen, np.exp((nearest - joint) / self.bandwidth_, dtype=np.float64), 0.0)
@@ -139,7 +156,7 @@ class TwoPassKnn(Lookalikes):
         weights = self._weights()
 
         def of_block(rows: slice, block: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.intp]]:
-            joint = np.tensordot(weights.astype(block.dtype), block, axes=1)
+            joint = weighted_sum(block, weights)
             joint[np.arange(len(joint)), np.arange(rows.start, rows.stop)] = np.inf
             joint[~self._chosen(joint)] = np.inf
             n_sent = np.isfinite(joint).sum(axis=1)
@@ -148,8 +165,8 @@ class TwoPassKnn(Lookalikes):
 
         found = list(self.distances_.map_blocks(pictures, of_block))
         n_most = max(part.shape[1] for part, _, _ in found)
-        rows = np.zeros((self._n_train, n_most), np.intp)
-        base = np.full((self._n_train, n_most, self._n_features), _NOBODY, found[0][1].dtype)
+        rows = np.zeros((len(self.train_rows_), n_most), np.intp)
+        base = np.full((*rows.shape, len(weights)), _NOBODY, found[0][1].dtype)
         start = 0
         for order, near, n_sent in found:
             taken = np.arange(order.shape[1]) < n_sent[:, None]
@@ -163,7 +180,7 @@ class TwoPassKnn(Lookalikes):
         rows, base = self._sent(pictures)
         votes = Votes(rows, self.train_tags_)
         with progress.task("Learning the metric", total=self.max_iter) as bar:
-            weights, trace = likeliest_weights(
+            weights, trace = maximise_likelihood(
                 votes,
                 base,
                 self._weights() / self.bandwidth_,
@@ -178,14 +195,11 @@ class TwoPassKnn(Lookalikes):
             self.bandwidth_ = float(1 / weights.sum())
 
     def _learn_margin(self, pictures: Features) -> None:
-        from scipy.optimize import minimize
-
         from visterm.neighbours import _kernels
 
         base, targets, gains = self._triplets(pictures)
         pull = np.where(targets[..., None], base, 0).sum(axis=(0, 1), dtype=np.float64)
         n_targets = max(1, int(targets.sum()))  # losses are means over targets, whatever the collection's size
-        trace: list[float] = []
 
         def cost(weights: Floats) -> tuple[float, Floats]:
             gradient = np.zeros(len(weights))
@@ -193,23 +207,9 @@ class TwoPassKnn(Lookalikes):
             return (loss + float(weights @ pull)) / n_targets, (gradient + pull) / n_targets
 
         with progress.task("Learning the metric", total=self.max_iter) as bar:
-
-            def note(intermediate_result: Any) -> None:
-                trace.append(float(intermediate_result.fun))
-                bar.report(objective=trace[-1])
-                bar.advance()
-
-            found = minimize(
-                cost,
-                np.ones(base.shape[2]),
-                jac=True,
-                method="L-BFGS-B",
-                bounds=[(0, None)] * base.shape[2],
-                callback=note,
-                options={"maxiter": self.max_iter},
-            )
+            weights, trace = minimise(cost, np.ones(base.shape[2]), max_iter=self.max_iter, bar=bar)
         self.objective_ = np.array(trace)
-        self._keep_weights(found.x)
+        self._keep_weights(weights)
 
     def _keep_weights(self, weights: Floats) -> None:
         if weights.sum() > 0:

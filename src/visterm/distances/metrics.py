@@ -1,4 +1,4 @@
-"""The base distances by name.
+"""The metrics by name: base distances between rows.
 
 ``euclidean`` and ``l1`` compare rows as they are, ``cosine`` their directions; ``hellinger``, ``chi2`` and
 ``intersection`` compare histograms and counts by each row's shares, so that large and small pictures are comparable.
@@ -46,6 +46,15 @@ def metric_named(name: str) -> Metric:
     if name not in METRICS:
         raise InputError(f"unknown metric {name!r}: choose one of {', '.join(sorted(METRICS))}")
     return METRICS[name]
+
+
+def automatic_metric(matrix: Matrix) -> str:
+    """The metric that ``auto`` stands for: chi2 where no value is negative (histograms, bags), else Euclidean.
+
+    >>> automatic_metric(np.array([[0.5, 2.0]])), automatic_metric(np.array([[0.5, -2.0]]))
+    ('chi2', 'euclidean')
+    """
+    return "chi2" if matrix.min() >= 0 else "euclidean"
 
 
 def _squared_norms(X: Matrix) -> NDArray[Any]:
@@ -130,8 +139,8 @@ def _by_kernel(name: str, A: Matrix, B: Matrix) -> NDArray[Any]:
         return _rounded(out)
     A, B = sparse.csr_array(A), sparse.csr_array(B)
     sums = np.asarray(abs(B).sum(axis=1, dtype=np.float64)).ravel().astype(A.dtype)
-    kernel = getattr(_kernels, f"{name}_sparse")
-    kernel(A.data, A.indices, A.indptr, B.data, B.indices, B.indptr, sums, A.shape[1], out)
+    rows_of_A, rows_of_B = (_kernels.SparseRows(X.data, X.indices, X.indptr) for X in (A, B))
+    getattr(_kernels, f"{name}_sparse")(rows_of_A, rows_of_B, sums, A.shape[1], out)
     return _rounded(out)
 
 

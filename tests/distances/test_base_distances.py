@@ -9,13 +9,9 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from visterm.distances import base
-from visterm.distances.base import BaseDistances, combined, select
-from visterm.distances.named import METRICS, metric_named
+from visterm.distances import METRICS, BaseDistances, base_distances, combined, metric_named, select
 from visterm.errors import InputError
-from visterm.neighbours.jec import JEC
-from visterm.neighbours.tagprop import TagProp
-from visterm.neighbours.two_pass import TwoPassKnn
+from visterm.neighbours import JEC, TagProp, TwoPassKnn
 
 
 @pytest.fixture
@@ -57,7 +53,7 @@ def test_tables_are_those_of_the_metric(X, metric):
 def test_blocks_do_not_matter(X, monkeypatch):
     model = BaseDistances().fit(X)
     whole, training = model.transform(X), model.transform_training()
-    monkeypatch.setattr(base, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(base_distances, "BLOCK_BYTES", 1)
     for name in X:
         np.testing.assert_array_equal(model.transform(X)[name], whole[name])
         np.testing.assert_array_equal(model.transform_training()[name], training[name])
@@ -67,7 +63,7 @@ def test_blocks_do_not_matter(X, monkeypatch):
 
 def test_large_features_are_compared_in_float32(X, monkeypatch):
     exact = BaseDistances().fit(X).transform(X)
-    monkeypatch.setattr(base, "_DOUBLE_UP_TO", 0)
+    monkeypatch.setattr(base_distances, "_DOUBLE_UP_TO", 0)
     for name, table in BaseDistances().fit(X).transform(X).items():
         np.testing.assert_allclose(table, exact[name], rtol=1e-4, atol=1e-5)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import Interval, Options
 
 from visterm.contracts import Features, check_feature_mapping, check_tags, n_pictures
-from visterm.errors import InputError
 from visterm.subspace.cca import CCA
 from visterm.subspace.moments import Moments
 
@@ -40,6 +41,12 @@ class ContextualDistance(CCA):
     >>> codes.transform(X[:5]).shape, codes.transform_training(X[:5], tags[:5]).shape
     ((5, 2), (5, 2))
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **CCA._parameter_constraints,
+        "views": [Options(Integral, {1, 2})],
+        "beta": [Interval(Real, 0, 1, closed="neither")],
+    }
 
     def __init__(
         self,
@@ -89,10 +96,3 @@ class ContextualDistance(CCA):
 
     def _from_tags(self, tags: sparse.csr_array) -> NDArray[Any]:
         return tags @ self.training_tag_components_ - self.y_mean_ @ self.training_tag_components_
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.views not in (1, 2):
-            raise InputError(f"views must be 1 (features) or 2 (features and tags), not {self.views!r}")
-        if not 0 < self.beta < 1:
-            raise InputError(f"beta must lie between 0 and 1, not be {self.beta!r}")

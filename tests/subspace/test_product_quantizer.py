@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.errors import InputError
-from visterm.subspace.quantizer import ProductQuantizer, balanced_groups
+from visterm.subspace import ProductQuantizer, _kernels, nearest_coded
+from visterm.subspace.product_quantizer import balanced_groups
 
 
 @pytest.fixture
@@ -67,5 +68,26 @@ def test_few_rows_and_constant_dimensions():
 
 @pytest.mark.parametrize("n_bytes", [0, -3, 1.5, "8"])
 def test_impossible_numbers_of_bytes(n_bytes):
-    with pytest.raises(InputError, match="whole number of at least 1"):
+    with pytest.raises(InputError, match="n_bytes"):
         ProductQuantizer(n_bytes).fit(np.ones((3, 2)))
+
+
+def test_nearest_bytes_are_those_of_plain_sums():
+    rng = np.random.default_rng(0)
+    tables, codes = rng.integers(0, 9, (5, 3, 16)).astype(np.float32), rng.integers(0, 16, (300, 3)).astype(np.uint8)
+    rows, squared = np.empty((5, 7), np.intp), np.empty((5, 7), np.float32)
+    _kernels.nearest_bytes(tables, codes, rows, squared)
+    full = tables[:, np.arange(3), codes].sum(axis=2)
+    np.testing.assert_array_equal(rows, np.argsort(full, axis=1, kind="stable")[:, :7])
+    np.testing.assert_array_equal(squared, np.sort(full, axis=1)[:, :7])
+
+
+def test_coded_neighbours_are_the_nearest_of_what_codes_stand_for():
+    X = np.random.default_rng(0).standard_normal((500, 6)).astype(np.float32)
+    quantizer = ProductQuantizer(2).fit(X)
+    codes = quantizer.transform(X)
+    rows, distances = nearest_coded(X[:300], quantizer, codes, 9)
+    full = np.linalg.norm(X[:300, None] - quantizer.inverse_transform(codes), axis=2)
+    np.testing.assert_allclose(distances, np.sort(full, axis=1)[:, :9], rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(np.take_along_axis(full, rows, axis=1), distances, rtol=1e-3, atol=1e-4)
+    assert nearest_coded(X[:0], quantizer, codes, 9)[0].shape == (0, 9)

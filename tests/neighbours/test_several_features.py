@@ -8,16 +8,11 @@ from scipy import sparse
 from scipy.optimize import approx_fprime
 from scipy.spatial.distance import cdist
 
-from visterm.distances import base
+from visterm.distances import base_distances
 from visterm.errors import InputError
-from visterm.neighbours import _kernels
-from visterm.neighbours.coded import SUBSPACES, CodeAnnotator
-from visterm.neighbours.jec import JEC
-from visterm.neighbours.knn import KnnAnnotator
+from visterm.neighbours import JEC, SUBSPACES, CodeAnnotator, KnnAnnotator, TagProp, TwoPassKnn, _kernels
 from visterm.neighbours.leads import tag_leads
 from visterm.neighbours.sigmoids import fit_deviations, fit_sigmoids, sigmoid
-from visterm.neighbours.tagprop import TagProp
-from visterm.neighbours.two_pass import TwoPassKnn
 from visterm.neighbours.votes import Votes, fading
 
 METHODS = [
@@ -69,7 +64,7 @@ def test_blocks_do_not_matter(method, collection, monkeypatch):
 
     X, tags = collection
     expected = clone(method).fit(X, tags).score_tags(X)
-    monkeypatch.setattr(base, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(base_distances, "BLOCK_BYTES", 1)
     np.testing.assert_allclose(clone(method).fit(X, tags).score_tags(X), expected, atol=1e-9)
 
 
@@ -108,7 +103,7 @@ def test_what_is_refused(method, collection):
         clone(method).fit(X | {"noise": X["noise"] * np.nan}, tags)
     with pytest.raises(InputError, match="'noise' has negative values"):
         clone(method).set_params(metric={"noise": "chi2"}).fit(X, tags)
-    with pytest.raises(InputError, match="at least"):
+    with pytest.raises(InputError, match="n_neighbors"):
         clone(method).set_params(n_neighbors=0).fit(X, tags)
 
 
@@ -197,7 +192,7 @@ def test_rank_weights_are_at_their_optimum(collection):
     """The likelihood is concave in the weights of ranks: no weight moved to another rank raises it."""
     X, tags = collection
     model = TagProp(6, weighting="rank", max_iter=2000).fit(X, tags)
-    rows, _ = model._nearest(X, 6, np.full(2, 0.5), leave_out=True)
+    rows, _ = model.distances_.nearest(X, 6, np.full(2, 0.5), leave_out_self=True)
     votes = Votes(rows, model.train_tags_)
     none = np.full(5, np.inf), np.zeros(5)
     best, _ = votes.likelihood(np.tile(model.rank_weights_, (60, 1)), *none)
@@ -292,7 +287,7 @@ def test_learned_metrics_prefer_what_knows_the_tags(collection, learning):
     equal = TwoPassKnn(3, learning="none").fit(X, tags)
     assert equal.feature_weights_ == {"useful": 0.5, "noise": 0.5}
     assert equal.bandwidth_ == 0.02
-    with pytest.raises(InputError, match="likelihood, margin, none"):
+    with pytest.raises(InputError, match=r"learning.*likelihood"):
         TwoPassKnn(learning="lmnn").fit(X, tags)
 
 
@@ -311,7 +306,7 @@ def test_who_is_sent_to_training_pictures(collection, monkeypatch):
         assert set(rows[picture, somebody].tolist()) == sent
         assert picture not in sent
         np.testing.assert_allclose(near[picture, somebody].mean(axis=1), np.sort(distances[sorted(sent)]), rtol=1e-6)
-    monkeypatch.setattr(base, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(base_distances, "BLOCK_BYTES", 1)
     again, _ = model._sent(X)
     np.testing.assert_array_equal(again, rows)
 
@@ -326,7 +321,7 @@ def test_annotation_by_codes(subspace, kernel, collection):
     assert scores[tags > 0].mean() > scores[tags == 0].mean() + 0.15
     rows, weights = model.neighbours_of(X["useful"][:2])
     np.testing.assert_allclose(np.einsum("ik,ikt->it", weights, tags[rows]), scores[:2])
-    with pytest.raises(InputError, match="unknown subspace"):
+    with pytest.raises(InputError, match=r"subspace.*ccd2"):
         CodeAnnotator("lda").fit(X["useful"], tags)
 
 

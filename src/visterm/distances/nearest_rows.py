@@ -9,27 +9,35 @@ from numpy.typing import NDArray
 
 from visterm.compute.parallel import map_shards, split
 from visterm.contracts import Matrix
-from visterm.distances.named import metric_named
+from visterm.distances.metrics import metric_named
 
-__all__ = ["metric_named", "nearest", "smallest"]
-
-#: Distances are computed for this many bytes of the (block, n_train) matrix at a time.
+#: Bytes of distances, and of the rows compared for them, that are computed at a time.
 BLOCK_BYTES = 64 * 2**20
 #: From this many distances on, a compiled walk finds the smallest; for fewer, loading the compiler costs more.
 _COMPILED_FROM = 2**20
 
 
 def nearest(
-    queries: Matrix, train: Matrix, n_neighbors: int, *, metric: str = "euclidean"
+    queries: Matrix,
+    train: Matrix,
+    n_neighbors: int,
+    *,
+    metric: str = "euclidean",
+    own_rows: NDArray[np.intp] | None = None,
 ) -> tuple[NDArray[np.intp], NDArray[Any]]:
     """The ``n_neighbors`` training rows nearest each query, nearest first, and their distances.
 
     Every pair is compared; distances are told apart to a millionth of the rows' length, and equal ones are ordered by
-    row, so that the answer does not depend on the block size.
+    row, so that the answer does not depend on the block size. ``own_rows``, where given, holds the training row that
+    is each query itself: no picture is its own neighbour.
 
     >>> nearest(np.array([[0.1]]), np.array([[1.0], [0.0], [5.0]]), 2)[0]
     array([[1, 0]])
     """
+    if own_rows is not None:
+        rows, distances = nearest(queries, train, n_neighbors + 1, metric=metric)
+        kept, shape = of_others(rows, own_rows), (len(rows), rows.shape[1] - 1)
+        return rows[kept].reshape(shape), distances[kept].reshape(shape)
     named = metric_named(metric)
     n_neighbors = min(n_neighbors, int(train.shape[0]))
     if metric == "euclidean" and _are_codes(queries, train, n_neighbors):
@@ -49,6 +57,16 @@ def nearest(
         return of_block(shards[0].rows)
     found = list(map_shards(lambda shard: of_block(shard.rows), shards, description="Finding look-alikes"))
     return np.concatenate([rows for rows, _ in found]), np.concatenate([distances for _, distances in found])
+
+
+def of_others(near: NDArray[np.intp], own_rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which of ``near`` to keep so that no picture is its own neighbour: all but one of every row.
+
+    Where copies have pushed a picture's own row out, the last is left out.
+    """
+    keep = near != own_rows[:, None]
+    keep[keep.all(axis=1), -1] = False
+    return keep
 
 
 def _are_codes(queries: Matrix, train: Matrix, n_neighbors: int) -> bool:

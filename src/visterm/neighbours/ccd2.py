@@ -1,25 +1,21 @@
-"""Tags from the nearest pictures in a small space: a subspace and its neighbours as one method."""
+"""CCD2 and its relatives: tags from the nearest pictures in a small space that is learned from tags."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from visterm.contracts import Features, Scores, check_feature_mapping, check_tags, n_pictures, take
-from visterm.contracts.estimator import Estimator
-from visterm.errors import InputError
-from visterm.neighbours.choosing import CHOICES, SAMPLE, f_by_neighbours
-from visterm.neighbours.distances import nearest
-from visterm.neighbours.knn import KnnAnnotator
-from visterm.neighbours.quantized import QuantizedKnnAnnotator
-from visterm.subspace.cca import CCA
-from visterm.subspace.contextual import ContextualDistance
-from visterm.subspace.feature_maps import FeatureMaps
-from visterm.subspace.pca import PCA
-from visterm.subspace.pls import PLS
+from visterm.contracts import Estimator, Features, Scores, check_feature_mapping, check_tags, n_pictures, take
+from visterm.distances import nearest
+from visterm.neighbours.knn_tags import KnnAnnotator
+from visterm.neighbours.neighbour_count import CHOICES, SAMPLE, f_by_neighbours
+from visterm.neighbours.quantized_knn import QuantizedKnnAnnotator
+from visterm.subspace import CCA, PCA, PLS, ContextualDistance, FeatureMaps
 
 #: The subspaces by the names of Nakayama et al., given the number of dimensions and the ridge.
 SUBSPACES: Mapping[str, Callable[[int, float], Any]] = {
@@ -42,13 +38,13 @@ class CodeAnnotator(Estimator):
 
     ``X`` is one matrix, or a mapping of name to matrix whose features are put together by one subspace. ``subspace``
     is one of pca, pcaw, pls, npls, cca, ccd1, ccd2. ``kernel`` names a base distance that a
-    :class:`~visterm.subspace.kernel_map.KernelMap` of every feature embeds first (a name, ``auto``, or a name for each
+    :class:`~visterm.subspace.KernelMap` of every feature embeds first (a name, ``auto``, or a name for each
     feature); None takes features as they are. Training pictures are coded with what their tags say of them where the
     subspace can do so (ccd2); pictures to be tagged by their features alone.
 
     ``n_dims`` and ``n_neighbors`` may be ``auto``: those that tag a fifth of the training pictures best, learned from
-    the rest. ``code_bytes`` stores every training picture in so many bytes (product quantisation); ``shrinkage`` is
-    that of :class:`~visterm.neighbours.knn.KnnAnnotator`.
+    the rest. ``code_bytes`` is the number of bytes in which each training picture is stored (product quantisation);
+    None keeps floats. ``shrinkage`` is that of :class:`~visterm.neighbours.KnnAnnotator`.
 
     Nakayama, Harada, Kuniyoshi: Evaluation of dimensionality reduction methods for image auto-annotation, BMVC 2010.
 
@@ -60,6 +56,15 @@ class CodeAnnotator(Estimator):
     """
 
     scores_are_probabilities = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "subspace": [StrOptions(set(SUBSPACES))],
+        "n_dims": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "kernel": [str, Mapping, None],
+        "code_bytes": [Interval(Integral, 1, None, closed="left"), None],
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
+    }
 
     def __init__(
         self,
@@ -82,8 +87,7 @@ class CodeAnnotator(Estimator):
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the subspace, and keep the codes of the tagged pictures."""
-        if self.subspace not in SUBSPACES:
-            raise InputError(f"unknown subspace {self.subspace!r}: choose one of {', '.join(SUBSPACES)}")
+        self._validate_params()
         features = check_feature_mapping(self, X, fitting=True)
         tags = check_tags(tags, n_pictures(features))
         self.maps_ = FeatureMaps(self.kernel).fit(features)

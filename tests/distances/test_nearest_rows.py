@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from visterm.distances import metric_named, nearest, nearest_rows
 from visterm.errors import InputError
-from visterm.neighbours import distances
-from visterm.neighbours.distances import metric_named, nearest
 
 METRICS = ("euclidean", "cosine", "hellinger")
 KINDS = {"dense": np.asarray, "csr": sparse.csr_array, "float32": lambda X: X.astype(np.float32)}
@@ -60,9 +59,9 @@ def test_blocks_do_not_matter_and_ties_go_by_row(n_queries, k, n_train, metric, 
         queries, train = sparse.csr_array(queries), sparse.csr_array(train)
     whole, _ = nearest(queries, train, k, metric=metric)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distances, "BLOCK_BYTES", 8 * n_train * 3)
+        patch.setattr(nearest_rows, "BLOCK_BYTES", 8 * n_train * 3)
         np.testing.assert_array_equal(nearest(queries, train, k, metric=metric)[0], whole)
-        patch.setattr(distances, "BLOCK_BYTES", 1)
+        patch.setattr(nearest_rows, "BLOCK_BYTES", 1)
         np.testing.assert_array_equal(nearest(queries, train, k, metric=metric)[0], whole)
     for rows in whole:
         for first, second in pairwise(rows):
@@ -123,7 +122,7 @@ def test_unknown_metrics_are_refused_with_the_choice():
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_memory_is_bounded_by_the_block(metric, monkeypatch):
-    monkeypatch.setattr(distances, "BLOCK_BYTES", 2**20)
+    monkeypatch.setattr(nearest_rows, "BLOCK_BYTES", 2**20)
     queries, train = histograms(3000, 4), histograms(2000, 4, seed=1)  # all distances at once: 48 MB
     nearest(queries[:10], train, 3, metric=metric)
     tracemalloc.start()
@@ -131,3 +130,21 @@ def test_memory_is_bounded_by_the_block(metric, monkeypatch):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 6 * 2**20
+
+
+def test_own_rows_are_left_out():
+    near = np.array([[3, 1, 2], [0, 1, 2], [5, 6, 7]])
+    kept = near[nearest_rows.of_others(near, np.array([1, 0, 9]))].reshape(3, 2)
+    np.testing.assert_array_equal(kept, [[3, 2], [1, 2], [5, 6]])
+
+
+def test_no_picture_is_its_own_neighbour():
+    X = np.random.default_rng(0).integers(0, 3, (30, 2)).astype(float)  # with copies
+    own = np.arange(4, 19)
+    rows, found = nearest(X[own], X, 6, own_rows=own)
+    full = cdist(X[own], X)
+    full[np.arange(15), own] = np.inf
+    np.testing.assert_allclose(found, np.sort(full, axis=1)[:, :6], atol=1e-6)
+    assert (rows != own[:, None]).all()
+    assert nearest(X[:3], X[:3], 9, own_rows=np.arange(3))[0].shape == (3, 2)
+    assert nearest(X[:0], X, 2, own_rows=own[:0])[0].shape == (0, 2)

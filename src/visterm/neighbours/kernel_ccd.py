@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import Interval
 
 from visterm.compute import progress
-from visterm.contracts import Features, Matrix, Scores, check_feature_mapping, check_tags, n_pictures
-from visterm.distances.base import BaseDistances
-from visterm.errors import InputError
+from visterm.contracts import Features, Matrix, Scores, check_feature_mapping, check_tags, n_pictures, rows_with_tags
+from visterm.distances import BaseDistances, nearest, weighted_sum
 from visterm.neighbours.calibrated import CalibratedVotes
-from visterm.neighbours.choosing import of_others
-from visterm.neighbours.distances import nearest
 from visterm.neighbours.tagprop import TagProp
-from visterm.neighbours.votes import Floats, Votes, fading, likeliest_weights
-from visterm.subspace._linear import project
-from visterm.subspace.contextual import ContextualDistance
-from visterm.subspace.kernel_map import kernel_components
-from visterm.subspace.moments import Moments
+from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood, tally
+from visterm.subspace import ContextualDistance, Moments, kernel_components, project
 
 #: Training pictures from which the weights of features are learned; more cost time and change little.
 _WEIGHED = 4000
@@ -36,12 +33,12 @@ class KernelContextualAnnotator(CalibratedVotes):
     3. Canonical contextual distance with both views (CCD2): training pictures are coded by their features and tags,
        others by their features, in ``n_dims`` dimensions.
     4. The ``n_neighbors`` nearest codes vote with weight ``exp(-fall * distance)``; votes become probabilities as in
-       :class:`~visterm.neighbours.tagprop.TagProp`.
+       :class:`~visterm.neighbours.TagProp`.
 
     How fast votes fall and what they are worth is learned from training pictures, each coded by a subspace that was
     found without it (``n_folds`` parts): its own tags would make look-alikes of pictures that merely share them.
-    ``metric`` is that of :class:`~visterm.distances.base.BaseDistances`, ``precomputed`` included. ``ridge`` and
-    ``beta`` are those of :class:`~visterm.subspace.contextual.ContextualDistance`.
+    ``metric`` is that of :class:`~visterm.distances.BaseDistances`, ``precomputed`` included. ``ridge`` and
+    ``beta`` are those of :class:`~visterm.subspace.ContextualDistance`.
 
     Steps 2 and 3: Nakayama, Harada, Kuniyoshi, BMVC 2010; votes: Guillaumin et al., ICCV 2009.
 
@@ -51,6 +48,22 @@ class KernelContextualAnnotator(CalibratedVotes):
     >>> KernelContextualAnnotator(n_dims=2, n_neighbors=10).fit(X, tags).score_tags(X)[::20].argmax(axis=1)
     array([0, 1, 2])
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_dims": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "metric": [str, Mapping],
+        "scale": [Interval(Real, 0, None, closed="neither")],
+        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "beta": [Interval(Real, 0, 1, closed="neither")],
+        "tag_power": [Interval(Real, 0, None, closed="left")],
+        "sigmoids": ["boolean"],
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "random_state": [Interval(Integral, 0, None, closed="left"), None],
+    }
 
     def __init__(
         self,
@@ -85,15 +98,10 @@ class KernelContextualAnnotator(CalibratedVotes):
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the kernel, the subspace and the worth of votes from the tagged pictures."""
-        if min(self.n_neighbors, self.n_landmarks - 1, self.n_components, self.n_folds - 1) < 1 or not self.scale > 0:
-            raise InputError(
-                "needed are at least one neighbour, two landmarks, one component, two folds and a positive scale"
-            )
+        self._validate_params()
         features = check_feature_mapping(self, X, fitting=True)
         tags = check_tags(tags, n_pictures(features))
-        self.train_rows_ = np.flatnonzero(np.diff(tags.indptr))
-        if not len(self.train_rows_):
-            raise InputError("no picture has a tag: at least one is needed to learn from")
+        self.train_rows_ = rows_with_tags(tags)
         self.train_tags_ = tags[self.train_rows_]
         self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
         rng = np.random.default_rng(self.random_state)
@@ -112,7 +120,7 @@ class KernelContextualAnnotator(CalibratedVotes):
     def score_tags(self, X: Features) -> Scores:
         """The probability of every tag."""
         rows, shares = self._neighbours(X)
-        return self._probabilities(Votes(rows, self.train_tags_, of_training=False).tally(shares))
+        return self._probabilities(tally(shares, rows, self.train_tags_))
 
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
         """The rows of the training pictures that vote, nearest first, and the weight of each."""
@@ -155,8 +163,7 @@ class KernelContextualAnnotator(CalibratedVotes):
         weights = np.array([self.feature_weights_[name] for name in self.distances_.metrics_])
 
         def of_block(_: slice, block: NDArray[Any]) -> NDArray[Any]:
-            joint = np.tensordot(weights.astype(block.dtype), block, axes=1)
-            return np.exp(-self.scale * joint)
+            return np.exp(-self.scale * weighted_sum(block, weights))
 
         blocks = list(self.distances_.map_blocks(features, of_block))
         return np.concatenate(blocks) if blocks else np.empty((0, self.distances_.n_train_))
@@ -180,13 +187,12 @@ class KernelContextualAnnotator(CalibratedVotes):
             rest = np.setdiff1d(np.arange(n), fold)
             subspace = self._subspace().fit(coordinates[rest], self.train_tags_[rest])
             codes = subspace.transform_training(coordinates, self.train_tags_)
-            near, distances = nearest(subspace.transform(coordinates[fold]), codes, k + 1)
-            others = of_others(near, fold)
-            rows[fold], base[fold, :, 0] = (part[others].reshape(len(fold), k) for part in (near, distances))
+            queries = subspace.transform(coordinates[fold])
+            rows[fold], base[fold, :, 0] = nearest(queries, codes, k, own_rows=fold)
         scale = base.mean() or 1.0
         votes = Votes(rows, self.train_tags_)
         with progress.task("Weighing neighbours", total=_MAX_ITER) as bar:
-            weights, trace = likeliest_weights(
+            weights, trace = maximise_likelihood(
                 votes, base / scale, np.array([10.0]), self.slope_, self.offset_, max_iter=_MAX_ITER, bar=bar
             )
         self.fall_, self.objective_ = float(weights[0] / scale), np.array(trace)

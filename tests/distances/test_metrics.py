@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from visterm.distances import _kernels
-from visterm.distances.named import METRICS, metric_named
+from visterm.distances import METRICS, _kernels, metric_named, nearest
+from visterm.distances.nearest_rows import smallest
 from visterm.errors import InputError
-from visterm.neighbours.distances import nearest, smallest
 
 SUMS = ("l1", "chi2", "intersection")
 KINDS = {

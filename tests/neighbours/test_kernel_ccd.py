@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from visterm.distances.base import BaseDistances, select
+from visterm.distances import BaseDistances, select
 from visterm.errors import InputError
+from visterm.measures import WordF
 from visterm.models.state import pack, unpack
-from visterm.neighbours.choosing import word_f
-from visterm.neighbours.kernel_contextual import KernelContextualAnnotator
-from visterm.neighbours.knn import KnnAnnotator
+from visterm.neighbours import KernelContextualAnnotator, KnnAnnotator
 
 
 @pytest.fixture
@@ -41,10 +40,10 @@ def test_better_than_the_features_themselves(collection):
     assert sum(model.feature_weights_.values()) == pytest.approx(1)
     assert (np.diff(model.objective_) >= -1e-12).all()
     assert model.fall_ > 0
-    found = word_f(model.score_tags(part(X, test)), tags[test], model.tag_counts_, n_tags=2)
+    found = WordF(2)(tags[test], model.score_tags(part(X, test)), frequencies=model.tag_counts_)
     plain = KnnAnnotator("auto").fit(np.hstack(list(part(X, train).values())), tags[train])
     joined = np.hstack(list(part(X, test).values()))
-    assert found > word_f(plain.score_tags(joined), tags[test], model.tag_counts_, n_tags=2) + 0.05
+    assert found > WordF(2)(tags[test], plain.score_tags(joined), frequencies=model.tag_counts_) + 0.05
 
 
 def test_votes_are_evidence(collection):
@@ -84,9 +83,9 @@ def test_what_was_learned_can_be_stored(collection):
 def test_few_pictures_and_what_is_refused():
     model = KernelContextualAnnotator().fit([[0.0, 1.0], [1.0, 0.0], [5.0, 5.0]], [[1, 0], [1, 0], [0, 1]])
     assert model.score_tags([[0.5, 0.5]]).shape == (1, 2)
-    with pytest.raises(InputError, match="two landmarks"):
+    with pytest.raises(InputError, match="n_landmarks"):
         KernelContextualAnnotator(n_landmarks=1).fit([[0.0], [1.0]], [[1], [1]])
-    with pytest.raises(InputError, match="positive scale"):
+    with pytest.raises(InputError, match="scale"):
         KernelContextualAnnotator(scale=0).fit([[0.0], [1.0]], [[1], [1]])
     with pytest.raises(InputError, match="no picture has a tag"):
         KernelContextualAnnotator().fit([[0.0], [1.0]], [[0], [0]])
