@@ -10,7 +10,7 @@ from visterm.distances import nearest
 from visterm.errors import InputError
 from visterm.measures import WordF
 from visterm.neighbours import (
-    CHOICES,
+    NEIGHBOUR_COUNTS,
     CodeAnnotator,
     KnnAnnotator,
     QuantizedKnnAnnotator,
@@ -67,7 +67,7 @@ def test_f_of_every_number_of_neighbours(collection):
     X, tags = collection
     near, _ = nearest(X["gist"][:60], X["gist"][60:], 64)
     found = f_by_neighbours(near, sparse.csr_array(tags[60:]), tags[:60])
-    for k, value in zip(CHOICES, found, strict=True):
+    for k, value in zip(NEIGHBOUR_COUNTS, found, strict=True):
         scores = KnnAnnotator(k).fit(X["gist"][60:], tags[60:]).score_tags(X["gist"][:60])
         assert value == pytest.approx(WordF(5)(tags[:60], scores, frequencies=tags[60:].sum(axis=0)))
 
@@ -76,12 +76,12 @@ def test_numbers_of_neighbours_and_dimensions_are_chosen(collection):
     X, tags = collection
     noisy = KnnAnnotator("auto").fit(X["gist"], tags)
     assert noisy.n_neighbors_ == choose_neighbours(X["gist"], sparse.csr_array(tags), "euclidean")
-    assert noisy.n_neighbors_ in CHOICES
+    assert noisy.n_neighbors_ in NEIGHBOUR_COUNTS
     copies = np.repeat(X["gist"][:60], 4, axis=0) + 1e-6 * np.arange(240)[:, None]
     assert KnnAnnotator("auto").fit(copies, np.repeat(tags[:60], 4, axis=0)).n_neighbors_ <= 4
     model = CodeAnnotator(n_dims="auto", n_neighbors="auto").fit(X, tags)
     assert model.n_dims_ in DIMS
-    assert model.n_neighbors_ in CHOICES
+    assert model.n_neighbors_ in NEIGHBOUR_COUNTS
     assert CodeAnnotator(n_dims=7, n_neighbors="auto").fit(X, tags).n_dims_ == 7
     few = CodeAnnotator(n_dims="auto", n_neighbors="auto").fit(part(X, slice(9)), tags[:9])
     assert few.score_tags(part(X, slice(3))).shape == (3, 12)

@@ -4,7 +4,7 @@ from .jec import JEC as JEC
 from .kernel_ccd import KernelContextualAnnotator as KernelContextualAnnotator
 from .knn import KnnClassifier as KnnClassifier
 from .knn_tags import KnnAnnotator as KnnAnnotator
-from .neighbour_count import CHOICES as CHOICES
+from .neighbour_count import NEIGHBOUR_COUNTS as NEIGHBOUR_COUNTS
 from .neighbour_count import choose_neighbours as choose_neighbours
 from .neighbour_count import f_by_neighbours as f_by_neighbours
 from .quantized_knn import QuantizedKnnAnnotator as QuantizedKnnAnnotator
@@ -12,8 +12,8 @@ from .tagprop import TagProp as TagProp
 from .two_pass_knn import TwoPassKnn as TwoPassKnn
 
 __all__ = [
-    "CHOICES",
     "JEC",
+    "NEIGHBOUR_COUNTS",
     "SUBSPACES",
     "CodeAnnotator",
     "KernelContextualAnnotator",

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from visterm.contracts import Estimator, Features, Scores, check_feature_mapping, check_tags, n_pictures, take
 from visterm.distances import nearest
 from visterm.neighbours.knn_tags import KnnAnnotator
-from visterm.neighbours.neighbour_count import CHOICES, SAMPLE, f_by_neighbours
+from visterm.neighbours.neighbour_count import NEIGHBOUR_COUNTS, SAMPLE, f_by_neighbours
 from visterm.neighbours.quantized_knn import QuantizedKnnAnnotator
 from visterm.subspace import CCA, PCA, PLS, ContextualDistance, FeatureMaps
 
@@ -132,7 +132,7 @@ class CodeAnnotator(Estimator):
         order = np.random.default_rng(0).permutation(tagged)
         held_out, kept = np.sort(order[: min(len(order) // 5, SAMPLE)]), np.sort(order[min(len(order) // 5, SAMPLE) :])
         dims = DIMS if self.n_dims == "auto" else (self.n_dims,)
-        neighbours = CHOICES if self.n_neighbors == "auto" else (self.n_neighbors,)
+        neighbours = NEIGHBOUR_COUNTS if self.n_neighbors == "auto" else (self.n_neighbors,)
         # The dimensions of a subspace are ordered: fewer are the first of more.
         subspace = SUBSPACES[self.subspace](max(dims), self.ridge)
         codes = subspace.fit_transform(take(described, kept), tags[kept])

@@ -12,14 +12,16 @@ from visterm.distances import nearest
 from visterm.measures import WordF
 
 #: The numbers of neighbours among which ``auto`` chooses.
-CHOICES = (1, 2, 4, 8, 16, 32, 64)
+NEIGHBOUR_COUNTS = (1, 2, 4, 8, 16, 32, 64)
 #: Pictures that are left out, one at a time, to choose: more would cost time and change little.
 SAMPLE = 2000
 #: Tags that every picture gets when numbers are compared.
 _N_TAGS = 5
 
 
-def f_by_neighbours(near: NDArray[np.intp], tags: Any, truth: Any, choices: Sequence[int] = CHOICES) -> list[float]:
+def f_by_neighbours(
+    near: NDArray[np.intp], tags: Any, truth: Any, choices: Sequence[int] = NEIGHBOUR_COUNTS
+) -> list[float]:
     """F for every number of neighbours in ``choices``, ``near`` holding the rows of ``tags`` nearest each picture."""
     counts = np.bincount(tags.indices, minlength=tags.shape[1])
     votes = np.zeros((len(near), tags.shape[1]))
@@ -41,5 +43,5 @@ def choose_neighbours(X: Any, tags: Any, metric: str) -> int:
     if n < 3:
         return 1
     rows = np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)
-    near, _ = nearest(X[rows], X, max(CHOICES), metric=metric, own_rows=rows)
-    return CHOICES[int(np.argmax(f_by_neighbours(near, tags, tags[rows])))]
+    near, _ = nearest(X[rows], X, max(NEIGHBOUR_COUNTS), metric=metric, own_rows=rows)
+    return NEIGHBOUR_COUNTS[int(np.argmax(f_by_neighbours(near, tags, tags[rows])))]
