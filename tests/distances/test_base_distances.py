@@ -102,6 +102,19 @@ def test_methods_share_tables(X, method):
     np.testing.assert_allclose(again, expected, rtol=0.02, atol=0.01)
 
 
+def test_nearest_by_weighted_sums(X):
+    model, weights = BaseDistances().fit(X, rows=np.arange(5, 50)), np.array([0.2, 1.0, 0.0])
+    joint = combined({name: table.astype(float) for name, table in model.transform(X).items()}, list(weights))
+    rows, base = model.nearest(X, 4, weights)
+    np.testing.assert_allclose(base @ weights, np.sort(joint, axis=1)[:, :4], rtol=1e-5)
+    np.testing.assert_allclose(np.take_along_axis(joint, rows, axis=1), base @ weights, rtol=1e-5)
+    training = model.of_training(X)
+    rows, base = model.nearest(training, 99, weights, leave_out_self=True)
+    assert base.shape == (45, 44, 3)
+    assert all(sorted([*near, picture]) == list(range(45)) for picture, near in enumerate(rows.tolist()))
+    assert model.nearest(some(X, slice(0)), 4, weights)[1].shape == (0, 4, 3)
+
+
 def test_weighted_sums(X):
     tables = BaseDistances().fit(X).transform_training()
     total = combined(tables, {"signed": 2.0, "bag": 0.0, "histogram": 0.5})

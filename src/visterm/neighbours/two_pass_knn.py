@@ -29,11 +29,11 @@ class TwoPassKnn(CalibratedVotes):
     sum of the base distances. ``learning`` finds the weights from the training pictures, each with the pictures that
     the first pass sends to it without itself:
 
-    - ``margin``, the paper's: distances to the nearest pictures of its own tags (targets) plus the hinge losses of
-      those that share no tag and are not a unit farther (impostors) are least; a convex problem, by projected
-      quasi-Newton steps.
-    - ``likelihood``: its tags are likeliest under the votes (TagProp's objective on 2PKNN's neighbours); the
-      bandwidth is learned, too.
+    - ``margin``, the paper's: the weights minimise the distances to the nearest pictures of its own tags (targets)
+      plus the hinge losses of pictures that share no tag and are not a unit farther (impostors). The problem is
+      convex; projected quasi-Newton steps solve it.
+    - ``likelihood``: the weights maximise the likelihood of its tags under the votes (TagProp's objective on 2PKNN's
+      neighbours); the bandwidth is learned, too.
     - ``none``: all features count the same.
 
     ``objective_`` is the loss, or the log-likelihood, after every step. ``tag_power``, ``sigmoids`` and ``shrinkage``

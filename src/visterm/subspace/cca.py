@@ -22,10 +22,9 @@ class CCA(LinearEmbedding):
     """The subspace of features most correlated with tags.
 
     ``C_xy C_yy^{-1} C_yx U_x = C_xx U_x Lambda^2`` with ``U_x^T C_xx U_x = I``; the code is ``U_x^T (x - x_mean)``.
-    Instead of ``C`` stands ``C + ridge * mean(diag C) * I``, so that rare tags, constant features and duplicated tags
-    do no harm. Where there are fewer than 20 pictures for each feature, only the ``reduce_to`` leading principal
-    components of the features are used (as Nakayama et al. 2010 do with 200; of several features, as many for each);
-    None uses all of them always.
+    ``C + ridge * mean(diag C) * I`` takes the place of ``C``, so that rare tags, constant features and duplicated tags
+    do no harm. With fewer than 20 pictures for each dimension of the features, only the ``reduce_to`` leading
+    principal components are used, times the number of features (Nakayama et al. 2010 use 200); None always uses all.
 
     >>> rng = np.random.default_rng(0)
     >>> tags = rng.integers(0, 2, (200, 2))
