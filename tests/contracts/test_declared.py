@@ -17,7 +17,7 @@ from visterm.subspace import CCA, PCA, ContextualDistance, KernelMap
 
 PACKAGES = ("baselines", "contracts", "distances", "neighbours", "subspace")
 #: Modules whose estimators are public elsewhere.
-ELSEWHERE = ("calibrated", "thresholds")
+ELSEWHERE = ("thresholds",)
 
 
 def estimators(package):

@@ -1,3 +1,4 @@
+from .calibrated import CalibratedVotes as CalibratedVotes
 from .ccd2 import SUBSPACES as SUBSPACES
 from .ccd2 import CodeAnnotator as CodeAnnotator
 from .jec import JEC as JEC
@@ -15,6 +16,7 @@ __all__ = [
     "JEC",
     "NEIGHBOUR_COUNTS",
     "SUBSPACES",
+    "CalibratedVotes",
     "CodeAnnotator",
     "KernelContextualAnnotator",
     "KnnAnnotator",
