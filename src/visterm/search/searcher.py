@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from visterm.language.word_vectors import WordVectors
+from visterm.language import WordVectors
 from visterm.search.beliefs import (
     DEPENDENCE,
     Asked,
