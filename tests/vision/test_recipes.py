@@ -12,10 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from visterm.errors import InputError
 from visterm.storage.spec import FeatureSpec
-from visterm.vision import recipes
-from visterm.vision.recipes import recipe, recipe_names, register_recipe
-from visterm.vision.recipes.base import Recipe
-from visterm.vision.recipes.colour import ColourHistogram
+from visterm.vision import ColourHistogram, Recipe, recipe, recipe_names, recipes, register_recipe
 
 PICTURES = arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9), st.just(3)))
 

@@ -9,18 +9,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.catalogue.records import Skipped
-from visterm.compute.parallel import map_shards
+from visterm.catalogue import Skipped
+from visterm.compute import map_shards
 from visterm.errors import InputError, MissingExtraError, VistermError
 from visterm.storage.atomic import write_bytes_atomically
-from visterm.vision.decode import decode_rgb
-from visterm.vision.recipes import recipe as recipe_named
-from visterm.vision.recipes.base import Recipe
-from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision import Recipe, TrainingPictures, decode_rgb
+from visterm.vision import recipe as recipe_named
 
 if TYPE_CHECKING:
     from visterm.storage.array_store import FeatureStore
@@ -61,7 +60,7 @@ class FeatureLibrary:
         recipe = recipe_named(name)
         if not recipe.n_training_pictures:
             return recipe
-        file = self.folder / "recipes" / f"{name}.safetensors"
+        file = self.folder / "recipes" / f"{_file_name(name)}.safetensors"
         if file.exists():
             try:
                 recipe.restore(load_file(file))
@@ -128,10 +127,15 @@ class FeatureLibrary:
         from visterm.storage.array_store import FeatureStore
 
         def folder(output: str) -> Path:
-            return self.folder / "features" / f"{recipe.name}.{output}.{recipe.hash}"
+            return self.folder / "features" / f"{_file_name(recipe.name)}.{_file_name(output)}.{recipe.hash}"
 
         outputs = recipe.outputs.items()
         return {output: FeatureStore(folder(output), spec, recipe=recipe.hash) for output, spec in outputs}
+
+
+def _file_name(name: str) -> str:
+    """The name of a recipe or an output as part of a file's name: ``timm:x`` is no name of a file everywhere."""
+    return quote(name, safe="+")
 
 
 def features_of_files(recipe: Recipe, files: Sequence[Path]) -> tuple[dict[str, Any], list[int], list[Skipped]]:

@@ -106,7 +106,7 @@ class MixtureCase:
         return Learned(state, unigrams.tags, objective)
 
     def _run(
-        self, model: UnigramMixture, bags: Any, tags: Any, random: Any, lapvar: LapVar, bar: progress.Task
+        self, model: UnigramMixture, bags: Any, tags: Any, random: Any, lapvar: LapVar, bar: progress.Bar
     ) -> tuple[Any, Array]:
         smoothing, best = model.smoothing, _Best()
         state = start_responsibilities(bags, tags, model.n_topics, random)
@@ -220,7 +220,7 @@ class AllocationCase:
         topic_tags = normalised(np.asarray((checked.T @ proportions).T, np.float64), model.smoothing)
         return Learned(proportions, topic_tags, objective)
 
-    def _run(self, model: LDA, bags: Any, random: Any, lapvar: LapVar, bar: progress.Task) -> tuple[Any, Array]:
+    def _run(self, model: LDA, bags: Any, random: Any, lapvar: LapVar, bar: progress.Bar) -> tuple[Any, Array]:
         from visterm.topics.initialise import start_topics
 
         alpha, best = np.full(model.n_topics, float(model.alpha)), _Best()

@@ -28,7 +28,7 @@ class _SupervisedOverGraph(SupervisedLDA):
     gamma: Array
 
     def _run(
-        self, data: Labelled, start: tuple[JointTopics, Array], bar: progress.Task, look: Any
+        self, data: Labelled, start: tuple[JointTopics, Array], bar: progress.Bar, look: Any
     ) -> tuple[JointTopics, Array]:
         model, gamma = start
         posterior, lapvar = Posterior.given(gamma, data.bags, model.codewords), self.lapvar

@@ -56,7 +56,7 @@ class Alternation:
         pictures: TrainingPictures,
         labels: Array,
         rng: np.random.Generator,
-        bar: progress.Task,
+        bar: progress.Bar,
         start: Duals | None = None,
     ) -> Learned:
         """Learn from ``labels`` (n_tasks, n_pictures) from a nearby solution ``start`` on, if there is one.

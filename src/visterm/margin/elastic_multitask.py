@@ -87,7 +87,7 @@ class ElasticNetMultitask(OneVsAll, Estimator):
         return self
 
     def _learn(
-        self, X: Array, y: Array, loss: Loss, rng: np.random.Generator, bar: progress.Task
+        self, X: Array, y: Array, loss: Loss, rng: np.random.Generator, bar: progress.Bar
     ) -> tuple[Array, Array]:
         """The map and the predictors, learned in turn while the objective falls."""
         full = np.full(y.shape[1], float(self.C))

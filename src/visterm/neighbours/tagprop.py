@@ -107,7 +107,7 @@ class TagProp(Lookalikes):
             return np.tile(ranks / max(ranks.sum(), 1e-300), (len(base), 1))
         return fading(base, self._weights())
 
-    def _learn(self, pictures: Features, bar: progress.Task) -> None:
+    def _learn(self, pictures: Features, bar: progress.Bar) -> None:
         """One round: neighbours, then their weights, then the sigmoids."""
         rows, base = self._nearest(pictures, self.n_neighbors, self._weights(), leave_out=True)
         votes = Votes(rows, self.train_tags_)
@@ -122,7 +122,7 @@ class TagProp(Lookalikes):
             self.objective_ = np.array(trace or self.objective_)
         self._calibrate(votes, votes.tally(self._shares(base)))
 
-    def _learn_ranks(self, votes: Votes, bar: progress.Task) -> None:
+    def _learn_ranks(self, votes: Votes, bar: progress.Bar) -> None:
         """EM: a rank's weight becomes its share in explaining the tags; the likelihood never falls."""
         n, k = votes.neighbours.shape
         ranks, trace = np.full(k, 1 / k), [-np.inf]

@@ -66,7 +66,7 @@ def likeliest_weights(
     offset: Floats,
     *,
     max_iter: int,
-    bar: progress.Task,
+    bar: progress.Bar,
 ) -> tuple[Floats, list[float]]:
     """The weights of the base distances (n_pictures, n_neighbors, n_features) under which tags are likeliest.
 

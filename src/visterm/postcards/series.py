@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from visterm.compute.parallel import Engine, Shard, map_shards, split
+from visterm.compute import Engine, Shard, map_shards, split
 from visterm.errors import InputError
 from visterm.postcards.studio import CLASSES, Postcard, class_of, paint
 from visterm.storage.atomic import write_bytes_atomically, write_error

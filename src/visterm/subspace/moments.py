@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.compute.device import Device, choose
+from visterm.compute.device import Device, choose_device
 from visterm.compute.parallel import split, sum_shards
 from visterm.contracts import Matrix, check_feature_mapping, check_tags, n_pictures
 from visterm.contracts.estimator import Estimator
@@ -29,7 +29,7 @@ class Moments(Estimator):
     earlier picture carries.
 
     ``covariance=False`` leaves out the (n_dims, n_dims) matrix, of which only the diagonal is kept: what partial least
-    squares needs, for features of any width. ``device`` is that of :func:`visterm.compute.device.choose`.
+    squares needs, for features of any width. ``device`` is that of :func:`visterm.compute.choose_device`.
 
     Several features, a mapping of name to matrix, are taken side by side, block by block, without a copy of all:
     their moments hold what each feature says of each other.
@@ -101,7 +101,7 @@ class Moments(Estimator):
         return self._new(self.n_pictures_, self.x_mean_ * factors, self.y_mean_, xx, squares, xy, self.yy_)
 
     def _of(self, X: dict[str, Matrix], tags: sparse.csr_array) -> Moments:
-        device = choose(self.device)
+        device = choose_device(self.device)
         shards = split(n_pictures(X), size=_SHARD)
 
         def of_rows(rows: slice) -> Moments:

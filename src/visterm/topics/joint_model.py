@@ -130,7 +130,7 @@ class JointTopicModel(Estimator):
         return JointTopics(codewords, tags, np.zeros((n_classes, self.n_topics)), alpha, np.zeros(n_classes)), gamma
 
     def _run(
-        self, data: Labelled, start: tuple[JointTopics, Array], bar: progress.Task, look: Any
+        self, data: Labelled, start: tuple[JointTopics, Array], bar: progress.Bar, look: Any
     ) -> tuple[JointTopics, Array]:
         """Variational EM from one start."""
         model, gamma = start

@@ -121,7 +121,7 @@ class LDA(TransformerMixin, Estimator):
         return self
 
     def _run(
-        self, bags: sparse.csr_array, held: sparse.csr_array, random: Any, bar: progress.Task
+        self, bags: sparse.csr_array, held: sparse.csr_array, random: Any, bar: progress.Bar
     ) -> tuple[Topics, Array]:
         """EM from one start."""
         gamma: Array | None = None

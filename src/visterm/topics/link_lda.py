@@ -96,7 +96,7 @@ class LinkLDA(Estimator):
         self.n_iter_ = len(self.objective_)
         return self
 
-    def _start(self, bags: sparse.csr_array, tags: sparse.csr_array, random: Any, bar: progress.Task) -> LinkedTopics:
+    def _start(self, bags: sparse.csr_array, tags: sparse.csr_array, random: Any, bar: progress.Bar) -> LinkedTopics:
         """The topics of a mixture of unigrams: from scratch, so few tags a picture seldom find topics of their own."""
         unigrams, _ = fit_unigrams(
             bags,

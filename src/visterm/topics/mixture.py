@@ -58,7 +58,7 @@ def fit_unigrams(
     smoothing: float,
     max_iter: int,
     tol: float,
-    bar: progress.Task,
+    bar: progress.Bar,
 ) -> tuple[Unigrams, NDArray[np.float64]]:
     """Expectation maximisation from the given responsibilities: the parameters, and the objective of every step."""
 

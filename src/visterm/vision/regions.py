@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import InputError
 from visterm.vision._filters import smooth
-from visterm.vision._whole import whole_colours
+from visterm.vision._global_inputs import whole_colours
 from visterm.vision.colour import to_lab
 
 #: No region covers less than this share of the picture.

@@ -13,7 +13,7 @@ from visterm.vision.codebook import Codebook
 from visterm.vision.pyramid import SpatialPyramid
 from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.descriptors import LocalDescriptors
-from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision.recipes.training_pictures import TrainingPictures
 
 _SEED = 0
 _DESCRIPTORS_PER_WORD = 10

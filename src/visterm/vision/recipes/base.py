@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from visterm.storage.spec import FeatureSpec
 from visterm.vision.decode import PIXEL_BUDGET
-from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision.recipes.training_pictures import TrainingPictures
 
 #: Codewords that a picture has in a bag, about; for estimates of size only.
 _WORDS_PER_BAG = 200

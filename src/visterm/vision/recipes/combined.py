@@ -12,7 +12,7 @@ from visterm.errors import InputError
 from visterm.storage.spec import FeatureSpec
 from visterm.vision.decode import shrink
 from visterm.vision.recipes.base import Recipe
-from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision.recipes.training_pictures import TrainingPictures
 
 
 class CombinedRecipe(Recipe):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from visterm.errors import InputError
 from visterm.storage.spec import FeatureSpec
+from visterm.vision.deep.hub import ClipNetwork, timm_network
 from visterm.vision.deep.networks import Network, OnnxNetwork, WordNetwork
 from visterm.vision.deep.preprocessing import Preprocessing
 from visterm.vision.deep.presets import EfficientNetLite0
@@ -104,3 +105,13 @@ class DeepFeatures(NetworkRecipe):
             name="deep",
             summary="EfficientNet-Lite0 trained on ImageNet",
         )
+
+
+def hub_recipe(name: str) -> NetworkRecipe:
+    """The vectors of a network of timm or open_clip: ``timm:NETWORK``, ``open_clip:NETWORK[:WEIGHTS]``."""
+    hub, _, rest = name.partition(":")
+    called, _, weights = rest.partition(":") if hub == "open_clip" else (rest, "", "")
+    if not called:
+        raise InputError(f"the recipe {name!r} names no network: write {hub}: and its name")
+    network = timm_network(called) if hub == "timm" else ClipNetwork(called, weights or "openai")
+    return NetworkRecipe(network, name=name, summary=f"vectors of the network {called} of {hub}")

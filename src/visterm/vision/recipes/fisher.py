@@ -16,7 +16,7 @@ from visterm.vision.gmm import DiagonalGMM
 from visterm.vision.pyramid import SpatialPyramid
 from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.descriptors import LocalDescriptors
-from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision.recipes.training_pictures import TrainingPictures
 
 _SEED = 0
 

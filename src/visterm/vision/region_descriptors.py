@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.vision._filters import smooth
-from visterm.vision._whole import whole_colours
+from visterm.vision._global_inputs import whole_colours
 from visterm.vision.colour import to_grey, to_lab
 from visterm.vision.regions import checked_labels
 

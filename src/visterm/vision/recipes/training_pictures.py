@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute.parallel import map_shards, split
+from visterm.compute import map_shards, split
 from visterm.errors import InputError, PictureError
 from visterm.vision.decode import decode_rgb
 

@@ -5,9 +5,8 @@ import pytest
 from scipy import ndimage, spatial
 
 from visterm.errors import InputError
+from visterm.vision import REGION_FEATURE_NAMES, region_features, to_grey, to_lab
 from visterm.vision._kernels_region_features import boundary_lengths, hull_areas, oriented_energy
-from visterm.vision.colour import to_grey, to_lab
-from visterm.vision.region_features import REGION_FEATURE_NAMES, region_features
 
 COLUMN = {name: column for column, name in enumerate(REGION_FEATURE_NAMES)}
 

@@ -41,7 +41,7 @@ class GlobalsRecipe(Recipe):
         """All of them from one decoded picture."""
         from visterm.vision.correlogram import colour_correlogram
         from visterm.vision.edges import edge_direction_histogram
-        from visterm.vision.gist import gist
+        from visterm.vision.gist_vector import gist
         from visterm.vision.grid_moments import grid_colour_moments
         from visterm.vision.haar import haar_wavelet
         from visterm.vision.histograms import colour_histogram
@@ -88,7 +88,7 @@ class PlacedHistograms(Recipe):
         from scipy.sparse import csr_array
 
         from visterm.vision.colour import to_grey
-        from visterm.vision.gist import gist
+        from visterm.vision.gist_vector import gist
         from visterm.vision.histograms import colour_histogram
         from visterm.vision.lbp import lbp_codes
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import InputError
-from visterm.vision._whole import squeezed, whole_colours, whole_grey
+from visterm.vision._global_inputs import squeezed, whole_colours, whole_grey
 
 #: Pictures are resized to squares of this side.
 SIDE = 128

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from visterm.errors import InputError
-from visterm.vision._whole import spans, squeezed, whole_grey
-from visterm.vision.correlogram import colour_correlogram
-from visterm.vision.edges import edge_direction_histogram
-from visterm.vision.gist import gist
-from visterm.vision.grid_moments import grid_colour_moments
-from visterm.vision.haar import haar_wavelet
-from visterm.vision.histograms import colour_histogram
+from visterm.vision import (
+    colour_correlogram,
+    colour_histogram,
+    edge_direction_histogram,
+    gist,
+    grid_colour_moments,
+    haar_wavelet,
+)
+from visterm.vision._global_inputs import spans, squeezed, whole_grey
 
 FEATURES = {
     "gist": (gist, 512),

@@ -13,7 +13,7 @@ from visterm.vision.recipes.bags import BagRecipe
 from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.descriptors import DenseGrid
 from visterm.vision.recipes.fisher import FisherRecipe
-from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision.recipes.training_pictures import TrainingPictures
 
 _SEED = 0
 

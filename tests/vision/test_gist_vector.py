@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from visterm.errors import InputError
-from visterm.vision.gist import SIDE, gist
+from visterm.vision import gist
+from visterm.vision.gist_vector import SIDE
 
 
 def slow_gist(planes, n_blocks, orientations):
