@@ -621,12 +621,23 @@ def test_timm_that_cannot_give_the_network_is_one_clear_line(timm):
         timm_network("nonesuch")
 
 
-@needs_torch
-def test_networks_of_timm_are_recipes(timm):
-    made = recipe("timm:tiny")
-    assert made.name == "timm:tiny"
-    assert recipe(made.name).hash == made.hash
-    assert made.compute(noise(20, 30))["timm:tiny"].shape == (5,)
+@pytest.fixture
+def hubs(monkeypatch):
+    """Networks of both libraries without either: what was asked for is noted."""
+    asked = []
+    for made_by in ("timm_network", "ClipNetwork"):
+        monkeypatch.setattr(f"visterm.vision.recipes.deep.{made_by}", lambda *names: asked.append(names) or Means())
+    return asked
+
+
+def test_networks_of_hubs_are_recipes(hubs):
+    names = ["timm:vit.in1k", "open_clip:RN50", "open_clip:RN50:yfcc15m"]
+    made = [recipe(name) for name in names]
+    assert hubs == [("vit.in1k",), ("RN50", "openai"), ("RN50", "yfcc15m")]
+    assert [one.name for one in made] == names
+    assert len({one.hash for one in made}) == 3
+    assert recipe("timm:vit.in1k").hash == made[0].hash
+    assert made[0].compute(noise(20, 30))["timm:vit.in1k"].shape == (3,)
     assert list(recipe("colour+timm:tiny").outputs) == ["colour", "timm:tiny"]
 
 
@@ -636,17 +647,16 @@ def test_a_recipe_of_a_network_names_one(name):
         recipe(name)
 
 
-@needs_torch
-def test_features_of_networks_are_kept(timm, tmp_path):
+def test_features_of_networks_of_hubs_are_kept_under_names_of_files(hubs, tmp_path):
     from PIL import Image
 
     Image.fromarray(noise(20, 30)).save(tmp_path / "a.png")
     library, pictures = FeatureLibrary(tmp_path / "state"), {"f" * 64: tmp_path / "a.png"}
-    made = library.recipe("timm:tiny", pictures)
+    made = library.recipe("timm:a/b", pictures)
     assert library.describe(pictures, made)[0].n_computed == 1
     (folder,) = (tmp_path / "state" / "features").iterdir()
-    assert folder.name == f"timm%3Atiny.timm%3Atiny.{made.hash}"
-    assert library.features(made, list(pictures))["timm:tiny"].shape == (1, 5)
+    assert folder.name == f"timm%3Aa%2Fb.timm%3Aa%2Fb.{made.hash}"
+    assert library.features(made, list(pictures))["timm:a/b"].shape == (1, 3)
 
 
 def clip_package(resize_mode: str = "squash"):
@@ -703,16 +713,6 @@ def test_clip_pictures_and_words_have_length_one(monkeypatch):
     mean = rgb.mean((0, 1))
     np.testing.assert_allclose(made.compute(rgb)["network"], mean / np.linalg.norm(mean), rtol=1e-4)
     assert not made.compute(np.zeros((8, 8, 3), np.uint8))["network"].any()
-
-
-@needs_torch
-def test_networks_of_open_clip_are_recipes_with_weights(monkeypatch):
-    monkeypatch.setitem(sys.modules, "open_clip", clip_package())
-    made = recipe("open_clip:tiny:good")
-    assert list(made.outputs) == ["open_clip:tiny:good"]
-    assert made.embed_text(["sea"]).shape == (1, 3)
-    with pytest.raises(VistermError, match="'tiny' with 'openai'"):
-        recipe("open_clip:tiny")
 
 
 @needs_torch
