@@ -641,7 +641,9 @@ def test_networks_of_hubs_are_recipes(hubs):
     assert list(recipe("colour+timm:tiny").outputs) == ["colour", "timm:tiny"]
 
 
-@pytest.mark.parametrize("name", ["timm", "timm:", "open_clip:", "open_clip::openai"])
+@pytest.mark.parametrize(
+    "name", ["timm", "timm:", "open_clip:", "open_clip::openai", "timm:hf-hub:a/b", "open_clip:RN50:/tmp/a.pt"]
+)
 def test_a_recipe_of_a_network_names_one(name):
     with pytest.raises(InputError, match="names no network"):
         recipe(name)
@@ -652,11 +654,11 @@ def test_features_of_networks_of_hubs_are_kept_under_names_of_files(hubs, tmp_pa
 
     Image.fromarray(noise(20, 30)).save(tmp_path / "a.png")
     library, pictures = FeatureLibrary(tmp_path / "state"), {"f" * 64: tmp_path / "a.png"}
-    made = library.recipe("timm:a/b", pictures)
+    made = library.recipe("timm:a.b", pictures)
     assert library.describe(pictures, made)[0].n_computed == 1
     (folder,) = (tmp_path / "state" / "features").iterdir()
-    assert folder.name == f"timm%3Aa%2Fb.timm%3Aa%2Fb.{made.hash}"
-    assert library.features(made, list(pictures))["timm:a/b"].shape == (1, 3)
+    assert folder.name == f"timm%3Aa.b.timm%3Aa.b.{made.hash}"
+    assert library.features(made, list(pictures))["timm:a.b"].shape == (1, 3)
 
 
 def clip_package(resize_mode: str = "squash"):

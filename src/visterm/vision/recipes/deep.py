@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +18,8 @@ from visterm.vision.deep.networks import Network, OnnxNetwork, WordNetwork
 from visterm.vision.deep.preprocessing import Preprocessing
 from visterm.vision.deep.presets import EfficientNetLite0
 from visterm.vision.recipes.base import Recipe
+
+_HUB_NAME = re.compile(r"timm:(?P<timm>[\w.-]+)|open_clip:(?P<clip>[\w.-]+)(:(?P<weights>[\w-]+))?", re.ASCII)
 
 
 class NetworkRecipe(Recipe):
@@ -108,10 +111,14 @@ class DeepFeatures(NetworkRecipe):
 
 
 def hub_recipe(name: str) -> NetworkRecipe:
-    """The vectors of a network of timm or open_clip: ``timm:NETWORK``, ``open_clip:NETWORK[:WEIGHTS]``."""
-    hub, _, rest = name.partition(":")
-    called, _, weights = rest.partition(":") if hub == "open_clip" else (rest, "", "")
-    if not called:
-        raise InputError(f"the recipe {name!r} names no network: write {hub}: and its name")
-    network = timm_network(called) if hub == "timm" else ClipNetwork(called, weights or "openai")
-    return NetworkRecipe(network, name=name, summary=f"vectors of the network {called} of {hub}")
+    """The vectors of a network of timm or open_clip: ``timm:NETWORK``, ``open_clip:NETWORK[:WEIGHTS]``.
+
+    Only names that the library itself lists can be written so, no paths and no repositories: a recipe may be named by
+    a model of somebody else, and nothing of theirs is to be fetched.
+    """
+    found = _HUB_NAME.fullmatch(name)
+    if found is None:
+        raise InputError(f"the recipe {name!r} names no network: write timm:NETWORK or open_clip:NETWORK[:WEIGHTS]")
+    called = found["timm"] or found["clip"]
+    network = timm_network(called) if found["timm"] else ClipNetwork(called, found["weights"] or "openai")
+    return NetworkRecipe(network, name=name, summary=f"vectors of the network {called}")
