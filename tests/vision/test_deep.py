@@ -642,7 +642,8 @@ def test_networks_of_hubs_are_recipes(hubs):
 
 
 @pytest.mark.parametrize(
-    "name", ["timm", "timm:", "open_clip:", "open_clip::openai", "timm:hf-hub:a/b", "open_clip:RN50:/tmp/a.pt"]
+    "name",
+    ["timm", "timm:", "open_clip:", "open_clip::openai", "timm:hf-hub:a/b", "open_clip:RN50:/tmp/a.pt"],
 )
 def test_a_recipe_of_a_network_names_one(name):
     with pytest.raises(InputError, match="names no network"):

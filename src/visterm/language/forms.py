@@ -43,15 +43,16 @@ def _lemma(word: str, language: str) -> str:
 
 
 def _dictionary_word(word: str, language: str) -> str:
-    import simplemma
+    from simplemma import is_known, lemmatize
 
+    # With little memory the tables open sooner; what a lookup takes longer does not show, since answers are kept.
     try:
-        found = simplemma.lemmatize(word, lang=language)
+        found = lemmatize(word, lang=language, low_memory=True)
         # Words come in lower case, and simplemma takes German nouns without their capital for verbs: boote, booten.
-        if language == "de" and simplemma.is_known(word.capitalize(), lang=language):
-            noun = simplemma.lemmatize(word.capitalize(), lang=language)
+        if language == "de" and is_known(noun := word.capitalize(), lang=language, low_memory=True):
+            singular_noun = lemmatize(noun, lang=language, low_memory=True)
             # A noun longer than its form is an adjective's: grüne, Grüner.
-            found = noun if len(noun) <= len(word) else found
+            found = singular_noun if len(singular_noun) <= len(word) else found
     except ValueError:  # simplemma lacks the language
         return word
     # Keys of words have ss for ß: what came without one has none.

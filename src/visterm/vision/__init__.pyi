@@ -86,6 +86,7 @@ from .region_descriptors import REGION_FEATURE_NAMES as REGION_FEATURE_NAMES
 from .region_descriptors import region_features as region_features
 from .regions import draw_regions as draw_regions
 from .regions import segment as segment
+from .regions import superpixels as superpixels
 from .sift import dense_sift as dense_sift
 from .sift import opponent_sift as opponent_sift
 from .sift import root_sift as root_sift
@@ -176,6 +177,7 @@ __all__ = [
     "segment",
     "shrink",
     "stack_bags",
+    "superpixels",
     "timm_network",
     "to_grey",
     "to_hsv",
