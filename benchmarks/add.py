@@ -13,10 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from visterm.catalogue.catalogue import Catalogue
-from visterm.catalogue.pictures import Examined
-from visterm.catalogue.records import Reading, Record
-from visterm.catalogue.scan import add_folder
+from visterm.catalogue import Catalogue, Examined, Reading, Record, add_folder
 
 COREL = Path(__file__).resolve().parents[2] / "shared" / "data" / "corel5k" / "images"
 N_BARE_ADDS = 50_000

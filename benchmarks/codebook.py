@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from visterm.vision.codebook import Codebook
+from visterm.vision import Codebook
 
 
 def descriptors(n: int, n_dims: int, seed: int) -> np.ndarray:

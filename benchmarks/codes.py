@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from visterm.neighbours.distances import nearest
-from visterm.neighbours.quantized import nearest_coded
-from visterm.subspace.quantizer import ProductQuantizer
+from visterm.distances import nearest
+from visterm.subspace import ProductQuantizer, nearest_coded
 
 N_NEIGHBOURS = 16
 

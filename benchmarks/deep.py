@@ -13,12 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
-from visterm.vision.decode import SUFFIXES, decode_rgb
-from visterm.vision.deep.export import cache_folder
-from visterm.vision.deep.networks import Network, OnnxNetwork
-from visterm.vision.deep.preprocessing import Preprocessing
-from visterm.vision.deep.presets import EfficientNetLite0
-from visterm.vision.recipes.deep import DeepFeatures, NetworkRecipe
+from visterm.vision import (
+    SUFFIXES,
+    DeepFeatures,
+    EfficientNetLite0,
+    Network,
+    NetworkRecipe,
+    OnnxNetwork,
+    Preprocessing,
+    cache_folder,
+    decode_rgb,
+)
 
 BATCH = 16
 

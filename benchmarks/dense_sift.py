@@ -20,9 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
-from visterm.vision.colour import to_grey
-from visterm.vision.decode import SUFFIXES, decode_rgb
-from visterm.vision.sift import dense_sift
+from visterm.vision import SUFFIXES, decode_rgb, dense_sift, to_grey
 
 STEP, BIN_SIZES, SIDE, ROUNDS = 4, (4, 6, 8, 10, 12), 256, 7
 

@@ -18,7 +18,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.storage.array_store import FeatureSpec, FeatureStore
+from visterm.features import FeatureStore
+from visterm.storage import RowSpec
 
 #: Pictures, dimensions and rows read at random: Fisher vectors, and compact embeddings of a large collection.
 SETTINGS = ((1_000, 131_072, 128), (200_000, 128, 10_000))
@@ -62,14 +63,14 @@ def compare(folder: Path, n_pictures: int, n_dims: int, n_read: int) -> None:
         return path
 
     def write_batches() -> FeatureStore:
-        store = FeatureStore(folder / str(next(numbers)), FeatureSpec(n_dims))
+        store = FeatureStore(folder / str(next(numbers)), RowSpec(n_dims))
         size = max(1, 32 * 2**20 // (4 * n_dims))
         for start in range(0, n_pictures, size):
             store.append(keys[start : start + size], rows[start : start + size])
         return store
 
     def write_singly() -> None:
-        with FeatureStore(folder / str(next(numbers)), FeatureSpec(n_dims)).writer() as writer:
+        with FeatureStore(folder / str(next(numbers)), RowSpec(n_dims)).writer() as writer:
             for key, row in zip(keys, rows, strict=True):
                 writer.add(key, row)
 

@@ -12,9 +12,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from visterm.vision.fisher import FisherEncoder
-from visterm.vision.gmm import DiagonalGMM
-from visterm.vision.pyramid import SpatialPyramid
+from visterm.vision import DiagonalGMM, FisherEncoder, SpatialPyramid
 
 
 def descriptors(n: int, n_dims: int, seed: int) -> np.ndarray:

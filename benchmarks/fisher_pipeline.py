@@ -17,12 +17,8 @@ import numpy as np
 from PIL import Image
 from threadpoolctl import threadpool_limits
 
-from visterm.compute.parallel import Engine, map_shards
-from visterm.vision.decode import decode_rgb
-from visterm.vision.fisher import FisherEncoder
-from visterm.vision.recipes import recipe
-from visterm.vision.recipes.fisher import FisherRecipe
-from visterm.vision.recipes.training import TrainingPictures
+from visterm.compute import Engine, map_shards
+from visterm.vision import FisherEncoder, FisherRecipe, TrainingPictures, decode_rgb, recipe
 
 
 def enlarged(source: Path, folder: Path, n_pictures: int) -> list[Path]:

@@ -20,15 +20,18 @@ import numpy as np
 from PIL import Image
 from scipy import ndimage
 
-from visterm.vision.correlogram import colour_correlogram
-from visterm.vision.decode import SUFFIXES, decode_rgb
-from visterm.vision.edges import edge_direction_histogram
-from visterm.vision.gist import gist
-from visterm.vision.grid_moments import grid_colour_moments
-from visterm.vision.haar import haar_wavelet
-from visterm.vision.histograms import colour_histogram
-from visterm.vision.region_features import region_features
-from visterm.vision.regions import segment
+from visterm.vision import (
+    SUFFIXES,
+    colour_correlogram,
+    colour_histogram,
+    decode_rgb,
+    edge_direction_histogram,
+    gist,
+    grid_colour_moments,
+    haar_wavelet,
+    region_features,
+    segment,
+)
 
 WIDTH, HEIGHT, ROUNDS, SPLITS = 384, 256, 5, 5
 

@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from visterm.vision.gmm import DiagonalGMM
+from visterm.vision import DiagonalGMM
 
 
 def descriptors(n: int, n_dims: int) -> np.ndarray:

@@ -18,10 +18,8 @@ from typing import Any
 import numpy as np
 from sklearn.semi_supervised import LabelSpreading
 
-from visterm.graph.lapvar import Discrete, LapVar
-from visterm.graph.picture_graph import PictureGraph
-from visterm.graph.propagation import spread
-from visterm.neighbours.distances import nearest
+from visterm.distances import nearest
+from visterm.graph import Discrete, LapVar, PictureGraph, spread
 
 N_NEIGHBOURS, N_DIMS = 10, 20
 

@@ -14,9 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.decomposition import LatentDirichletAllocation
 
-from visterm.topics.inference import infer_topics
-from visterm.topics.lda import LDA
-from visterm.topics.statistics import normalised
+from visterm.topics import LDA, infer_topics, normalised
 
 N_TOPICS, N_CODEWORDS, LENGTH, ALPHA = 50, 1000, 300, 0.1
 #: Where either ends depends on its start, so both are averaged over these.

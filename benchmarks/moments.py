@@ -19,8 +19,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import cross_decomposition
 
-from visterm.subspace.cca import CCA
-from visterm.subspace.contextual import ContextualDistance
+from visterm.subspace import CCA, ContextualDistance
 
 
 def best_of(n: int, work: Callable[[], Any]) -> tuple[float, float]:

@@ -15,8 +15,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.neighbors import NearestNeighbors
 
-from visterm.distances.named import metric_named
-from visterm.neighbours.distances import nearest
+from visterm.distances import metric_named, nearest
 
 
 def seconds(work: Callable[[], Any], rounds: int = 2) -> tuple[float, float]:

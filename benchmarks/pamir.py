@@ -13,9 +13,8 @@ import time
 import numpy as np
 from scipy import sparse
 
-from visterm.ranking.pamir import PAMIR
+from visterm.ranking import PAMIR, FeatureSpace, Triplets, TripletSettings, learn_from_triplets
 from visterm.ranking.queries import Queries, from_tags, idf, query_vectors
-from visterm.ranking.triplets import FeatureSpace, Settings, Triplets, learn
 
 N_PICTURES, N_VISTERMS, N_BLOCKS, N_WORDS = 4000, 10_000, 77, 179
 N_STEPS, N_NUMPY_STEPS, AGGRESSIVENESS, N_RUNS = 1_000_000, 10_000, 0.1, 5
@@ -70,7 +69,7 @@ def in_numpy(X: sparse.csr_array, Q: sparse.csr_array, queries: Queries, n_steps
 def compiled(X: sparse.csr_array, triplets: Triplets, loss: str) -> float:
     """Processor seconds of our steps."""
     started = time.process_time()
-    learn(FeatureSpace(X), triplets, Settings(AGGRESSIVENESS, N_STEPS, loss), 0)
+    learn_from_triplets(FeatureSpace(X), triplets, TripletSettings(AGGRESSIVENESS, N_STEPS, loss), 0)
     return time.process_time() - started
 
 
@@ -85,7 +84,7 @@ def main() -> None:
     triplets = Triplets.of(Q, queries.relevance)
     drawn = np.bincount(triplets.relevance[3], minlength=len(queries)) @ queries.n_words / queries.relevance.nnz
     print(f"{'pictures, queries':36}{N_PICTURES}, {len(queries)}; {drawn:.1f} words a drawn query", flush=True)
-    learn(FeatureSpace(unit), triplets, Settings(AGGRESSIVENESS, 25), 0)  # compile
+    learn_from_triplets(FeatureSpace(unit), triplets, TripletSettings(AGGRESSIVENESS, 25), 0)  # compile
     runs = [
         (
             in_numpy(unit, Q, queries, N_NUMPY_STEPS) * N_STEPS / N_NUMPY_STEPS,

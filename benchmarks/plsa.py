@@ -10,7 +10,7 @@ import time
 import numpy as np
 from scipy import sparse
 
-from visterm.topics.aspects import Aspects
+from visterm.topics import Aspects
 
 N_STEPS = 30
 

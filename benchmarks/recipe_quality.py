@@ -19,12 +19,11 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
-
 from visterm.app.describing import features_of_files
+
 from visterm.errors import MissingExtraError
 from visterm.learning.splits import stratified
-from visterm.vision.recipes import recipe, recipe_names
-from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision import TrainingPictures, recipe, recipe_names
 
 
 def condensed(X: np.ndarray) -> np.ndarray:

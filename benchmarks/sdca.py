@@ -20,12 +20,7 @@ import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, LinearSVC
 
-from visterm.margin.kernels import gram
-from visterm.margin.losses import Hinge
-from visterm.margin.multitask import MultitaskSDCA
-from visterm.margin.sdca import SDCAClassifier
-from visterm.margin.selection import choose
-from visterm.margin.solver import GramPictures, solve
+from visterm.margin import GramInnerProducts, Hinge, MultitaskSDCA, SDCAClassifier, choose_parameters, gram, solve
 
 C = 10.0
 
@@ -123,7 +118,7 @@ def main() -> None:
         f"  with a Gram matrix of 16,384 dims, to single task with it: {ratios[0]:.1f} processor, {ratios[1]:.1f} clock"
     )
     grid = {"C": [0.1, 1.0, 10.0, 100.0]}
-    (path,), (choice,) = least(lambda: choose(SDCAClassifier(kernel="precomputed", **settings), G, y, grid))
+    (path,), (choice,) = least(lambda: choose_parameters(SDCAClassifier(kernel="precomputed", **settings), G, y, grid))
     line(f"4 values of C, 2 folds, warm starts (best {choice.parameters['C']:g})", path)
 
     if options.large:
@@ -148,7 +143,7 @@ def large(n: int, n_classes: int) -> None:
     )
 
 
-class _Timed(GramPictures):
+class _Timed(GramInnerProducts):
     """Pictures that count the processor seconds of their matrix products."""
 
     products = 0.0

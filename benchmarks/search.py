@@ -1,11 +1,11 @@
-"""Search in a large collection: every picture looked at, or those that can be the best; lists of codes; what it costs.
+"""Search in a large collection: every picture looked at, or those that can be the best; what it costs.
 
     python benchmarks/search.py [--pictures 200000] [--words 374]
 
 Every time is end to end, in Python, of one query: from the typed words to the pictures with their probabilities and
 reasons, or from a vector to keys. All 200 different queries are asked five times over, and of each the least counts, as
 other programs take their share of the processor; the processor's own time is the mean of all. "First" is the first time
-that a searcher is asked for the words. faiss is compared where it is installed.
+that a searcher is asked for the words.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scipy import sparse
 
 from visterm.search.beliefs import Beliefs
 from visterm.search.evidence import Evidence
-from visterm.search.index import N_PROBES, Index
+from visterm.search.index import Index
 from visterm.search.searcher import Searcher
 
 N_QUERIES = 200
@@ -130,37 +130,7 @@ def codes(n_pictures: int, n_dims: int, rng: np.random.Generator) -> None:
         index.add(keys, X)
         n_bytes = index.snapshot().segments[0].vectors.nbytes / n_pictures
         print(f"{n_pictures:,} codes of {n_dims} dimensions, {dtype}: {n_bytes:.0f} bytes a picture")
-        exact = [index.nearest(q, 10).keys for q in queries]
         show("all codes compared", milliseconds(*[lambda i, index=index: index.nearest(queries[i], 10)] * 2))
-        started = time.perf_counter()
-        index.cluster()
-        built = time.perf_counter() - started
-        for n_probes in (8, N_PROBES, 64):
-            found = [index.nearest(q, 10, n_probes=n_probes).keys for q in queries]
-            recall = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(exact, found, strict=True)])
-            ask = lambda i, index=index, p=n_probes: index.nearest(queries[i], 10, n_probes=p)  # noqa: E731
-            times = milliseconds(*[ask] * N_PASSES)
-            show(
-                f"{n_probes} of {len(index.snapshot().segments[0].lists.centres)} lists", times, f"recall {recall:.3f}"
-            )
-        print(f"  lists made in {built:.1f} s")
-    try:
-        import faiss
-    except ImportError:
-        print("  faiss is not installed")
-        return
-    truth = [[int(key, 16) for key in keys] for keys in exact]
-    n_lists = round(2 * n_pictures**0.5)
-    faiss.omp_set_num_threads(1)
-    theirs = faiss.index_factory(n_dims, f"IVF{n_lists},Flat")
-    theirs.train(X[:: max(1, n_pictures // (64 * n_lists))])
-    theirs.add(X)
-    for n_probes in (8, N_PROBES, 64):
-        theirs.nprobe = n_probes
-        found = theirs.search(queries, 10)[1].tolist()
-        recall = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(truth, found, strict=True)])
-        times = milliseconds(*[lambda i: theirs.search(queries[i : i + 1], 10)] * N_PASSES)
-        show(f"faiss IVF, {n_probes} of {n_lists} lists", times, f"recall {recall:.3f}")
 
 
 def main() -> None:

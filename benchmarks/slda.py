@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from visterm.evaluate import research_data
-from visterm.topics.slda import SupervisedLDA
+from visterm.topics import SupervisedLDA
 
 AUTHORS_SECONDS = 203.0
 

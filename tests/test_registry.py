@@ -10,7 +10,7 @@ import pytest
 from visterm import registry
 from visterm.contracts.tasks import Task
 from visterm.errors import InputError
-from visterm.neighbours.knn import KnnClassifier
+from visterm.neighbours import KnnClassifier
 from visterm.registry import Method
 
 
@@ -56,14 +56,14 @@ def test_every_annotator_searches_and_no_classifier_does():
 
 @pytest.mark.parametrize("task", [None, *Task])
 def test_the_floor_comes_first_then_the_alphabet(task):
-    listed = [(not method.is_floor, method.name) for method in registry.methods(task)]
+    listed = [(not method.is_baseline, method.name) for method in registry.methods(task)]
     assert listed == sorted(listed)
     assert listed[0][0] is False
 
 
 def test_the_floor_of_searching_is_that_of_tagging():
-    assert registry.floor(Task.RANK) is registry.floor(Task.ANNOTATE)
-    assert registry.floor(Task.CLASSIFY).name == "majority-class"
+    assert registry.baseline(Task.RANK) is registry.baseline(Task.ANNOTATE)
+    assert registry.baseline(Task.CLASSIFY).name == "majority-class"
 
 
 def test_defaults_of_the_method_and_parameters_of_the_caller():

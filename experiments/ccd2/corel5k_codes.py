@@ -16,15 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from visterm.evaluate.picture_data import load_pictures
+from visterm.distances import nearest
+from visterm.evaluate import load_pictures
 from visterm.measures import NPlus, WordF
-from visterm.neighbours.choosing import CHOICES, f_by_neighbours
-from visterm.neighbours.distances import nearest
-from visterm.neighbours.knn import KnnAnnotator
-from visterm.neighbours.quantized import QuantizedKnnAnnotator
-from visterm.subspace.contextual import ContextualDistance
-from visterm.subspace.feature_maps import FeatureMaps
-from visterm.subspace.moments import Moments
+from visterm.neighbours import NEIGHBOUR_COUNTS, KnnAnnotator, QuantizedKnnAnnotator, f_by_neighbours
+from visterm.subspace import ContextualDistance, FeatureMaps, Moments
 
 DIMS = (20, 50, 100)
 RIDGES = (0.1, 1.0)
@@ -52,8 +48,10 @@ def chosen(A: dict[str, Any], tags: Any, V: dict[str, Any], truth: Any) -> dict[
         model = ContextualDistance(max(DIMS), ridge=ridge, beta=BETA, reduce_to=REDUCED).fit_moments(moments)
         codes, queries = model.transform_training(A, tags), model.transform(V)
         for d in DIMS:
-            near, _ = nearest(queries[:, :d], codes[:, :d], max(CHOICES))
-            found |= {(ridge, d, k): f for k, f in zip(CHOICES, f_by_neighbours(near, tags, truth), strict=True)}
+            near, _ = nearest(queries[:, :d], codes[:, :d], max(NEIGHBOUR_COUNTS))
+            found |= {
+                (ridge, d, k): f for k, f in zip(NEIGHBOUR_COUNTS, f_by_neighbours(near, tags, truth), strict=True)
+            }
     ridge, n_dims, k = max(found, key=lambda key: found[key])
     return {"ridge": ridge, "n_dims": n_dims, "k": k, "validation F": found[ridge, n_dims, k]}
 

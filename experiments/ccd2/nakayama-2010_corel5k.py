@@ -19,16 +19,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from visterm.evaluate.picture_data import load_pictures
+from visterm.distances import nearest
+from visterm.evaluate import load_pictures
 from visterm.measures import MeanPrecision, MeanRecall, NPlus, WordF
-from visterm.neighbours.choosing import f_by_neighbours
-from visterm.neighbours.distances import nearest
-from visterm.subspace.cca import CCA
-from visterm.subspace.contextual import ContextualDistance
-from visterm.subspace.kernel_map import KernelMap
-from visterm.subspace.moments import Moments
-from visterm.subspace.pca import PCA
-from visterm.subspace.pls import PLS
+from visterm.neighbours import f_by_neighbours
+from visterm.subspace import CCA, PCA, PLS, ContextualDistance, KernelMap, Moments
 
 #: The features of the paper: the recipe they are part of, and the base distance of their kernel map.
 FEATURES = {"bow-1000": ("bow-1000", "chi2"), "hue-100": ("hue-100", "chi2"), "gist": ("globals", "l1"),

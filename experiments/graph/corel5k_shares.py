@@ -21,13 +21,11 @@ import numpy as np
 from scipy import sparse
 
 from visterm import registry
-from visterm.evaluate import research_data
-from visterm.evaluate.picture_data import load_pictures
-from visterm.graph.picture_graph import PictureGraph
-from visterm.graph.regularized import GraphRegularized
-from visterm.learning.dataset import Dataset
+from visterm.evaluate import load_pictures, research_data
+from visterm.graph import GraphRegularized, PictureGraph
+from visterm.learning import Dataset
 from visterm.measures import CompleteLength, TagAccuracy, WordAveragePrecision, WordF
-from visterm.topics.mixture import UnigramMixture
+from visterm.topics import UnigramMixture
 
 SHARES = (0.01, 0.05, 0.25, 1.0)
 DRAWS = 3

@@ -18,15 +18,10 @@ from typing import Any
 import numpy as np
 
 from visterm.evaluate import research_data
-from visterm.graph.picture_graph import PictureGraph
-from visterm.graph.regularized import GraphRegularized
-from visterm.learning import splits
-from visterm.learning.dataset import Dataset
+from visterm.graph import GraphRegularized, PictureGraph
+from visterm.learning import Dataset, splits
 from visterm.measures import CompleteLength, TagAccuracy
-from visterm.topics.lda import LDA
-from visterm.topics.mixture import UnigramMixture
-from visterm.topics.plsa import PLSA
-from visterm.topics.slda import SupervisedLDA
+from visterm.topics import LDA, PLSA, SupervisedLDA, UnigramMixture
 
 BINS = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1)
 

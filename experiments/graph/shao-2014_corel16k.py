@@ -23,8 +23,7 @@ import numpy as np
 
 from visterm import registry
 from visterm.evaluate import research_data
-from visterm.learning import splits
-from visterm.learning.dataset import Dataset
+from visterm.learning import Dataset, splits
 from visterm.measures import CompleteLength, TagAccuracy
 
 SAMPLES = ("corel16k002", "corel16k003", "corel16k004", "corel16k006")

@@ -27,8 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.io import loadmat
 
-from visterm.margin.multitask import MultitaskSDCA
-from visterm.margin.sdca import SDCAClassifier
+from visterm.margin import MultitaskSDCA, SDCAClassifier
 
 SIZES = (5, 10, 20, 50, 100)
 PUBLISHED = {

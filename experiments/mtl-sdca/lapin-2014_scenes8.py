@@ -19,13 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from visterm.evaluate.picture_data import load_pictures
-from visterm.margin.expansion import folds
-from visterm.margin.kernels import gram
-from visterm.margin.multitask import MultitaskSDCA
-from visterm.margin.pictures import nearest_tasks, save_similarity
-from visterm.margin.sdca import SDCAClassifier
-from visterm.margin.stacked import StackedSDCA
+from visterm.evaluate import load_pictures
+from visterm.margin import MultitaskSDCA, SDCAClassifier, StackedSDCA, folds, gram, nearest_tasks, save_similarity
 
 SIZES = (5, 10, 16)
 TEST = 16

@@ -20,13 +20,11 @@ import numpy as np
 from rankers import Part, Ranker, Setting, Task, kernel_rankers, tagprop, visterm_rankers
 from scipy import sparse
 
-from visterm.distances.base import select
-from visterm.evaluate.picture_data import load_pictures
-from visterm.evaluate.picture_distances import load_distances
-from visterm.evaluate.significance import letters
-from visterm.margin.product_kernel import ProductKernel
+from visterm.distances import select
+from visterm.evaluate import letters, load_distances, load_pictures
+from visterm.margin import ProductKernel
 from visterm.measures import NDCG, AveragePrecision, BreakEvenPoint, PrecisionAt
-from visterm.ranking.pamir import PAMIR
+from visterm.ranking import PAMIR
 from visterm.ranking.queries import Queries, from_tags, idf, relevant_pictures
 
 #: AvgP, P10 of the paper's Table IX (larger pictures, each ranker with blocks and codebook of its own choice).

@@ -19,14 +19,13 @@ import numpy as np
 from scipy import sparse
 
 from visterm.catalogue.records import Reading
-from visterm.evaluate.picture_data import load_pictures
+from visterm.evaluate import load_pictures
 from visterm.exchange.readers import corel
-from visterm.features.library import FeatureLibrary
+from visterm.features import FeatureLibrary
 from visterm.measures import AveragePrecision
-from visterm.ranking.pamir import PAMIR
-from visterm.ranking.picture_kernels import LocalDescriptors, best_matches, expected_likelihood
+from visterm.ranking import PAMIR, LocalDescriptors, best_matches, expected_likelihood
 from visterm.ranking.queries import from_tags, query_vectors
-from visterm.vision.decode import decode_rgb
+from visterm.vision import decode_rgb
 
 AGGRESSIVENESS = (0.03, 0.1, 0.3, 1.0)
 

@@ -11,20 +11,24 @@ import numpy as np
 from scipy import sparse
 from scipy.special import log_expit
 
-from visterm.margin.calibration import fit_platt
-from visterm.margin.ridge import KernelRidgeAnnotator, ridge
-from visterm.margin.solver import GramPictures
+from visterm.calibration import fit_platt
+from visterm.margin import GramInnerProducts, KernelRidgeAnnotator, ridge
 from visterm.measures import AveragePrecision
 from visterm.neighbours.tagprop import TagProp
-from visterm.ranking.caption_ridge import CaptionRidge
-from visterm.ranking.cmrm import CMRM
-from visterm.ranking.cmtt import CMTT
-from visterm.ranking.concept_svm import ConceptSVM
-from visterm.ranking.pamir import PAMIR
+from visterm.ranking import (
+    CMRM,
+    CMTT,
+    PAMIR,
+    CaptionRidge,
+    ConceptSVM,
+    FeatureSpace,
+    TagRanker,
+    Triplets,
+    TripletSettings,
+    learn_from_triplets,
+)
 from visterm.ranking.queries import Queries, from_tags, query_vectors, wanted_words
-from visterm.ranking.tag_ranker import TagRanker
-from visterm.ranking.triplets import FeatureSpace, Settings, Triplets, learn
-from visterm.topics.plsa import PLSA
+from visterm.topics import PLSA
 
 Setting = dict[str, Any]
 
@@ -127,7 +131,7 @@ def ranked_logarithms(task: Task) -> Callable[..., Any]:
 
     def fit(scale: float, alpha: float, aggressiveness: float, loss: str) -> Callable[[str], np.ndarray]:
         present = task.train.tags.toarray()
-        theta, left_out = ridge(GramPictures(task.kernel("train", scale), 1.0), present, alpha)
+        theta, left_out = ridge(GramInnerProducts(task.kernel("train", scale), 1.0), present, alpha)
         slope, offset = fit_platt(left_out, present).T
         queries = from_tags(task.train.tags)
         words = wanted_words(query_vectors(queries.words, task.idf), task.idf)
@@ -145,8 +149,8 @@ def ranked_logarithms(task: Task) -> Callable[..., Any]:
             return AveragePrecision()(task.asked["validation"].relevance, scores)
 
         space = FeatureSpace(log_expit(left_out * slope + offset).astype(np.float32))
-        settings = Settings(aggressiveness, 500_000, loss)
-        course = learn(space, triplets, settings, 0, precision, start=np.eye(len(slope)))
+        settings = TripletSettings(aggressiveness, 500_000, loss)
+        course = learn_from_triplets(space, triplets, settings, 0, precision, start=np.eye(len(slope)))
         return lambda part: np.asarray(asked[part] @ (logarithms(part) @ course.coefficients.T).T)
 
     return fit

@@ -21,15 +21,18 @@ from typing import Any
 
 import numpy as np
 
-from visterm.distances.base import select
-from visterm.evaluate.picture_distances import load_distances
-from visterm.margin.calibration import deviations
-from visterm.margin.multitask import MultitaskSDCA
-from visterm.margin.product_kernel import ProductKernel
-from visterm.margin.ridge import KernelRidgeAnnotator, ridge
-from visterm.margin.sdca import SDCAClassifier
-from visterm.margin.solver import GramPictures
-from visterm.margin.top_k import TopKSDCA
+from visterm.calibration import deviations
+from visterm.distances import select
+from visterm.evaluate import load_distances
+from visterm.margin import (
+    GramInnerProducts,
+    KernelRidgeAnnotator,
+    MultitaskSDCA,
+    ProductKernel,
+    SDCAClassifier,
+    TopKSDCA,
+    ridge,
+)
 from visterm.measures import MeanPrecision, MeanRecall, NPlus, WordF
 
 TAG_MEASURES = (MeanPrecision(5), MeanRecall(5), WordF(5), NPlus(5))
@@ -71,7 +74,7 @@ class InDeviations:
 
     def fit(self, K: np.ndarray, tags: Any) -> Any:
         """Learn from all pictures, and leave each out."""
-        self.theta, left_out = ridge(GramPictures(K, 1.0), tags.toarray(), self.alpha)
+        self.theta, left_out = ridge(GramInnerProducts(K, 1.0), tags.toarray(), self.alpha)
         self.means, self.scales = deviations(left_out, 1.0)
         return self
 

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.evaluate.picture_distances import load_distances
+from visterm.evaluate import load_distances
 from visterm.measures import AveragePrecision
-from visterm.ranking.caption_ridge import CaptionRidge
+from visterm.ranking import CaptionRidge
 from visterm.ranking.queries import from_tags, idf, query_vectors
 from visterm.search.pairs import pairs_of
 from visterm.search.relevance import Relevance, word_scores

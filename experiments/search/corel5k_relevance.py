@@ -26,11 +26,11 @@ from scipy import sparse
 from visterm import registry
 from visterm.contracts import take
 from visterm.measures import AveragePrecision, evaluate
-from visterm.ranking import queries
-from visterm.ranking.tag_ranker import TagRanker
-from visterm.ranking.vectorizer import query_vectors
+from visterm.ranking import TagRanker, queries
+from visterm.ranking.queries import vectors_of_words
 from visterm.search.beliefs import together
-from visterm.search.relevance import Relevance, _queries, cut_off, word_scores
+from visterm.search.relevance import Relevance, _queries, word_scores
+from visterm.search.threshold import cut_off
 
 METHODS = ("knn-tags", "ridge-tags", "tagprop")
 N_QUERIES = 4000
@@ -98,7 +98,7 @@ def _all(options: argparse.Namespace) -> Iterator[Scored]:
 
 def corel5k(options: argparse.Namespace) -> Iterator[Scored]:
     """Neighbours by one feature, TagProp and ridge regression by eight."""
-    from visterm.evaluate.picture_data import load_pictures
+    from visterm.evaluate import load_pictures
 
     data = load_pictures("corel5k", options.data, "tagging", cache=options.cache)
     train, test = np.flatnonzero(~data.is_test), np.flatnonzero(data.is_test)
@@ -116,8 +116,9 @@ def corel5k(options: argparse.Namespace) -> Iterator[Scored]:
 
 def postcards(_options: argparse.Namespace) -> Iterator[Scored]:
     """Three methods on their usual features."""
-    from visterm.app import adding, training
     from visterm.app.describing import ready_recipe
+
+    from visterm.app import adding, training
     from visterm.app.workspace import Workspace
     from visterm.postcards import make_postcards
 
@@ -152,7 +153,7 @@ def scored_by(
         tags[held_out].toarray() > 0,
         tags[test].toarray() > 0,
         tags[train].toarray() > 0,
-        ranker.score_queries(take(X, test), query_vectors(asked.columns(), counts, len(train))),
+        ranker.score_queries(take(X, test), vectors_of_words(asked.columns(), counts, len(train))),
     )
 
 
@@ -207,7 +208,7 @@ def _flat(scored: Scored, asked: list[tuple[int, ...]], counts: Array, nothing: 
     sum of each word's standardised scores, as rankers have it.
     """
     mean, deviation = scored.held_out.mean(axis=0), scored.held_out.std(axis=0) + 1e-9
-    Q = query_vectors(asked, counts, len(scored.train_tags))
+    Q = vectors_of_words(asked, counts, len(scored.train_tags))
     held_out, test = (np.asarray(Q @ ((scores - mean) / deviation).T) for scores in (scored.held_out, scored.test))
     in_vain = [not scored.held_out_tags[:, list(words)].all(axis=1).any() for words in asked]
     return list(test >= np.quantile(held_out[in_vain].max(axis=1), nothing))

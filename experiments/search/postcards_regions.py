@@ -30,7 +30,7 @@ from visterm.contracts import Features, Task
 from visterm.models import Model
 from visterm.postcards import make_postcards, role_of
 from visterm.search.relevance import word_scores
-from visterm.vision.decode import decode_rgb
+from visterm.vision import decode_rgb
 
 METHODS = ("ridge-tags", "pamir", "knn-tags")
 LARGEST, LEAST_LIKELY, MOST_OF_A_KIND = 0.2, 0.3, 4

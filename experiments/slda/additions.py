@@ -18,12 +18,11 @@ import numpy as np
 from scipy import sparse
 from scipy.special import log_softmax, softmax
 
+from visterm.calibration import fit_temperature
 from visterm.evaluate import research_data
 from visterm.learning import splits
-from visterm.storage.atomic import write_text_atomically
-from visterm.topics.class_response import fit_temperature, roots
-from visterm.topics.joint import responsibilities
-from visterm.topics.slda import SupervisedLDA
+from visterm.storage import write_text_atomically
+from visterm.topics import SupervisedLDA, responsibilities, roots
 
 N_FEW, N_MANY, N_DRAWS = 8, 50, 8
 N_HELD, N_SAMPLES = 500, 200

@@ -25,15 +25,10 @@ import numpy as np
 
 from visterm.contracts import take
 from visterm.evaluate import research_data
-from visterm.learning import splits
-from visterm.learning.dataset import Dataset
+from visterm.learning import Dataset, splits
 from visterm.measures import Accuracy, PictureF, evaluate
-from visterm.storage.atomic import write_text_atomically
-from visterm.topics.committee import TopicCommittee
-from visterm.topics.corr_lda import CorrLDA
-from visterm.topics.slda import SupervisedLDA
-from visterm.topics.theme_lda import ThemeLDA
-from visterm.topics.topic_neighbours import TopicNeighbours
+from visterm.storage import write_text_atomically
+from visterm.topics import CorrLDA, SupervisedLDA, ThemeLDA, TopicCommittee, TopicNeighbours
 
 SETS = ("labelme8", "corel5k-blobs")
 TRACED = "sLDA of the paper"

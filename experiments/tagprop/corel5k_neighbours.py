@@ -22,10 +22,7 @@ import numpy as np
 
 from visterm.evaluate.picture_distances import DEEP, load_distances
 from visterm.measures import MeanPrecision, MeanRecall, NPlus, WordF
-from visterm.neighbours.jec import JEC
-from visterm.neighbours.kernel_contextual import KernelContextualAnnotator
-from visterm.neighbours.tagprop import TagProp
-from visterm.neighbours.two_pass import TwoPassKnn
+from visterm.neighbours import JEC, KernelContextualAnnotator, TagProp, TwoPassKnn
 
 #: The methods, and the figures published for them (P, R, F, N+).
 METHODS: dict[str, tuple[Any, tuple[float, ...] | None]] = {

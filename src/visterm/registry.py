@@ -26,7 +26,7 @@ class Method:
     reference: str = ""
     defaults: dict[str, Any] = field(default_factory=dict)
     #: A method that never looks at the picture: what every other method is compared with.
-    is_floor: bool = False
+    is_baseline: bool = False
 
     def load(self) -> type[Any]:
         """Import the class."""
@@ -72,14 +72,14 @@ def get(name: str) -> Method:
 
 
 def methods(task: Task | None = None) -> list[Method]:
-    """All methods, or those that can do ``task``, the floor first."""
+    """All methods, or those that can do ``task``, the baseline first."""
     chosen = [method for method in _METHODS.values() if task is None or method.does(task)]
-    return sorted(chosen, key=lambda method: (not method.is_floor, method.name))
+    return sorted(chosen, key=lambda method: (not method.is_baseline, method.name))
 
 
-def floor(task: Task) -> Method:
+def baseline(task: Task) -> Method:
     """The method that never looks at the picture."""
-    return next(method for method in methods(task) if method.is_floor)
+    return next(method for method in methods(task) if method.is_baseline)
 
 
 CLASSIFY, ANNOTATE = frozenset({Task.CLASSIFY}), frozenset({Task.ANNOTATE})
@@ -88,19 +88,19 @@ RANK = frozenset({Task.RANK})
 for _method in (
     Method(
         "majority-class",
-        "visterm.baselines.floor:MajorityClass",
+        "visterm.baselines.majority_class:MajorityClass",
         CLASSIFY,
         "colour",
         "every picture belongs to the most frequent class",
-        is_floor=True,
+        is_baseline=True,
     ),
     Method(
         "tag-frequency",
-        "visterm.baselines.floor:TagFrequency",
+        "visterm.baselines.tag_frequency:TagFrequency",
         ANNOTATE,
         "colour",
         "every picture gets the most frequent tags",
-        is_floor=True,
+        is_baseline=True,
     ),
     Method(
         "knn",
@@ -112,7 +112,7 @@ for _method in (
     ),
     Method(
         "knn-tags",
-        "visterm.neighbours.knn:KnnAnnotator",
+        "visterm.neighbours.knn_tags:KnnAnnotator",
         ANNOTATE,
         "bow-240",
         "the tags of the most similar pictures",
@@ -130,7 +130,7 @@ for _method in (
     ),
     Method(
         "sdca-stacked",
-        "visterm.margin.stacked:StackedSDCA",
+        "visterm.margin.sdca_stacked:StackedSDCA",
         CLASSIFY,
         "bow-240",
         "a second layer of margins over the scores of the first",
@@ -139,7 +139,7 @@ for _method in (
     ),
     Method(
         "sdca-top-k",
-        "visterm.margin.top_k:TopKSDCA",
+        "visterm.margin.sdca_top_k:TopKSDCA",
         CLASSIFY,
         "bow-240",
         "all classes separated at once, the right one among the first k",
@@ -148,7 +148,7 @@ for _method in (
     ),
     Method(
         "mtl-sdca",
-        "visterm.margin.multitask:MultitaskSDCA",
+        "visterm.margin.mtl_sdca:MultitaskSDCA",
         CLASSIFY | ANNOTATE,
         "bow-240",
         "classes and tags separated in a representation they share",
@@ -157,14 +157,14 @@ for _method in (
     ),
     Method(
         "ridge-tags",
-        "visterm.margin.ridge:KernelRidgeAnnotator",
+        "visterm.margin.ridge_tags:KernelRidgeAnnotator",
         ANNOTATE,
         "bow-240",
         "tags by regression, each measured against its left-out scores",
     ),
     Method(
         "unigram-mixture",
-        "visterm.topics.mixture:UnigramMixture",
+        "visterm.topics.unigram_mixture:UnigramMixture",
         ANNOTATE,
         "bow-240",
         "the tags of the picture's one topic, learned from untagged pictures too",
@@ -227,7 +227,7 @@ for _method in (
     ),
     Method(
         "slda-committee",
-        "visterm.topics.committee:TopicCommittee",
+        "visterm.topics.slda_committee:TopicCommittee",
         CLASSIFY | ANNOTATE,
         "bow-240",
         "the mean of several supervised topic models",
@@ -245,7 +245,7 @@ for _method in (
     ),
     Method(
         "ccd2",
-        "visterm.neighbours.coded:CodeAnnotator",
+        "visterm.neighbours.ccd2:CodeAnnotator",
         ANNOTATE,
         "bow-240",
         "the tags of the nearest pictures in a small space learned from tags",
@@ -269,7 +269,7 @@ for _method in (
     ),
     Method(
         "two-pass-knn",
-        "visterm.neighbours.two_pass:TwoPassKnn",
+        "visterm.neighbours.two_pass_knn:TwoPassKnn",
         ANNOTATE,
         "bow-240",
         "the votes of the most similar pictures of every tag, frequent or rare",
@@ -286,7 +286,7 @@ for _method in (
     ),
     Method(
         "label-propagation",
-        "visterm.graph.propagation:LabelPropagation",
+        "visterm.graph.label_propagation:LabelPropagation",
         ANNOTATE,
         "bow-240",
         "tags that travel along links between look-alikes",
@@ -337,7 +337,7 @@ for _method in (
     ),
     Method(
         "kernel-ccd",
-        "visterm.neighbours.kernel_contextual:KernelContextualAnnotator",
+        "visterm.neighbours.kernel_ccd:KernelContextualAnnotator",
         ANNOTATE,
         "bow-240",
         "the tags of the pictures nearest in meaning, by all features and the tags learned together",

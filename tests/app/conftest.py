@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from visterm.app import adding, training
 from visterm.app.cli import app
 from visterm.app.workspace import Workspace
 from visterm.compute.parallel import Engine
@@ -34,9 +33,9 @@ def trained(tmp_path_factory, postcards) -> Path:
     """A workspace over the postcards with a model of every task; read only."""
     folder = tmp_path_factory.mktemp("trained")
     with Workspace.create(folder) as workspace:
-        adding.add(workspace, [postcards])
-        training.train(workspace, "knn")
-        training.train(workspace, "knn-tags")
+        workspace.add([postcards])
+        workspace.train("knn")
+        workspace.train("knn-tags")
     return folder
 
 

@@ -10,7 +10,6 @@ import sys
 import pytest
 from PIL import Image
 
-from visterm.app.training import compare
 from visterm.app.workspace import Workspace
 
 
@@ -36,7 +35,7 @@ def test_from_pictures_to_answers(visterm_process, tmp_path, postcards):
         return json.loads(visterm_process(*arguments, "--json").stdout)
 
     home = tmp_path / "home"
-    assert visterm_json("init", home) == {"workspace": str(home), "created": True}
+    assert visterm_json("init", home) == {"workspace": str(home), "created": True, "language": "en"}
     added = visterm_json("add", postcards, "-w", home)
     assert added["files"]["added"] == 50
     assert added["labels"][0]["pictures"] == 50
@@ -53,7 +52,7 @@ def test_from_pictures_to_answers(visterm_process, tmp_path, postcards):
 
     info = visterm_json("train", "knn", "--set", "n_neighbors=4", "-w", home)
     assert (info["name"], info["version"]) == ("knn", 1)
-    assert set(info["metrics"]) == set(info["floor_metrics"]) == {"accuracy", "mean class accuracy"}
+    assert set(info["metrics"]) == set(info["baseline_metrics"]) == {"accuracy", "mean class accuracy"}
     visterm_json("train", "knn-tags", "--name", "words", "-w", home)
     assert [model["name"] for model in visterm_json("models", "-w", home)["models"]] == ["knn", "words"]
 
@@ -235,7 +234,7 @@ def test_wrong_use_is_told_from_failure(visterm, workspace, tmp_path):
         (("train", "magic"), "unknown method"),
         (("train", "knn", "--set", "n_neighbors"), "NAME=VALUE"),
         (("train", "knn", "--set", "n_neighbours=3"), "no parameter"),
-        (("train", "knn", "--set", "n_neighbors=0"), "at least 1"),
+        (("train", "knn", "--set", "n_neighbors=0"), "n_neighbors"),
         (("train", "knn", "--name", "../escape"), "cannot be called"),
         (("train", "knn", "--recipe", "magic"), "unknown recipe"),
         (("add", tmp_path / "nowhere"), "there is nothing at"),
@@ -288,11 +287,11 @@ def test_recipes_are_listed_with_their_cost(visterm, visterm_json, workspace):
     assert "visterms-10k" in visterm("features", "-w", workspace).stdout
 
 
-def test_a_comparison_out_of_time_keeps_the_floor_and_names_what_it_left_out(trained):
+def test_a_comparison_out_of_time_keeps_the_baseline_and_names_what_it_left_out(trained):
     with Workspace(trained) as workspace:
-        comparison = compare(workspace, ["knn", "knn-tags"], max_seconds=0)
-    assert comparison.left_out == ("knn", "knn-tags")
-    assert {outcome.method for listed in comparison.outcomes.values() for outcome in listed} == {
+        comparison = workspace.evaluate("knn", "knn-tags", max_seconds=0)
+    assert comparison.not_measured == ["knn", "knn-tags"]
+    assert {result.method for results in comparison.tasks().values() for result in results} == {
         "majority-class",
         "tag-frequency",
     }

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from visterm import registry
-from visterm.app import adding, answering, training
 from visterm.app.training import labelled
 from visterm.app.workspace import Workspace
 from visterm.compute.parallel import Engine
 from visterm.contracts import Task
-from visterm.learning import protocol
+from visterm.learning import measure, validation_split
 from visterm.postcards import make_postcards
 
 SMALL = {"n_topics": 8, "n_neighbors": 5}
@@ -19,40 +18,39 @@ SMALL = {"n_topics": 8, "n_neighbors": 5}
 
 @pytest.fixture(scope="session")
 def few_tagged(tmp_path_factory, postcards):
-    """Fifty postcards, two fifths of them without tags, and a graph model that learned from all but the test part."""
+    """Fifty postcards, two fifths of them without tags, and a graph model of all labels but those for testing."""
     folder = tmp_path_factory.mktemp("few_tagged")
     with Workspace.create(folder) as workspace:
-        adding.add(workspace, [postcards])
-        info = training.train(workspace, "graph-mixture", parameters=SMALL)
+        workspace.add([postcards])
+        info = workspace.train("graph-mixture", parameters=SMALL)
     return folder, info
 
 
 def test_all_pictures_are_learned_from_and_the_untagged_ones_tagged(few_tagged):
     folder, info = few_tagged
     with Workspace(folder) as workspace:
-        model = workspace.model(Task.ANNOTATE, "graph-mixture")
-        answers = answering.tag(model, [], workspace)
+        model = workspace.shelf.model(Task.ANNOTATE, "graph-mixture")
+        answers = workspace.tag(model="graph-mixture")
         data = labelled(workspace, model.recipe)
         assert info.training["pictures"] == len(data) - data.is_test.sum()
         assert len(answers.answers) == (~data.has_tags).sum() > 10
-        own = data.select(np.flatnonzero(~data.is_test))
         learned = model.estimator.tagger_.score_training()
-        assert learned.shape == own.tags.shape
-        for answer, row in zip(answers.answers, np.flatnonzero(~own.has_tags), strict=True):
+        assert learned.shape == data.tags.shape  # the test pictures, too, without their tags
+        for answer, row in zip(answers.answers, np.flatnonzero(~data.has_tags), strict=True):
             assert len(answer.labels) == 5
-            assert all(0 <= score <= 1 for _, score in answer.labels)
+            assert all(0 <= label.score <= 1 for label in answer.labels)
             # What is said is what was learned of the picture, not a guess anew.
-            columns = [data.tag_names.index(name) for name, _ in answer.labels]
-            np.testing.assert_allclose([score for _, score in answer.labels], learned[row, columns], rtol=1e-6)
+            columns = [data.tag_names.index(label.name) for label in answer.labels]
+            np.testing.assert_allclose([label.score for label in answer.labels], learned[row, columns], rtol=1e-6)
 
 
 def test_it_is_measured_as_it_is_used(few_tagged):
     folder, info = few_tagged
     with Workspace(folder) as workspace:
-        data = labelled(workspace, workspace.model(Task.ANNOTATE, "graph-mixture").recipe)
+        data = labelled(workspace, workspace.shelf.model(Task.ANNOTATE, "graph-mixture").recipe)
     method = registry.get("graph-mixture")
-    split = protocol.validation_split(data)
-    seen = protocol.run(method, data, split, parameters=SMALL, transductive=True)
+    split = validation_split(data)
+    seen = measure(method, data, split, parameters=SMALL, transductive=True)
     tagging = seen.values[Task.ANNOTATE]
     assert {name: info.metrics[name] for name in tagging} == pytest.approx(tagging)
     assert info.metrics["AvgP by own scores"] == pytest.approx(seen.values[Task.RANK]["AvgP"])

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from visterm.app import adding
 from visterm.app.workspace import Workspace
 
 
@@ -114,7 +113,7 @@ def test_a_full_disk_loses_nothing(postcards, tmp_path):
     """A real process whose files may not grow: the catalogue and the features stay as they were."""
     home = tmp_path / "home"
     with Workspace.create(home) as workspace:
-        adding.add(workspace, [postcards / "pictures" / "0000.jpg"], look_for_labels=False)
+        workspace.add([postcards / "pictures" / "0000.jpg"], look_for_labels=False)
 
     def limited(*arguments):
         return subprocess.run(
@@ -137,7 +136,7 @@ def test_a_full_disk_loses_nothing(postcards, tmp_path):
         counts = workspace.catalogue.counts()
         assert counts.n_pictures >= 1
         assert counts.n_with_class == 0
-        adding.add(workspace, [postcards])
+        workspace.add([postcards])
         assert workspace.catalogue.counts().n_pictures == 50
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from visterm.app import adding, finding, training
+from visterm.app import searching
 from visterm.app.regions import Regions, grid_of, hidden, regions_of
 from visterm.app.sheets import heated
 from visterm.app.workspace import Workspace
@@ -18,7 +18,7 @@ from visterm.errors import MissingExtraError
 from visterm.postcards import make_postcards, role_of
 from visterm.search.relevance import word_scores
 from visterm.search.searcher import Hit, Reason
-from visterm.storage.spec import FeatureSpec
+from visterm.storage import RowSpec
 from visterm.vision.decode import decode_rgb
 from visterm.vision.recipes.base import Recipe
 
@@ -30,7 +30,7 @@ class Reds(Recipe):
 
     @property
     def outputs(self):
-        return {"share": FeatureSpec(1), "bag": FeatureSpec(2, sparse=True)}
+        return {"share": RowSpec(1), "bag": RowSpec(2, sparse=True)}
 
     def compute(self, rgb):
         red = (rgb[..., 0] > 200) & (rgb[..., 1] < 60)
@@ -131,13 +131,13 @@ def painted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("painted")
     make_postcards(folder, 120, engine=Engine(n_jobs=1))
     with Workspace.create(folder) as workspace:
-        adding.add(workspace, [folder])
-        training.train(workspace, "ridge-tags")
+        workspace.add([folder])
+        workspace.train("ridge-tags")
         yield workspace
 
 
 def test_painted_objects_are_found_far_more_often_than_by_chance(painted):
-    model = painted.model(Task.RANK)
+    model = painted.shelf.model(Task.RANK)
     truth = map(json.loads, (painted.folder / "truth.jsonl").read_text(encoding="utf-8").splitlines())
     cases = [
         (row["file_name"], thing, [region["box"] for region in row["regions"] if region["name"] == thing])
@@ -183,16 +183,15 @@ def test_a_search_says_where_and_draws_it(painted, visterm_json, visterm, tmp_pa
 
 
 def test_nothing_is_stored_and_pictures_that_are_gone_are_passed_over(painted, monkeypatch):
-    model = painted.model(Task.RANK)
     before = {path: path.stat().st_size for path in (painted.state / "features").rglob("*") if path.is_file()}
-    found = finding.search(painted, model, "boat", n_best=40, unlikely=True, why=True).found
+    found = painted.search("boat", limit=40, unlikely=True, why=True).found
     assert {path: path.stat().st_size for path in (painted.state / "features").rglob("*") if path.is_file()} == before
     first, second = [item.path for item in found if item.regions is not None][:2]
     hidden_file = painted.folder / first
     kept = hidden_file.read_bytes()
     hidden_file.write_bytes(b"no picture any more")
     try:
-        found = finding.search(painted, model, "boat", n_best=40, unlikely=True, why=True).found
+        found = painted.search("boat", limit=40, unlikely=True, why=True).found
     finally:
         hidden_file.write_bytes(kept)
     again = {item.path: item.regions for item in found}
@@ -203,7 +202,7 @@ def test_nothing_is_stored_and_pictures_that_are_gone_are_passed_over(painted, m
 
 def test_alternatives_that_are_unlikely_do_not_count():
     def believed(probability, *reasons):
-        return finding._believed(Hit(0, probability, False, True, tuple(Reason(*reason) for reason in reasons)))
+        return searching._believed(Hit(0, probability, False, True, tuple(Reason(*reason) for reason in reasons)))
 
     assert believed(0.5, ("boat", "model", 0.8), ("sea", "model", 0.6)) == ["boat", "sea"]  # both
     assert believed(0.82, ("boat", "model", 0.8), ("ship", "model", 0.1)) == ["boat"]  # either
@@ -212,16 +211,16 @@ def test_alternatives_that_are_unlikely_do_not_count():
 
 
 def test_without_what_made_the_features_there_are_no_regions(painted, monkeypatch):
-    model = painted.model(Task.RANK)
+    model = painted.shelf.model(Task.RANK)
 
     def compute_many(self, pictures):
         raise MissingExtraError("onnxruntime", "deep", "describing pictures")
 
     monkeypatch.setattr(type(model.recipe), "compute_many", compute_many)
-    found = finding.search(painted, model, "boat", n_best=40, unlikely=True, why=True).found
+    found = painted.search("boat", limit=40, unlikely=True, why=True).found
     assert all(item.regions is None for item in found)
 
 
 def test_excluded_words_and_words_of_people_need_no_regions(painted):
-    found = finding.search(painted, painted.model(Task.RANK), "-boat", n_best=40, unlikely=True, why=True).found
+    found = painted.search("-boat", limit=40, unlikely=True, why=True).found
     assert all(item.regions is None for item in found)

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from visterm.app import finding, training
 from visterm.app.workspace import Workspace
 from visterm.contracts import Task
 from visterm.errors import InputError
@@ -96,13 +95,13 @@ def test_people_read_why(visterm, workspace):
 def test_of_models_made_within_a_second_the_later_one_answers(workspace):
     with Workspace(workspace) as opened:
         for name in ("tag-frequency", "knn-tags", "tag-frequency"):
-            training.train(opened, name)
-            assert opened.models()[-1].name == name
+            opened.train(name)
+            assert opened.shelf.infos()[-1].name == name
 
 
 def test_rankers_tell_which_codewords_count(visterm, workspace):
     with Workspace(workspace) as opened:
-        training.train(opened, "pamir", parameters={"n_steps": 2000, "kernel": "hellinger"})
+        opened.train("pamir", parameters={"n_steps": 2000, "kernel": "hellinger"})
     assert "codewords " in visterm("search", "boat", "--why", "--all", "-n", 50, "-w", workspace).stdout
 
 
@@ -158,27 +157,25 @@ def test_a_contact_sheet_of_nothing_is_written_all_the_same(visterm, workspace, 
 
 def test_only_what_is_new_is_scored(workspace, postcards, monkeypatch):
     with Workspace(workspace) as opened:
-        model = opened.model(Task.RANK)
-        first = finding.search(opened, model, "boat", n_best=50, unlikely=True)
+        model = opened.shelf.model(Task.RANK)
+        first = opened.search("boat", limit=50, unlikely=True)
         n_scored = []
         original = type(model.estimator).score_tags
         monkeypatch.setattr(
             type(model.estimator), "score_tags", lambda self, X: n_scored.append(X.shape[0]) or original(self, X)
         )
-        again = finding.search(opened, model, "boat", n_best=50, unlikely=True)
+        again = opened.search("boat", limit=50, unlikely=True)
         assert again == first
         assert n_scored == []
         opened.catalogue.remove([postcards / "pictures" / "0001.jpg"])
-        fewer = finding.search(opened, model, "boat", n_best=50, unlikely=True)
+        fewer = opened.search("boat", limit=50, unlikely=True)
         assert n_scored == []
         assert len(fewer.found) == len(first.found) - 1
-        from visterm.app import adding
-
-        adding.add(opened, [postcards])
-        assert len(finding.search(opened, model, "boat", n_best=50, unlikely=True).found) == len(first.found)
+        opened.add([postcards])
+        assert len(opened.search("boat", limit=50, unlikely=True).found) == len(first.found)
         assert n_scored == [1]
         shutil.rmtree(opened.state / "index")
-        assert len(finding.search(opened, model, "boat", n_best=50, unlikely=True).found) == len(first.found)
+        assert len(opened.search("boat", limit=50, unlikely=True).found) == len(first.found)
 
 
 def test_edits_of_the_vocabulary_hold_at_once(visterm, found, workspace):
@@ -224,33 +221,32 @@ def test_what_says_how_sure_a_model_may_be_must_be_that(visterm, workspace):
 
 def test_a_search_works_while_another_writes_the_index(workspace, monkeypatch):
     with Workspace(workspace) as opened:
-        model = opened.model(Task.RANK)
-        expected = finding.search(opened, model, "boat", n_best=50, unlikely=True)
+        expected = opened.search("boat", limit=50, unlikely=True)
         (folder,) = (opened.state / "index").iterdir()
         index = Index.open(folder)
         index.remove(index.keys()[:20])
         with index._changing():  # as another process that has only begun
-            while_locked = finding.search(opened, model, "boat", n_best=50, unlikely=True)
+            while_locked = opened.search("boat", limit=50, unlikely=True)
         assert [item.path for item in while_locked.found] == [item.path for item in expected.found]
         assert len(index) == 30
 
 
 def test_how_sure_a_model_may_be_is_learned_and_moves_with_it(workspace):
     with Workspace(workspace) as opened:
-        relevance = opened.model(Task.RANK, "knn-tags").relevance
+        relevance = opened.shelf.model(Task.RANK, "knn-tags").relevance
         assert 0 < relevance.nothing_below_ < 1
         assert 0 <= relevance.dependence_ <= 1
-        assert opened.model(Task.CLASSIFY, "knn").relevance is None
+        assert opened.shelf.model(Task.CLASSIFY, "knn").relevance is None
 
 
 def test_classifiers_without_probabilities_are_believed_as_often_as_they_were_right(workspace, monkeypatch):
     with Workspace(workspace) as opened:
-        accuracy = opened.model(Task.CLASSIFY).info.metrics["accuracy"]
-        knn = type(opened.model(Task.CLASSIFY).estimator)
+        accuracy = opened.shelf.model(Task.CLASSIFY).info.metrics["accuracy"]
+        knn = type(opened.shelf.model(Task.CLASSIFY).estimator)
         voted = knn.predict_proba
         monkeypatch.setattr(knn, "predict", lambda self, X: self.classes_[voted(self, X).argmax(axis=1)])
         monkeypatch.delattr(knn, "predict_proba")
-        found = finding.search(opened, opened.model(Task.RANK), "class:coast", n_best=50, unlikely=True).found
+        found = opened.search("class:coast", limit=50, unlikely=True).found
         believed = {round(item.score, 2) for item in found if not item.told}
         assert believed <= {round(accuracy, 2), round((1 - accuracy) / 9, 2)}
 
@@ -272,9 +268,8 @@ def test_pictures_from_elsewhere_are_compared_too(visterm, found, workspace, pos
 
 def test_joint_models_answer_for_classes_too(workspace):
     with Workspace(workspace) as opened:
-        training.train(opened, "knn", name="classes")
-        model = opened.model(Task.RANK)
-        found = finding.search(opened, model, "class:coast", n_best=50, unlikely=True).found
+        opened.train("knn", name="classes")
+        found = opened.search("class:coast", limit=50, unlikely=True).found
         believed = [item for item in found if not item.told]
         assert believed
         assert believed[0].reasons[0].by == "model"
@@ -283,7 +278,7 @@ def test_joint_models_answer_for_classes_too(workspace):
 
 def test_look_alikes_by_codes_and_by_features(visterm_json, workspace, postcards):
     with Workspace(workspace) as opened:
-        training.train(opened, "ccd2")
+        opened.train("ccd2")
     picture = postcards / "pictures" / "0003.jpg"
     by_codes = visterm_json("similar", picture, "--model", "ccd2", "-n", 5, "-w", workspace)
     by_colour = visterm_json("similar", picture, "-n", 5, "-w", workspace)
@@ -294,8 +289,8 @@ def test_look_alikes_by_codes_and_by_features(visterm_json, workspace, postcards
         assert all(0 <= score <= 1 for score in scores)
         assert not any(item["path"].endswith("0003.jpg") for item in document["found"])
     with Workspace(workspace) as opened:
-        model = opened.model(Task.RANK, "ccd2")
-        features = opened.features.features(model.recipe, opened.catalogue.truth().sha256)
+        model = opened.shelf.model(Task.RANK, "ccd2")
+        features = opened.library.features(model.recipe, opened.catalogue.truth().sha256)
         (X,) = features.values()
         codes = model.estimator.transform(X)
         paths = opened.catalogue.truth().paths
@@ -304,7 +299,7 @@ def test_look_alikes_by_codes_and_by_features(visterm_json, workspace, postcards
         nearest = [paths[i] for i in np.argsort(apart) if i != row][:5]
         assert [item["path"] for item in by_codes["found"]] == nearest
         with pytest.raises(InputError, match="no codes"):
-            finding.similar(opened, picture, model=opened.model(Task.RANK, "knn-tags"))
+            opened.similar(picture, model="knn-tags")
 
 
 def test_a_damaged_index_is_told(visterm, workspace):

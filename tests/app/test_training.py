@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from visterm.app import finding, training
-from visterm.app.describing import stored_features
+from visterm.app import training
+from visterm.app.features import stored_features
 from visterm.app.workspace import Workspace
 from visterm.contracts import Task
 from visterm.measures import AveragePrecision, evaluate
@@ -30,8 +30,8 @@ def opened(workspace):
 def test_the_average_precision_is_that_of_a_search(opened, method):
     """Every query of the test pictures' captions is typed into a search among them, of which nobody said anything."""
     if method != "knn-tags":
-        training.train(opened, method)
-    model = opened.model(Task.RANK, method)
+        opened.train(method)
+    model = opened.shelf.model(Task.RANK, method)
     truth = opened.catalogue.truth()
     names, relevance = truth.tag_names, model.relevance
     tested = [row for row, split in enumerate(truth.splits) if split == "test" and truth.tags[[row]].nnz]
@@ -63,23 +63,22 @@ def test_the_average_precision_is_that_of_a_search(opened, method):
     metrics = model.info.metrics
     assert metrics["AvgP"] == pytest.approx(evaluate([AveragePrecision()], asked.relevance, scores)["AvgP"], rel=2e-3)
     assert metrics["AvgP by own scores"] != metrics["AvgP"]
-    assert "| AvgP by own scores |" in (opened.model_folder(method, 1) / "README.md").read_text(encoding="utf-8")
+    assert "| AvgP by own scores |" in (opened.shelf.place(method, 1) / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_search_of_several_words_asks_what_the_model_knows_of_them_together(opened):
-    training.train(opened, "caption-ridge")
-    model = opened.model(Task.RANK)
+    opened.train("caption-ridge")
 
     def folders():
         return {folder.name.rpartition(".")[2] for folder in (opened.state / "index").glob("caption-ridge@*")}
 
-    finding.search(opened, model, "tree", n_best=50, unlikely=True)
+    opened.search("tree", limit=50, unlikely=True)
     assert folders() == {"words"}
-    found = finding.search(opened, model, "tree sky", n_best=50, unlikely=True).found
+    found = opened.search("tree sky", limit=50, unlikely=True).found
     assert folders() == {"words", "pairs"}
     assert {reason.word for item in found for reason in item.reasons} == {"tree", "sky", "tree and sky"}
     opened.catalogue.rename("tag", "tree", "oak")
-    renamed = finding.search(opened, model, "oak sky", n_best=50, unlikely=True).found
+    renamed = opened.search("oak sky", limit=50, unlikely=True).found
     assert [item.path for item in renamed] == [item.path for item in found]
     assert "oak and sky" in {reason.word for item in renamed for reason in item.reasons}
 
@@ -87,14 +86,14 @@ def test_a_search_of_several_words_asks_what_the_model_knows_of_them_together(op
 def test_where_no_picture_is_marked_for_testing_some_are_held_out(opened, monkeypatch):
     data = training.labelled
     monkeypatch.setattr(training, "labelled", lambda *a: _unmarked(data(*a)))
-    info = training.train(opened, "knn-tags", name="unmarked")
+    info = opened.train("knn-tags", name="unmarked")
     assert 0 < info.metrics["AvgP"] < 1
     assert "AvgP by own scores" in info.metrics
-    assert finding.search(opened, opened.model(Task.RANK, "unmarked"), "boat").found
+    assert opened.search("boat", model="unmarked").found
 
 
 def test_classifiers_have_no_search_to_measure(opened):
-    assert "AvgP" not in opened.model(Task.CLASSIFY, "knn").info.metrics
+    assert "AvgP" not in opened.shelf.model(Task.CLASSIFY, "knn").info.metrics
 
 
 def _unmarked(data):

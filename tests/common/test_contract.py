@@ -16,7 +16,7 @@ from visterm import registry
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.models import Model, ModelInfo, load_model, save_model
-from visterm.ranking.tag_ranker import TagRanker
+from visterm.ranking import TagRanker
 from visterm.vision.recipes import recipe, recipe_names
 
 ALL = registry.methods()
@@ -76,8 +76,8 @@ def fitted(known):
 
 def test_there_is_one_floor_for_each_task():
     for task in Task:
-        assert [method.is_floor for method in registry.methods(task)].count(True) == 1
-        assert registry.floor(task).is_floor
+        assert [method.is_baseline for method in registry.methods(task)].count(True) == 1
+        assert registry.baseline(task).is_baseline
 
 
 @by_name(ALL)
@@ -256,14 +256,14 @@ def test_rows_without_tags_are_not_tagged_rather_than_negative(method, known):
         fit(method, create(method), known.X, known.y, known.tags.toarray() * 2)
 
 
-@by_name([method for method in CLASSIFIERS if not method.is_floor])
+@by_name([method for method in CLASSIFIERS if not method.is_baseline])
 def test_classifiers_beat_the_floor(method, fitted, known):
     X, y = known.X[known.test], known.y[known.test]
-    floor = fitted(registry.floor(Task.CLASSIFY)).score(X, y)
-    assert np.mean(fitted(method).predict(X) == y) > floor + 0.3
+    baseline = fitted(registry.baseline(Task.CLASSIFY)).score(X, y)
+    assert np.mean(fitted(method).predict(X) == y) > baseline + 0.3
 
 
-@by_name([method for method in ANNOTATORS if not method.is_floor])
+@by_name([method for method in ANNOTATORS if not method.is_baseline])
 def test_annotators_beat_the_floor(method, fitted, known):
     X, tags = known.X[known.test], known.tags[known.test].toarray()
 
@@ -275,7 +275,8 @@ def test_annotators_beat_the_floor(method, fitted, known):
         )
 
     assert (
-        separation(fitted(method).score_tags(X)) > separation(fitted(registry.floor(Task.ANNOTATE)).score_tags(X)) + 0.5
+        separation(fitted(method).score_tags(X))
+        > separation(fitted(registry.baseline(Task.ANNOTATE)).score_tags(X)) + 0.5
     )
 
 
@@ -291,7 +292,7 @@ def test_rankers_answer_queries(method, known):
     np.testing.assert_allclose(ranker.score_queries(known.X[known.test], sparse.csr_array(Q)), scores)
     with pytest.raises(InputError, match="queries must be"):
         ranker.score_queries(known.X, Q[:, :2])
-    if not method.is_floor:
+    if not method.is_baseline:
         relevant = known.tags[known.test].toarray()[:, 0] == 1
         assert scores[0, relevant].mean() > scores[0, ~relevant].mean()
 
@@ -301,7 +302,7 @@ def test_models_survive_the_disk(method, fitted, known, tmp_path):
     estimator = fitted(method)
     chosen = recipe(method.recipe)
     info = ModelInfo("test", 1, method.name, tuple(sorted(method.tasks)), (), (), (), 0, chosen.name, chosen.hash)
-    save_model(Model(info, estimator, chosen), tmp_path / "model")
+    save_model(Model.of(info, estimator, chosen), tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     assert loaded.info == info
     assert loaded.estimator.get_params() == estimator.get_params()

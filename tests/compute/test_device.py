@@ -9,8 +9,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from visterm.compute import device
-from visterm.compute.device import Device, choose
+from visterm.compute import Device, choose_device, device
 from visterm.errors import InputError, MissingExtraError
 
 
@@ -53,41 +52,41 @@ def torch(monkeypatch):
 
 
 def test_auto_is_numpy_without_torch(without_torch):
-    assert choose() == choose("auto") == Device("numpy")
-    assert not choose().uses_torch
+    assert choose_device() == choose_device("auto") == Device("numpy")
+    assert not choose_device().uses_torch
 
 
 def test_auto_is_the_gpu_where_torch_finds_one(torch):
-    assert choose() == Device("cuda")
+    assert choose_device() == Device("cuda")
     torch.gpus = 0
-    assert choose() == Device("numpy")
+    assert choose_device() == Device("numpy")
 
 
 def test_the_environment_decides_unless_a_name_is_given(torch, monkeypatch):
     monkeypatch.setenv("VISTERM_DEVICE", "cpu")
-    assert choose() == Device("cpu")
-    assert choose("numpy") == Device("numpy")
+    assert choose_device() == Device("cpu")
+    assert choose_device("numpy") == Device("numpy")
 
 
 @pytest.mark.parametrize("name", ["cpu", "cuda", "cuda:3"])
 def test_torch_devices_need_torch(name, without_torch):
     with pytest.raises(MissingExtraError, match=r"torch.*visterm\[gpu\]"):
-        choose(name)
+        choose_device(name)
 
 
 @pytest.mark.parametrize("name", ["cuda", "cuda:3"])
 def test_named_gpus_need_a_gpu(name, torch):
-    assert choose(name) == Device(name)
+    assert choose_device(name) == Device(name)
     torch.gpus = 0
     with pytest.raises(InputError, match="no GPU"):
-        choose(name)
-    assert choose("cpu").uses_torch
+        choose_device(name)
+    assert choose_device("cpu").uses_torch
 
 
 @pytest.mark.parametrize("name", ["tpu", "gpu", "cuda:", "cuda:one", "cudax", "cpu:0", "NUMPY", "cuda:0; rm"])
 def test_unknown_devices_are_refused(name, torch):
     with pytest.raises(InputError, match="unknown device"):
-        choose(name)
+        choose_device(name)
 
 
 def test_numpy_arrays_are_copied_only_when_they_must_be():
@@ -100,7 +99,7 @@ def test_numpy_arrays_are_copied_only_when_they_must_be():
 
 
 def test_arrays_go_to_torch_and_come_back(torch):
-    place = choose("cuda:0")
+    place = choose_device("cuda:0")
     tensor = place.asarray([[1, 2], [3, 4]], "float64")
     assert tensor.device == "cuda:0"
     back = place.to_numpy(tensor)

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from visterm.compute import progress
-from visterm.compute.parallel import Engine, Shard, map_shards, split, sum_shards
+from visterm.compute import Engine, Shard, map_shards, progress, split, sum_shards
 from visterm.errors import InputError, MissingExtraError
 
 THREADS, PROCESSES = Engine("threads", 2), Engine("processes", 2)

@@ -9,8 +9,8 @@ import re
 import numpy as np
 import pytest
 
-from visterm.compute import progress
-from visterm.compute.progress import Bars, JsonLines, Silent, for_stream
+from visterm.compute import Bars, JsonLines, Silent, progress
+from visterm.compute.progress import for_stream
 
 
 class Terminal(io.StringIO):

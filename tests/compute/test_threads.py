@@ -7,7 +7,7 @@ import threading
 import pytest
 from threadpoolctl import threadpool_info
 
-from visterm.compute.threads import in_threads, one_blas_thread
+from visterm.compute import in_threads, one_blas_thread
 
 
 @pytest.mark.parametrize("n_jobs", [-1, 1, 2, 5])

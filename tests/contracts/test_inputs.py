@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from visterm.baselines.floor import MajorityClass, TagFrequency
+from visterm.baselines import MajorityClass, TagFrequency
 from visterm.contracts import (
     Annotator,
     Classifier,
@@ -21,7 +21,7 @@ from visterm.contracts import (
     take,
 )
 from visterm.errors import InputError
-from visterm.ranking.tag_ranker import TagRanker
+from visterm.ranking import TagRanker
 
 X = np.arange(6.0).reshape(3, 2)
 

@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.evaluate import experiments, research_data
+from visterm.evaluate import experiments, research_data, run_experiments
 from visterm.evaluate.experiments import Figure, Finding, carry_out, find, markdown, read, row
-from visterm.learning.dataset import Dataset
+from visterm.learning import Dataset
 
 TEXT = """
 title = "The most frequent class"
@@ -200,3 +200,34 @@ def test_words_of_one_part_only_may_be_left_out():
     kept = data.with_words_of_both(np.array([0, 1]), np.array([2, 3]))
     assert kept.tag_names == ("sea", "sun")
     assert kept.tags.toarray().tolist() == [[1, 1], [1, 0], [1, 1], [1, 0]]
+
+
+def test_several_experiments_make_one_document(tmp_path):
+    folder = tmp_path / "all"
+    (folder / "majority-class").mkdir(parents=True)
+    (folder / "majority-class" / "one.toml").write_text(TEXT, encoding="utf-8")
+    absent = TEXT.replace('"tiny"', '"labelme8"')
+    (folder / "majority-class" / "two.toml").write_text(absent, encoding="utf-8")
+    report = run_experiments(["all"], folder=folder, data=tmp_path, results=tmp_path / "results")
+    assert [found.experiment for found in report.findings] == ["one", "one"]
+    assert report.not_run[0].startswith("two: the data set labelme8 is not in")
+    assert report.table.read_text(encoding="utf-8") == markdown(report.findings)
+    document = report.to_dict()
+    assert document["findings"][0]["mean"] == report.findings[0].mean
+    assert document["table"] == str(tmp_path / "results" / "experiments.md")
+    with pytest.raises(InputError, match="labelme8 is not in"):
+        run_experiments(["two"], folder=folder, data=tmp_path, results=tmp_path / "results")
+    with pytest.raises(InputError, match="no experiment could be run; two"):
+        run_experiments(["two", "two"], folder=folder, data=tmp_path, results=tmp_path / "results")
+    with pytest.raises(InputError, match="there is no experiment 'three': the experiments are one, two"):
+        run_experiments(["three"], folder=folder, data=tmp_path)
+    with pytest.raises(InputError, match="there are no experiments"):
+        run_experiments(["all"], folder=tmp_path / "nowhere", data=tmp_path)
+
+
+def test_research_data_must_be_named(tmp_path, monkeypatch):
+    monkeypatch.delenv("VISTERM_DATA", raising=False)
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "one.toml").write_text(TEXT, encoding="utf-8")
+    with pytest.raises(InputError, match="VISTERM_DATA"):
+        run_experiments(["one"], folder=tmp_path)

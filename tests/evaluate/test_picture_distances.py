@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visterm.distances.base import BaseDistances
+from visterm.distances import BaseDistances
 from visterm.evaluate.picture_distances import DEEP, distance_tables
 
 

@@ -10,7 +10,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from visterm.errors import InputError
-from visterm.evaluate.significance import EXACT_UP_TO, holm, letters, paired_bootstrap, wilcoxon
+from visterm.evaluate import holm, letters, paired_bootstrap, wilcoxon
+from visterm.evaluate.significance import EXACT_UP_TO
 
 few = settings(max_examples=40, deadline=None)
 

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import digamma, entr, gammaln, lambertw, polygamma, softmax, xlogy
 
 from visterm.graph import _kernels, _kernels_dirichlet, _kernels_nearest
+from visterm.topics.special import trigamma
 
 
 def regulariser(p, pull, strength, degree):
@@ -128,19 +129,19 @@ def test_without_neighbours_pictures_are_themselves(strength, degree, rng):
 
 def test_gather_and_roughness_are_products(links, rng):
     P = rng.dirichlet(np.ones(4), size=12)
-    pull = np.empty(4)
+    graph, pull = _kernels.Links(links.indptr, links.indices, links.data), np.empty(4)
     for i in range(12):
-        degree = _kernels.gather(links.indptr, links.indices, links.data, i, P, pull)
+        degree = _kernels.gather(graph, i, P, pull)
         assert degree == pytest.approx(links[[i]].sum())
         np.testing.assert_allclose(pull, (links @ P)[i])
     laplacian = np.diag(links.sum(axis=1)) - links.toarray()
-    rough = _kernels.roughness(links.indptr, links.indices, links.data, P)
+    rough = _kernels.roughness(graph, P)
     assert rough == pytest.approx(np.trace(P.T @ laplacian @ P))
 
 
 def test_special_functions(rng):
     for x in 10 ** rng.uniform(-3, 3, 30):
-        assert _kernels_dirichlet.trigamma(x) == pytest.approx(polygamma(1, x), rel=1e-9)
+        assert trigamma(x) == pytest.approx(polygamma(1, x), rel=1e-9)
 
 
 def dirichlet_value(gamma, target, pull, strength, degree):
@@ -246,6 +247,7 @@ def test_reverse_lists_name_who_lists_a_row():
     found = np.array([[1, 2], [2, 0], [1, -1]], np.int32)
     is_new = np.array([[False, True], [False, False], [True, False]])
     backward, backward_new = np.empty((3, 2), np.int32), np.empty((3, 2), np.bool_)
-    _kernels_nearest.reverse_lists(found, is_new, backward, backward_new)
+    forward = _kernels_nearest.Neighbours(found, is_new)
+    _kernels_nearest.reverse_lists(forward, _kernels_nearest.Neighbours(backward, backward_new))
     assert backward.tolist() == [[1, -1], [2, 0], [0, 1]]  # new entries first
     assert backward_new.tolist() == [[False, False], [True, False], [True, False]]

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from visterm.errors import InputError
-from visterm.graph.lapvar import DirichletMeans, Discrete, LapVar, Point
+from visterm.graph import DirichletMeans, Discrete, LapVar, Point
 
 
 def kinds(rng, n=12, k=4):

@@ -11,10 +11,9 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.neighbors import kneighbors_graph
 
-from visterm.distances.named import metric_named
+from visterm.distances import metric_named
 from visterm.errors import InputError
-from visterm.graph.approximate import nearest_of_all
-from visterm.graph.picture_graph import PictureGraph
+from visterm.graph import PictureGraph, nearest_of_all
 
 
 def assert_same_graph(a, b):
@@ -152,12 +151,12 @@ def test_one_picture_is_a_graph():
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"n_neighbors": 0}, "at least 1"),
-        ({"n_neighbors": 2.5}, "whole number"),
+        ({"n_neighbors": 0}, "n_neighbors.* range \\[1, inf"),
+        ({"n_neighbors": 2.5}, "n_neighbors.* must be an int"),
         ({"n_neighbors": None}, "give n_neighbors, max_distance or both"),
-        ({"max_distance": -1.0}, "0 or more"),
+        ({"max_distance": -1.0}, "max_distance.* range \\[0.0, inf"),
         ({"metric": "manhattan"}, "unknown metric"),
-        ({"weights": "strong"}, "unknown weights"),
+        ({"weights": "strong"}, "weights.* among .*heat.* Got 'strong'"),
     ],
 )
 def test_wrong_settings_are_refused(parameters, words):

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.errors import InputError
-from visterm.language.captions import ENGLISH, CaptionTokenizer
-from visterm.language.english import IRREGULAR, UNCHANGED, singular
+from visterm.language import CaptionTokenizer, stop_words
 
 CAPTIONS = st.lists(
     st.lists(st.sampled_from(["the", "boat", "boats", "sea", "others", "leaf", "leaves", "bus", "tall", "building"])),
@@ -31,40 +30,6 @@ CAPTIONS = st.lists(
 )
 def test_words(caption, words):
     assert CaptionTokenizer().words(caption) == words
-
-
-@pytest.mark.parametrize(
-    ("plural", "expected"),
-    [
-        *[("buses", "bus"), ("churches", "church"), ("cities", "city"), ("leaves", "leaf"), ("glass", "glass")],
-        *[("grass", "grass"), ("bus", "bus"), ("people", "person"), ("men", "man"), ("women", "woman")],
-        *[("children", "child"), ("feet", "foot"), ("geese", "goose"), ("mice", "mouse"), ("sheep", "sheep")],
-        *[("boxes", "box"), ("horses", "horse"), ("shoes", "shoe"), ("potatoes", "potato"), ("waves", "wave")],
-        *[("glasses", "glass"), ("movies", "movie"), ("tennis", "tennis"), ("cactus", "cactus"), ("cameras", "camera")],
-        *[("trousers", "trousers"), ("dishes", "dish"), ("gas", "gas"), ("sea", "sea"), ("red-boats", "red-boat")],
-    ],
-)
-def test_singular(plural, expected):
-    assert singular(plural) == expected
-
-
-def test_known_words_decide_where_spelling_cannot():
-    assert singular("taxis") == "taxis"
-    assert singular("taxis", {"taxi"}) == "taxi"
-    assert singular("menus", {"menu"}) == "menu"
-    assert singular("biases", {"bias"}) == "bias"
-    assert singular("princess", {"princes"}) == "princess"
-
-
-WORDS = st.text("abcehimnorstuvwxyz", min_size=1, max_size=8).map(lambda stem: stem + "s") | st.sampled_from(
-    sorted({*IRREGULAR, *IRREGULAR.values(), *UNCHANGED, *(word + "s" for word in IRREGULAR)})
-)
-
-
-@settings(max_examples=300, deadline=None)
-@given(word=WORDS)
-def test_folding_twice_changes_nothing(word):
-    assert singular(singular(word)) == singular(word)
 
 
 def test_tags_fold_count_and_keep_order():
@@ -96,6 +61,31 @@ def test_wrong_settings_are_refused():
         CaptionTokenizer(min_count=0)
     with pytest.raises(InputError, match="' - ' has no words"):
         CaptionTokenizer(phrases=(" - ",))
+    with pytest.raises(InputError, match="not 'German'"):
+        CaptionTokenizer(language="German")
+
+
+@pytest.mark.parametrize(
+    ("language", "captions", "tags"),
+    [
+        ("de", ["Zwei alte Häuser am Fluss", "Ein Haus, und die Flüsse"], [["haus", "fluss"], ["haus", "fluss"]]),
+        ("fr", ["Les chevaux dans l’eau", "Un cheval qu'on voit près de l'eau"], [["cheval", "eau"]] * 2),
+        ("es", ["Los perros y las montañas", "Un perro en la montaña"], [["perro", "montaña"]] * 2),
+        ("it", ["I gatti dell'isola", "Un gatto sull'isola"], [["gatto", "isola"]] * 2),
+        ("nl", ["De honden op het strand", "een hond en een strand"], [["hond", "strand"]] * 2),
+        ("pt", ["Os gatos na praia", "um gato e uma praia"], [["gato", "praia"]] * 2),
+        ("ja", ["山 海", "山 の 海"], [["山", "海"]] * 2),
+    ],
+)
+def test_captions_of_other_languages(language, captions, tags):
+    assert CaptionTokenizer(language=language).tags(captions) == tags
+
+
+def test_apostrophes_cut_off_only_what_says_nothing():
+    tokenizer = CaptionTokenizer(language="fr", phrases=("pomme d'api",), min_count=1)
+    assert tokenizer.words("Aujourd'hui l'arbre et une pomme d'api") == ["aujourd'hui", "arbre", "pomme api"]
+    assert CaptionTokenizer().words("l'arbre") == ["l'arbre"]
+    assert CaptionTokenizer(language="fr", stop_words=frozenset({"arbre"})).words("la l'arbre") == ["la"]
 
 
 @settings(max_examples=100, deadline=None)
@@ -107,7 +97,7 @@ def test_vocabulary_is_what_tags_use(captions, min_count, fold):
     assert {tag for bag in tags for tag in bag} == set(vocabulary)
     assert all(sum(tag in bag for bag in tags) == count >= min_count for tag, count in vocabulary.items())
     assert all(len(set(bag)) == len(bag) for bag in tags)
-    assert not set(vocabulary) & ENGLISH
+    assert not set(vocabulary) & stop_words()
 
 
 @settings(max_examples=200, deadline=None)

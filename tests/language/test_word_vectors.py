@@ -13,9 +13,8 @@ from safetensors.numpy import load_file
 from scipy import sparse
 
 from visterm.errors import InputError, VistermError
-from visterm.language import vector_files
-from visterm.language.vector_files import compile_vectors
-from visterm.language.word_vectors import NEAR, Thesaurus, WordVectors, word_hash
+from visterm.language import NEAR, Thesaurus, WordVectors, compile_vectors, vector_files
+from visterm.language.word_vectors import word_hash
 from visterm.search.evidence import Evidence
 from visterm.search.searcher import Searcher
 

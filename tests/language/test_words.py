@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from visterm.language.words import Speller, distance, file_key, folded, key, rows_by_word
+from visterm.language import Speller, distance, file_key, folded, rows_by_word, word_key
 
 WORDS = st.text(alphabet="abcé", max_size=7)
 
@@ -32,14 +32,14 @@ WORDS = st.text(alphabet="abcé", max_size=7)
     ],
 )
 def test_keys(text, expected):
-    assert key(text) == expected
+    assert word_key(text) == expected
 
 
 @given(st.text(max_size=40))
 @settings(max_examples=200, deadline=None)
 def test_a_key_is_its_own_key(text):
-    assert key(key(text)) == key(text)
-    assert "  " not in key(text)
+    assert word_key(word_key(text)) == word_key(text)
+    assert "  " not in word_key(text)
 
 
 def test_names_of_files():
@@ -47,6 +47,7 @@ def test_names_of_files():
     assert file_key("noending") == "noending"
     assert file_key(".hidden") == "hidden"
     assert folded("tall buildings") == "tall building"
+    assert folded("hohe Häuser".lower(), language="de") == "hoch haus"
 
 
 def reference_distance(a: str, b: str) -> int:

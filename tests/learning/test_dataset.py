@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.learning.dataset import Dataset, encode_classes
+from visterm.learning import Dataset, encode_classes
 
 
 def make(**changes):

@@ -11,16 +11,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from visterm.distances import base
-from visterm.distances.named import metric_named
+from visterm.distances import base_distances, metric_named
 from visterm.errors import InputError
 from visterm.margin import product_kernel
-from visterm.margin.multitask import MultitaskSDCA
+from visterm.margin.mtl_sdca import MultitaskSDCA
 from visterm.margin.product_kernel import ProductKernel
-from visterm.margin.ridge import KernelRidgeAnnotator
+from visterm.margin.ridge_tags import KernelRidgeAnnotator
 from visterm.margin.sdca import SDCAClassifier
-from visterm.margin.selection import choose
-from visterm.margin.stacked import StackedSDCA
+from visterm.margin.sdca_stacked import StackedSDCA
+from visterm.margin.selection import choose_parameters
 from visterm.models.state import pack, unpack
 
 
@@ -59,7 +58,7 @@ def test_training_pictures_and_new_ones_are_compared_alike(features, monkeypatch
     whole = kernel.gram()
     np.testing.assert_array_equal(whole, whole.T)
     np.testing.assert_array_equal(np.diag(whole), 1.0)
-    monkeypatch.setattr(base, "BLOCK_BYTES", 2 * 8 * 12 * 5)  # five pictures at a time
+    monkeypatch.setattr(base_distances, "BLOCK_BYTES", 2 * 8 * 12 * 5)  # five pictures at a time
     np.testing.assert_allclose(kernel.transform(features), whole, rtol=1e-5)
     np.testing.assert_allclose(kernel.fit_transform(features), whole, rtol=1e-5)
     some = {name: matrix[[3, 7]] for name, matrix in features.items()}
@@ -173,7 +172,7 @@ def test_wrong_use_is_explained(features):
         ({"scale": 0.0}, "scale"),
         ({"metric": "warp"}, "unknown metric"),
         ({"metric": "chi2"}, "negative"),
-        ({"weights": "best"}, "unknown weights"),
+        ({"weights": "best"}, "'weights' parameter"),
         ({"weights": "likelihood"}, "needs tags"),
         ({"weights": {"no": 1.0}}, "does not have"),
         ({"weights": {"counts": 0.0}}, "one positive"),
@@ -233,5 +232,7 @@ def test_kernels_of_one_feature_refuse_several_and_refitting_forgets():
 
 def test_cross_validation_shares_one_product_kernel():
     X, y, _ = labelled()
-    choice = choose(SDCAClassifier(kernel="auto", calibration_folds=0, random_state=0), X, y, {"C": [0.1, 10.0]})
+    choice = choose_parameters(
+        SDCAClassifier(kernel="auto", calibration_folds=0, random_state=0), X, y, {"C": [0.1, 10.0]}
+    )
     assert choice.accuracy > 0.9

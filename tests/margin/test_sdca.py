@@ -7,11 +7,11 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from visterm.errors import InputError
-from visterm.margin import pictures
-from visterm.margin.elastic import ElasticNetSDCA
+from visterm.margin import similarity_plot
+from visterm.margin.elastic_net import ElasticNetSDCA
 from visterm.margin.losses import Hinge
 from visterm.margin.sdca import SDCAClassifier
-from visterm.margin.selection import choose
+from visterm.margin.selection import choose_parameters
 
 
 @pytest.mark.parametrize("kernel", ["linear", "hellinger", "chi2", "exp-chi2"])
@@ -126,26 +126,30 @@ def test_elastic_net_reaches_its_optimum_and_shrinks(blobs):
         for l1 in (0, 12, 100)
     ]
     assert sizes[0] > sizes[1] > sizes[2] == 0
-    with pytest.raises(InputError, match="features"):
+    with pytest.raises(InputError, match="'kernel' parameter"):
         ElasticNetSDCA(kernel="chi2").fit(blobs.X, blobs.y)
 
 
 def test_choosing_parameters_is_cross_validation(blobs):
     grid = [10.0, 0.01, 1.0]
-    choice = choose(SDCAClassifier(calibration_folds=0, tol=1e-5, random_state=0), blobs.X, blobs.y, {"C": grid})
+    choice = choose_parameters(
+        SDCAClassifier(calibration_folds=0, tol=1e-5, random_state=0), blobs.X, blobs.y, {"C": grid}
+    )
     assert [setting["C"] for setting, _ in choice.tried] == [0.01, 1.0, 10.0]
     assert choice.accuracy == max(accuracy for _, accuracy in choice.tried)
     with pytest.raises(InputError, match="cross-validation"):
-        choose(SDCAClassifier(), blobs.X, blobs.y, {"kernel": ["linear"]})
+        choose_parameters(SDCAClassifier(), blobs.X, blobs.y, {"kernel": ["linear"]})
+    with pytest.raises(InputError, match="n_folds"):
+        choose_parameters(SDCAClassifier(), blobs.X, blobs.y, {"C": [1.0]}, n_folds=1)
     with pytest.raises(InputError, match="no values"):
-        choose(SDCAClassifier(), blobs.X, blobs.y, {"C": []})
+        choose_parameters(SDCAClassifier(), blobs.X, blobs.y, {"C": []})
 
 
 def test_similarity_as_a_picture(tmp_path):
     similarity = np.array([[1.0, 0.1, 0.9], [0.1, 1.0, 0.2], [0.9, 0.2, 1.0]])
-    order = pictures.similarity_order(similarity).tolist()
+    order = similarity_plot.similarity_order(similarity).tolist()
     assert abs(order.index(0) - order.index(2)) == 1
-    pictures.save_similarity(similarity, ["a", "b", "c"], tmp_path / "similarity.png")
+    similarity_plot.save_similarity(similarity, ["a", "b", "c"], tmp_path / "similarity.png")
     assert (tmp_path / "similarity.png").stat().st_size > 1000
     with pytest.raises(InputError, match="names"):
-        pictures.save_similarity(similarity, ["a"], tmp_path / "no.png")
+        similarity_plot.save_similarity(similarity, ["a"], tmp_path / "no.png")

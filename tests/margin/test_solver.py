@@ -11,9 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
 from visterm.compute import threads
-from visterm.margin import _kernels, solver
+from visterm.margin import _kernels, inner_products, precision, solver
+from visterm.margin.dual import Block, Coordinates, Problem, relative_gap
+from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts
 from visterm.margin.losses import Hinge, Logistic, SmoothHinge, Squared, SquaredHinge
-from visterm.margin.solver import FeaturePictures, GramPictures, evaluate, relative_gap, solve
+from visterm.margin.precision import solve
 
 LOSSES = [Hinge(), SmoothHinge(1.0), SquaredHinge(), Squared(), Logistic()]
 by_loss = pytest.mark.parametrize("loss", LOSSES, ids=str)
@@ -24,9 +26,9 @@ def primal(X, y, C, w, loss):
 
 
 def run(X, labels, C, loss, *, tol=1e-3, shift=0.0, features=False, seed=0, **more):
-    pictures = FeaturePictures(X, shift) if features else GramPictures(X @ X.T, shift)
+    products = FeatureInnerProducts(X, shift) if features else GramInnerProducts(X @ X.T, shift)
     return solve(
-        pictures, labels, np.broadcast_to(C, labels.shape), loss, tol=tol, rng=np.random.default_rng(seed), **more
+        products, labels, np.broadcast_to(C, labels.shape), loss, tol=tol, rng=np.random.default_rng(seed), **more
     )
 
 
@@ -108,8 +110,6 @@ def test_single_precision_reaches_the_gap(many_blobs):
 
 
 def test_more_unsettled_pictures_than_are_refined_at_once(many_blobs, monkeypatch):
-    from visterm.margin import solver
-
     monkeypatch.setattr(solver, "REFINE_ROWS", 20)
     data = many_blobs(n_pictures=300)
     assert (run(data.X, data.labels, 1.0, Hinge(), shift=1.0).gaps <= 1e-3).all()
@@ -157,9 +157,7 @@ def test_duplicates_with_different_labels_cancel():
 
 
 def test_an_unreachable_gap_is_said(blobs, monkeypatch):
-    from visterm.margin import solver
-
-    monkeypatch.setattr(solver, "MAX_SWEEPS", 1)
+    monkeypatch.setattr(precision, "MAX_SWEEPS", 1)
     with pytest.warns(ConvergenceWarning, match="duality gap"):
         run(blobs.X, blobs.labels, 1e6, Hinge(), tol=1e-12, max_sweeps=1)
 
@@ -183,7 +181,8 @@ def test_one_block_is_coordinate_ascent_one_by_one(blobs):
             expected_b[t, i] += step
             expected_f[t] += 0.3 * y[t, i] * step * G[i]
     f, delta = np.ascontiguousarray(scores[:, rows]), np.zeros((len(y), len(rows)))
-    _kernels.ascend_block(np.ascontiguousarray(G[np.ix_(rows, rows)]), f, rows, b, y, C, Hinge().code, delta)
+    block = Block(np.ascontiguousarray(G[np.ix_(rows, rows)]), rows, f, delta)
+    _kernels.ascend_block(block, Coordinates(b, y, C), Hinge().code)
     np.testing.assert_allclose(b, expected_b, atol=1e-10)
     np.testing.assert_allclose(f, expected_f[:, rows], atol=1e-9)
     np.testing.assert_allclose(scores + delta @ G[rows], expected_f, atol=1e-9)
@@ -193,7 +192,7 @@ def test_one_block_is_coordinate_ascent_one_by_one(blobs):
 def test_task_values_are_the_objectives(loss, blobs):
     G, y = blobs.X @ blobs.X.T, blobs.labels
     C, b = np.full(y.shape, 0.4), np.random.default_rng(0).uniform(0.1, 0.9, size=y.shape)
-    state = evaluate(GramPictures(G), y, C, b, loss)
+    state = Problem(GramInnerProducts(G), y, C, loss).evaluate(b)
     theta = C * b * y
     norms = np.einsum("ti,ij,tj->t", theta, G, theta)
     np.testing.assert_allclose(state.primal, 0.5 * norms + (C * loss.value(y * (theta @ G))).sum(axis=1))
@@ -213,7 +212,7 @@ def test_the_long_step_raises_the_dual_and_keeps_the_scores(seed, loss):
         return -(C * loss.conjugate(b)).sum() - 0.5 * theta @ G @ theta
 
     before = dual(b)
-    _kernels.solve_inside(G, f, b, y, C, loss.code)
+    _kernels.solve_inside(G, f, Coordinates(b, y, C), loss.code)
     assert dual(b) >= before - 1e-9 * (1 + abs(before))
     np.testing.assert_allclose(f, (C * b * y) @ G, atol=1e-8)
 
@@ -231,11 +230,11 @@ def test_shuffles_are_permutations_and_all_alike_likely():
 @pytest.mark.parametrize("share", [0.05, 0.9])
 @pytest.mark.parametrize("n_tasks", [3, 70])
 def test_scores_of_few_and_many_coefficients_in_several_pieces(share, n_tasks, monkeypatch):
-    monkeypatch.setattr(solver, "PIECE_PICTURES", 16)
+    monkeypatch.setattr(inner_products, "PIECE_PICTURES", 16)
     rng = np.random.default_rng(0)
     G = rng.normal(size=(50, 50))
     theta = rng.normal(size=(n_tasks, 50)) * (rng.random((n_tasks, 50)) < share)
-    np.testing.assert_allclose(GramPictures(G, 0.5).scores(theta), theta @ (G + 0.5), atol=1e-12)
+    np.testing.assert_allclose(GramInnerProducts(G, 0.5).scores(theta), theta @ (G + 0.5), atol=1e-12)
 
 
 def test_what_single_precision_cannot_settle_is_done_in_double(monkeypatch):
@@ -246,13 +245,13 @@ def test_what_single_precision_cannot_settle_is_done_in_double(monkeypatch):
     y = np.where(rng.random((3, 300)) < 0.5, 1.0, -1.0)
     C = np.full_like(y, 1e4)
     doubled = []
-    in_double = GramPictures.in_double
-    monkeypatch.setattr(GramPictures, "in_double", lambda self: doubled.append(1) or in_double(self))
-    single = solve(GramPictures(K.astype(np.float32), 1.0), y, C, Hinge(), rng=np.random.default_rng(0))
+    in_double = GramInnerProducts.in_double
+    monkeypatch.setattr(GramInnerProducts, "in_double", lambda self: doubled.append(1) or in_double(self))
+    single = solve(GramInnerProducts(K.astype(np.float32), 1.0), y, C, Hinge(), rng=np.random.default_rng(0))
     assert doubled
     assert single.gaps.max() <= 1e-3
     exact = solve(
-        GramPictures(K.astype(np.float32).astype(np.float64), 1.0), y, C, Hinge(), rng=np.random.default_rng(0)
+        GramInnerProducts(K.astype(np.float32).astype(np.float64), 1.0), y, C, Hinge(), rng=np.random.default_rng(0)
     )
     np.testing.assert_allclose(single.dual, exact.dual, rtol=2e-3)
 
@@ -260,14 +259,15 @@ def test_what_single_precision_cannot_settle_is_done_in_double(monkeypatch):
 def test_the_solution_does_not_depend_on_the_number_of_cores(blobs, monkeypatch):
     monkeypatch.setattr(solver, "THREADED_PICTURES", 1)
     monkeypatch.setattr(solver, "PIECE_TASKS", 2)
-    monkeypatch.setattr(solver, "PIECE_PICTURES", 20)
+    monkeypatch.setattr(inner_products, "PIECE_TASKS", 2)
+    monkeypatch.setattr(inner_products, "PIECE_PICTURES", 20)
     G = blobs.X @ blobs.X.T
     y = np.where(np.random.default_rng(0).random((5, len(G))) < 0.5, 1.0, -1.0)
     found = []
     for n_cores in (1, 3):
         monkeypatch.setattr(threads, "n_cores", lambda n_cores=n_cores: n_cores)
-        pictures = GramPictures(G, 1.0)
-        found.append(solve(pictures, y, np.ones_like(y), Hinge(), rng=np.random.default_rng(0)))
+        products = GramInnerProducts(G, 1.0)
+        found.append(solve(products, y, np.ones_like(y), Hinge(), rng=np.random.default_rng(0)))
     np.testing.assert_array_equal(found[0].b, found[1].b)
     assert max(found[0].gaps.max(), found[1].gaps.max()) <= 1e-3
 
@@ -278,10 +278,10 @@ def test_gather_and_unsettled(blobs):
         np.testing.assert_allclose(_kernels.gather(G, rows, 0.5), G[np.ix_(rows, rows)] + 0.5)
     f, y, C = np.array([2.0, 0.0, -3.0, 0.0, 2.0]), np.ones(5), np.array([1.0, 1, 1, 0, 1])
     b = np.array([0.0, 0.0, 1.0, 0.5, 0.5])  # settled, violating, settled, absent, inside
-    np.testing.assert_array_equal(_kernels.unsettled(f, b, y, C, Hinge().code, 9), [1, 4])
-    np.testing.assert_array_equal(_kernels.unsettled(f, b, y, C, Hinge().code, 1), [1])
+    np.testing.assert_array_equal(_kernels.unsettled(f, Coordinates(b, y, C), Hinge().code, 9), [1, 4])
+    np.testing.assert_array_equal(_kernels.unsettled(f, Coordinates(b, y, C), Hinge().code, 1), [1])
     # The smooth hinge holds a variable at 1 only below the parabola.
     at_one = np.ones(2)
     np.testing.assert_array_equal(
-        _kernels.unsettled(np.array([0.5, -0.5]), at_one, at_one, at_one, SmoothHinge(1.0).code, 9), [0]
+        _kernels.unsettled(np.array([0.5, -0.5]), Coordinates(at_one, at_one, at_one), SmoothHinge(1.0).code, 9), [0]
     )

@@ -13,10 +13,10 @@ from safetensors.numpy import load_file, save_file
 from visterm import __version__
 from visterm.contracts.tasks import Task
 from visterm.errors import InputError, VistermError
-from visterm.models import Model, ModelInfo, folder, load_model, read_info, save_model
+from visterm.models import Model, ModelInfo, folder, load_model, open_model, read_info, save_model
 from visterm.models.card import model_card
-from visterm.neighbours.knn import KnnAnnotator
-from visterm.storage.spec import FeatureSpec
+from visterm.neighbours import KnnAnnotator
+from visterm.storage import RowSpec
 from visterm.vision.recipes import recipe
 from visterm.vision.recipes.base import Recipe
 
@@ -34,7 +34,7 @@ class Learned(Recipe):
 
     @property
     def outputs(self):
-        return {"mean": FeatureSpec(1)}
+        return {"mean": RowSpec(1)}
 
     def compute(self, rgb):
         return {"mean": (rgb.mean() - self.mean).astype(np.float32)}
@@ -61,9 +61,9 @@ def make(chosen=None):
         recipe_hash=chosen.hash,
         training={"pictures": 12, "seed": 0},
         metrics={"P@10": 0.51},
-        floor_metrics={"P@10": 0.25},
+        baseline_metrics={"P@10": 0.25},
     )
-    return Model(info, KnnAnnotator(2).fit(X, TAGS), chosen)
+    return Model.of(info, KnnAnnotator(2).fit(X, TAGS), chosen)
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_what_a_killed_process_left_is_no_obstacle(tmp_path, monkeypatch):
 
 
 def test_what_a_recipe_learned_is_stored_with_the_model(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder, "recipe_named", lambda name: Learned())
+    monkeypatch.setattr("visterm.vision.recipes.recipe", lambda name: Learned())
     trained = Learned()
     trained.mean = np.array([0.25])
     save_model(make(trained), tmp_path / "model")
@@ -181,10 +181,10 @@ def test_descriptions_that_are_none(saved, contents):
         load_model(saved)
 
 
-@pytest.mark.parametrize("number", [0, 2, "1", None, [1]])
+@pytest.mark.parametrize("number", [0, 3, "1", None, [1], True])
 def test_other_formats_are_refused(saved, number):
     change(saved, format=number)
-    with pytest.raises(InputError, match="reads 1"):
+    with pytest.raises(InputError, match="reads formats up to 2"):
         read_info(saved)
 
 
@@ -235,9 +235,9 @@ def nested(depth):
         {"$": "estimator", "class": "os:system", "parameters": {"command": "touch executed"}, "fitted": {}},
         {"$": "estimator", "class": "subprocess:Popen", "parameters": {"args": "touch executed"}, "fitted": {}},
         {"$": "estimator", "class": "visterm.errors:InputError", "parameters": {}, "fitted": {}},
-        {"$": "estimator", "class": "visterm.neighbours.knn:KnnAnnotator", "parameters": {"x": 1}, "fitted": {}},
-        {"$": "estimator", "class": "visterm.neighbours.knn:KnnAnnotator", "parameters": [], "fitted": {}},
-        {"$": "estimator", "class": "visterm.neighbours.knn:KnnAnnotator", "parameters": {}, "fitted": {"_x_": 1}},
+        {"$": "estimator", "class": "visterm.neighbours.knn_tags:KnnAnnotator", "parameters": {"x": 1}, "fitted": {}},
+        {"$": "estimator", "class": "visterm.neighbours.knn_tags:KnnAnnotator", "parameters": [], "fitted": {}},
+        {"$": "estimator", "class": "visterm.neighbours.knn_tags:KnnAnnotator", "parameters": {}, "fitted": {"_x_": 1}},
         {"$": "array", "name": "no such tensor"},
         {"$": "array", "name": ["list"]},
         {"$": "csr", "name": "train_tags_", "shape": [2, 2**70]},
@@ -280,8 +280,43 @@ def test_the_card_tells_people(saved):
     assert "- pictures: 12" in card
     assert "שלום" in card
     assert "## Classes" not in card
-    bare = model_card(replace(make().info, classes=("coast", "forest"), tags=(), metrics={}, floor_metrics={}))
+    bare = model_card(replace(make().info, classes=("coast", "forest"), tags=(), metrics={}, baseline_metrics={}))
     assert "coast, forest" in bare
     assert "## Tags" not in bare
     assert "not measured" in bare
-    assert "| P@10 | 0.510 | - |" in model_card(replace(make().info, floor_metrics={}))
+    assert "| P@10 | 0.510 | - |" in model_card(replace(make().info, baseline_metrics={}))
+
+
+def test_a_model_that_is_opened_reads_its_numbers_when_they_are_needed(saved):
+    opened = open_model(saved)
+    (saved / "model.safetensors").unlink()
+    assert opened.info == read_info(saved)
+    with pytest.raises(InputError, match="not a usable model"):
+        _ = opened.estimator
+
+
+def test_models_of_format_1_are_brought_forward_and_stay_as_they_are(saved):
+    """Format 1 named modules, said floor for baseline, and multiplied margins by temperatures."""
+    from visterm.models.upgrades import from_format_1
+
+    contents = json.loads((saved / "model.json").read_text(encoding="utf-8"))
+    contents["floor_metrics"] = contents.pop("baseline_metrics")
+    contents["estimator"]["class"] = "visterm.neighbours.knn:KnnAnnotator"
+    (saved / "model.json").write_text(json.dumps(contents | {"format": 1}), encoding="utf-8")
+    before = (saved / "model.json").read_bytes()
+    model = load_model(saved)
+    assert model.info.baseline_metrics == {"P@10": 0.25}
+    assert type(model.estimator) is KnnAnnotator
+    assert (saved / "model.json").read_bytes() == before
+    margin = {"$": "estimator", "class": "visterm.margin.sdca:SDCAClassifier", "fitted": {"temperature_": 4.0}}
+    topics = {"$": "estimator", "class": "visterm.topics.slda:SupervisedLDA", "fitted": {"temperature_": 4.0}}
+    inside = {
+        "$": "estimator",
+        "class": "elsewhere.methods:Mine",
+        "fitted": {"inner_": {"$": "list", "items": [margin]}},
+    }
+    upgraded = from_format_1({"estimator": inside, "relevance": topics})
+    (of_margin,) = upgraded["estimator"]["fitted"]["inner_"]["items"]
+    assert of_margin == {"$": "estimator", "class": "visterm.margin:SDCAClassifier", "fitted": {"temperature_": 0.25}}
+    assert upgraded["estimator"]["class"] == "elsewhere.methods:Mine"
+    assert upgraded["relevance"]["fitted"] == {"temperature_": 4.0}

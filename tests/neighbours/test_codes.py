@@ -6,15 +6,18 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from visterm.distances import _kernels
+from visterm.distances import nearest
 from visterm.errors import InputError
 from visterm.measures import WordF
-from visterm.neighbours.choosing import CHOICES, choose_neighbours, f_by_neighbours, of_others, word_f
-from visterm.neighbours.coded import DIMS, CodeAnnotator
-from visterm.neighbours.distances import nearest
-from visterm.neighbours.knn import KnnAnnotator
-from visterm.neighbours.quantized import QuantizedKnnAnnotator, nearest_coded
-from visterm.subspace.quantizer import ProductQuantizer
+from visterm.neighbours import (
+    NEIGHBOUR_COUNTS,
+    CodeAnnotator,
+    KnnAnnotator,
+    QuantizedKnnAnnotator,
+    choose_neighbours,
+    f_by_neighbours,
+)
+from visterm.neighbours.ccd2 import DIMS
 
 
 @pytest.fixture
@@ -47,7 +50,7 @@ def test_features_together_know_more_than_each():
     def f(names):
         chosen = {name: X[name] for name in names}
         model = CodeAnnotator(n_dims=8, n_neighbors=8).fit(part(chosen, train), tags[train])
-        return word_f(model.score_tags(part(chosen, test)), tags[test], model.tag_counts_, n_tags=2)
+        return WordF(2)(tags[test], model.score_tags(part(chosen, test)), frequencies=model.tag_counts_)
 
     assert f(["first", "last"]) > max(f(["first"]), f(["last"])) + 0.1
 
@@ -60,42 +63,25 @@ def test_kernels_of_several_features(collection, kernel):
     np.testing.assert_allclose(np.einsum("ik,ikt->it", weights, tags[rows]), model.score_tags(part(X, slice(5))))
 
 
-def test_the_measure_is_the_one_that_is_reported():
-    rng = np.random.default_rng(0)
-    scores, truth, counts = rng.integers(0, 4, (50, 9)) / 4, rng.random((50, 9)) < 0.2, rng.integers(1, 5, 9)
-    truth[:, 4] = False
-    truth[~truth.any(axis=1), 0] = True
-    for n in (1, 3, 5):
-        expected = WordF(n)(truth.astype(int), scores, frequencies=counts)
-        assert word_f(scores, truth, counts, n_tags=n) == pytest.approx(expected)
-    assert word_f(np.zeros((2, 3)), np.zeros((2, 3)), np.ones(3)) == 0
-
-
 def test_f_of_every_number_of_neighbours(collection):
     X, tags = collection
     near, _ = nearest(X["gist"][:60], X["gist"][60:], 64)
     found = f_by_neighbours(near, sparse.csr_array(tags[60:]), tags[:60])
-    for k, value in zip(CHOICES, found, strict=True):
+    for k, value in zip(NEIGHBOUR_COUNTS, found, strict=True):
         scores = KnnAnnotator(k).fit(X["gist"][60:], tags[60:]).score_tags(X["gist"][:60])
-        assert value == pytest.approx(word_f(scores, tags[:60], tags[60:].sum(axis=0)))
-
-
-def test_own_rows_are_left_out():
-    near = np.array([[3, 1, 2], [0, 1, 2], [5, 6, 7]])
-    kept = near[of_others(near, np.array([1, 0, 9]))].reshape(3, 2)
-    np.testing.assert_array_equal(kept, [[3, 2], [1, 2], [5, 6]])
+        assert value == pytest.approx(WordF(5)(tags[:60], scores, frequencies=tags[60:].sum(axis=0)))
 
 
 def test_numbers_of_neighbours_and_dimensions_are_chosen(collection):
     X, tags = collection
     noisy = KnnAnnotator("auto").fit(X["gist"], tags)
     assert noisy.n_neighbors_ == choose_neighbours(X["gist"], sparse.csr_array(tags), "euclidean")
-    assert noisy.n_neighbors_ in CHOICES
+    assert noisy.n_neighbors_ in NEIGHBOUR_COUNTS
     copies = np.repeat(X["gist"][:60], 4, axis=0) + 1e-6 * np.arange(240)[:, None]
     assert KnnAnnotator("auto").fit(copies, np.repeat(tags[:60], 4, axis=0)).n_neighbors_ <= 4
     model = CodeAnnotator(n_dims="auto", n_neighbors="auto").fit(X, tags)
     assert model.n_dims_ in DIMS
-    assert model.n_neighbors_ in CHOICES
+    assert model.n_neighbors_ in NEIGHBOUR_COUNTS
     assert CodeAnnotator(n_dims=7, n_neighbors="auto").fit(X, tags).n_dims_ == 7
     few = CodeAnnotator(n_dims="auto", n_neighbors="auto").fit(part(X, slice(9)), tags[:9])
     assert few.score_tags(part(X, slice(3))).shape == (3, 12)
@@ -111,29 +97,8 @@ def test_shrinkage_gives_every_tag_a_probability(collection):
     assert (shrunk > 0).all()
     assert shrunk.max() <= 1
     assert (shrunk[:, 3] < 0.01).all()
-    with pytest.raises(InputError, match="not be negative"):
+    with pytest.raises(InputError, match="shrinkage"):
         KnnAnnotator(shrinkage=-1).fit(X["gist"], tags)
-
-
-def test_nearest_bytes_are_those_of_plain_sums():
-    rng = np.random.default_rng(0)
-    tables, codes = rng.integers(0, 9, (5, 3, 16)).astype(np.float32), rng.integers(0, 16, (300, 3)).astype(np.uint8)
-    rows, squared = np.empty((5, 7), np.intp), np.empty((5, 7), np.float32)
-    _kernels.nearest_bytes(tables, codes, rows, squared)
-    full = tables[:, np.arange(3), codes].sum(axis=2)
-    np.testing.assert_array_equal(rows, np.argsort(full, axis=1, kind="stable")[:, :7])
-    np.testing.assert_array_equal(squared, np.sort(full, axis=1)[:, :7])
-
-
-def test_coded_neighbours_are_the_nearest_of_what_codes_stand_for():
-    X = np.random.default_rng(0).standard_normal((500, 6)).astype(np.float32)
-    quantizer = ProductQuantizer(2).fit(X)
-    codes = quantizer.transform(X)
-    rows, distances = nearest_coded(X[:300], quantizer, codes, 9)
-    full = np.linalg.norm(X[:300, None] - quantizer.inverse_transform(codes), axis=2)
-    np.testing.assert_allclose(distances, np.sort(full, axis=1)[:, :9], rtol=1e-3, atol=1e-4)
-    np.testing.assert_allclose(np.take_along_axis(full, rows, axis=1), distances, rtol=1e-3, atol=1e-4)
-    assert nearest_coded(X[:0], quantizer, codes, 9)[0].shape == (0, 9)
 
 
 def test_codes_of_a_few_bytes_lose_little(collection):

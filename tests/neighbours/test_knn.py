@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import KNeighborsClassifier
 
 from visterm.errors import InputError
-from visterm.neighbours.knn import KnnAnnotator, KnnClassifier
+from visterm.neighbours import KnnAnnotator, KnnClassifier
 
 
 @pytest.fixture
@@ -84,12 +84,12 @@ def test_bags_and_rows_are_the_same(rng):
 @pytest.mark.parametrize("n_neighbors", [0, -1, 2.5, "16", None])
 @pytest.mark.parametrize("method", [KnnClassifier, KnnAnnotator])
 def test_impossible_numbers_of_neighbours(method, n_neighbors):
-    with pytest.raises(InputError, match="whole number of at least 1"):
+    with pytest.raises(InputError, match="n_neighbors"):
         method(n_neighbors).fit([[0.0], [1.0]], [1, 2] if method is KnnClassifier else [[1], [1]])
 
 
 def test_unknown_metric_and_negative_histograms():
-    with pytest.raises(InputError, match="unknown metric"):
+    with pytest.raises(InputError, match=r"metric.*hellinger"):
         KnnClassifier(metric="manhattan").fit([[0.0]], [1])
     with pytest.raises(InputError, match="Negative"):
         KnnAnnotator(metric="hellinger").fit([[-1.0]], [[1]])

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from visterm.compute.parallel import Engine
+from visterm.compute import Engine
 from visterm.errors import InputError, VistermError
 from visterm.postcards import (
     CLASSES,

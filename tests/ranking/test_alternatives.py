@@ -106,12 +106,12 @@ def test_every_word_chooses_its_own_c(captioned):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (CMRM(alpha=0.0), "alpha is a share"),
-        (CMRM(beta=2.0), "beta is a share"),
+        (CMRM(alpha=0.0), "'alpha' parameter"),
+        (CMRM(beta=2.0), "'beta' parameter"),
         (CMTT(0), "n_singular_values"),
-        (ConceptSVM(C=[]), "at least one C"),
-        (ConceptSVM(n_folds=1), "two folds"),
-        (ConceptSVM(C=-1.0), "C must be positive"),
+        (ConceptSVM(C=[]), "C must be a positive number or several, at least one"),
+        (ConceptSVM(n_folds=1), "'n_folds' parameter"),
+        (ConceptSVM(C=-1.0), "'C' parameter"),
     ],
 )
 def test_unusable_parameters_are_refused(model, message):

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.margin.ridge import KernelRidgeAnnotator
+from visterm.margin.ridge_tags import KernelRidgeAnnotator
 from visterm.ranking import caption_ridge
 from visterm.ranking.caption_ridge import CaptionRidge
 from visterm.ranking.queries import from_tags, query_vectors

@@ -146,12 +146,12 @@ def test_given_queries_are_learned_from_and_no_others(captioned):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"aggressiveness": 0.0}, "aggressiveness must be positive"),
-        ({"aggressiveness": []}, "no aggressiveness"),
-        ({"aggressiveness": [0.1, -1.0]}, "aggressiveness must be positive"),
-        ({"n_steps": 0}, "n_steps must be at least 1"),
-        ({"loss": "square"}, "choose the loss from hinge, warp"),
-        ({"sampling": "all"}, "sampling from triplets, queries"),
+        ({"aggressiveness": 0.0}, "'aggressiveness' parameter"),
+        ({"aggressiveness": []}, "aggressiveness must be a positive number"),
+        ({"aggressiveness": [0.1, -1.0]}, "aggressiveness must be a positive number"),
+        ({"n_steps": 0}, "'n_steps' parameter"),
+        ({"loss": "square"}, "'loss' parameter"),
+        ({"sampling": "all"}, "'sampling' parameter"),
         ({"held_out_share": 1.0}, "held_out_share"),
         ({"kernel": "cubic"}, "unknown kernel"),
     ],

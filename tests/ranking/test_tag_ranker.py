@@ -9,8 +9,8 @@ from sklearn.exceptions import NotFittedError
 
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
-from visterm.margin.ridge import KernelRidgeAnnotator
-from visterm.neighbours.knn import KnnAnnotator
+from visterm.margin.ridge_tags import KernelRidgeAnnotator
+from visterm.neighbours import KnnAnnotator
 from visterm.ranking.queries import query_vectors
 from visterm.ranking.tag_ranker import FLOOR, TagRanker
 

@@ -10,16 +10,15 @@ from numba import njit
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.measures import AveragePrecision
 from visterm.ranking import _kernels
+from visterm.ranking.arrays import QueryArrays, StepRule
 from visterm.ranking.queries import from_tags, idf, query_vectors
 from visterm.ranking.triplets import (
     FeatureSpace,
     GramSpace,
-    Settings,
     Triplets,
-    average_precision,
-    learn,
+    TripletSettings,
+    learn_from_triplets,
     rank_weights,
 )
 
@@ -139,7 +138,9 @@ def test_compiled_steps_are_the_plain_ones(task, kind, sampling, loss, graded):
         top_weights=top,
         n_trials=50,
     )
-    course = learn(space_of(kind, X), triplets, Settings(0.05, 300, loss, sampling, averaged=False), seed=7)
+    course = learn_from_triplets(
+        space_of(kind, X), triplets, TripletSettings(0.05, 300, loss, sampling, averaged=False), seed=7
+    )
     np.testing.assert_allclose(as_weights(kind, course.coefficients, X), expected, atol=1e-10)
     assert sum(course.losses) * 12 == pytest.approx(total)
     assert course.n_steps == 300
@@ -152,7 +153,7 @@ def test_a_step_does_what_the_paper_says(seed, kind, c):
     rng = np.random.default_rng(seed)
     X = rng.poisson(1.0, (5, 6)).astype(np.float64) / 3
     Q = query_vectors(rng.random((1, 3)) + 0.1, np.ones(3))
-    queries = (Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
+    queries = QueryArrays(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
     space = space_of(kind, X)
     pictures, weights = space.native(), space.start(3)
     if kind == "gram":
@@ -171,7 +172,7 @@ def test_a_step_does_what_the_paper_says(seed, kind, c):
     squared_length = float((np.outer(Q.toarray(), X[1] - X[2]) ** 2).sum())
     if loss <= 0:
         return
-    _kernels.update(pictures, weights, queries, 0, 1, 2, loss, c)
+    _kernels.update(pictures, weights, queries, (0, 1, 2), loss, c)
     change = as_weights(kind, space.coefficients(weights) - before, X)
     if squared_length == 0:
         assert not change.any()
@@ -189,10 +190,8 @@ def test_many_steps_are_several_batches(task):
     def weights_after(*calls):
         weights, state = space.start(triplets.n_tags), np.array([5], np.uint64)
         for n_steps in calls:
-            _kernels.learn(
-                space.native(), weights, state, triplets.queries, triplets.relevance, triplets.n_pictures, n_steps,
-                0.05, False, np.empty(0), 1,
-            )  # fmt: skip
+            rule = StepRule(0.05, False, np.empty(0), 1)
+            _kernels.learn(space.native(), weights, state, triplets.queries, triplets.relevance, n_steps, rule)
         return weights
 
     np.testing.assert_array_equal(weights_after(_kernels.BATCH + 100), weights_after(_kernels.BATCH, 100))
@@ -200,7 +199,7 @@ def test_many_steps_are_several_batches(task):
 
 def test_triplets_are_ordered_by_the_first_word():
     Q = sparse.csr_array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
-    queries = (Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
+    queries = QueryArrays(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
     drawn = np.column_stack([np.random.default_rng(0).integers(3, size=50)] * 3)
     order = np.full(60, -1)
     _kernels.order_by_word(drawn, 50, queries, np.empty(3, np.int64), order)
@@ -220,7 +219,7 @@ def test_copies_of_a_bag_are_no_distance_apart():
 def test_a_satisfied_triplet_changes_nothing():
     X = np.eye(2)
     triplets = Triplets.of(sparse.csr_array([[1.0]]), sparse.csr_array([[1.0, 0.0]]))
-    course = learn(FeatureSpace(X), triplets, Settings(10.0, 1000, averaged=False), seed=0)
+    course = learn_from_triplets(FeatureSpace(X), triplets, TripletSettings(10.0, 1000, averaged=False), seed=0)
     np.testing.assert_allclose(course.coefficients, [[0.5, -0.5]])  # the first step leads by 1, and none follows
     assert sum(loss > 0 for loss in course.losses) == 1
 
@@ -234,7 +233,9 @@ def test_the_bound_of_the_appendix(seed, c, n_steps):
     tags[0], tags[1] = [1, 0, 0], [0, 1, 1]
     queries = from_tags(tags)
     Q = query_vectors(queries.words, np.ones(3))
-    course = learn(FeatureSpace(X), Triplets.of(Q, queries.relevance), Settings(c, n_steps, averaged=False), seed)
+    course = learn_from_triplets(
+        FeatureSpace(X), Triplets.of(Q, queries.relevance), TripletSettings(c, n_steps, averaged=False), seed
+    )
     radius = np.linalg.norm(X, axis=1).max()  # queries have length 1
     assert np.linalg.norm(course.coefficients) <= 2 * c * radius * n_steps * (1 + 1e-9)
 
@@ -245,7 +246,7 @@ def test_triplets_are_drawn_uniformly(every_query_alike):
     triplets = Triplets.of(sparse.csr_array(np.eye(3)), gains)
     state, drawn = np.array([1], np.uint64), {}
     for _ in range(20_000):
-        *triplet, difference = _kernels.draw(state, triplets.relevance, 4, every_query_alike)
+        *triplet, difference = _kernels.draw(state, triplets.relevance, every_query_alike)
         drawn[tuple(triplet)] = drawn.get(tuple(triplet), 0) + 1
         assert difference == (gains[triplet[0], triplet[1]] - gains[triplet[0], triplet[2]]) / gains[triplet[0]].max()
     every = {(q, p, m) for q in range(3) for p in range(4) for m in range(4) if gains[q, p] > gains[q, m]}
@@ -260,14 +261,14 @@ def test_triplets_are_drawn_uniformly(every_query_alike):
 def test_learning_goes_on_from_where_it_is_told(task, kind):
     X, Q, gains = task
     space, triplets = space_of(kind, X), Triplets.of(Q, gains)
-    settings = Settings(0.05, 25, averaged=False)
+    settings = TripletSettings(0.05, 25, averaged=False)
     shape = space.coefficients(space.start(4)).shape
     start = np.random.default_rng(0).normal(size=shape) * 10
-    moved = learn(space, triplets, settings, 3, start=start).coefficients
+    moved = learn_from_triplets(space, triplets, settings, 3, start=start).coefficients
     assert 0 < np.abs(moved - start).max() < 1
     np.testing.assert_array_equal(
-        learn(space, triplets, settings, 3, start=np.zeros(shape)).coefficients,
-        learn(space, triplets, settings, 3).coefficients,
+        learn_from_triplets(space, triplets, settings, 3, start=np.zeros(shape)).coefficients,
+        learn_from_triplets(space, triplets, settings, 3).coefficients,
     )
 
 
@@ -275,9 +276,10 @@ def test_averaging_is_the_mean_of_the_checkpoints(task):
     X, Q, gains = task
     triplets = Triplets.of(Q, gains)
     snapshots = [
-        learn(FeatureSpace(X), triplets, Settings(0.05, n, averaged=False), 3).coefficients for n in range(1, 26)
+        learn_from_triplets(FeatureSpace(X), triplets, TripletSettings(0.05, n, averaged=False), 3).coefficients
+        for n in range(1, 26)
     ]
-    mean = learn(FeatureSpace(X), triplets, Settings(0.05, 25, averaged=True), 3).coefficients
+    mean = learn_from_triplets(FeatureSpace(X), triplets, TripletSettings(0.05, 25, averaged=True), 3).coefficients
     np.testing.assert_allclose(mean, np.mean(snapshots, axis=0), atol=1e-12)
 
 
@@ -290,7 +292,7 @@ def test_learning_stops_where_it_gets_no_better(task):
         seen.append(coefficients.copy())
         return next(values)
 
-    course = learn(FeatureSpace(X), Triplets.of(Q, gains), Settings(0.05, 100), 3, validate)
+    course = learn_from_triplets(FeatureSpace(X), Triplets.of(Q, gains), TripletSettings(0.05, 100), 3, validate)
     assert course.precisions == [0.1, 0.5, 0.4, 0.4, 0.4, 0.4, 0.4]
     assert course.n_steps == 8
     np.testing.assert_array_equal(course.coefficients, seen[1])
@@ -303,21 +305,6 @@ def test_top_weights_fall_towards_the_top():
     assert (np.diff(weights, 2) < 0).all()
     assert weights[0] == 0
     assert weights[-1] == 1
-
-
-@few
-@given(st.integers(0, 10**6))
-def test_average_precision_is_that_of_the_measures(seed):
-    rng = np.random.default_rng(seed)
-    relevance = sparse.csr_array(rng.random((6, 9)) < 0.3)
-    scores = rng.permuted(np.tile(np.arange(9.0), (6, 1)), axis=1)
-    expected = AveragePrecision()(relevance, scores) if relevance.nnz else 0.0
-    assert average_precision(scores, relevance) == pytest.approx(expected)
-
-
-def test_ties_count_half():
-    assert average_precision(np.zeros((1, 3)), sparse.csr_array([[1.0, 0, 0]])) == pytest.approx(1 / 2)
-    assert average_precision(np.zeros((1, 3)), sparse.csr_array((1, 3))) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_the_answer_is_that_of_looking_at_every_picture(text, n_best, seed, dtyp
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("visterm.search.searcher._FEW", 30)
         patch.setattr("visterm.search.searcher.HEAD", 10)
-        patch.setattr("visterm.search.relevance.HEAD", 10)
+        patch.setattr("visterm.search.threshold.HEAD", 10)
         quick = searcher.search(text, n_best, unlikely=True)
         again = searcher.search(text, n_best, unlikely=True)
         patch.setattr("visterm.search.searcher._FEW", 10_000)

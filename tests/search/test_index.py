@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from visterm.errors import InputError, VistermError
 from visterm.search.index import METRICS, Index
 from visterm.search.snapshot import largest
+from visterm.storage import ArrayFile
 
 
 def vectors(n, n_dims=6, seed=0):
@@ -91,7 +92,7 @@ def test_equal_scores_keep_their_order():
 
 @st.composite
 def changes(draw):
-    kind = st.sampled_from(["add", "remove", "cluster"])
+    kind = st.sampled_from(["add", "remove"])
     return draw(st.lists(st.tuples(kind, st.lists(st.integers(0, 15), max_size=8, unique=True)), max_size=12))
 
 
@@ -108,10 +109,8 @@ def test_any_changes_leave_what_a_rebuild_would(tmp_path_factory, steps, on_disk
             rows = rng.standard_normal((len(keys), 3)).astype(np.float32)
             index.add(keys, rows)
             expected |= dict(zip(keys, rows, strict=True))
-        elif kind == "remove":
-            assert index.remove(keys) == sum(expected.pop(key, None) is not None for key in keys)
         else:
-            index.cluster(3)
+            assert index.remove(keys) == sum(expected.pop(key, None) is not None for key in keys)
     for reader in [index] if folder is None else [index, Index.open(folder)]:
         assert len(reader) == len(expected)
         assert set(reader.keys()) == set(expected)
@@ -121,9 +120,7 @@ def test_any_changes_leave_what_a_rebuild_would(tmp_path_factory, steps, on_disk
             query = np.array([0.3, -1.0, 0.5], np.float32)
             scores = scored(query, np.stack(list(expected.values())), metric)
             best = np.array(list(expected))[np.argsort(-scores, kind="stable")]
-            for n_probes in (None, 3):
-                found = reader.nearest(query, 99, n_probes=n_probes)
-                assert found.keys == best.tolist()
+            assert reader.nearest(query, 99).keys == best.tolist()
 
 
 def test_segments_stay_few():
@@ -134,23 +131,6 @@ def test_segments_stay_few():
     index.remove(f"k{i}" for i in range(0, 300, 2))
     assert len(index) == 150
     assert index.nearest([1.0, 0.0], 1).keys == ["k299"]
-
-
-def test_lists_find_nearly_all_and_new_pictures_at_once(place):
-    rng = np.random.default_rng(0)
-    centres = 4 * rng.standard_normal((30, 16))
-    X = (centres[rng.integers(0, 30, 3000)] + rng.standard_normal((3000, 16))).astype(np.float32)
-    index = Index(16, metric="euclidean", folder=place)
-    index.add(names(3000), X)
-    index.cluster()
-    queries = X[:50] + 0.1
-    exact = [set(index.nearest(q, 10).keys) for q in queries]
-    quick = [set(index.nearest(q, 10, n_probes=16).keys) for q in queries]
-    recall = np.mean([len(a & b) / 10 for a, b in zip(exact, quick, strict=True)])
-    assert recall > 0.95
-    index.add(["new"], X[:1] + 0.1)
-    assert index.nearest(X[0] + 0.1, 1, n_probes=1).keys == ["new"]
-    assert len(index.snapshot().segments) == 2
 
 
 def test_a_snapshot_stays_what_it_is(place):
@@ -214,7 +194,7 @@ def test_a_failed_change_changes_nothing(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(np, "save", fail)
+        patch.setattr(ArrayFile, "create", fail)
         with pytest.raises(VistermError, match="No space left"):
             index.add(["b"], [[2.0]])
     assert index.keys() == Index.open(tmp_path / "i").keys() == ["a"]

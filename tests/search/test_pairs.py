@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from visterm.ranking.caption_ridge import CaptionRidge
+from visterm.ranking import CaptionRidge
 from visterm.search.beliefs import Beliefs, together
 from visterm.search.evidence import Evidence
 from visterm.search.index import Index

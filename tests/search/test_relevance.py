@@ -13,8 +13,9 @@ from scipy.special import expit
 
 from visterm.errors import InputError
 from visterm.models.state import pack, unpack
-from visterm.neighbours.knn import KnnAnnotator
-from visterm.search.relevance import Relevance, cut_off, word_scores
+from visterm.neighbours import KnnAnnotator
+from visterm.search.relevance import Relevance, word_scores
+from visterm.search.threshold import cut_off
 
 
 def collection(n=900, n_tags=12, seed=0, rare=2.5, spread=1.5):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from visterm.errors import VistermError
-from visterm.storage.atomic import replacing, write_bytes_atomically, write_text_atomically
+from visterm.storage import replacing, write_bytes_atomically, write_text_atomically
 
 
 def names(folder: Path) -> list[str]:

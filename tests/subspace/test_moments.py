@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.subspace import moments
-from visterm.subspace.moments import Moments
+from visterm.subspace import Moments, moments
 
 PARTS = ("x_mean_", "y_mean_", "xx_", "x_squares_", "xy_", "yy_")
 

@@ -8,12 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from visterm.errors import InputError
-from visterm.subspace.cca import CCA
-from visterm.subspace.contextual import ContextualDistance
-from visterm.subspace.feature_maps import FeatureMaps
-from visterm.subspace.moments import Moments
-from visterm.subspace.pca import PCA
-from visterm.subspace.pls import PLS
+from visterm.subspace import CCA, PCA, PLS, ContextualDistance, FeatureMaps, Moments
 
 METHODS = [PCA(3), PCA(3, whiten=True), PLS(3), PLS(3, normalize=True), CCA(3), ContextualDistance(3)]
 

@@ -12,13 +12,9 @@ from sklearn import cross_decomposition, decomposition
 from sklearn.pipeline import make_pipeline
 
 from visterm.errors import InputError
-from visterm.neighbours.knn import KnnAnnotator
-from visterm.subspace._linear import leading
-from visterm.subspace.cca import CCA
-from visterm.subspace.contextual import ContextualDistance
-from visterm.subspace.moments import Moments
-from visterm.subspace.pca import PCA
-from visterm.subspace.pls import PLS
+from visterm.neighbours import KnnAnnotator
+from visterm.subspace import CCA, PCA, PLS, ContextualDistance, Moments
+from visterm.subspace.eigenvectors import leading
 
 ALL = [PCA(3), PCA(3, whiten=True), PLS(3), PLS(3, normalize=True), CCA(3), ContextualDistance(3, views=1),
        ContextualDistance(3, views=2, beta=0.3)]  # fmt: skip

@@ -8,8 +8,8 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import digamma, gammaln
 
+from visterm.topics import infer_topics
 from visterm.topics.dirichlet import fit_dirichlet, picture_bounds
-from visterm.topics.inference import infer_topics
 
 
 @given(

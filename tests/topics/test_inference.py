@@ -10,9 +10,8 @@ from scipy import sparse
 from scipy.special import digamma, gammaln
 
 from visterm.errors import InputError
-from visterm.topics._kernels_lda import digamma as kernel_digamma
-from visterm.topics.inference import infer_topics
-from visterm.topics.statistics import TopicStatistics
+from visterm.topics import TopicStatistics, infer_topics
+from visterm.topics.special import digamma as kernel_digamma
 
 
 def problem(seed, n_pictures=6, n_codewords=9, n_topics=3, mean=2.0):

@@ -8,10 +8,7 @@ from scipy import sparse
 
 from visterm.compute import progress
 from visterm.errors import InputError
-from visterm.topics.em import climb
-from visterm.topics.initialise import start_topics
-from visterm.topics.lda import LDA
-from visterm.topics.statistics import normalised
+from visterm.topics import LDA, climb, normalised, start_topics
 
 
 def pictures(n_pictures=200, n_topics=3, n_codewords=30, seed=0, length=80):

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.topics.inference import infer_topics
-from visterm.topics.link_lda import LinkLDA
+from visterm.topics import LinkLDA, infer_topics
 
 
 def problem(seed, n_pictures=15, n_codewords=5, n_tags=4):

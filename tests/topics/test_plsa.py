@@ -8,11 +8,12 @@ from scipy import sparse
 from sklearn.decomposition import NMF
 
 from visterm.errors import InputError
+from visterm.topics import PLSA, Aspects
 from visterm.topics import aspects as aspects_module
 from visterm.topics._kernels_plsa import expected_ratios
 from visterm.topics._kernels_plsa import fold_in as fold_in_kernel
-from visterm.topics.aspects import PATIENCE, Aspects, find_schedule, fold_in, follow
-from visterm.topics.plsa import PLSA
+from visterm.topics.aspects import PATIENCE, find_schedule, fold_in, follow
+from visterm.topics.bags import Bags
 
 
 def random_counts(seed, n_pictures=9, n_words=6):
@@ -38,7 +39,7 @@ def test_the_kernel_equals_dense_algebra(seed, n_topics):
     ratios = dense / (a.picture_topics @ a.word_topics.T)
     picture_sums, word_sums = np.zeros_like(a.picture_topics), np.zeros_like(a.word_topics)
     total = expected_ratios(
-        counts.indptr, counts.indices, counts.data, a.picture_topics, a.word_topics, picture_sums, word_sums
+        Bags(counts.indptr, counts.indices, counts.data), a.picture_topics, a.word_topics, picture_sums, word_sums
     )
     np.testing.assert_allclose(picture_sums, ratios @ a.word_topics, rtol=1e-10)
     np.testing.assert_allclose(word_sums, ratios.T @ a.picture_topics, rtol=1e-10)
@@ -61,7 +62,7 @@ def test_the_fold_in_kernel_equals_its_reference(power):
     counts = sparse.csr_array(np.vstack([random_counts(4).toarray(), np.zeros((1, 6))]))
     words = start(counts, 3).word_topics
     out = np.empty((10, 3))
-    fold_in_kernel(counts.indptr, counts.indices, counts.data, words**power, power, 7, 0.0, out)
+    fold_in_kernel(Bags(counts.indptr, counts.indices, counts.data), words**power, power, 7, 0.0, out)
     np.testing.assert_allclose(out, reference_fold_in(counts, words, power, 7), rtol=1e-9)
 
 

@@ -10,12 +10,13 @@ from scipy import sparse
 from scipy.special import digamma, polygamma
 
 from visterm.compute.threads import one_blas_thread
-from visterm.topics._kernels_refine import propagate_back, trigamma
-from visterm.topics.class_response import RootScale, roots, slopes_of_roots
-from visterm.topics.inference import infer_topics, starting_gamma
-from visterm.topics.joint import JointTopics, Labelled, mean_assignments
+from visterm.topics import JointTopics, Labelled, SupervisedLDA, infer_topics, roots, starting_gamma
+from visterm.topics._kernels_refine import propagate_back
+from visterm.topics.bags import Bags
+from visterm.topics.class_response import RootScale, slopes_of_roots
+from visterm.topics.joint_inference import mean_assignments
 from visterm.topics.refine import SWEEPS, Refined, _thinned, label_value, refine, sweep, topic_gradient
-from visterm.topics.slda import SupervisedLDA
+from visterm.topics.special import trigamma
 
 RIDGE, SMOOTHING = 0.1, 0.01
 
@@ -102,7 +103,7 @@ def test_the_kernel_equals_its_definition():
     found = np.zeros((8, 4))
     bags, likelihood = data.bags, np.ascontiguousarray(model.codewords.T)
     gammas = sweep(bags, model.codewords, model.alpha, start)
-    propagate_back(bags.indptr, bags.indices, bags.data, likelihood, model.alpha, gammas, upstream, found)
+    propagate_back(Bags(bags.indptr, bags.indices, bags.data), likelihood, model.alpha, gammas, upstream, found)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
 
 

@@ -11,12 +11,19 @@ from scipy.special import digamma, gammaln, logsumexp, softmax
 
 from visterm.compute.threads import one_blas_thread
 from visterm.errors import InputError
-from visterm.topics.class_response import improve_coefficients, softmax_regression
-from visterm.topics.corr_lda import CorrLDA
-from visterm.topics.inference import infer_topics
-from visterm.topics.joint import JointTopics, Labelled, Posterior, class_value, infer_labelled, mean_assignments
-from visterm.topics.lda import LDA
-from visterm.topics.slda import SupervisedLDA
+from visterm.topics import (
+    LDA,
+    CorrLDA,
+    JointTopics,
+    Labelled,
+    Posterior,
+    SupervisedLDA,
+    improve_coefficients,
+    infer_labelled,
+    infer_topics,
+)
+from visterm.topics.class_response import class_value, softmax_regression
+from visterm.topics.joint_inference import mean_assignments
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.errors import InputError
-from visterm.topics.theme_lda import ThemeLDA
+from visterm.topics import ThemeLDA
 
 
 def planted(seed=0, n_pictures=240):

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from visterm.errors import InputError
-from visterm.neighbours.knn import KnnClassifier
-from visterm.topics.lda import LDA
-from visterm.topics.topic_neighbours import TopicNeighbours
+from visterm.neighbours import KnnClassifier
+from visterm.topics import LDA, TopicNeighbours
 
 
 def planted(seed=0, n_pictures=150):

@@ -8,8 +8,7 @@ from hypothesis.extra import numpy as npst
 from scipy.sparse import csr_array
 
 from visterm.errors import InputError
-from visterm.vision.bags import BagEncoder, TfIdf, count_words, stack_bags
-from visterm.vision.codebook import Codebook
+from visterm.vision import BagEncoder, Codebook, TfIdf, count_words, stack_bags
 
 counts_matrices = npst.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 5)), elements=st.integers(0, 4))
 

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from visterm.errors import InputError
+from visterm.vision import Codebook, descriptor_pca, nearest_words, seed_words
 from visterm.vision import codebook as module
-from visterm.vision import descriptor_pca
 from visterm.vision._kernels_clusters import squared_distances, sum_by_word
-from visterm.vision.codebook import Codebook, nearest_words, seed_words
 
 
 def blobs(n: int, n_dims: int, n_blobs: int, seed: int = 0) -> np.ndarray:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from visterm.errors import InputError
-from visterm.vision.colour import to_grey, to_hsv, to_lab
+from visterm.vision import to_grey, to_hsv, to_lab
 
 channel = st.integers(0, 255)
 

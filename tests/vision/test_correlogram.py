@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from visterm.vision.correlogram import DISTANCES, N_COLOURS, colour_correlogram, named_colours
+from visterm.vision import colour_correlogram, named_colours
+from visterm.vision.correlogram import DISTANCES, N_COLOURS
 
 few_colours = np.array([[255, 0, 0], [0, 0, 255], [255, 255, 255]], np.uint8)
 

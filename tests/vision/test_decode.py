@@ -18,8 +18,7 @@ from PIL import Image
 from PIL.Image import Transpose
 
 from visterm.errors import PictureError
-from visterm.vision import decode
-from visterm.vision.decode import PictureInfo, decode_rgb, probe
+from visterm.vision import PictureInfo, decode, decode_rgb, probe
 
 #: How a camera that says orientation N has stored the upright picture.
 STORED_AS = {
@@ -327,7 +326,7 @@ def test_pillows_warnings_stay_inside_and_those_of_others_do_not():
     code = """
 import io, warnings
 from PIL import Image, PngImagePlugin
-from visterm.vision.decode import probe
+from visterm.vision import probe
 load = PngImagePlugin.PngImageFile.load
 def odd(self):
     warnings.warn_explicit("odd", UserWarning, "PIL/PngImagePlugin.py", 1, module="PIL.PngImagePlugin")

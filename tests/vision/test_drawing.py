@@ -8,10 +8,7 @@ from PIL import Image
 
 from visterm.errors import InputError
 from visterm.postcards import paint
-from visterm.vision.drawing import DRAWINGS, draw_codewords, draw_lbp
-from visterm.vision.recipes.bags import BagRecipe
-from visterm.vision.recipes.descriptors import DenseGrid
-from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision import DRAWINGS, BagRecipe, DenseGrid, TrainingPictures, draw_codewords, draw_lbp
 
 
 @pytest.mark.parametrize("name", DRAWINGS)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from visterm.vision import edge_direction_histogram, edge_pixels
 from visterm.vision._filters import smooth
 from visterm.vision._kernels_edges import STRONG, follow, gradients, ridges
-from visterm.vision.edges import edge_direction_histogram, edge_pixels
 
 
 def ramp(angle: float, side: int = 61) -> np.ndarray:

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.errors import InputError
+from visterm.vision import DiagonalGMM, FisherEncoder
 from visterm.vision._kernels_fisher import sum_likely
-from visterm.vision.fisher import FisherEncoder
-from visterm.vision.gmm import DiagonalGMM
 
 
 def cloud(n: int, n_dims: int = 3, seed: int = 0) -> np.ndarray:

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.errors import InputError
-from visterm.vision import descriptor_pca
-from visterm.vision.gmm import DiagonalGMM
+from visterm.vision import DiagonalGMM, descriptor_pca
 
 
 def blobs(n: int, n_dims: int, n_blobs: int, seed: int = 0) -> np.ndarray:

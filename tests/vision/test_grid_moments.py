@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from visterm.vision.colour import to_lab
-from visterm.vision.grid_moments import grid_colour_moments
+from visterm.vision import grid_colour_moments, to_lab
 
 
 def test_equals_the_definition():

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visterm.vision.haar import SIDE, haar_wavelet
+from visterm.vision import haar_wavelet
+from visterm.vision.haar import SIDE
 
 
 def slow_haar(grey):

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from visterm.errors import InputError
-from visterm.vision.colour import to_lab
-from visterm.vision.histograms import colour_histogram
+from visterm.vision import colour_histogram, to_lab
 
 pictures = arrays(np.uint8, st.tuples(st.integers(1, 6), st.integers(1, 6), st.just(3)))
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from visterm.errors import InputError
-from visterm.vision.hue import dense_hue
-from visterm.vision.sift import dense_sift
+from visterm.vision import dense_hue, dense_sift
 
 
 def noise(*shape: int) -> np.ndarray:

@@ -8,8 +8,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import ndimage
 
 from visterm.errors import InputError
-from visterm.vision.colour import to_grey
-from visterm.vision.lbp import N_PATTERNS, lbp_blocks, lbp_codes, palette_indices
+from visterm.vision import lbp_blocks, lbp_codes, palette_indices, to_grey
+from visterm.vision.lbp import N_PATTERNS
 
 modest = settings(max_examples=20, deadline=None)
 pictures = hnp.arrays(np.uint8, st.tuples(st.integers(5, 12), st.integers(5, 12)), elements=st.integers(0, 255))

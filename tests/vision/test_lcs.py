@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from visterm.errors import InputError
-from visterm.vision.grid import rescaled
-from visterm.vision.lcs import local_colour_statistics
-from visterm.vision.sift import dense_sift
+from visterm.vision import dense_sift, local_colour_statistics, rescaled
 
 
 def noise(*shape: int) -> np.ndarray:

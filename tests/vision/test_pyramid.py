@@ -6,17 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from visterm.errors import InputError
-from visterm.vision.bags import BagEncoder
-from visterm.vision.codebook import Codebook
-from visterm.vision.fisher import FisherEncoder
-from visterm.vision.gmm import DiagonalGMM
-from visterm.vision.pyramid import Encoder, SpatialPyramid, normalised
-from visterm.vision.vlad import Vlad
+from visterm.vision import BagEncoder, Codebook, DiagonalGMM, Encoder, FisherEncoder, SpatialPyramid, normalised
 
 X = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
 ENCODERS: dict[str, Encoder] = {
     "fisher": FisherEncoder(DiagonalGMM(3, random_state=0).fit(X)),
-    "vlad": Vlad(Codebook(3, random_state=0).fit(X)),
     "bag": BagEncoder(Codebook(6, random_state=0).fit(X)),
 }
 

@@ -11,11 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from visterm.errors import InputError
-from visterm.storage.spec import FeatureSpec
-from visterm.vision import recipes
-from visterm.vision.recipes import recipe, recipe_names, register_recipe
-from visterm.vision.recipes.base import Recipe
-from visterm.vision.recipes.colour import ColourHistogram
+from visterm.storage import RowSpec
+from visterm.vision import ColourHistogram, Recipe, recipe, recipe_names, recipes, register_recipe
 
 PICTURES = arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9), st.just(3)))
 
@@ -32,7 +29,7 @@ class Learned(Recipe):
 
     @property
     def outputs(self):
-        return {"mean": FeatureSpec(1)}
+        return {"mean": RowSpec(1)}
 
     def compute(self, rgb):
         return {"mean": np.array([rgb.mean() - self.learned["mean"][0]], np.float32)}

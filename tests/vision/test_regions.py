@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy import ndimage
 
 from visterm.errors import InputError
+from visterm.vision import decode_rgb, draw_regions, segment
 from visterm.vision._kernels_regions import borders, merge
 from visterm.vision._kernels_superpixels import connected, slic
-from visterm.vision.decode import decode_rgb
-from visterm.vision.regions import LEAST_SHARE, checked_labels, draw_regions, segment
+from visterm.vision.regions import LEAST_SHARE, checked_labels
 
 PHOTOGRAPHS = Path(__file__).parents[3] / "shared" / "data" / "corel5k" / "images" / "train"
 

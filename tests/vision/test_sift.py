@@ -8,9 +8,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import ndimage
 
 from visterm.errors import InputError
+from visterm.vision import Grid, dense_sift, grids, opponent_sift, rescaled, root_sift
 from visterm.vision._filters import coverage, sample, smooth, triangle
-from visterm.vision.grid import Grid, grids, rescaled
-from visterm.vision.sift import dense_sift, opponent_sift, root_sift
 
 modest = settings(max_examples=15, deadline=None)
 pictures = st.tuples(st.integers(13, 24), st.integers(13, 24)).flatmap(

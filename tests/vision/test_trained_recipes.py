@@ -8,15 +8,21 @@ from PIL import Image
 
 from visterm.errors import InputError
 from visterm.postcards import paint
-from visterm.vision.recipes import recipe, recipe_names
-from visterm.vision.recipes.bags import BagRecipe
-from visterm.vision.recipes.colour import ColourHistogram
-from visterm.vision.recipes.combined import CombinedRecipe
-from visterm.vision.recipes.descriptors import DenseGrid, PatternBlocks, SegmentedRegions
-from visterm.vision.recipes.fisher import FisherRecipe
-from visterm.vision.recipes.shared import SharedDescriptors
-from visterm.vision.recipes.training import TrainingPictures
-from visterm.vision.recipes.whole import GlobalsRecipe, PlacedHistograms
+from visterm.vision import (
+    BagRecipe,
+    ColourHistogram,
+    CombinedRecipe,
+    DenseGrid,
+    FisherRecipe,
+    GlobalsRecipe,
+    PatternBlocks,
+    PlacedHistograms,
+    SegmentedRegions,
+    SharedDescriptors,
+    TrainingPictures,
+    recipe,
+    recipe_names,
+)
 
 GRID = DenseGrid(("sift",), steps=(16,), bin_sizes=(6,))
 

@@ -1,1 +1,5 @@
-"""The three faces of Visterm over one core: workspace, command line, page."""
+"""The workspace and everything done with it; the command line and the page show what it answers."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,13 +1,14 @@
-"""Pictures and their labels into the catalogue."""
+"""Pictures and their labels into the catalogue, and out of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from visterm.app.workspace import Workspace
+from visterm.app.document import Document
 from visterm.catalogue.records import Reading, Skipped
 from visterm.catalogue.scan import AddReport, add_folder
 from visterm.compute import progress
@@ -15,19 +16,55 @@ from visterm.errors import InputError
 from visterm.exchange.readers import find_labels, open_labels
 from visterm.language.captions import CaptionTokenizer
 
+if TYPE_CHECKING:
+    from visterm.app.workspace import Workspace
 
-@dataclass(slots=True)
-class Addition:
-    """What adding did: the account of the files, of every label source, and the tags made of captions."""
 
-    files: AddReport
-    readings: list[Reading] = field(default_factory=list)
-    n_caption_tags: int = 0
+@dataclass(frozen=True)
+class Files:
+    """How many files were found, by what became of them."""
 
-    @property
-    def skipped(self) -> list[Skipped]:
-        """Everything left out, files first."""
-        return [*self.files.skipped, *(skip for reading in self.readings for skip in reading.skipped)]
+    added: int
+    unchanged: int
+    moved: int
+    copies: int
+    changed: int
+    gone: int
+    unreadable: int
+    skipped: int
+
+
+@dataclass(frozen=True)
+class LabelSource:
+    """What one source of labels said: how many pictures it names, and what it says of them."""
+
+    source: str
+    format: str
+    pictures: int
+    classes: int
+    tags: int
+    captions: int
+    regions: int
+    skipped: int
+
+
+@dataclass(frozen=True)
+class Addition(Document):
+    """What adding did: with the files, with every label source, and the tags made of captions."""
+
+    dry_run: bool
+    files: Files
+    labels: list[LabelSource]
+    caption_tags: int
+    skipped: list[Skipped]
+
+
+@dataclass(frozen=True)
+class Removal(Document):
+    """How many pictures were forgotten with their labels; no file is touched."""
+
+    removed: int
+    dry_run: bool
 
 
 class _Rehearsal(Exception):  # noqa: N818 - nothing went wrong
@@ -36,52 +73,66 @@ class _Rehearsal(Exception):  # noqa: N818 - nothing went wrong
 
 def add(
     workspace: Workspace,
-    folders: Sequence[Path],
+    folders: Sequence[Path] = (),
     *,
     labels: Sequence[Path] = (),
     format: str | None = None,
     look_for_labels: bool = True,
     caption_tags: bool | None = None,
-    tokenizer: CaptionTokenizer | None = None,
+    min_count: int = 2,
+    phrases: Sequence[str] = (),
     dry_run: bool = False,
 ) -> Addition:
-    """Bring the catalogue in step with ``folders`` and read their labels.
+    """Bring the catalogue in step with ``folders`` (by default the workspace's own) and read their labels.
 
-    Labels that lie with the pictures (``metadata.csv`` and the like, captions, XMP) are found unless told not to;
-    ``labels`` names further sources, in ``format`` if it is not to be guessed. With ``caption_tags`` captions become
-    tags; when it is None, they do where a source has captions and no tags. ``dry_run`` changes nothing.
+    Labels found with the pictures (``metadata.csv`` and the like, captions, XMP) are read unless told not to;
+    ``labels`` names further sources, in ``format`` if it is not to be guessed. The format ``folders`` makes each
+    sub-folder a class. With ``caption_tags`` captions become tags; when it is None, they do where a source has captions
+    and no tags. A word makes a tag when it is in at least ``min_count`` captions; words of ``phrases`` are one tag.
     """
-    if dry_run:
-        addition = Addition(AddReport())
-        with suppress(_Rehearsal), workspace.catalogue.transaction():
-            addition = add(
-                workspace,
-                folders,
-                labels=labels,
-                format=format,
-                look_for_labels=look_for_labels,
-                caption_tags=caption_tags,
-                tokenizer=tokenizer,
-            )
-            raise _Rehearsal
-        return addition
+    folders = list(folders) or [workspace.folder]
     for folder in folders:
         if not folder.exists():
             raise InputError(f"there is nothing at {folder}: name an existing folder or picture")
-    addition = Addition(add_folder(workspace.catalogue, folders))
+    if format == "folders" and not labels:
+        labels = folders
+    elif format is not None and not labels:
+        raise InputError("the format says how to read the labels (--labels): name them, too")
+    language = workspace.catalogue.language
+    tokenizer = CaptionTokenizer(min_count=min_count, phrases=tuple(phrases), language=language)
+    with suppress(_Rehearsal):
+        if not dry_run:
+            return _add(workspace, folders, labels, format, look_for_labels, caption_tags, tokenizer)
+        with workspace.catalogue.transaction():
+            done = _add(workspace, folders, labels, format, look_for_labels, caption_tags, tokenizer)
+            raise _Rehearsal
+    return replace(done, dry_run=True)
+
+
+def _add(
+    workspace: Workspace,
+    folders: Sequence[Path],
+    labels: Sequence[Path],
+    format: str | None,
+    look_for_labels: bool,
+    caption_tags: bool | None,
+    tokenizer: CaptionTokenizer,
+) -> Addition:
+    files = add_folder(workspace.catalogue, folders)
     sources: list[tuple[Path, str | None]] = []
     if look_for_labels:
         sources += [found for folder in folders if folder.is_dir() for found in find_labels(folder)]
     sources += [(path, format) for path in labels]
+    readings = []
     for path, name in dict.fromkeys(sources):
         reading = read_labels(workspace, path, name)
         if reading.n_pictures or reading.skipped or path in labels:
-            addition.readings.append(reading)
+            readings.append(reading)
     if caption_tags is None:
-        caption_tags = any(reading.n_captions and not reading.tags for reading in addition.readings)
-    if caption_tags:
-        addition.n_caption_tags = workspace.catalogue.derive_tags(tokenizer or CaptionTokenizer())
-    return addition
+        caption_tags = any(reading.n_captions and not reading.tags for reading in readings)
+    n_caption_tags = workspace.catalogue.derive_tags(tokenizer) if caption_tags else 0
+    skipped = [*files.skipped, *(skip for reading in readings for skip in reading.skipped)]
+    return Addition(False, _files(files), [_label_source(reading) for reading in readings], n_caption_tags, skipped)
 
 
 def read_labels(workspace: Workspace, path: Path, format: str | None = None) -> Reading:
@@ -92,11 +143,37 @@ def read_labels(workspace: Workspace, path: Path, format: str | None = None) -> 
     return reading
 
 
-def remove(workspace: Workspace, references: Sequence[str | Path], *, dry_run: bool = False) -> int:
-    """Forget files, folders or pictures by content hash; returns how many pictures went with their labels."""
+def remove(workspace: Workspace, references: Sequence[str | Path], *, dry_run: bool = False) -> Removal:
+    """Forget files, folders or pictures by content hash, with their labels."""
     n_removed = 0
     with suppress(_Rehearsal), workspace.catalogue.transaction():
         n_removed = workspace.catalogue.remove(references)
         if dry_run:
             raise _Rehearsal
-    return n_removed
+    return Removal(n_removed, dry_run)
+
+
+def _files(report: AddReport) -> Files:
+    return Files(
+        report.added,
+        report.unchanged,
+        report.moved,
+        report.copies,
+        report.changed,
+        report.gone,
+        report.unreadable,
+        len(report.skipped),
+    )
+
+
+def _label_source(reading: Reading) -> LabelSource:
+    return LabelSource(
+        reading.source,
+        reading.format,
+        reading.n_pictures,
+        len(reading.classes),
+        len(reading.tags),
+        reading.n_captions,
+        reading.n_regions,
+        reading.n_skipped,
+    )

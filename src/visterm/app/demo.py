@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from visterm import registry
-from visterm.app import adding, answering, finding, training
-from visterm.app.describing import describe, ready_recipe
+from visterm.app.document import Document
 from visterm.app.sheets import contact_sheet, save_sheet
+from visterm.app.training import Evaluation, MethodResult
 from visterm.app.workspace import Workspace
 from visterm.contracts import Task
-from visterm.learning.protocol import STANDARD_MEASURES, Outcome
-from visterm.models import Model
+from visterm.learning import STANDARD_MEASURES
 from visterm.postcards import make_postcards
 
 #: What the demo looks for, to show a search.
@@ -26,17 +25,17 @@ _FIRST = ("knn", "knn-tags", "sdca", "ridge-tags", "tagprop", "ccd2", "slda")
 _MEASURING_SECONDS = 20.0
 
 
-@dataclass(slots=True)
-class Demo:
+@dataclass(frozen=True)
+class Demo(Document):
     """What the demo made and found."""
 
-    folder: Path
-    n_pictures: int
-    outcomes: dict[Task, list[Outcome]]
-    not_measured: tuple[str, ...]
+    folder: str
+    pictures: int
+    held_out: dict[str, list[MethodResult]]
+    not_measured: list[str]
     unlabelled_accuracy: float
     unlabelled_tag_precision: float
-    pictures: dict[str, Path] = field(default_factory=dict)
+    sheets: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -45,43 +44,52 @@ def run_demo(folder: Path, *, n_pictures: int = 400) -> Demo:
     clock = _Clock()
     report = make_postcards(folder, n_pictures)
     clock.lap("paint")
-    with Workspace.create(folder) as workspace:
-        adding.add(workspace, [folder])
+    with Workspace.create(folder) as photos:
+        photos.add()
         clock.lap("add")
-        describe(workspace, *(ready_recipe(workspace, name) for name in sorted({m.recipe for m in registry.methods()})))
+        photos.features(*sorted({method.recipe for method in registry.methods()}))
         clock.lap("compute features")
-        names = [method.name for method in registry.methods() if method.name not in _FIRST]
-        comparison = training.compare(workspace, [*_FIRST, *names], max_seconds=_MEASURING_SECONDS)
-        outcomes = comparison.outcomes
+        others = [method.name for method in registry.methods() if method.name not in _FIRST]
+        comparison = photos.evaluate(*_FIRST, *others, max_seconds=_MEASURING_SECONDS)
         clock.lap("measure methods")
-        best = {task: _best_method(task, outcomes[task]) for task in Task}
-        trained = {name: training.train(workspace, name) for name in sorted(set(best.values()))}
+        best = _best_methods(comparison)
+        for name in sorted(set(best.values())):
+            photos.train(name)
         clock.lap("train the best of each task")
-        models = {task: workspace.model(task, trained[best[task]].name) for task in Task}
-        truth = _truth(report.truth)
-        accuracy, tag_precision, sheets = _look(workspace, models, truth, folder)
+        accuracy, tag_precision, sheets = _look(photos, best, _truth(report.truth))
         clock.lap("classify, tag and search")
-    return Demo(folder, report.n_pictures, outcomes, comparison.left_out, accuracy, tag_precision, sheets, clock.laps)
+    return Demo(
+        str(folder),
+        report.n_pictures,
+        comparison.tasks(),
+        comparison.not_measured,
+        accuracy,
+        tag_precision,
+        sheets,
+        clock.laps,
+    )
 
 
-def _best_method(task: Task, outcomes: list[Outcome]) -> str:
-    """The method with the best value of the measure people look at; floors are for comparison only."""
+def _best_methods(comparison: Evaluation) -> dict[Task, str]:
+    """For each task the method with the best value of the measure people look at; baselines are for comparison."""
+    return {Task(task): _best(Task(task), results) for task, results in comparison.tasks().items()}
+
+
+def _best(task: Task, results: list[MethodResult]) -> str:
     measure = STANDARD_MEASURES[task][0].name
-    able = [outcome for outcome in outcomes if not registry.get(outcome.method).is_floor]
-    return max(able, key=lambda outcome: outcome.values[task][measure]).method
+    able = [result for result in results if not registry.get(result.method).is_baseline]
+    return max(able, key=lambda result: result.values[measure]).method
 
 
 def _look(
-    workspace: Workspace, models: dict[Task, Model], truth: dict[str, dict[str, Any]], folder: Path
-) -> tuple[float, float, dict[str, Path]]:
+    photos: Workspace, best: dict[Task, str], truth: dict[str, dict[str, Any]]
+) -> tuple[float, float, dict[str, str]]:
     """Answer for the unlabelled pictures, compare with what only the generator knows, and draw it all."""
-    classified = answering.classify(models[Task.CLASSIFY], (), workspace).answers
-    tagged = answering.tag(models[Task.ANNOTATE], (), workspace).answers
-    answering.suggest(workspace, models[Task.CLASSIFY], answering.Answers("", classified), Task.CLASSIFY)
-    answering.suggest(workspace, models[Task.ANNOTATE], answering.Answers("", tagged), Task.ANNOTATE)
-    right = [answer.labels[0][0] == truth[answer.path]["class"] for answer in classified]
-    hits = [name in truth[answer.path]["tags"] for answer in tagged for name, _ in answer.labels]
-    results = folder / "results"
+    classified = photos.classify(model=best[Task.CLASSIFY], write=True).answers
+    tagged = photos.tag(model=best[Task.ANNOTATE], write=True).answers
+    right = [answer.labels[0].name == truth[answer.path]["class"] for answer in classified]
+    hits = [label.name in truth[answer.path]["tags"] for answer in tagged for label in answer.labels]
+    folder, results = photos.folder, photos.folder / "results"
     results.mkdir(exist_ok=True)
     sheets = {
         "the collection": _sheet(
@@ -90,27 +98,27 @@ def _look(
         "classes of unlabelled pictures": _sheet(
             results / "classified.jpg",
             folder,
-            [(a.path, _verdict(a.labels[0][0], truth[a.path]["class"])) for a in classified[:_N_SHOWN]],
+            [(a.path, _verdict(a.labels[0].name, truth[a.path]["class"])) for a in classified[:_N_SHOWN]],
             "Classes of pictures nobody labelled",
         ),
         "tags of unlabelled pictures": _sheet(
             results / "tagged.jpg",
             folder,
-            [(a.path, ", ".join(name for name, _ in a.labels)) for a in tagged[:_N_SHOWN]],
+            [(a.path, ", ".join(label.name for label in a.labels)) for a in tagged[:_N_SHOWN]],
             "Tags of pictures nobody tagged",
         ),
     }
     for text in QUERIES:
-        found = finding.search(workspace, models[Task.RANK], text, n_best=12, unlikely=True).found
+        found = photos.search(text, model=best[Task.RANK], limit=12, unlikely=True).found
         file = results / f"search-{text.replace(' ', '-')}.jpg"
         sheets[f"search: {text}"] = _sheet(file, folder, [(item.path, "") for item in found], f"Search: {text}")
     return _share(right), _share(hits), sheets
 
 
-def _sheet(file: Path, folder: Path, items: list[tuple[str, str]], title: str, columns: int = 6) -> Path:
+def _sheet(file: Path, folder: Path, items: list[tuple[str, str]], title: str, columns: int = 6) -> str:
     captions = [caption for _, caption in items]
     save_sheet(contact_sheet([folder / path for path, _ in items], captions, title=title, columns=columns), file)
-    return file
+    return str(file)
 
 
 def _verdict(predicted: str, true: str) -> str:

@@ -10,13 +10,11 @@ import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.app.describing import describe, stored_features
-from visterm.app.workspace import Workspace
 from visterm.compute import progress
 from visterm.compute.parallel import split
 from visterm.contracts import Features, n_pictures
@@ -24,7 +22,9 @@ from visterm.errors import InputError, VistermError
 from visterm.models import Model
 from visterm.search.index import Index
 from visterm.search.pairs import log_pairs_of, pairs_of
-from visterm.search.relevance import Relevance, word_scores
+
+if TYPE_CHECKING:
+    from visterm.app.workspace import Workspace
 
 #: Numbers computed at a time: pictures times words, or dimensions.
 _BLOCK = 2_000_000
@@ -33,23 +33,20 @@ _UNMEASURED_ACCURACY = 0.5
 _LEAST = 1e-4
 
 
-def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> tuple[Index, Relevance]:
-    """Log-probabilities of the model's tags for the pictures with these content hashes; and how they were made."""
-    relevance: Relevance | None = model.relevance
+def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Index:
+    """Log-probabilities of the model's tags for the pictures with these content hashes."""
+    relevance: Any = None
 
     def log_probabilities(X: Features) -> NDArray[np.float32]:
         nonlocal relevance
+        from visterm.search.relevance import relevance_of, word_scores
+
         scores = word_scores(model.estimator, X)
-        if relevance is None:
-            relevance = Relevance.unmeasured(scores, model.info.tag_counts, model.info.n_tagged)
+        if relevance is None:  # once for all pictures: a guess rests on the first scores
+            relevance = relevance_of(model, scores)
         return relevance.log_probabilities(scores)
 
-    index = _current(workspace, model, "words", len(model.info.tags), keys, log_probabilities, dtype="float16")
-    if relevance is None:
-        relevance = Relevance.unmeasured(
-            np.zeros((1, len(model.info.tags))), model.info.tag_counts, model.info.n_tagged
-        )
-    return index, relevance
+    return _current(workspace, model, "words", len(model.info.tags), keys, log_probabilities, dtype="float16")
 
 
 def pair_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> tuple[Index, list[tuple[int, int]]]:
@@ -108,8 +105,10 @@ def _current(
     index = Index.open(folder) if (folder / "manifest.json").exists() else None
     missing = list(keys) if index is None else index.missing(keys)
     if missing:
+        from visterm.app.features import describe, stored_features
+
         describe(workspace, model.recipe)
-        without = workspace.features.missing(model.recipe, missing)
+        without = workspace.library.missing(model.recipe, missing)
         missing = [key for key in missing if key not in without]
         with progress.task(f"Scoring pictures by {info.name}", total=len(missing)) as bar:
             for shard in split(len(missing), size=max(64, min(4096, _BLOCK // (n_dims or 64)))):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from visterm.compute.parallel import map_shards
 from visterm.contracts import Features
+from visterm.features import one_or_several, stacked
 from visterm.vision.recipes.base import Recipe
 
 Floats = NDArray[np.floating[Any]]
@@ -101,7 +102,7 @@ def regions_of(
     for (i, _), some in zip(tasks, map_shards(described, tasks, description="Looking at regions"), strict=True):
         rows[i] += some
     return [
-        _shares(believe(i, _features(recipe, of_one)), grid_of(rgb))
+        _shares(believe(i, one_or_several(stacked(recipe, of_one))), grid_of(rgb))
         for i, (rgb, of_one) in enumerate(zip(pictures, rows, strict=True))
     ]
 
@@ -145,17 +146,6 @@ def _shares(log_p: Floats, grid: tuple[int, int]) -> Regions:
     total = float(falls.sum())
     shares = (falls / total if total > 0 else falls).reshape(grid)
     return Regions(tuple(tuple(row) for row in shares.tolist()), float(-np.expm1(-falls.max())))
-
-
-def _features(recipe: Recipe, rows: Sequence[dict[str, Any]]) -> Features:
-    """The rows as one matrix, or as one of each output where the recipe has several."""
-    from scipy import sparse
-
-    stacked: dict[str, Any] = {}
-    for output, spec in recipe.outputs.items():
-        some = [row[output] for row in rows]
-        stacked[output] = sparse.csr_array(sparse.vstack(some)) if spec.sparse else np.array(some, dtype=spec.dtype)
-    return next(iter(stacked.values())) if len(stacked) == 1 else stacked
 
 
 def _portions(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:

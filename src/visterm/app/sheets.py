@@ -11,12 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.app.regions import Regions
+from visterm.app.searching import Findings, Found
+from visterm.app.similar import Lookalikes
+from visterm.app.wording import percent
 from visterm.errors import PictureError
-from visterm.storage.atomic import write_bytes_atomically
+from visterm.storage import write_bytes_atomically
 from visterm.vision.decode import decode_rgb
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw, ImageFont
+
+    from visterm.app.workspace import Workspace
 
 _PAPER, _INK, _FADED = "#faf8f4", "#222222", "#888888"
 _MARGIN, _LINE = 8, 16
@@ -68,6 +73,20 @@ def contact_sheet(
         for n_line, line in enumerate(_wrapped(caption, width, draw, font)[:2]):
             draw.text((left, upper + height + 1 + n_line * _LINE), line, fill=_INK, font=font)
     return sheet
+
+
+def findings_sheet(workspace: Workspace, findings: Findings | Lookalikes, file: Path) -> Path:
+    """Write pictures that were found as a contact sheet, PNG or JPEG by the ending of ``file``."""
+    title = f"like {Path(findings.picture).name}" if isinstance(findings, Lookalikes) else findings.query
+    captions: list[str] = []
+    regions: list[Regions | None] = []
+    for found in findings.found:
+        people = isinstance(found, Found) and found.told
+        captions.append(f"{'people' if people else percent(found.score)} {found.path}")
+        regions.append(found.regions if isinstance(found, Found) else None)
+    files = [workspace.folder / found.path for found in findings.found]
+    save_sheet(contact_sheet(files, captions, regions=regions, title=title), file)
+    return file
 
 
 def heated(picture: Image.Image, regions: Regions) -> Image.Image:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from visterm.app.describing import ready_recipe
-from visterm.app.workspace import Workspace
+from visterm.app.document import Document
+from visterm.app.features import ready_recipe
+from visterm.app.sheets import save_sheet
 from visterm.errors import InputError, PictureError
 from visterm.vision.decode import decode_rgb
 from visterm.vision.drawing import DRAWINGS, draw_codewords
@@ -16,17 +18,42 @@ from visterm.vision.recipes.bags import BagRecipe
 if TYPE_CHECKING:
     from PIL import Image
 
-#: The recipe whose words are shown when none is named.
-_WORDS = "bow-240"
+    from visterm.app.workspace import Workspace
+
+#: The recipe whose codewords are shown when none is named.
+_CODEWORDS = "bow-240"
 
 
-def draw(picture: Path, feature: str, workspace_folder: Path | None = None) -> Image.Image:
+@dataclass(frozen=True)
+class Drawing(Document):
+    """Where the drawing was written."""
+
+    written: str
+
+
+def show(workspace: Workspace | None, picture: Path, *, feature: str = "sift", output: Path | None = None) -> Drawing:
+    """Draw ``feature`` of a picture to ``output``, by default ``NAME.FEATURE.png`` in the current folder."""
+    drawn = draw(workspace, picture, feature)
+    file = output or Path(f"{picture.stem}.{feature}.png")
+    save_sheet(drawn, file)
+    return Drawing(str(file))
+
+
+def show_in(folder: Path | None, picture: Path, *, feature: str = "sift", output: Path | None = None) -> Drawing:
+    """As :func:`show`, in the workspace of ``folder``; only what is learned from a collection needs one."""
+    from visterm.app.workspace import Workspace
+
+    if _known(feature) in DRAWINGS:
+        return show(None, picture, feature=feature, output=output)
+    with Workspace.find(folder) as workspace:
+        return show(workspace, picture, feature=feature, output=output)
+
+
+def draw(workspace: Workspace | None, picture: Path, feature: str) -> Image.Image:
     """A drawing of ``feature``: sift, regions, lbp, gist, or the codewords of a recipe (which learns them first)."""
     from PIL import Image
 
-    name = _WORDS if feature == "codewords" else feature
-    if name not in DRAWINGS and name not in recipe_names():
-        raise InputError(f"{feature!r} cannot be shown: choose {', '.join(DRAWINGS)}, codewords or a recipe of bags")
+    name = _known(feature)
     try:
         rgb = decode_rgb(picture)
     except (OSError, PictureError) as error:
@@ -34,8 +61,17 @@ def draw(picture: Path, feature: str, workspace_folder: Path | None = None) -> I
         raise InputError(f"{picture} cannot be shown: {reason}") from error
     if name in DRAWINGS:
         return Image.fromarray(DRAWINGS[name](rgb))
-    with Workspace.find(workspace_folder) as workspace:
-        recipe = ready_recipe(workspace, name)
+    if workspace is None:
+        raise InputError(f"the codewords of {name!r} are learned from a collection: work inside a workspace")
+    recipe = ready_recipe(workspace, name)
     if not isinstance(recipe, BagRecipe):
-        raise InputError(f"the recipe {name!r} has no codewords to show: choose one of bags, such as {_WORDS}")
+        raise InputError(f"the recipe {name!r} has no codewords to show: choose one of bags, such as {_CODEWORDS}")
     return Image.fromarray(draw_codewords(rgb, recipe))
+
+
+def _known(feature: str) -> str:
+    """The drawing or recipe that ``feature`` names."""
+    name = _CODEWORDS if feature == "codewords" else feature
+    if name not in DRAWINGS and name not in recipe_names():
+        raise InputError(f"{feature!r} cannot be shown: choose {', '.join(DRAWINGS)}, codewords or a recipe of bags")
+    return name

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.app.describing import stored_features
-from visterm.app.looks import cosines
+from visterm.app.features import stored_features
 from visterm.app.regions import N_VERSIONS, Regions, regions_of
-from visterm.app.workspace import Workspace
+from visterm.app.similar import cosines
 from visterm.catalogue.truth import Truth
 from visterm.contracts import Features, is_several
 from visterm.errors import MissingExtraError, PictureError
-from visterm.language.words import key
+from visterm.language import word_key
 from visterm.models import Model
 from visterm.search.beliefs import Floats, together
-from visterm.search.relevance import Relevance, word_scores
+from visterm.search.relevance import relevance_of, word_scores
 from visterm.vision.decode import decode_rgb
+
+if TYPE_CHECKING:
+    from visterm.app.workspace import Workspace
 
 #: A picture is compared with so many of those that people tagged with a word.
 _MOST_COMPARED = 500
@@ -33,18 +36,16 @@ _MOST_LOOKED_AT, _MOST_SECONDS = 5, 30.0
 class Witnesses:
     """Tells, for single pictures, what speaks for the words they were found by.
 
-    ``names`` are what the model's tags are called now, ``relevance`` says how sure it is of them.
+    ``names`` are what the model's tags are called now.
     """
 
-    def __init__(
-        self, workspace: Workspace, model: Model, truth: Truth, names: Sequence[str], relevance: Relevance
-    ) -> None:
-        self._workspace, self._model, self._truth, self._relevance = workspace, model, truth, relevance
-        self._column = {key(name): column for column, name in enumerate(names)}
+    def __init__(self, workspace: Workspace, model: Model, truth: Truth, names: Sequence[str]) -> None:
+        self._workspace, self._model, self._truth = workspace, model, truth
+        self._column = {word_key(name): column for column, name in enumerate(names)}
 
     def of(self, sha256: str, words: Sequence[str]) -> tuple[str, ...]:
         """One line each: the picture people tagged with a word that looks most like this one, and what in it counts."""
-        if self._workspace.features.missing(self._model.recipe, [sha256]):
+        if self._workspace.library.missing(self._model.recipe, [sha256]):
             return ()
         x = stored_features(self._workspace, self._model.recipe, [sha256])
         words_of: dict[tuple[str, float], list[str]] = {}
@@ -74,8 +75,9 @@ class Witnesses:
                     columns.append(known)
 
         def believe(i: int, X: Features) -> Floats:
-            log_p = self._relevance.log_probabilities(word_scores(self._model.estimator, X))
-            return together(list(log_p[:, columns[i]].T), self._relevance.dependence_)
+            scores = word_scores(self._model.estimator, X)
+            relevance = relevance_of(self._model, scores)
+            return together(list(relevance.log_probabilities(scores)[:, columns[i]].T), relevance.dependence_)
 
         with suppress(MissingExtraError):  # the features are there, but not what made them
             for place, regions in zip(places, regions_of(recipe, pictures, believe), strict=True):
@@ -85,10 +87,10 @@ class Witnesses:
     def _lookalike(self, x: Features, sha256: str, word: str) -> tuple[str, float] | None:
         """The picture that people tagged with ``word`` and that looks most like this one, and how much."""
         truth = self._truth
-        columns = [column for column, name in enumerate(truth.tag_names) if key(name) == word]
+        columns = [column for column, name in enumerate(truth.tag_names) if word_key(name) == word]
         told = np.flatnonzero(np.asarray(truth.tags[:, columns].sum(axis=1)).ravel())
         keys = [truth.sha256[row] for row in told if truth.paths[row] is not None and truth.sha256[row] != sha256]
-        without = self._workspace.features.missing(self._model.recipe, keys)
+        without = self._workspace.library.missing(self._model.recipe, keys)
         keys = [other for other in keys if other not in without][:_MOST_COMPARED]
         if not keys or is_several(x):
             return None

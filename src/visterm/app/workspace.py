@@ -1,31 +1,50 @@
-"""A workspace: a folder of pictures and what Visterm knows of them, in ``.visterm`` beside them."""
+"""The workspace: a folder of pictures and everything Visterm does with them, behind one object."""
 
 from __future__ import annotations
 
+import glob
 import os
-import re
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from visterm.app.shelf import ModelShelf
 from visterm.catalogue.catalogue import Catalogue
 from visterm.errors import InputError, VistermError
 
 if TYPE_CHECKING:
-    from visterm.contracts.tasks import Task
-    from visterm.features.library import FeatureLibrary
-    from visterm.models import Model, ModelInfo
+    from visterm.app.adding import Addition, Removal
+    from visterm.app.checking import Checkup
+    from visterm.app.collection import Collection, Collections
+    from visterm.app.exporting import Exported
+    from visterm.app.features import Computed, Recipes
+    from visterm.app.labelling import Edit, Labelled, Vocabulary
+    from visterm.app.searchers import Searchers
+    from visterm.app.searching import Findings
+    from visterm.app.showing import Drawing
+    from visterm.app.similar import Lookalikes
+    from visterm.app.status import Status
+    from visterm.app.suggesting import Suggestions
+    from visterm.app.training import Evaluation, Models, TrainedModel
+    from visterm.catalogue.labels import Kind
+    from visterm.catalogue.pictures import Picture
+    from visterm.features import FeatureLibrary
 
 STATE = ".visterm"
-_MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+#: Pictures as a person names them: a path, a pattern such as ``holiday/*.jpg``, or several of these.
+Pictures = str | Path | Sequence[str | Path]
 
 
 class Workspace:
-    """The truth (a catalogue) and what is derived from it (features, models) of one collection.
+    """A collection: its pictures, what people and models say of them, and all that can be done with it.
 
-    ``folder`` holds ``.visterm``; the pictures may lie in it or anywhere else. See :mod:`visterm.app.adding`,
-    :mod:`~visterm.app.describing`, :mod:`~visterm.app.training` and :mod:`~visterm.app.answering` for what is done
-    with it.
+    ``folder`` holds ``.visterm``; the pictures may lie in it or anywhere else. Every method returns a document: a
+    dataclass whose ``to_dict()`` is what ``--json`` prints. The object is meant to be kept: what it has read stays in
+    memory, and is read again when another process has changed the catalogue or a model has appeared. Any number of
+    threads may use it; :meth:`close` ends it for all.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -34,15 +53,24 @@ class Workspace:
         if not self.state.is_dir():
             raise InputError(f"{folder} is no Visterm workspace: make it one with 'visterm init {folder}'")
         self.catalogue = Catalogue(self.state / "catalogue.sqlite", root=self.folder)
+        self.shelf = ModelShelf(self.state / "models")
+        self._guard = threading.RLock()
 
     @classmethod
-    def create(cls, folder: Path) -> Self:
-        """Make ``folder`` a workspace, or open it if it is one."""
+    def create(cls, folder: Path, *, language: str | None = None) -> Self:
+        """Make ``folder`` a workspace, or open it if it is one; ``language`` is that of captions and file names."""
         try:
             (folder / STATE).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise VistermError(f"cannot make a workspace of {folder}: {error.strerror or error}") from error
-        return cls(folder)
+        workspace = cls(folder)
+        if language is not None:
+            try:
+                workspace.catalogue.language = language
+            except BaseException:
+                workspace.close()
+                raise
+        return workspace
 
     @classmethod
     def find(cls, start: Path | None = None) -> Self:
@@ -66,63 +94,253 @@ class Workspace:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    @property
-    def features(self) -> FeatureLibrary:
+    def __repr__(self) -> str:
+        return f"Workspace({str(self.folder)!r})"
+
+    # Your pictures
+
+    def add(
+        self,
+        folders: Pictures = (),
+        *,
+        labels: Pictures = (),
+        format: str | None = None,
+        look_for_labels: bool = True,
+        caption_tags: bool | None = None,
+        min_count: int = 2,
+        phrases: Sequence[str] = (),
+        dry_run: bool = False,
+    ) -> Addition:
+        """Add pictures and their labels, or bring the catalogue in step with changed folders (default: its own)."""
+        from visterm.app.adding import add
+
+        return add(
+            self,
+            self._paths(folders),
+            labels=self._paths(labels),
+            format=format,
+            look_for_labels=look_for_labels,
+            caption_tags=caption_tags,
+            min_count=min_count,
+            phrases=phrases,
+            dry_run=dry_run,
+        )
+
+    def remove(self, pictures: Pictures, *, dry_run: bool = False) -> Removal:
+        """Forget files, folders or pictures by content hash, with their labels; no file is touched."""
+        from visterm.app.adding import remove
+
+        return remove(self, [self._reference(name) for name in _several(pictures)], dry_run=dry_run)
+
+    def label(
+        self,
+        pictures: Pictures,
+        *,
+        class_name: str | None = None,
+        tags: Sequence[str] = (),
+        no_tags: Sequence[str] = (),
+    ) -> Labelled:
+        """Say what pictures are; a person's word outranks imports and models."""
+        from visterm.app.labelling import label
+
+        return label(self, _several(pictures), class_name=class_name, tags=tags, no_tags=no_tags)
+
+    def vocabulary(self) -> Vocabulary:
+        """The classes and tags in use, the most used first."""
+        from visterm.app.labelling import vocabulary
+
+        return vocabulary(self)
+
+    def rename(self, old: str, new: str, *, kind: Kind = "tag") -> Edit:
+        """Give a tag or class another name."""
+        from visterm.app.labelling import rename
+
+        return rename(self, old, new, kind=kind)
+
+    def merge(self, names: Sequence[str], *, into: str, kind: Kind = "tag") -> Edit:
+        """Make several tags or classes one."""
+        from visterm.app.labelling import merge
+
+        return merge(self, names, into=into, kind=kind)
+
+    def drop(self, name: str, *, kind: Kind = "tag") -> Edit:
+        """Leave a tag or class out, also of later imports."""
+        from visterm.app.labelling import drop
+
+        return drop(self, name, kind=kind)
+
+    def restore(self, name: str, *, kind: Kind = "tag") -> Edit:
+        """Bring a dropped, renamed or merged name back."""
+        from visterm.app.labelling import restore
+
+        return restore(self, name, kind=kind)
+
+    def status(self) -> Status:
+        """What the collection holds: counts, coverage, most frequent tags, unreadable pictures, models."""
+        from visterm.app.status import status
+
+        return status(self)
+
+    def export(self, destination: str | Path | None = None, *, format: str = "csv", dry_run: bool = False) -> Exported:
+        """Write all labels to a file, or as XMP sidecars beside the pictures."""
+        from visterm.app.exporting import export
+
+        return export(self, None if destination is None else Path(destination), format=format, dry_run=dry_run)
+
+    # Learning
+
+    def recipes(self) -> Recipes:
+        """The feature recipes, and about what each costs for this collection."""
+        from visterm.app.features import recipes
+
+        return recipes(self)
+
+    def features(self, *recipes: str) -> Computed:
+        """Compute the features that are missing."""
+        from visterm.app.features import compute
+
+        return compute(self, recipes)
+
+    def train(
+        self,
+        method: str,
+        *,
+        name: str | None = None,
+        recipe: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> TrainedModel:
+        """Train a method on what is labelled, measure it on held-out pictures, and keep it as a new model version."""
+        from visterm.app.training import train
+
+        return train(self, method, name=name, recipe=recipe, parameters=parameters)
+
+    def models(self) -> Models:
+        """The trained models, the newest last."""
+        from visterm.app.training import models
+
+        return models(self)
+
+    def evaluate(self, *methods: str, recipe: str | None = None, max_seconds: float | None = None) -> Evaluation:
+        """Compare methods (default: all) with each other and with the baseline on held-out pictures."""
+        from visterm.app.training import evaluate
+
+        return evaluate(self, methods, recipe=recipe, max_seconds=max_seconds)
+
+    # Finding
+
+    def classify(
+        self, pictures: Pictures = (), *, model: str | None = None, n_best: int = 3, write: bool = False
+    ) -> Suggestions:
+        """Say which class pictures belong to (default: all that have none)."""
+        from visterm.app.suggesting import classify
+        from visterm.contracts.tasks import Task
+
+        chosen = self.shelf.model(Task.CLASSIFY, model)
+        done = classify(self, chosen, self._paths(pictures), n_best=n_best, write=write)
+        return done.located(self.folder)
+
+    def tag(
+        self,
+        pictures: Pictures = (),
+        *,
+        model: str | None = None,
+        n_best: int = 5,
+        at_least: float | None = None,
+        write: bool = False,
+    ) -> Suggestions:
+        """Suggest tags for pictures (default: all that have none)."""
+        from visterm.app.suggesting import tag
+        from visterm.contracts.tasks import Task
+
+        chosen = self.shelf.model(Task.ANNOTATE, model)
+        done = tag(self, chosen, self._paths(pictures), n_best=n_best, at_least=at_least, write=write)
+        return done.located(self.folder)
+
+    def search(
+        self, query: str, *, model: str | None = None, limit: int = 20, unlikely: bool = False, why: bool = False
+    ) -> Findings:
+        """Find pictures from a few words, tagged or not."""
+        from visterm.app.searching import search
+
+        return search(self, query, model=model, limit=limit, unlikely=unlikely, why=why)
+
+    def similar(
+        self, picture: str | Path, *, recipe: str | None = None, model: str | None = None, limit: int = 20
+    ) -> Lookalikes:
+        """Find the pictures that look most like a given one."""
+        from visterm.app.similar import RECIPE, similar
+
+        return similar(self, Path(picture), recipe=recipe or RECIPE, model=model, limit=limit)
+
+    def sheet(self, found: Findings | Lookalikes, file: str | Path) -> Path:
+        """Write pictures that were found as a contact sheet, PNG or JPEG."""
+        from visterm.app.sheets import findings_sheet
+
+        return findings_sheet(self, found, Path(file))
+
+    def show(self, picture: str | Path, *, feature: str = "sift", output: str | Path | None = None) -> Drawing:
+        """Write a picture of what the machine sees in a picture."""
+        from visterm.app.showing import show
+
+        return show(self, Path(picture), feature=feature, output=None if output is None else Path(output))
+
+    # Care
+
+    def doctor(self) -> Checkup:
+        """Check the installation and the workspace."""
+        from visterm.app.checking import doctor
+
+        return doctor(self)
+
+    # What use cases share
+
+    def collection(self) -> Collection:
+        """The collection as it is now."""
+        return self._collections.newest()
+
+    @cached_property
+    def library(self) -> FeatureLibrary:
         """What recipes learned from this collection, and the features they computed."""
-        from visterm.features.library import FeatureLibrary
+        from visterm.features import FeatureLibrary
 
-        return FeatureLibrary(self.state)
+        with self._guard:
+            return FeatureLibrary(self.state)
 
-    # Models
+    @cached_property
+    def searchers(self) -> Searchers:
+        """What answers searches, kept ready."""
+        from visterm.app.searchers import Searchers
 
-    def models(self) -> list[ModelInfo]:
-        """All models, the newest last."""
-        from visterm.models import read_info
+        with self._guard:
+            return Searchers(self)
 
-        folders = (self.state / "models").glob("*/[0-9]*")
-        return sorted((read_info(folder) for folder in folders), key=lambda info: (info.created, info.version))
+    @cached_property
+    def _collections(self) -> Collections:
+        from visterm.app.collection import Collections
 
-    def model_folder(self, name: str, version: int) -> Path:
-        """Where version ``version`` of model ``name`` is."""
-        if not _MODEL_NAME.fullmatch(name):
-            raise InputError(
-                f"a model cannot be called {name!r}: use up to 64 letters, digits, '.', '_' and '-', a letter first"
-            )
-        return self.state / "models" / name / str(version)
+        with self._guard:
+            return Collections(self.catalogue)
 
-    def next_version(self, name: str) -> int:
-        """The version that the next model called ``name`` gets."""
-        folder = self.model_folder(name, 1).parent
-        versions = [int(path.name) for path in folder.glob("[0-9]*") if path.name.isdigit()]
-        return max(versions, default=0) + 1
+    def picture(self, reference: str | Path) -> Picture | None:
+        """The picture that a person names: by a file that is here, a path in the catalogue or a content hash."""
+        return self.catalogue.picture(self._reference(reference))
 
-    def model(self, task: Task, reference: str | None = None) -> Model:
-        """The model to do ``task`` with: ``NAME``, ``NAME@VERSION`` or a model folder; by default the newest."""
-        from visterm.models import load_model
+    def _reference(self, name: str | Path) -> str | Path:
+        return Path(name).absolute() if Path(name).exists() else name
 
-        if reference is None:
-            able = [info for info in self.models() if info.does(task)]
-            if not able:
-                raise InputError(f"there is no model that can {task}: train one with 'visterm train'")
-            return load_model(self.model_folder(able[-1].name, able[-1].version))
-        return require_task(load_model(self._find_model(reference)), task)
+    def _paths(self, names: Pictures) -> list[Path]:
+        """The paths that a person means; a pattern stands for the files it matches, here or in the workspace."""
+        return [path for name in _several(names) for path in self._matches(name)]
 
-    def _find_model(self, reference: str) -> Path:
-        if "/" in reference or os.sep in reference or reference in (".", ".."):
-            return Path(reference)
-        name, _, version = reference.partition("@")
-        if not version:
-            version = str(self.next_version(name) - 1)
-        if version.isdigit() and self.model_folder(name, int(version)).is_dir():
-            return self.model_folder(name, int(version))
-        if Path(reference).is_dir():
-            return Path(reference)
-        known = ", ".join(f"{info.name}@{info.version}" for info in self.models()) or "none"
-        raise InputError(f"there is no model {reference!r}; the models here are: {known}")
+    def _matches(self, name: str | Path) -> list[Path]:
+        if Path(name).exists() or not glob.has_magic(str(name)):
+            return [Path(name)]
+        for folder in (Path(), self.folder):
+            found = sorted(glob.glob(str(folder / name), recursive=True))  # noqa: PTH207 - the name may be absolute
+            if found:
+                return [Path(file) for file in found]
+        raise InputError(f"no file matches {str(name)!r}, neither here nor in {self.folder}")
 
 
-def require_task(model: Model, task: Task) -> Model:
-    """The model itself, if it can do ``task``."""
-    if not model.info.does(task):
-        raise InputError(f"the model {model.info.name} cannot {task}: it was made to {' and '.join(model.info.tasks)}")
-    return model
+def _several(names: Pictures) -> list[str | Path]:
+    return [names] if isinstance(names, (str, Path)) else list(names)

@@ -1,1 +1,5 @@
 """Which pictures there are, where their files are, and who says what about them."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

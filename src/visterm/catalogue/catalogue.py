@@ -24,7 +24,10 @@ from visterm.catalogue.pictures import Examined, Picture, read_block, read_pictu
 from visterm.catalogue.records import IMPORT, PERSON, Reading, Record
 from visterm.catalogue.truth import Truth
 from visterm.errors import InputError
+from visterm.language import check_language
 
+#: The language of a collection that names none.
+LANGUAGE = "en"
 _HASH_PREFIX = re.compile(r"[0-9a-f]{8,64}")
 _ABSOLUTE = "/*" if os.sep == "/" else "?:/*"
 
@@ -292,6 +295,19 @@ class Catalogue:
             vocabulary.restore(self._connection, kind, name)
 
     # The whole
+
+    @property
+    def language(self) -> str:
+        """The language of captions and file names, an ISO 639 code."""
+        with schema.sqlite_errors(self.file):
+            row = self._connection.execute("SELECT value FROM setting WHERE name = 'language'").fetchone()
+        return LANGUAGE if row is None else str(row[0])
+
+    @language.setter
+    def language(self, code: str) -> None:
+        check_language(code)
+        with self.transaction():
+            self._connection.execute("INSERT OR REPLACE INTO setting VALUES ('language', ?)", (code,))
 
     def truth(self) -> Truth:
         """What people and imports say of the readable pictures, as arrays to train on."""

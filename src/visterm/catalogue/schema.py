@@ -107,13 +107,15 @@ _TABLES = (
     "CREATE INDEX region_of_term ON region (term_id)",
 )
 
-# One row: how many transactions have changed this catalogue. What is kept in memory is as old as its number.
-_SEQUENCE = (
+_SEQUENCE_AND_SETTINGS = (
+    # One row: how many transactions have changed this catalogue. What is kept in memory is as old as its number.
     "CREATE TABLE sequence (number INTEGER NOT NULL)",
     "INSERT INTO sequence VALUES (0)",
+    # What the collection is like, such as the language of its captions.
+    "CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_TABLES, _SEQUENCE)
+MIGRATIONS: tuple[Migration, ...] = (_TABLES, _SEQUENCE_AND_SETTINGS)
 
 # The effective label of a picture and a term is that of the highest-ranking source, the newest among models. SQLite
 # takes the other columns from the row that holds the max(). A view of the connection, not of the file: it may change

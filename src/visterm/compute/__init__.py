@@ -1,1 +1,5 @@
-"""Spreading work over shards, progress, devices: what every layer above computes with."""
+"""How work is done: threads, shards and engines, devices, progress."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -37,10 +37,10 @@ class Device:
         return array.detach().cpu().numpy() if self.uses_torch else array
 
 
-def choose(name: str | None = None) -> Device:
+def choose_device(name: str | None = None) -> Device:
     """The device called ``name``, or by ``VISTERM_DEVICE``, or ``auto``: a GPU if torch finds one, else NumPy.
 
-    >>> choose("numpy")
+    >>> choose_device("numpy")
     Device(name='numpy')
     """
     name = name or os.environ.get("VISTERM_DEVICE", "auto")

@@ -23,8 +23,8 @@ from contextvars import ContextVar
 from typing import IO, Any, Protocol
 
 
-class Task(Protocol):
-    """A piece of work in progress."""
+class Bar(Protocol):
+    """How far a piece of work has come: what the work tells its display."""
 
     def advance(self, steps: int = 1) -> None:
         """Say that ``steps`` more of the total are done."""
@@ -36,7 +36,7 @@ class Task(Protocol):
 class Display(Protocol):
     """Something that shows tasks."""
 
-    def task(self, description: str, total: int | None) -> AbstractContextManager[Task]:
+    def task(self, description: str, total: int | None) -> AbstractContextManager[Bar]:
         """Open a task of ``total`` steps (None: unknown)."""
 
 
@@ -44,7 +44,7 @@ class Silent:
     """Shows nothing."""
 
     @contextmanager
-    def task(self, description: str, total: int | None) -> Iterator[Task]:  # noqa: ARG002 - the protocol's words
+    def task(self, description: str, total: int | None) -> Iterator[Bar]:  # noqa: ARG002 - the protocol's words
         """Open a task nobody sees."""
         yield self
 
@@ -65,19 +65,19 @@ class JsonLines:
         self._stream = stream or sys.stderr
 
     @contextmanager
-    def task(self, description: str, total: int | None) -> Iterator[Task]:
+    def task(self, description: str, total: int | None) -> Iterator[Bar]:
         """Open a task whose events are written to the stream."""
-        task = _JsonTask(self._stream, description, total)
-        task.write("start")
+        bar = _JsonBar(self._stream, description, total)
+        bar.write("start")
         try:
-            yield task
+            yield bar
         except BaseException:
-            task.write("failed")
+            bar.write("failed")
             raise
-        task.write("end")
+        bar.write("end")
 
 
-class _JsonTask:
+class _JsonBar:
     def __init__(self, stream: IO[str], description: str, total: int | None) -> None:
         self._stream, self._description = stream, description
         self._total = None if total is None else int(total)
@@ -110,32 +110,32 @@ class Bars:
         self._live: Any = None
 
     @contextmanager
-    def task(self, description: str, total: int | None) -> Iterator[Task]:
+    def task(self, description: str, total: int | None) -> Iterator[Bar]:
         """Open a bar; the outermost task owns the live display."""
         owner = self._live is None
         if owner:
             self._live = _rich_progress()
             self._live.start()
         live = self._live
-        bar = live.add_task(description, total=total, values="")
+        number = live.add_task(description, total=total, values="")
         try:
-            yield _Bar(live, bar)
+            yield _RichBar(live, number)
         finally:
-            live.remove_task(bar)
+            live.remove_task(number)
             if owner:
                 live.stop()
                 self._live = None
 
 
-class _Bar:
-    def __init__(self, live: Any, bar: Any) -> None:
-        self._live, self._bar = live, bar
+class _RichBar:
+    def __init__(self, live: Any, number: Any) -> None:
+        self._live, self._number = live, number
 
     def advance(self, steps: int = 1) -> None:
-        self._live.advance(self._bar, steps)
+        self._live.advance(self._number, steps)
 
     def report(self, **values: float) -> None:
-        self._live.update(self._bar, values="  ".join(f"{name} {value:.5g}" for name, value in values.items()))
+        self._live.update(self._number, values="  ".join(f"{name} {value:.5g}" for name, value in values.items()))
 
 
 def _rich_progress() -> Any:
@@ -156,7 +156,7 @@ def _rich_progress() -> Any:
 _current: ContextVar[Display] = ContextVar("visterm_progress", default=Silent())  # noqa: B039 - Silent has no state
 
 
-def task(description: str, total: int | None = None) -> AbstractContextManager[Task]:
+def task(description: str, total: int | None = None) -> AbstractContextManager[Bar]:
     """Open a task on the display in use."""
     return _current.get().task(description, total)
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from visterm.contracts.tasks import Features, Matrix
+from visterm.contracts.tasks import UNKNOWN_CLASS
+from visterm.contracts.types import Features, Matrix
 from visterm.errors import InputError
 
 
@@ -150,6 +151,30 @@ def check_tags(tags: Any, n_rows: int, *, n_tags: int | None = None) -> sparse.c
     if n_tags is not None and matrix.shape[1] != n_tags:
         raise InputError(f"tags have {matrix.shape[1]} columns, but the method was fitted with {n_tags} tags")
     return matrix
+
+
+def rows_with_class(y: NDArray[Any]) -> NDArray[np.intp]:
+    """The rows whose class is known; at least one must be.
+
+    >>> rows_with_class(np.array([4, -1, 7]))
+    array([0, 2])
+    """
+    rows = np.flatnonzero(y != UNKNOWN_CLASS) if y.dtype.kind in "if" else np.arange(len(y))
+    if not len(rows):
+        raise InputError("no picture has a class: at least one is needed to learn from")
+    return rows
+
+
+def rows_with_tags(tags: sparse.csr_array) -> NDArray[np.intp]:
+    """The rows that carry a tag; at least one must.
+
+    >>> rows_with_tags(check_tags([[0, 1], [0, 0], [1, 1]], 3))
+    array([0, 2])
+    """
+    rows = np.flatnonzero(np.diff(tags.indptr))
+    if not len(rows):
+        raise InputError("no picture has a tag: at least one is needed to learn from")
+    return rows
 
 
 def check_queries(Q: Any, n_tags: int) -> sparse.csr_array:

@@ -1,1 +1,5 @@
-"""Base distances between rows of features."""
+"""Base distances between pictures, and the search of the nearest."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

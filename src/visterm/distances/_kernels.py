@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -12,6 +12,14 @@ Array = NDArray[Any]
 _SUMS = {"reassoc", "nsz", "contract"}  # lets sums be vectorised; not-a-numbers never get here
 _CODES = 256  # small codes compared at a time: with their sums they fill the first cache
 _TILE = 16  # rows of B that stay in the cache while rows of A pass by
+
+
+class SparseRows(NamedTuple):
+    """The rows of a CSR matrix: row ``i`` has ``values[ends[i]:ends[i + 1]]`` in the columns at the same places."""
+
+    values: Array
+    columns: Array
+    ends: Array
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
@@ -58,77 +66,74 @@ def intersection_dense(A: Array, B: Array, out: Array) -> None:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _spread(row: Array, indices: Array, start: int, stop: int, values: Array) -> None:
-    for entry in range(start, stop):
-        row[indices[entry]] = values[entry]
+def _spread(A: SparseRows, i: int, row: Array) -> None:
+    """Row ``i`` of ``A`` as a dense one; ``row`` holds zeros elsewhere."""
+    for entry in range(A.ends[i], A.ends[i + 1]):
+        row[A.columns[entry]] = A.values[entry]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _clear(A: SparseRows, i: int, row: Array) -> None:
+    """Undo ``_spread``."""
+    for entry in range(A.ends[i], A.ends[i + 1]):
+        row[A.columns[entry]] = 0
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
-def l1_sparse(
-    a: Array, a_at: Array, a_ends: Array, b: Array, b_at: Array, b_ends: Array, b_sums: Array, width: int, out: Array
-) -> None:
+def l1_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Array) -> None:
     """As ``l1_dense`` of CSR rows: ``|a - b|`` is ``|a| + |b|`` but where both are; ``b_sums`` are sums of ``|b|``.
 
     As in the others, entries that only ``b`` has add nothing by themselves: no branch, so that terms are vectorised.
     """
-    row = np.zeros(width, a.dtype)
-    zero = a.dtype.type(0)
-    for i in range(len(a_ends) - 1):
-        start, stop = a_ends[i], a_ends[i + 1]
-        _spread(row, a_at, start, stop, a)
+    row = np.zeros(width, A.values.dtype)
+    zero = A.values.dtype.type(0)
+    for i in range(len(A.ends) - 1):
+        _spread(A, i, row)
         own = zero
-        for entry in range(start, stop):
-            own += abs(a[entry])
-        for j in range(len(b_ends) - 1):
+        for entry in range(A.ends[i], A.ends[i + 1]):
+            own += abs(A.values[entry])
+        for j in range(len(B.ends) - 1):
             total = zero
-            for entry in range(b_ends[j], b_ends[j + 1]):
-                other = row[b_at[entry]]
-                total += abs(other - b[entry]) - abs(other) - abs(b[entry])
+            for entry in range(B.ends[j], B.ends[j + 1]):
+                other = row[B.columns[entry]]
+                total += abs(other - B.values[entry]) - abs(other) - abs(B.values[entry])
             out[i, j] = max(own + b_sums[j] + total, zero)
-        for entry in range(start, stop):
-            row[a_at[entry]] = 0
+        _clear(A, i, row)
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
-def chi2_sparse(
-    a: Array, a_at: Array, a_ends: Array, b: Array, b_at: Array, b_ends: Array, b_sums: Array, width: int, out: Array
-) -> None:
+def chi2_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Array) -> None:
     """As ``chi2_dense`` of CSR rows: a term is ``a + b - 4 a b / (a + b)``; ``b_sums`` are the rows' sums."""
-    row = np.zeros(width, a.dtype)
-    zero, half, two, tiny = a.dtype.type(0), a.dtype.type(0.5), a.dtype.type(2), a.dtype.type(1e-30)
-    for i in range(len(a_ends) - 1):
-        start, stop = a_ends[i], a_ends[i + 1]
-        _spread(row, a_at, start, stop, a)
+    row = np.zeros(width, A.values.dtype)
+    kind = A.values.dtype
+    zero, half, two, tiny = kind.type(0), kind.type(0.5), kind.type(2), kind.type(1e-30)
+    for i in range(len(A.ends) - 1):
+        _spread(A, i, row)
         own = zero
-        for entry in range(start, stop):
-            own += a[entry]
-        for j in range(len(b_ends) - 1):
+        for entry in range(A.ends[i], A.ends[i + 1]):
+            own += A.values[entry]
+        for j in range(len(B.ends) - 1):
             common = zero
-            for entry in range(b_ends[j], b_ends[j + 1]):
-                other = row[b_at[entry]]
-                common += other * b[entry] / (other + b[entry] + tiny)
+            for entry in range(B.ends[j], B.ends[j + 1]):
+                other = row[B.columns[entry]]
+                common += other * B.values[entry] / (other + B.values[entry] + tiny)
             out[i, j] = max((own + b_sums[j]) * half - two * common, zero)
-        for entry in range(start, stop):
-            row[a_at[entry]] = 0
+        _clear(A, i, row)
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
-def intersection_sparse(
-    a: Array, a_at: Array, a_ends: Array, b: Array, b_at: Array, b_ends: Array, b_sums: Array, width: int, out: Array
-) -> None:
+def intersection_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Array) -> None:
     """As ``intersection_dense`` of CSR rows: what is common is at most ``b_sums``."""
-    row = np.zeros(width, a.dtype)
-    zero, one = a.dtype.type(0), a.dtype.type(1)
-    for i in range(len(a_ends) - 1):
-        start, stop = a_ends[i], a_ends[i + 1]
-        _spread(row, a_at, start, stop, a)
-        for j in range(len(b_ends) - 1):
+    row = np.zeros(width, A.values.dtype)
+    zero, one = A.values.dtype.type(0), A.values.dtype.type(1)
+    for i in range(len(A.ends) - 1):
+        _spread(A, i, row)
+        for j in range(len(B.ends) - 1):
             common = zero
-            for entry in range(b_ends[j], b_ends[j + 1]):
-                common += min(row[b_at[entry]], b[entry])
+            for entry in range(B.ends[j], B.ends[j + 1]):
+                common += min(row[B.columns[entry]], B.values[entry])
             out[i, j] = one - min(common, b_sums[j])
-        for entry in range(start, stop):
-            row[a_at[entry]] = 0
+        _clear(A, i, row)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -183,27 +188,3 @@ def nearest_codes(A: Array, columns: Array, rows: Array, squared: Array) -> None
                     squared[i, place] = sums[c]
                     rows[i, place] = first + c
                     limit = squared[i, k - 1]
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def nearest_bytes(tables: Array, codes: Array, rows: Array, squared: Array) -> None:
-    """``squared[i], rows[i]``: the smallest sums over ``g`` of ``tables[i, g, codes[j, g]]`` and their rows ``j``."""
-    k = rows.shape[1]
-    squared[:] = np.inf
-    rows[:] = 0
-    for i in range(tables.shape[0]):
-        table, best = tables[i], squared[i]
-        limit = best[k - 1]
-        for j in range(codes.shape[0]):
-            total = table[0, codes[j, 0]]
-            for g in range(1, codes.shape[1]):
-                total += table[g, codes[j, g]]
-            if total < limit:
-                place = k - 1
-                while place > 0 and best[place - 1] > total:
-                    best[place] = best[place - 1]
-                    rows[i, place] = rows[i, place - 1]
-                    place -= 1
-                best[place] = total
-                rows[i, place] = j
-                limit = best[k - 1]

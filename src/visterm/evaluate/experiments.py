@@ -25,8 +25,8 @@ from __future__ import annotations
 
 import statistics
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +35,8 @@ from visterm.compute import progress
 from visterm.contracts import is_several
 from visterm.errors import InputError
 from visterm.evaluate import picture_data, research_data
-from visterm.learning import splits
-from visterm.learning.dataset import Dataset
-from visterm.learning.protocol import run
-from visterm.learning.splits import Split
+from visterm.learning import Dataset, Split, measure, splits
+from visterm.storage import write_text_atomically
 
 #: The splits a protocol may name, with what each needs besides the seed.
 _SPLITS = {
@@ -92,6 +90,58 @@ class Finding:
     def deviation(self) -> float:
         """The sample standard deviation over the runs; 0 for a single one."""
         return statistics.stdev(self.values) if len(self.values) > 1 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentsReport:
+    """What experiments found, which could not be run and why, and where the table was written."""
+
+    findings: tuple[Finding, ...]
+    not_run: tuple[str, ...]
+    table: Path
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as a JSON document."""
+        return {
+            "findings": [asdict(found) | {"mean": found.mean, "deviation": found.deviation} for found in self.findings],
+            "not_run": list(self.not_run),
+            "table": str(self.table),
+        }
+
+
+def run_experiments(
+    names: Sequence[str], *, folder: Path, data: Path | None = None, results: Path = Path("results")
+) -> ExperimentsReport:
+    """Run the experiments called ``names`` (or all, for ``["all"]``) of ``folder``, and write the table of figures.
+
+    ``data`` is the folder of research data, else ``VISTERM_DATA``. Of several experiments, those whose data are absent
+    are passed over; a single one is an error.
+    """
+    known = find(folder)
+    if not known:
+        raise InputError(f"there are no experiments in {folder}")
+    unknown = [name for name in names if name != "all" and name not in known]
+    if unknown:
+        raise InputError(f"there is no experiment {unknown[0]!r}: the experiments are {', '.join(known)}")
+    source = research_data.data_folder(data)
+    if source is None:
+        raise InputError("say where the research data are: --data FOLDER, or set VISTERM_DATA")
+    chosen = list(known) if "all" in names else list(names)
+    findings: list[Finding] = []
+    not_run: list[str] = []
+    for name in chosen:
+        try:
+            findings += carry_out(read(known[name]), source, cache=results / "features")
+        except InputError as error:
+            if len(chosen) == 1:
+                raise
+            not_run.append(f"{name}: {error}")
+    if not findings:
+        raise InputError(f"no experiment could be run; {not_run[0]}")
+    results.mkdir(parents=True, exist_ok=True)
+    table = results / "experiments.md"
+    write_text_atomically(table, markdown(findings))
+    return ExperimentsReport(tuple(findings), tuple(not_run), table)
 
 
 def find(folder: Path) -> dict[str, Path]:
@@ -161,7 +211,7 @@ def carry_out(experiment: Experiment, folder: Path, *, cache: Path = Path("resul
     outcomes = []
     with progress.task(experiment.name, total=len(runs)) as bar:
         for data, seed, split in runs:
-            outcome = run(
+            measured = measure(
                 method,
                 data,
                 split,
@@ -170,15 +220,15 @@ def carry_out(experiment: Experiment, folder: Path, *, cache: Path = Path("resul
                 max_query_words=experiment.protocol.get("max_query_words"),
                 transductive=experiment.protocol.get("transductive", False),
             )
-            outcomes.append(outcome)
+            outcomes.append(measured.performance)
             bar.advance()
     seconds = statistics.fmean(outcome.fit_seconds + outcome.answer_seconds for outcome in outcomes)
-    for figure, measure in zip(experiment.figures, asked, strict=True):
-        if any(measure.name not in outcome.flat() for outcome in outcomes):
+    for figure, wanted in zip(experiment.figures, asked, strict=True):
+        if any(wanted.name not in outcome.flat() for outcome in outcomes):
             raise InputError(f"{experiment.name}: {figure.measure!r} cannot be measured of {experiment.method}")
     return [
-        Finding(experiment.name, figure, tuple(outcome.flat()[measure.name] for outcome in outcomes), seconds)
-        for figure, measure in zip(experiment.figures, asked, strict=True)
+        Finding(experiment.name, figure, tuple(outcome.flat()[wanted.name] for outcome in outcomes), seconds)
+        for figure, wanted in zip(experiment.figures, asked, strict=True)
     ]
 
 
@@ -226,7 +276,7 @@ def row(finding: Finding) -> tuple[str, ...]:
     )
 
 
-def markdown(findings: list[Finding]) -> str:
+def markdown(findings: Sequence[Finding]) -> str:
     """The table in Markdown."""
     lines = [COLUMNS, ("---",) * len(COLUMNS), *map(row, findings)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

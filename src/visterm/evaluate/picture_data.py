@@ -11,8 +11,8 @@ from scipy import sparse
 
 from visterm.catalogue.records import Reading, Record
 from visterm.errors import InputError
-from visterm.features.library import FeatureLibrary
-from visterm.learning.dataset import Dataset, encode_classes
+from visterm.features import FeatureLibrary
+from visterm.learning import Dataset, encode_classes
 
 
 def names() -> list[str]:

@@ -9,10 +9,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.distances.base import BaseDistances, Tables
-from visterm.evaluate.picture_data import load_pictures
-from visterm.learning.dataset import Dataset
-from visterm.storage.atomic import replacing
+from visterm.distances import BaseDistances, Tables
+from visterm.evaluate import load_pictures
+from visterm.learning import Dataset
+from visterm.storage import replacing
 
 #: The name of a pretrained network's features, standardised on the training pictures.
 DEEP = "deep-standardised"

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.learning.dataset import Dataset, encode_classes
+from visterm.learning import Dataset, encode_classes
 
 
 def data_folder(folder: Path | None = None) -> Path | None:

@@ -1,35 +1,28 @@
-"""Pictures into features: computed in parallel and once, kept by content; one bad picture never stops the rest."""
+"""What recipes learned from a collection, and the features they computed: each once, and kept by content."""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.catalogue.records import Skipped
-from visterm.compute.parallel import map_shards
-from visterm.errors import InputError, MissingExtraError, VistermError
-from visterm.storage.atomic import write_bytes_atomically
-from visterm.vision.decode import decode_rgb
+from visterm.errors import InputError
+from visterm.features._keys import KeyIndex, common
+from visterm.features.computing import Subject, computed
+from visterm.features.store import FeatureStore
+from visterm.storage import write_bytes_atomically
+from visterm.vision import TrainingPictures
 from visterm.vision.recipes import recipe as recipe_named
 from visterm.vision.recipes.base import Recipe
-from visterm.vision.recipes.training import TrainingPictures
-
-if TYPE_CHECKING:
-    from visterm.storage.array_store import FeatureStore
-
-#: Pictures described by one task: enough to keep a worker busy, few enough to see progress.
-_PICTURES_PER_TASK = 16
-
-Rows = dict[str, Any]
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -47,34 +40,29 @@ class Description:
 class FeatureLibrary:
     """What recipes learned from a collection, and the features they computed, in ``folder``.
 
-    Pictures are given as a mapping of the sha256 of their contents to their files (None: the file is missing).
+    Pictures are given as a mapping of the sha256 of their contents to their files (None: the file is missing). Any
+    number of threads may ask; those that compute take turns. Stores are opened once, and what other processes write
+    is seen at the next call.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._turn = threading.RLock()
+        self._guard = threading.Lock()
+        self._opened: dict[tuple[str, str], _RecipeStores] = {}
 
     def recipe(self, name: str, pictures: Mapping[str, Path | None]) -> Recipe:
         """The recipe called ``name``; one that learns from the collection learns once, and remembers."""
-        from safetensors import SafetensorError
-        from safetensors.numpy import load_file, save
-
         recipe = recipe_named(name)
         if not recipe.n_training_pictures:
             return recipe
-        file = self.folder / "recipes" / f"{name}.safetensors"
-        if file.exists():
-            try:
-                recipe.restore(load_file(file))
-            except (SafetensorError, OSError, KeyError, ValueError) as error:
-                raise InputError(f"{file} is damaged ({error}): delete it to have the recipe learn again") from error
-            return recipe
-        # The pictures whose hashes come first: a sample that is random, yet the same whenever it is drawn.
-        files = [path for _, path in sorted(pictures.items()) if path is not None][: recipe.n_training_pictures]
-        if not files:
-            raise InputError(f"the recipe {name!r} learns from pictures, and there are none: add some first")
-        recipe.train(TrainingPictures(files, pixel_budget=recipe.pixel_budget))
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes_atomically(file, save(recipe.state()))
+        file = self.folder / "recipes" / f"{_file_name(name)}.safetensors"
+        if not file.exists():
+            with self._turn:
+                if not file.exists():  # no other thread was faster
+                    _learn(recipe, file, pictures)
+                    return recipe
+        _remember(recipe, file)
         return recipe
 
     def describe(self, pictures: Mapping[str, Path | None], *recipes: Recipe) -> list[Description]:
@@ -83,8 +71,30 @@ class FeatureLibrary:
         What was computed stays, however this ends; one bad picture never stops the rest.
         """
         started = time.perf_counter()
-        stores = [self._stores(recipe) for recipe in recipes]
-        missing = [{key for store in of_one.values() for key in store.missing(pictures)} for of_one in stores]
+        keys = list(pictures)
+        if any(len(self.present(recipe, keys)) < len(keys) for recipe in recipes):
+            with self._turn:
+                done = self._describe(pictures, recipes)
+        else:
+            done = [Description(recipe.name, recipe.hash, n_known=len(keys)) for recipe in recipes]
+        for description in done:
+            description.seconds = time.perf_counter() - started
+        return done
+
+    def present(self, recipe: Recipe, keys: Sequence[str]) -> NDArray[np.intp]:
+        """Which of ``keys``, by their places, have all features of ``recipe``."""
+        return np.flatnonzero(self._stores(recipe).common().find(keys) >= 0)
+
+    def missing(self, recipe: Recipe, keys: Sequence[str]) -> set[str]:
+        """Those of ``keys`` that lack a feature of ``recipe``."""
+        return {keys[place] for place in np.flatnonzero(self._stores(recipe).common().find(keys) < 0).tolist()}
+
+    def features(self, recipe: Recipe, keys: Sequence[str]) -> dict[str, Any]:
+        """The stored features of the pictures with these hashes, by the recipe's outputs."""
+        return {output: store.rows(keys) for output, store in self._stores(recipe).stores.items()}
+
+    def _describe(self, pictures: Mapping[str, Path | None], recipes: Sequence[Recipe]) -> list[Description]:
+        missing = [self.missing(recipe, list(pictures)) for recipe in recipes]
         done = [
             Description(recipe.name, recipe.hash, n_known=len(pictures) - len(absent))
             for recipe, absent in zip(recipes, missing, strict=True)
@@ -96,15 +106,15 @@ class FeatureLibrary:
                 for i in wanted:
                     done[i].failed.append(Skipped(key[:12], "its file is missing"))
             elif wanted and file is not None:
-                subjects.append(_Subject(key, file, wanted))
+                subjects.append(Subject(key, file, wanted))
+        wanted_by = {i for subject in subjects for i in subject.wanted}
         with ExitStack() as stack:
             writers = {
                 (i, output): stack.enter_context(store.writer())
-                for i, of_one in enumerate(stores)
-                for output, store in of_one.items()
-                if missing[i]
+                for i in sorted(wanted_by)
+                for output, store in self._stores(recipes[i]).stores.items()
             }
-            for subject, results in _computed(subjects, recipes):
+            for subject, results in computed(subjects, recipes):
                 for i, result in zip(subject.wanted, results, strict=True):
                     if isinstance(result, Skipped):
                         done[i].failed.append(result)
@@ -112,109 +122,67 @@ class FeatureLibrary:
                     for output, row in result.items():
                         writers[i, output].add(subject.key, row)
                     done[i].n_computed += 1
-        for description in done:
-            description.seconds = time.perf_counter() - started
         return done
 
-    def missing(self, recipe: Recipe, keys: Sequence[str]) -> set[str]:
-        """Those of ``keys`` that lack a feature of ``recipe``."""
-        return {key for store in self._stores(recipe).values() for key in store.missing(keys)}
-
-    def features(self, recipe: Recipe, keys: Sequence[str]) -> dict[str, Any]:
-        """The stored features of the pictures with these hashes, by the recipe's outputs."""
-        return {output: store.rows(keys) for output, store in self._stores(recipe).items()}
-
-    def _stores(self, recipe: Recipe) -> dict[str, FeatureStore]:
-        from visterm.storage.array_store import FeatureStore
-
-        def folder(output: str) -> Path:
-            return self.folder / "features" / f"{recipe.name}.{output}.{recipe.hash}"
-
-        outputs = recipe.outputs.items()
-        return {output: FeatureStore(folder(output), spec, recipe=recipe.hash) for output, spec in outputs}
+    def _stores(self, recipe: Recipe) -> _RecipeStores:
+        """The stores of a recipe, open since they were first asked for; deleted ones are made again."""
+        name = (recipe.name, recipe.hash)
+        with self._guard:
+            found = self._opened.get(name)
+            if found is None or not found.exist():
+                found = self._opened[name] = _RecipeStores(self.folder / "features", recipe)
+            return found
 
 
-def features_of_files(recipe: Recipe, files: Sequence[Path]) -> tuple[dict[str, Any], list[int], list[Skipped]]:
-    """The features of any files, which of them those are, and what could not be described."""
-    kept: list[int] = []
-    failed: list[Skipped] = []
-    rows: dict[str, list[Any]] = {output: [] for output in recipe.outputs}
-    subjects = [_Subject(str(i), file, (0,)) for i, file in enumerate(files)]
-    for subject, (result,) in _computed(subjects, [recipe]):
-        if isinstance(result, Skipped):
-            failed.append(result)
-            continue
-        kept.append(int(subject.key))
-        for output, row in result.items():
-            rows[output].append(row)
-    return {output: _stacked(items, recipe, output) for output, items in rows.items()}, kept, failed
+class _RecipeStores:
+    """A store for each output of a recipe, and the keys that all of them have."""
+
+    def __init__(self, folder: Path, recipe: Recipe) -> None:
+        self.stores = {
+            output: FeatureStore(folder / _folder_name(recipe, output), spec, recipe=recipe.hash)
+            for output, spec in recipe.outputs.items()
+        }
+        self._common: tuple[list[KeyIndex], KeyIndex] | None = None
+
+    def exist(self) -> bool:
+        """Whether no store was deleted."""
+        return all(store.exists() for store in self.stores.values())
+
+    def common(self) -> KeyIndex:
+        """The keys that have a row in all stores; found anew only when one of them was written to."""
+        indexes = [store.key_index() for store in self.stores.values()]
+        known = self._common
+        if known is None or any(a is not b for a, b in zip(known[0], indexes, strict=True)):
+            known = self._common = (indexes, common(indexes))
+        return known[1]
 
 
-def _stacked(rows: list[Any], recipe: Recipe, output: str) -> Any:
-    from scipy import sparse
+def _learn(recipe: Recipe, file: Path, pictures: Mapping[str, Path | None]) -> None:
+    from safetensors.numpy import save
 
-    spec = recipe.outputs[output]
-    if spec.sparse:
-        return sparse.csr_array(sparse.vstack(rows)) if rows else sparse.csr_array((0, spec.n_dims), dtype=spec.dtype)
-    return np.array(rows, dtype=spec.dtype).reshape(len(rows), spec.n_dims)
-
-
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """A picture to describe: its key, its file, and the recipes (by number) that want it."""
-
-    key: str
-    file: Path
-    wanted: tuple[int, ...]
+    # The pictures whose hashes come first: a sample that is random, yet the same whenever it is drawn.
+    files = [path for _, path in sorted(pictures.items()) if path is not None][: recipe.n_training_pictures]
+    if not files:
+        raise InputError(f"the recipe {recipe.name!r} learns from pictures, and there are none: add some first")
+    recipe.train(TrainingPictures(files, pixel_budget=recipe.pixel_budget))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes_atomically(file, save(recipe.state()))
 
 
-def _computed(
-    subjects: Sequence[_Subject], recipes: Sequence[Recipe]
-) -> Iterator[tuple[_Subject, list[Rows | Skipped]]]:
-    """For every picture, in order, the rows of each recipe that wants it, or why there are none."""
+def _remember(recipe: Recipe, file: Path) -> None:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
 
-    def compute(batch: Sequence[_Subject]) -> list[tuple[_Subject, list[Rows | Skipped]]]:
-        results: list[list[Rows | Skipped]] = [[] for _ in batch]
-        decoded: dict[tuple[Path, int], NDArray[np.uint8] | Skipped] = {}
-        for i, recipe in enumerate(recipes):
-            wanting = [at for at, subject in enumerate(batch) if i in subject.wanted]
-            rows = _rows_of([batch[at].file for at in wanting], recipe, decoded)
-            for at, row in zip(wanting, rows, strict=True):
-                results[at].append(row)
-        return list(zip(batch, results, strict=True))
-
-    batches = [subjects[start : start + _PICTURES_PER_TASK] for start in range(0, len(subjects), _PICTURES_PER_TASK)]
-    names = ", ".join(recipe.name for recipe in recipes)
-    for results in map_shards(compute, batches, description=f"Computing {names}"):
-        yield from results
-
-
-def _rows_of(
-    files: Sequence[Path], recipe: Recipe, decoded: dict[tuple[Path, int], NDArray[np.uint8] | Skipped]
-) -> list[Rows | Skipped]:
-    """The rows of ``files`` by one recipe; ``decoded`` keeps the pictures for the next one."""
-    budget = recipe.pixel_budget
-    for file in files:
-        if (file, budget) not in decoded:
-            decoded[file, budget] = _attempted(file, partial(decode_rgb, file, pixel_budget=budget))
-    pictures = [decoded[file, budget] for file in files]
-    good = [(file, rgb) for file, rgb in zip(files, pictures, strict=True) if not isinstance(rgb, Skipped)]
-    rows: Iterator[Rows | Skipped]
     try:
-        rows = iter(recipe.compute_many([rgb for _, rgb in good]))
-    except MissingExtraError:
-        raise
-    except VistermError:  # of one picture, perhaps: each is computed alone
-        rows = (_attempted(file, partial(recipe.compute, rgb)) for file, rgb in good)
-    return [rgb if isinstance(rgb, Skipped) else next(rows) for rgb in pictures]
+        recipe.restore(load_file(file))
+    except (SafetensorError, OSError, KeyError, ValueError) as error:
+        raise InputError(f"{file} is damaged ({error}): delete it to have the recipe learn again") from error
 
 
-def _attempted(file: Path, work: Callable[[], T]) -> T | Skipped:
-    """The result of ``work``, or why there is none of ``file``; a missing extra concerns all files, and is raised."""
-    try:
-        return work()
-    except MissingExtraError:
-        raise
-    except (OSError, VistermError) as error:
-        reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-        return Skipped(str(file), reason)
+def _folder_name(recipe: Recipe, output: str) -> str:
+    return f"{_file_name(recipe.name)}.{_file_name(output)}.{recipe.hash}"
+
+
+def _file_name(name: str) -> str:
+    """The name of a recipe or an output as part of a file's name: ``timm:x`` is no name of a file everywhere."""
+    return quote(name, safe="+")

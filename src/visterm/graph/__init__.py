@@ -1,1 +1,5 @@
 """Graphs of look-alike pictures: models made smooth over them, and tags that travel along them."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

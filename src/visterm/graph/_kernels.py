@@ -10,10 +10,19 @@ root without ever passing it.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+
+
+class Links(NamedTuple):
+    """A graph as kernels read it, CSR: picture i is linked to ``indices`` with ``weights`` from ``indptr[i]``."""
+
+    indptr: Any
+    indices: Any
+    weights: Any
+
 
 _STEPS, _LEAPS = 100, 20
 _TOLERANCE = 1e-13
@@ -163,53 +172,49 @@ def best_point(expected: Any, pull: Any, strength: float, degree: float, p: Any)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def gather(indptr: Any, indices: Any, weights: Any, i: int, neighbours: Any, pull: Any) -> float:
+def gather(links: Links, i: int, neighbours: Any, pull: Any) -> float:
     """Set ``pull`` to ``weights[i] @ neighbours`` of CSR row ``i``; returns the row's sum, the degree."""
     pull[:] = 0.0
     degree = 0.0
-    for e in range(indptr[i], indptr[i + 1]):
-        w = weights[e]
+    for e in range(links.indptr[i], links.indptr[i + 1]):
+        w = links.weights[e]
         degree += w
-        row = neighbours[indices[e]]
+        row = neighbours[links.indices[e]]
         for k in range(len(pull)):
             pull[k] += w * row[k]
     return degree
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def sweep_discrete(
-    indptr: Any, indices: Any, weights: Any, scores: Any, strength: float, order: Any, neighbours: Any, P: Any
-) -> None:
+def sweep_discrete(links: Links, scores: Any, strength: float, order: Any, neighbours: Any, P: Any) -> None:
     """:func:`best_discrete` of the rows of ``P`` in the given order, neighbours being rows of ``neighbours``.
 
     Handed the same array twice, an update is seen by those after it.
     """
     pull, room = np.empty(P.shape[1]), np.empty((2, P.shape[1]))
     for i in order:
-        degree = gather(indptr, indices, weights, i, neighbours, pull)
+        degree = gather(links, i, neighbours, pull)
         best_discrete(scores[i], pull, strength, degree, P[i], room)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def sweep_point(
-    indptr: Any, indices: Any, weights: Any, expected: Any, strength: float, order: Any, neighbours: Any, P: Any
-) -> None:
+def sweep_point(links: Links, expected: Any, strength: float, order: Any, neighbours: Any, P: Any) -> None:
     """As :func:`sweep_discrete`, by :func:`best_point`."""
     pull = np.empty(P.shape[1])
     for i in order:
-        degree = gather(indptr, indices, weights, i, neighbours, pull)
+        degree = gather(links, i, neighbours, pull)
         best_point(expected[i], pull, strength, degree, P[i])
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def roughness(indptr: Any, indices: Any, weights: Any, P: Any) -> float:
+def roughness(links: Links, P: Any) -> float:
     """``sum_k P[:, k] @ L @ P[:, k]``: half the sum over i and j of ``weight_ij |P_i - P_j|^2``."""
     total = 0.0
-    for i in range(len(indptr) - 1):
-        for e in range(indptr[i], indptr[i + 1]):
-            j = indices[e]
+    for i in range(len(links.indptr) - 1):
+        for e in range(links.indptr[i], links.indptr[i + 1]):
+            j = links.indices[e]
             apart = 0.0
             for k in range(P.shape[1]):
                 apart += (P[i, k] - P[j, k]) ** 2
-            total += weights[e] * apart
+            total += links.weights[e] * apart
     return 0.5 * total

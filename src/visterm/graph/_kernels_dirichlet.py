@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from visterm.graph._kernels import gather
-from visterm.topics._kernels_lda import digamma, trigamma
+from visterm.graph._kernels import Links, gather
+from visterm.topics.special import digamma, trigamma
 
 _STEPS, _HALVINGS = 30, 40
 _TOLERANCE = 1e-10
@@ -128,15 +128,7 @@ def best_dirichlet(target: Any, pull: Any, strength: float, degree: float, gamma
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def sweep_dirichlet(
-    indptr: Any,
-    indices: Any,
-    weights: Any,
-    targets: Any,
-    strength: float,
-    order: Any,
-    neighbours: Any,
-    gammas: Any,
-    means: Any,
+    links: Links, targets: Any, strength: float, order: Any, neighbours: Any, gammas: Any, means: Any
 ) -> None:
     """:func:`best_dirichlet` of the rows of ``gammas`` in the given order; ``means`` follow.
 
@@ -145,7 +137,7 @@ def sweep_dirichlet(
     """
     pull, room = np.empty(gammas.shape[1]), np.empty((3, gammas.shape[1]))
     for i in order:
-        degree = gather(indptr, indices, weights, i, neighbours, pull)
+        degree = gather(links, i, neighbours, pull)
         best_dirichlet(targets[i], pull, strength, degree, gammas[i], room)
         means[i] = gammas[i] / gammas[i].sum()
 

@@ -1,16 +1,31 @@
 """Numba kernels of approximate nearest neighbours: trees of random cuts, then neighbours of neighbours.
 
-Lists hold, for every row, the nearest rows found so far, nearest first: ``found`` (n, k) with -1 for nobody yet and
-``squared`` (n, k) their squared distances. A kernel writes only to the lists of its own rows, so that shards of rows
-can be worked on at the same time and the outcome does not depend on how many there are.
+A kernel writes only to the lists of its own rows, so that shards of rows can be worked on at the same time and the
+result does not depend on how many there are.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+
+
+class Lists(NamedTuple):
+    """For every row, the nearest rows found so far, nearest first, each (n_rows, n_neighbors)."""
+
+    found: Any  # -1 for nobody yet
+    squared: Any  # their squared distances
+    is_new: Any  # whether they were found in the last round
+
+
+class Neighbours(NamedTuple):
+    """For every row, the rows that it lists or that list it, and whether that is new; -1 for nobody."""
+
+    rows: Any
+    is_new: Any
+
 
 _SUMS = {"reassoc", "nsz", "contract"}  # lets sums be vectorised; not-a-numbers never get here
 
@@ -117,9 +132,7 @@ def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def compare_leaves(
-    rows: Any, order: Any, ends: Any, first: int, last: int, found: Any, squared: Any, is_new: Any
-) -> None:
+def compare_leaves(rows: Any, order: Any, ends: Any, first: int, last: int, lists: Lists) -> None:
     """Offer every row of the leaves ``first`` to ``last`` to the other rows of its leaf."""
     for leaf in range(first, last):
         start = ends[leaf - 1] if leaf else 0
@@ -128,80 +141,69 @@ def compare_leaves(
             for other in range(start, ends[leaf]):
                 j = order[other]
                 if i != j:
-                    insert(found[i], squared[i], is_new[i], j, apart(rows[i], rows[j]))
+                    insert(lists.found[i], lists.squared[i], lists.is_new[i], j, apart(rows[i], rows[j]))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def reverse_lists(found: Any, is_new: Any, backward: Any, backward_new: Any) -> None:
-    """``backward[j]``: the first rows that list j, new entries before old, as many as there is room; -1 for nobody."""
-    n, k = found.shape
-    room = backward.shape[1]
+def reverse_lists(forward: Neighbours, backward: Neighbours) -> None:
+    """``backward.rows[j]``: the first rows that list j, new entries before old, as many as there is room."""
+    n, k = forward.rows.shape
+    room = backward.rows.shape[1]
     filled = np.zeros(n, np.int64)
-    backward[:] = -1
-    backward_new[:] = False
+    backward.rows[:] = -1
+    backward.is_new[:] = False
     for wanted in (True, False):
         for i in range(n):
             for place in range(k):
-                j = found[i, place]
-                if j >= 0 and is_new[i, place] == wanted and filled[j] < room:
-                    backward[j, filled[j]] = i
-                    backward_new[j, filled[j]] = wanted
+                j = forward.rows[i, place]
+                if j >= 0 and forward.is_new[i, place] == wanted and filled[j] < room:
+                    backward.rows[j, filled[j]] = i
+                    backward.is_new[j, filled[j]] = wanted
                     filled[j] += 1
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _offer(
-    rows: Any, i: int, j: int, j_new: bool, old: Any, old_new: Any, seen: Any, found: Any, squared: Any, is_new: Any
-) -> int:
-    """Offer the rows that j lists to i, where one of the two links is new."""
+def _offer(rows: Any, i: int, j: int, j_new: bool, known: Neighbours, seen: Any, lists: Lists) -> int:
+    """Offer the rows that j knows to i, where one of the two links is new."""
     n_inserted = 0
-    for place in range(old.shape[1]):
-        candidate = old[j, place]
-        if candidate < 0 or candidate == i or not (j_new or old_new[j, place]) or seen[candidate] == i:
+    for place in range(known.rows.shape[1]):
+        candidate = known.rows[j, place]
+        if candidate < 0 or candidate == i or not (j_new or known.is_new[j, place]) or seen[candidate] == i:
             continue
         seen[candidate] = i
-        if insert(found, squared, is_new, candidate, apart(rows[i], rows[candidate])):
+        distance = apart(rows[i], rows[candidate])
+        if insert(lists.found[i], lists.squared[i], lists.is_new[i], candidate, distance):
             n_inserted += 1
     return n_inserted
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def compare_neighbours(
-    rows: Any,
-    start: int,
-    stop: int,
-    lists: Any,
-    lists_new: Any,
-    backward: Any,
-    backward_new: Any,
-    found: Any,
-    squared: Any,
-    is_new: Any,
+    rows: Any, start: int, stop: int, forward: Neighbours, backward: Neighbours, lists: Lists
 ) -> int:
     """Offer to each of the rows ``start`` to ``stop`` the neighbours of its neighbours; returns how many were taken.
 
-    Neighbours are those it lists and those that list it, as they were (``lists``, ``backward``); what is taken goes to
-    ``found``, ``squared`` and ``is_new``, marked as new.
+    Neighbours are those it lists and those that list it, as they were before; what is taken goes to ``lists``, marked
+    as new.
     """
     n_inserted = 0
     seen = np.full(rows.shape[0], -1, np.int64)
     for i in range(start, stop):
-        is_new[i] = False
-        for place in range(lists.shape[1]):
-            j = lists[i, place]
+        lists.is_new[i] = False
+        for place in range(forward.rows.shape[1]):
+            j = forward.rows[i, place]
             if j < 0:
                 continue
-            j_new = lists_new[i, place]
-            n_inserted += _offer(rows, i, j, j_new, lists, lists_new, seen, found[i], squared[i], is_new[i])
-            n_inserted += _offer(rows, i, j, j_new, backward, backward_new, seen, found[i], squared[i], is_new[i])
-        for place in range(backward.shape[1]):
-            j = backward[i, place]
+            j_new = forward.is_new[i, place]
+            n_inserted += _offer(rows, i, j, j_new, forward, seen, lists)
+            n_inserted += _offer(rows, i, j, j_new, backward, seen, lists)
+        for place in range(backward.rows.shape[1]):
+            j = backward.rows[i, place]
             if j < 0:
                 continue
-            j_new = backward_new[i, place]
             if seen[j] != i:
                 seen[j] = i
-                if insert(found[i], squared[i], is_new[i], j, apart(rows[i], rows[j])):
+                if insert(lists.found[i], lists.squared[i], lists.is_new[i], j, apart(rows[i], rows[j])):
                     n_inserted += 1
-            n_inserted += _offer(rows, i, j, j_new, lists, lists_new, seen, found[i], squared[i], is_new[i])
+            n_inserted += _offer(rows, i, j, backward.is_new[i, place], forward, seen, lists)
     return n_inserted

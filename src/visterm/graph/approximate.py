@@ -19,7 +19,7 @@ from visterm.contracts import Matrix
 _TREES, _LEAF, _MIND = 8, 40, 15
 #: Rounds at most, and the share of all entries that must have changed for another one.
 _ROUNDS, _WORTHWHILE = 8, 0.002
-#: Sparse rows are compared by random projections to so many dimensions.
+#: Sparse rows are compared by random projections to this many dimensions.
 _PROJECTED = 96
 
 
@@ -49,32 +49,30 @@ def _descend(
     n = len(rows)
     n_neighbors = min(n_neighbors, n - 1)
     k = min(max(n_neighbors, _MIND), n - 1)
-    found, squared = np.full((n, k), -1, np.int32), np.full((n, k), np.inf, np.float32)
-    is_new = np.zeros((n, k), np.bool_)
+    lists = kernels.Lists(
+        np.full((n, k), -1, np.int32), np.full((n, k), np.inf, np.float32), np.zeros((n, k), np.bool_)
+    )
     threads = Engine("threads")  # they share the lists
     order = np.empty(n, np.int32)
     for tree in range(_TREES):
         ends = kernels.cut(rows, _LEAF, random_state + tree, order)
 
         def compare(leaves: Shard, order: Any = order, ends: Any = ends) -> None:
-            kernels.compare_leaves(rows, order, ends, leaves.start, leaves.stop, found, squared, is_new)
+            kernels.compare_leaves(rows, order, ends, leaves.start, leaves.stop, lists)
 
         _all(compare, split(len(ends), size=1 + len(ends) // 16), threads, f"Cutting, tree {tree + 1} of {_TREES}")
-    backward, backward_new = np.empty((n, k), np.int32), np.empty((n, k), np.bool_)
+    backward = kernels.Neighbours(np.empty((n, k), np.int32), np.empty((n, k), np.bool_))
     for _ in range(_ROUNDS):
-        lists, lists_new = found.copy(), is_new.copy()
-        kernels.reverse_lists(lists, lists_new, backward, backward_new)
+        forward = kernels.Neighbours(lists.found.copy(), lists.is_new.copy())
+        kernels.reverse_lists(forward, backward)
 
-        def ask(shard: Shard, lists: Any = lists, lists_new: Any = lists_new) -> int:
-            first, last = shard.start, shard.stop
-            return kernels.compare_neighbours(
-                rows, first, last, lists, lists_new, backward, backward_new, found, squared, is_new
-            )
+        def ask(shard: Shard, forward: Any = forward) -> int:
+            return kernels.compare_neighbours(rows, shard.start, shard.stop, forward, backward, lists)
 
         n_changed = sum(_all(ask, split(n, size=1 + n // 16), threads, "Asking neighbours"))
-        if n_changed < _WORTHWHILE * found.size:
+        if n_changed < _WORTHWHILE * lists.found.size:
             break
-    return found[:, :n_neighbors], squared[:, :n_neighbors]
+    return lists.found[:, :n_neighbors], lists.squared[:, :n_neighbors]
 
 
 def _all(task: Any, shards: list[Shard], engine: Engine, description: str) -> list[Any]:

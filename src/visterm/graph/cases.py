@@ -18,16 +18,22 @@ from visterm.compute import progress
 from visterm.contracts import Features, check_tags
 from visterm.errors import InputError
 from visterm.graph.lapvar import DirichletMeans, Discrete, LapVar, Point
-from visterm.topics.aspects import Aspects
-from visterm.topics.bags import check_bags, check_tag_bags
-from visterm.topics.em import climb
-from visterm.topics.inference import Inferred, infer_topics, starting_gamma
-from visterm.topics.lda import LDA
-from visterm.topics.mixture import UnigramMixture, Unigrams, start_responsibilities
-from visterm.topics.parameters import check_parameters
-from visterm.topics.plsa import PLSA
-from visterm.topics.slda import SupervisedLDA
-from visterm.topics.statistics import normalised
+from visterm.topics import (
+    LDA,
+    PLSA,
+    Aspects,
+    Inferred,
+    SupervisedLDA,
+    UnigramMixture,
+    Unigrams,
+    check_bags,
+    check_tag_bags,
+    climb,
+    infer_topics,
+    normalised,
+    start_responsibilities,
+    starting_gamma,
+)
 
 Array = NDArray[np.float64]
 
@@ -90,7 +96,7 @@ class MixtureCase:
         """Expectation maximisation whose E step is a sweep of LapVar."""
         from sklearn.utils import check_random_state
 
-        check_parameters(model, at_least_one=("n_topics", "n_restarts", "max_iter"))
+        model._validate_params()
         bags = check_bags(model, X, fitting=True, n_tokens=model.n_tokens)
         tags = check_tag_bags(tags, bags.shape[0])
         random = check_random_state(model.random_state)
@@ -106,7 +112,7 @@ class MixtureCase:
         return Learned(state, unigrams.tags, objective)
 
     def _run(
-        self, model: UnigramMixture, bags: Any, tags: Any, random: Any, lapvar: LapVar, bar: progress.Task
+        self, model: UnigramMixture, bags: Any, tags: Any, random: Any, lapvar: LapVar, bar: progress.Bar
     ) -> tuple[Any, Array]:
         smoothing, best = model.smoothing, _Best()
         state = start_responsibilities(bags, tags, model.n_topics, random)
@@ -146,7 +152,7 @@ class AspectCase:
                 "over a graph, PLSA learns codewords and tags together by plain EM: "
                 "use PLSA(asymmetric=False, held_out_share=0)"
             )
-        check_parameters(model, at_least_one=("n_topics", "max_iter"))
+        model._validate_params()
         bags = check_bags(model, X, fitting=True, n_tokens=model.n_tokens)
         tags = check_tag_bags(tags, bags.shape[0])
         both = sparse.csr_array(sparse.hstack([bags, tags]))
@@ -204,9 +210,7 @@ class AllocationCase:
             raise InputError(
                 "over a graph, LDA has a fixed alpha and learns from all: learn_alpha=False, held_out_share=0"
             )
-        check_parameters(
-            model, at_least_one=("n_topics", "max_iter", "n_restarts", "max_sweeps"), positive=("alpha", "smoothing")
-        )
+        model._validate_params()
         bags = check_bags(model, X, fitting=True, n_tokens=model.n_tokens)
         checked = check_tags(tags, bags.shape[0])
         random = check_random_state(model.random_state)
@@ -220,8 +224,8 @@ class AllocationCase:
         topic_tags = normalised(np.asarray((checked.T @ proportions).T, np.float64), model.smoothing)
         return Learned(proportions, topic_tags, objective)
 
-    def _run(self, model: LDA, bags: Any, random: Any, lapvar: LapVar, bar: progress.Task) -> tuple[Any, Array]:
-        from visterm.topics.initialise import start_topics
+    def _run(self, model: LDA, bags: Any, random: Any, lapvar: LapVar, bar: progress.Bar) -> tuple[Any, Array]:
+        from visterm.topics.starts import start_topics
 
         alpha, best = np.full(model.n_topics, float(model.alpha)), _Best()
         gamma = starting_gamma(bags, alpha)

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.contracts import Features, Scores
 from visterm.contracts.estimator import Estimator
 from visterm.graph.cases import Array
-from visterm.graph.picture_graph import PictureGraph
+from visterm.graph.lapvar import METHODS
+from visterm.graph.picture_graph import WEIGHTS, PictureGraph
 from visterm.graph.regularized import GraphRegularized
-from visterm.topics.mixture import UnigramMixture
+from visterm.topics import UnigramMixture
 
 
 class GraphMixture(Estimator):
     """Tags for a collection of which few pictures are tagged: topics that look-alikes agree on (Shao et al. 2014).
 
-    A :class:`~visterm.graph.regularized.GraphRegularized` over a
-    :class:`~visterm.topics.mixture.UnigramMixture` and a :class:`~visterm.graph.picture_graph.PictureGraph`, whose
-    parameters these are. Hand over all pictures, untagged ones with empty rows of tags: they are learned from, and
-    asking for their tags later gives what was learned. New pictures are folded in through their neighbours.
+    A :class:`~visterm.graph.GraphRegularized` over a :class:`~visterm.topics.UnigramMixture` and a
+    :class:`~visterm.graph.PictureGraph`, whose parameters these are. Hand over all pictures, untagged ones with empty
+    rows of tags: they are learned from, and asking for their tags later gives what was learned. New pictures are folded
+    in through their neighbours.
 
     >>> X, tags = [[4, 0], [3, 1], [0, 5], [1, 4]], [[1, 0], [0, 0], [0, 1], [0, 0]]
     >>> GraphMixture(n_topics=2, n_neighbors=1, random_state=0).fit(X, tags).score_tags(X).argmax(axis=1)
@@ -29,6 +32,21 @@ class GraphMixture(Estimator):
 
     scores_are_probabilities = True
     learns_from_untagged = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_topics": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "metric": [str],
+        "weights": [StrOptions(WEIGHTS)],
+        "strength": [Interval(Real, 0, None, closed="both"), StrOptions({"auto"})],
+        "method": [StrOptions(METHODS)],
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
+        "held_out_share": [Interval(Real, 0, 1, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Real],
+        "random_state": ["random_state"],
+    }
 
     def __init__(
         self,
@@ -61,6 +79,7 @@ class GraphMixture(Estimator):
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the topics of all pictures and the tags of the topics."""
+        self._validate_params()
         mixture = UnigramMixture(
             self.n_topics,
             smoothing=self.smoothing,

@@ -20,11 +20,11 @@ from scipy import sparse
 from scipy.special import entr, softmax, xlogy
 
 from visterm.errors import InputError
-from visterm.topics.bags import distributions
+from visterm.topics import distributions
 
 Array = NDArray[np.float64]
 
-METHODS = ("lapvar1", "lapvar2")
+METHODS = {"lapvar1", "lapvar2"}
 #: LapVar2: the share of a picture's distribution that its neighbours replace, at most how often, and how often in vain.
 _MIXED, _MIXTURES, _PATIENCE = 0.1, 100, 3
 
@@ -89,11 +89,11 @@ class Discrete(_Shares):
 
     def sweep(self, links: sparse.csr_array, strength: float, order: NDArray[Any], neighbours: Any, state: Any) -> None:
         """LapVar1 by Newton's method, row by row."""
-        from visterm.graph._kernels import sweep_discrete
+        from visterm.graph._kernels import Links, sweep_discrete
 
         others = state if neighbours is None else neighbours
         scores = np.ascontiguousarray(self.scores)
-        sweep_discrete(links.indptr, links.indices, links.data, scores, strength, order, others, state)
+        sweep_discrete(Links(links.indptr, links.indices, links.data), scores, strength, order, others, state)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,11 +116,11 @@ class Point(_Shares):
 
     def sweep(self, links: sparse.csr_array, strength: float, order: NDArray[Any], neighbours: Any, state: Any) -> None:
         """LapVar1 by Newton's method, row by row."""
-        from visterm.graph._kernels import sweep_point
+        from visterm.graph._kernels import Links, sweep_point
 
         others = state if neighbours is None else neighbours
         expected = np.ascontiguousarray(self.expected)
-        sweep_point(links.indptr, links.indices, links.data, expected, strength, order, others, state)
+        sweep_point(Links(links.indptr, links.indices, links.data), expected, strength, order, others, state)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,12 +153,14 @@ class DirichletMeans:
 
     def sweep(self, links: sparse.csr_array, strength: float, order: NDArray[Any], neighbours: Any, state: Any) -> None:
         """LapVar1 by Newton's method with step halving, row by row."""
+        from visterm.graph._kernels import Links
         from visterm.graph._kernels_dirichlet import sweep_dirichlet
 
         means = self.means(state)
         others = means if neighbours is None else neighbours
         targets = np.ascontiguousarray(self.targets)
-        sweep_dirichlet(links.indptr, links.indices, links.data, targets, strength, order, others, state, means)
+        graph = Links(links.indptr, links.indices, links.data)
+        sweep_dirichlet(graph, targets, strength, order, others, state, means)
 
 
 @dataclass(slots=True, eq=False)
@@ -185,7 +187,7 @@ class LapVar:
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
-            raise InputError(f"unknown method {self.method!r}: choose {' or '.join(METHODS)}")
+            raise InputError(f"unknown method {self.method!r}: choose {' or '.join(sorted(METHODS))}")
         if not self.strength >= 0:
             raise InputError(f"the strength of a regulariser is 0 or more, not {self.strength}")
         self.links = sparse.csr_array(self.links, dtype=np.float64)
@@ -194,10 +196,10 @@ class LapVar:
         """``strength / 2 * sum_k p_k' L p_k``; nothing where agreement is a constraint."""
         if not self.strength or np.isinf(self.strength):
             return 0.0
-        from visterm.graph._kernels import roughness
+        from visterm.graph._kernels import Links, roughness
 
-        links, means = self.links, np.ascontiguousarray(means)
-        return self.strength / 2 * roughness(links.indptr, links.indices, links.data, means)
+        links = Links(self.links.indptr, self.links.indices, self.links.data)
+        return self.strength / 2 * roughness(links, np.ascontiguousarray(means))
 
     def objective(self, variables: Variables, state: Array) -> float:
         """The part of Q that depends on ``state``."""

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute.parallel import map_shards, split
 from visterm.contracts import Features, Matrix, check_features
 from visterm.contracts.estimator import Estimator
-from visterm.distances.named import metric_named
+from visterm.distances import BLOCK_BYTES, metric_named, nearest
 from visterm.errors import InputError
 from visterm.graph.approximate import nearest_of_all
-from visterm.neighbours.distances import BLOCK_BYTES, nearest
 
-WEIGHTS = ("binary", "cosine", "heat")
+WEIGHTS = {"binary", "cosine", "heat"}
 #: Distances that are Euclidean between prepared rows: what approximate neighbours can be found for.
 _EUCLIDEAN = ("euclidean", "cosine", "hellinger")
 
@@ -33,13 +33,13 @@ class PictureGraph(Estimator):
     n_neighbors, max_distance
         Which pictures a picture is linked to.
     metric
-        One of :mod:`visterm.distances.named`.
+        One of :mod:`visterm.distances.metrics`.
     weights
         ``binary``: 1; ``cosine``: the cosine of the angle between the two pictures (metrics ``cosine`` and
         ``hellinger``); ``heat``: exp(-(distance / width)^2), the width being the mean distance of neighbours.
     exact_up_to
-        Above so many pictures neighbours are found approximately (:mod:`visterm.graph.approximate`) where the metric is
-        ``euclidean``, ``cosine`` or ``hellinger``.
+        Above this many pictures neighbours are found approximately (:mod:`visterm.graph.approximate`) where the metric
+        is ``euclidean``, ``cosine`` or ``hellinger``.
     random_state
         Seed of the approximate search.
 
@@ -55,6 +55,15 @@ class PictureGraph(Estimator):
     >>> graph.n_components_, graph.add([[4.0]]).links_[[4]].toarray()
     (2, array([[0., 1., 0., 0., 0.]]))
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+        "max_distance": [Interval(Real, 0, None, closed="both"), None],
+        "metric": [str],
+        "weights": [StrOptions(WEIGHTS)],
+        "exact_up_to": [Real],
+        "random_state": [Integral],
+    }
 
     features_: Matrix
     links_: sparse.csr_array
@@ -79,7 +88,8 @@ class PictureGraph(Estimator):
 
     def fit(self, X: Features, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's estimators take a y
         """Link the pictures of ``X``."""
-        self._check_parameters()
+        self._validate_params()
+        self._check_neighbourhood()
         self.features_ = check_features(self, X, fitting=True, non_negative=metric_named(self.metric).needs_counts)
         # What each picture chose: row i holds the distances to its look-alikes, zeros included.
         self.chosen_ = self._choose_all()
@@ -259,17 +269,11 @@ class PictureGraph(Estimator):
         _, self.component_of_ = sparse.csgraph.connected_components(self.links_, directed=False)
         return self
 
-    def _check_parameters(self) -> None:
+    def _check_neighbourhood(self) -> None:
+        """Refuse parameters that do not go together."""
         metric_named(self.metric)
         if self.n_neighbors is None and self.max_distance is None:
             raise InputError("say which pictures are neighbours: give n_neighbors, max_distance or both")
-        n_neighbors: Any = self.n_neighbors
-        if n_neighbors is not None and not (isinstance(n_neighbors, Integral) and int(n_neighbors) >= 1):
-            raise InputError(f"n_neighbors must be a whole number of at least 1, or None, not {n_neighbors!r}")
-        if self.max_distance is not None and not self.max_distance >= 0:
-            raise InputError(f"max_distance must be 0 or more, not {self.max_distance}")
-        if self.weights not in WEIGHTS:
-            raise InputError(f"unknown weights {self.weights!r}: choose one of {', '.join(WEIGHTS)}")
         if self.weights == "cosine" and self.metric not in ("cosine", "hellinger"):
             raise InputError(
                 f"the metric {self.metric!r} knows no cosine: use binary or heat weights, or another metric"

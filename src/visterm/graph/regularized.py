@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from visterm.calibration import TagConfidence
 from visterm.compute import progress
 from visterm.contracts import Features, Scores, check_tags, is_several, n_pictures
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.graph.cases import Array, Learned, case_of
-from visterm.graph.confidence import TagConfidence
 from visterm.graph.held_out import HiddenTags, hide_tags, tag_surprise
 from visterm.graph.lapvar import METHODS, LapVar
 from visterm.graph.picture_graph import PictureGraph
-from visterm.topics.bags import distributions
-from visterm.topics.mixture import UnigramMixture
+from visterm.topics import UnigramMixture, distributions
 
 #: Strengths tried by ``strength="auto"``.
 STRENGTHS = (0.0, 0.3, 1.0, 3.0)
@@ -69,6 +70,18 @@ class GraphRegularized(Estimator):
 
     scores_are_probabilities = True
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "model": [HasMethods("get_params"), None],
+        "graph": [PictureGraph, None],
+        "strength": [Interval(Real, 0, None, closed="both"), StrOptions({"auto"})],
+        "method": [StrOptions(METHODS)],
+        "strengths": ["array-like"],
+        "held_out_share": [Interval(Real, 0, 1, closed="left")],
+        "model_feature": [str, None],
+        "graph_feature": [str, None],
+        "random_state": ["random_state"],
+    }
+
     graph_: PictureGraph
     proportions_: Array
     topic_tags_: Array
@@ -98,7 +111,9 @@ class GraphRegularized(Estimator):
 
     def fit(self, X: Features, tags: Any, y: Any = None, *, graph: PictureGraph | None = None) -> Self:
         """Learn from all pictures; ``y`` for models of classes. ``graph``: one already fitted to these pictures."""
-        self._check_parameters()
+        self._validate_params()
+        if self.strength == "auto" and not len(self.strengths):
+            raise InputError("strength='auto' needs strengths to try")
         counted, compared = self._of_model(X), self._of_graph(X)
         tags = check_tags(tags, n_pictures(counted))
         if not tags.nnz:
@@ -181,16 +196,6 @@ class GraphRegularized(Estimator):
 
     def _of_graph(self, X: Features) -> Any:
         return _feature(X, self.graph_feature, "graph_feature")
-
-    def _check_parameters(self) -> None:
-        if self.method not in METHODS:
-            raise InputError(f"unknown method {self.method!r}: choose {' or '.join(METHODS)}")
-        if self.strength != "auto" and (isinstance(self.strength, str) or not self.strength >= 0):
-            raise InputError(f"strength must be 0 or more, or 'auto', not {self.strength!r}")
-        if not 0 <= self.held_out_share < 1:
-            raise InputError(f"held_out_share must be at least 0 and less than 1, not {self.held_out_share}")
-        if self.strength == "auto" and not len(self.strengths):
-            raise InputError("strength='auto' needs strengths to try")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,11 +14,16 @@ from visterm.contracts import Features
 from visterm.errors import InputError
 from visterm.graph.cases import AllocationCase, Array, Learned, expected_logs
 from visterm.graph.lapvar import DirichletMeans, LapVar
-from visterm.topics.class_response import improve_coefficients
-from visterm.topics.em import climb
-from visterm.topics.joint import JointTopics, Labelled, Posterior, infer_labelled
-from visterm.topics.slda import SupervisedLDA
-from visterm.topics.statistics import TopicStatistics
+from visterm.topics import (
+    JointTopics,
+    Labelled,
+    Posterior,
+    SupervisedLDA,
+    TopicStatistics,
+    climb,
+    improve_coefficients,
+    infer_labelled,
+)
 
 
 class _SupervisedOverGraph(SupervisedLDA):
@@ -28,7 +33,7 @@ class _SupervisedOverGraph(SupervisedLDA):
     gamma: Array
 
     def _run(
-        self, data: Labelled, start: tuple[JointTopics, Array], bar: progress.Task, look: Any
+        self, data: Labelled, start: tuple[JointTopics, Array], bar: progress.Bar, look: Any
     ) -> tuple[JointTopics, Array]:
         model, gamma = start
         posterior, lapvar = Posterior.given(gamma, data.bags, model.codewords), self.lapvar

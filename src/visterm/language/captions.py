@@ -1,7 +1,7 @@
 """Captions become tags: the words of a caption that say what is in the picture, one form for each.
 
-Made for English; other languages that put spaces between words work with a stop list of their own and without plural
-folding.
+Languages that put spaces between words work; where :func:`~visterm.language.stop_lists.stop_words` has no list for a
+language, one can be given.
 """
 
 from __future__ import annotations
@@ -12,31 +12,36 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from visterm.errors import InputError
-from visterm.language.english import STOP_WORDS as ENGLISH
-from visterm.language.english import singular
+from visterm.language.forms import check_language, singular
+from visterm.language.stop_lists import stop_words
 
 
 @dataclass(frozen=True, slots=True)
 class CaptionTokenizer:
     """Makes tags of captions.
 
-    A tag is a word that stands in at least ``min_count`` captions and is none of the ``stop_words``, or one of the
-    ``phrases``. With ``fold_plurals`` plurals count as their singular, in phrases too.
+    A tag is a word that stands in at least ``min_count`` captions and is none of the ``stop_words`` (None: those of the
+    ``language``, an ISO 639 code), or one of the ``phrases``. With ``fold_plurals`` plurals count as their singular, in
+    phrases too; in languages other than English, every form counts as the dictionary's word.
 
     >>> tokenizer = CaptionTokenizer(phrases=("tall building",))
     >>> tokenizer.tags(["Boats near tall buildings.", "A boat, a tall building and the sea"])
     [['boat', 'tall building'], ['boat', 'tall building']]
+    >>> CaptionTokenizer(language="fr").tags(["Les chevaux près de l'eau", "un cheval dans l'eau"])
+    [['cheval', 'eau'], ['cheval', 'eau']]
     """
 
-    stop_words: frozenset[str] = ENGLISH
+    stop_words: frozenset[str] | None = None
     min_count: int = 2
     phrases: tuple[str, ...] = ()
     fold_plurals: bool = True
+    language: str = "en"
 
     def __post_init__(self) -> None:
         if self.min_count < 1:
             raise InputError(f"min_count is at least 1, not {self.min_count}")
-        if empty := [phrase for phrase in self.phrases if not _tokens(phrase)]:
+        check_language(self.language)
+        if empty := [phrase for phrase in self.phrases if not self._tokens(phrase)]:
             raise InputError(f"the phrase {empty[0]!r} has no words")
 
     def words(self, caption: str) -> list[str]:
@@ -57,6 +62,20 @@ class CaptionTokenizer:
         """The tags with the number of captions that have them."""
         return self._kept(self._folded(captions))
 
+    @property
+    def _ignored(self) -> frozenset[str]:
+        return stop_words(self.language) if self.stop_words is None else self.stop_words
+
+    def _tokens(self, text: str) -> list[str]:
+        """The words of a text; outside English, what stands before an apostrophe and says nothing is cut off: l'eau."""
+        tokens = _tokens(text)
+        if self.language == "en":
+            return tokens
+        elided = stop_words(self.language)
+        return [
+            rest if rest and start in elided else token for token in tokens for start, _, rest in [token.partition("'")]
+        ]
+
     def _kept(self, bags: list[list[str]]) -> Counter[str]:
         counts = Counter(word for bag in bags for word in bag)
         return Counter({word: count for word, count in counts.items() if count >= self.min_count})
@@ -68,13 +87,13 @@ class CaptionTokenizer:
         if not self.fold_plurals:
             return bags
         known = {word for bag in bags for word in bag}
-        folded = {word: word if " " in word else singular(word, known) for word in known}
+        folded = {word: word if " " in word else singular(word, known, self.language) for word in known}
         # Folding may reach a stop word: others, ones.
-        folded = {word: form for word, form in folded.items() if form not in self.stop_words}
+        folded = {word: form for word, form in folded.items() if form not in self._ignored}
         return [list(dict.fromkeys(folded[word] for word in bag if word in folded)) for bag in bags]
 
     def _words(self, caption: str, phrases: dict[tuple[str, ...], str]) -> Iterator[str]:
-        tokens = _tokens(caption)
+        tokens = self._tokens(caption)
         forms = [self._form(token) for token in tokens] if phrases else []
         lengths = sorted({len(phrase) for phrase in phrases}, reverse=True)
         position = 0
@@ -91,13 +110,13 @@ class CaptionTokenizer:
 
     def _phrase_table(self) -> dict[tuple[str, ...], str]:
         """Phrases by the forms of their words; a phrase's tag is its words in lower case."""
-        return {tuple(map(self._form, tokens)): " ".join(tokens) for tokens in map(_tokens, self.phrases)}
+        return {tuple(map(self._form, tokens)): " ".join(tokens) for tokens in map(self._tokens, self.phrases)}
 
     def _form(self, token: str) -> str:
-        return singular(token) if self.fold_plurals else token
+        return singular(token, language=self.language) if self.fold_plurals else token
 
     def _says_something(self, token: str) -> bool:
-        if token in self.stop_words or not any(map(str.isalpha, token)):
+        if token in self._ignored or not any(map(str.isalpha, token)):
             return False
         # One letter is no word, but one ideograph (category Lo) may be.
         return len(token) > 1 or unicodedata.category(token) == "Lo"

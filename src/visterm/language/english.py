@@ -1,20 +1,8 @@
-"""The little English that captions need: words that say nothing of a picture, and singulars of plurals."""
+"""Singulars of English plurals."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-
-_STOP_WORDS = """
-    a about above across after again against all almost along already also although always am among an and another any
-    are aren't around as at away be because been before behind being below beneath beside besides between beyond
-    both but by can can't cannot could did do does doesn't doing don't down during each either else ever every few for
-    from further had has have having he her here hers him his how i i'm if in inside into is isn't it its just let like
-    many may me might more most much must my near next no nor not of off on once one only onto or other our ours out
-    outside over own per same several shall she should since so some such than that the their theirs them then there
-    these they this those through to together too toward towards two under until up upon us very via was we were what
-    when where whether which while who whom whose why will with within without would you your yours
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 #: Plurals no rule finds.
 IRREGULAR = {
@@ -43,14 +31,15 @@ _UNCHANGED = """
 UNCHANGED = frozenset(_UNCHANGED.split())
 
 
-def singular(word: str, known: Collection[str] = ()) -> str:
+def english_singular(word: str, known: Collection[str] = ()) -> str:
     """The singular of a plural in lower case; other words as they are.
 
     Of the forms that English spelling allows, one that is among the ``known`` words of a collection is preferred.
 
-    >>> [singular(word) for word in ("boats", "churches", "cities", "leaves", "houses", "grass", "bus", "people")]
+    >>> words = ("boats", "churches", "cities", "leaves", "houses", "grass", "bus", "people")
+    >>> [english_singular(word) for word in words]
     ['boat', 'church', 'city', 'leaf', 'house', 'grass', 'bus', 'person']
-    >>> singular("skis"), singular("skis", known={"ski"})
+    >>> english_singular("skis"), english_singular("skis", known={"ski"})
     ('skis', 'ski')
     """
     if word in IRREGULAR:

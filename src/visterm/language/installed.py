@@ -7,14 +7,24 @@ from pathlib import Path
 
 from visterm.errors import InputError
 from visterm.language.word_vectors import WordVectors
-from visterm.storage.atomic import write_error
+from visterm.storage import write_error
+
+_FILE = "words.safetensors"
 
 
 def vectors_file() -> Path:
-    """Where they are kept: ``visterm/words.safetensors`` below ``XDG_DATA_HOME``, or else below ``~/.local/share``."""
-    configured = os.environ.get("XDG_DATA_HOME", "")
-    base = Path(configured) if Path(configured).is_absolute() else Path.home() / ".local" / "share"
-    return base / "visterm" / "words.safetensors"
+    """Where they are kept: ``visterm/words.safetensors`` below ``XDG_DATA_HOME``, or else in the user's data folder.
+
+    On Linux that folder is ``~/.local/share``. On other systems, vectors that were installed there stay where they are.
+    """
+    from platformdirs import user_data_path
+
+    configured = Path(os.environ.get("XDG_DATA_HOME", ""))
+    if configured.is_absolute():
+        return configured / "visterm" / _FILE
+    file = user_data_path("visterm", appauthor=False) / _FILE
+    earlier = Path.home() / ".local" / "share" / "visterm" / _FILE
+    return earlier if earlier.exists() and not file.exists() else file
 
 
 def installed() -> WordVectors | None:

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from visterm.compute import progress
 from visterm.errors import InputError
 from visterm.language.word_vectors import FORMAT, word_hash
-from visterm.language.words import key
-from visterm.storage.atomic import replacing, write_error
+from visterm.language.words import word_key
+from visterm.storage import replacing, write_error
 
 Floats = NDArray[np.float32]
 
@@ -88,7 +88,7 @@ def _blocks(lines: _Lines) -> Iterator[tuple[list[int], Floats]]:
     hashes: list[int] = []
     vectors: list[list[float]] = []
     for word, numbers in lines:
-        if name := key(word.replace("_", " ")):  # phrases are often written so
+        if name := word_key(word.replace("_", " ")):  # phrases are often written so
             hashes.append(word_hash(name))
             vectors.append(numbers)
         if len(hashes) == _BLOCK:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
-from visterm.language.english import STOP_WORDS, singular
+from visterm.language.forms import singular
+from visterm.language.stop_lists import stop_words
 
 #: Words less alike than this (a cosine) are different matters.
 NEAR = 0.5
@@ -68,13 +69,13 @@ class WordVectors:
         """Whether the word or phrase has a vector of its own."""
         return phrase in self._rows([phrase])
 
-    def units(self, phrases: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    def units(self, phrases: Sequence[str], language: str = "en") -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """(n_phrases, n_dims) directions of length 1, zero where unknown; and which are known.
 
         A phrase that has no vector of its own is the mean of its words, all of which must have one; a plural without
-        one is its singular.
+        one is its singular. ``language`` is that of the phrases.
         """
-        parts = [self._parts_of(phrase) for phrase in phrases]
+        parts = [_parts_of(phrase, language) for phrase in phrases]
         rows = self._rows({part for of_one in parts for forms in of_one for part in forms})
         units = np.zeros((len(phrases), self.n_dims), np.float32)
         for i, (phrase, of_one) in enumerate(zip(phrases, parts, strict=True)):
@@ -88,12 +89,6 @@ class WordVectors:
         known = lengths > 0
         units[known] /= lengths[known, np.newaxis]
         return units, known
-
-    @staticmethod
-    def _parts_of(phrase: str) -> list[tuple[str, ...]]:
-        """The phrase, then its words in the forms in which each may be known."""
-        words = [word for word in phrase.split() if word not in STOP_WORDS]
-        return [(phrase,), *((word, singular(word)) for word in words)]
 
     def _rows(self, words: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         """The directions, of length 1, of those words that have one."""
@@ -158,12 +153,12 @@ class Near:
 
 
 class Thesaurus:
-    """Finds, among the known words, those nearest in meaning to another."""
+    """Finds, among the known words of a language, those nearest in meaning to another."""
 
-    def __init__(self, vectors: WordVectors, names: Iterable[str]) -> None:
+    def __init__(self, vectors: WordVectors, names: Iterable[str], language: str = "en") -> None:
         listed = sorted(names)
-        units, known = vectors.units(listed)
-        self._vectors = vectors
+        units, known = vectors.units(listed, language)
+        self._vectors, self._language = vectors, language
         self._names = [listed[i] for i in np.flatnonzero(known)]
         self._units = units[known]
 
@@ -173,7 +168,7 @@ class Thesaurus:
         A word counts by how far above :data:`NEAR` it is, and one that counts less than half as much as the nearest
         is left out.
         """
-        (unit,), (known,) = self._vectors.units([phrase])
+        (unit,), (known,) = self._vectors.units([phrase], self._language)
         if not known or not self._names:
             return []
         likeness = self._units @ unit
@@ -185,3 +180,9 @@ class Thesaurus:
             for i, w in zip(order, weights, strict=True)
             if w >= _LEAST_WEIGHT
         ]
+
+
+def _parts_of(phrase: str, language: str) -> list[tuple[str, ...]]:
+    """The phrase, then its words in the forms in which each may be known."""
+    words = [word for word in phrase.split() if word not in stop_words(language)]
+    return [(phrase,), *((word, singular(word, language=language)) for word in words)]

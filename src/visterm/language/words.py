@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
-from visterm.language.english import singular
+from visterm.language.forms import singular
 
 _ASCII_WORDS = re.compile(r"[0-9A-Za-z_]+")
 
 
-def key(text: str) -> str:
+def word_key(text: str) -> str:
     """Lower case, composed, words of letters, marks, digits and pictographs separated by single spaces.
 
-    >>> key("Tall-Building, CAFE\u0301!")
+    >>> word_key("Tall-Building, CAFE\u0301!")
     'tall building café'
     """
     if text.isascii():
@@ -31,16 +32,21 @@ def file_key(path: str) -> str:
     """
     folders, _, name = path.rpartition("/")
     stem = name.rpartition(".")[0] or name
-    return " ".join(key(f"{folders} {stem}").replace("_", " ").split())
+    return " ".join(word_key(f"{folders} {stem}").replace("_", " ").split())
 
 
-def folded(name: str) -> str:
-    """A key without the difference between one and many: its words as singulars.
+def folded(name: str, language: str = "en") -> str:
+    """A key without the difference between one and many: its words as singulars, or as the dictionary's words.
 
-    >>> folded("tall buildings")
-    'tall building'
+    >>> folded("tall buildings"), folded("alte häuser", language="de")
+    ('tall building', 'alt haus')
     """
-    return " ".join(singular(word) for word in name.split())
+    return " ".join(_form(word, language) for word in name.split())
+
+
+@lru_cache(maxsize=100_000)
+def _form(word: str, language: str) -> str:
+    return singular(word, language=language)
 
 
 def distance(a: str, b: str, at_most: int) -> int:
@@ -51,21 +57,9 @@ def distance(a: str, b: str, at_most: int) -> int:
     >>> distance("bech", "beach", 2), distance("sunest", "sunset", 2), distance("cat", "boat", 1)
     (1, 1, 2)
     """
-    if abs(len(a) - len(b)) > at_most:
-        return at_most + 1
-    before: list[int] = []
-    last = list(range(len(b) + 1))
-    for i, letter in enumerate(a, start=1):
-        row = [i]
-        for j, other in enumerate(b, start=1):
-            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != other))
-            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
-                cost = min(cost, before[j - 2] + 1)
-            row.append(cost)
-        if min(row) > at_most:
-            return at_most + 1
-        before, last = last, row
-    return min(last[-1], at_most + 1)
+    from rapidfuzz.distance import OSA
+
+    return OSA.distance(a, b, score_cutoff=at_most)
 
 
 class Speller:
@@ -78,22 +72,20 @@ class Speller:
     """
 
     def __init__(self, counts: Mapping[str, int]) -> None:
-        self._words = [(word, _letters(word), count) for word, count in counts.items() if len(word) > 2]
+        self._counts = {word: count for word, count in counts.items() if len(word) > 2}
+        self._words = list(self._counts)
 
     def nearest(self, word: str, n_best: int = 3) -> list[str]:
         """The nearest known words, nearest first."""
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+
         if len(word) < 3:
             return []
         at_most = 1 if len(word) <= 5 else 2
-        letters = _letters(word)
-        near = []
-        for known, own, count in self._words:
-            # Each wrong letter changes at most two of the letters that occur.
-            if abs(len(known) - len(word)) <= at_most and (own ^ letters).bit_count() <= 2 * at_most:
-                apart = distance(word, known, at_most)
-                if apart <= at_most:
-                    near.append((apart, -count, known))
-        return [known for *_, known in sorted(near)[:n_best]]
+        near = process.extract_iter(word, self._words, scorer=OSA.distance, score_cutoff=at_most)
+        ranked = sorted((apart, -self._counts[known], known) for known, apart, _ in near)
+        return [known for *_, known in ranked[:n_best]]
 
 
 def rows_by_word(texts: Iterable[str | None]) -> dict[str, list[int]]:
@@ -104,14 +96,6 @@ def rows_by_word(texts: Iterable[str | None]) -> dict[str, list[int]]:
             for word in dict.fromkeys(text.split(" ")):
                 rows.setdefault(word, []).append(row)
     return rows
-
-
-def _letters(word: str) -> int:
-    """Which letters occur, as bits."""
-    bits = 0
-    for letter in word:
-        bits |= 1 << (ord(letter) & 63)
-    return bits
 
 
 def _is_of_word(character: str) -> bool:

@@ -50,6 +50,11 @@ class Dataset:
         return np.diff(self.tags.indptr) > 0
 
     @property
+    def tag_counts(self) -> NDArray[np.intp]:
+        """How many pictures carry each tag."""
+        return np.bincount(self.tags.indices, minlength=self.tags.shape[1])
+
+    @property
     def is_test(self) -> NDArray[np.bool_]:
         """Which pictures came marked as test pictures."""
         parts = self.splits or (None,) * len(self)

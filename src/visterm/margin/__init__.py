@@ -1,1 +1,5 @@
 """Margins: one-vs-all, stacked and multitask classifiers by dual coordinate ascent, and kernel ridge for tags."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,7 +1,7 @@
 """Compiled inner loops of the dual solvers; each names its NumPy equivalent, which the tests hold it to.
 
-Everywhere: ``f`` scores, ``b`` dual variables, ``y`` labels of -1 and 1, ``C`` weights (0: the coordinate is absent),
-``theta = C b y`` the coefficients of the expansion, so that ``f = theta G``.
+Everywhere: ``f`` scores, ``at`` the coordinates: ``b`` dual variables, ``y`` labels of -1 and 1, ``C`` weights (0: the
+coordinate is absent). ``theta = C b y`` are the coefficients of the expansion, so that ``f = theta G``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from visterm.margin.dual import Block, Coordinates
+
 Array = NDArray[Any]
 
+#: Rounds of refining at most.
+_REFINE_ROUNDS = 100
 _NEWTON_STEPS = 100  # halving alone needs about fifty; Newton ends after a handful
 _CG_STEPS = 20
 _CG_REDUCTION = 0.1
@@ -80,8 +84,9 @@ def conjugate(b: float, loss: Any) -> float:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def task_values(f: Array, b: Array, y: Array, C: Array, loss: Any, out: Array) -> None:
+def task_values(f: Array, at: Coordinates, loss: Any, out: Array) -> None:
     """``out[t] = (sum(theta f), sum(C value(y f)), sum(C conjugate(b)))`` of every task, summed in double precision."""
+    b, y, C = at
     for t in range(f.shape[0]):
         norm, losses, conjugates = 0.0, 0.0, 0.0
         for i in range(f.shape[1]):
@@ -95,13 +100,14 @@ def task_values(f: Array, b: Array, y: Array, C: Array, loss: Any, out: Array) -
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def ascend_block(G: Array, f: Array, rows: Array, b: Array, y: Array, C: Array, loss: Any, delta: Array) -> None:
+def ascend_block(block: Block, at: Coordinates, loss: Any) -> None:
     """One exact coordinate step for each picture of a block in turn, task by task.
 
-    ``G`` is the block's Gram matrix, ``f`` (n_tasks, block) its scores, changed in place as ``b`` is; ``delta``
-    receives the change of theta. In NumPy, for each t and i: ``db = best_dual(...) - b[t, rows[i]]``, then
-    ``f[t] += C y db * G[i]``.
+    In NumPy, for each t and i with ``row = rows[i]``, ``b = at.b[t, row]`` and so on: ``db = best_dual(b, y f[t, i],
+    C G[i, i]) - b``, then ``at.b[t, row] += db``, ``delta[t, i] += C y db`` and ``f[t] += C y db G[i]``.
     """
+    G, rows, f, delta = block
+    b, y, C = at
     n_tasks, size = f.shape
     for t in range(n_tasks):
         for i in range(size):
@@ -119,13 +125,13 @@ def ascend_block(G: Array, f: Array, rows: Array, b: Array, y: Array, C: Array, 
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def ascend_coupled(
-    G: Array, M: Array, f: Array, rows: Array, b: Array, y: Array, C: Array, loss: Any, delta: Array
-) -> None:
+def ascend_coupled(block: Block, M: Array, at: Coordinates, loss: Any) -> None:
     """As :func:`ascend_block` for the coordinates (t, i) of the kernel ``M[t, t'] G[i, j]``: the paper's U step.
 
     All tasks of a picture are stepped before its change, ``M delta[:, i]``, is passed on to the rest of the block.
     """
+    G, rows, f, delta = block
+    b, y, C = at
     n_tasks, size = f.shape
     passed_on = np.empty(n_tasks, f.dtype)
     for i in range(size):
@@ -186,11 +192,13 @@ def add_rows(theta: Array, G: Array, start: int, stop: int, out: Array) -> None:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def unsettled(f: Array, b: Array, y: Array, C: Array, loss: Any, limit: int) -> Array:
+def unsettled(f: Array, at: Coordinates, loss: Any, limit: int) -> Array:
     """The coordinates of one task that are not settled at a bound, in order; at most those ``limit`` of largest gap.
 
-    Settled is a coordinate whose dual gradient, ``1 - m - gamma b``, points out of its range.
+    A coordinate is settled where its dual gradient, ``1 - m - gamma b``, points out of its range. In NumPy, for
+    quadratic conjugates: ``flatnonzero((C > 0) & ~((b <= low) & (gradient < 0) | (b >= high) & (gradient > 0)))``.
     """
+    b, y, C = at
     is_logistic, gamma, low, high = loss
     n = len(f)
     chosen = np.empty(n, np.int64)
@@ -212,15 +220,15 @@ def unsettled(f: Array, b: Array, y: Array, C: Array, loss: Any, limit: int) -> 
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def refine(
-    G: Array, f: Array, b: Array, y: Array, C: Array, loss: Any, target: float, max_rounds: int, seed: int
-) -> None:
+def refine(G: Array, f: Array, at: Coordinates, loss: Any, target: float, seed: int) -> None:
     """Solve the subproblem of a few coordinates of one task until their share of the gap is below ``target``.
 
     A round is one pass of coordinate steps in random order. Once a pass moves no coordinate to or from a bound, and the
     conjugate is quadratic, what is left is a linear system, and :func:`solve_inside` takes a long step towards its
-    solution. Both only ever raise the dual. ``f`` and ``b`` are changed in place.
+    solution. Both only ever raise the dual. ``G`` is the coordinates' Gram matrix; ``f`` and ``at.b`` are changed in
+    place.
     """
+    b, y, C = at
     is_logistic, _, low, high = loss
     size = len(f)
     order = np.arange(size)
@@ -228,7 +236,7 @@ def refine(
     for j in range(size):
         curvature[j] = C[j] * G[j, j]
     state = np.uint64(seed) ^ _STATE
-    for _ in range(max_rounds):
+    for _ in range(_REFINE_ROUNDS):
         bounds_settled = True
         state = shuffle(order, state)
         for i in order:
@@ -245,7 +253,7 @@ def refine(
         if gap <= target:
             break
         if bounds_settled and not is_logistic:
-            solve_inside(G, f, b, y, C, loss)
+            solve_inside(G, f, at, loss)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -261,11 +269,12 @@ def shuffle(order: Array, state: Any) -> Any:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def solve_inside(G: Array, f: Array, b: Array, y: Array, C: Array, loss: Any) -> None:
+def solve_inside(G: Array, f: Array, at: Coordinates, loss: Any) -> None:
     """Move the coordinates inside their range towards the solution of their linear system, as far as the dual rises.
 
     With theta = C b y the dual's gradient is ``y (1 - gamma b) - f`` and its Hessian ``-(G + diag(gamma / C))``.
     """
+    b, y, C = at
     _, gamma, low, high = loss
     size = len(f)
     inside = np.zeros(size, f.dtype)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+
+
+class Compressed(NamedTuple):
+    """A sparse matrix: the entries of row i (CSR) or column i (CSC) are ``indptr[i]`` to ``indptr[i + 1]``."""
+
+    indptr: Array
+    indices: Array
+    data: Array
+
 
 _TILE = 16  # rows of B that stay in the cache while rows of A pass by
 _TINY = np.float32(1e-30)  # keeps 0 / 0 out of sums over dimensions
@@ -34,13 +43,13 @@ def add_chi2(A: Array, B: Array, symmetric: bool, out: Array) -> None:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def add_chi2_sparse(
-    starts: Array, columns: Array, values: Array, ends_of: Array, rows_of: Array, values_of: Array, out: Array
-) -> None:
-    """As :func:`add_chi2`, of the rows of a CSR matrix and those of another given by columns (CSC)."""
+def add_chi2_sparse(A: Compressed, B: Compressed, out: Array) -> None:
+    """As :func:`add_chi2`, of the rows of a CSR matrix ``A`` and those of ``B``, which is given by columns (CSC)."""
+    starts, columns, values = A
+    starts_of_columns, rows, values_of_columns = B
     for i in range(len(starts) - 1):
         for place in range(starts[i], starts[i + 1]):
             column, a = columns[place], values[place]
-            for other in range(ends_of[column], ends_of[column + 1]):
-                b = values_of[other]
-                out[i, rows_of[other]] += 2.0 * a * b / (abs(a) + abs(b) + _TINY)
+            for other in range(starts_of_columns[column], starts_of_columns[column + 1]):
+                b = values_of_columns[other]
+                out[i, rows[other]] += 2.0 * a * b / (abs(a) + abs(b) + _TINY)

@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from visterm.margin._kernels import best_dual
+from visterm.margin.dual import Coordinates
 
 Array = NDArray[Any]
 
 
+class Shrunk(NamedTuple):
+    """Features (n_pictures, n_dims), the squared length of each picture, and how far each dimension is shrunk."""
+
+    X: Array
+    squared: Array
+    thresholds: Array
+
+
+class Predictors(NamedTuple):
+    """The tasks' predictors (n_tasks, n_columns) in the space of the map, and their squared lengths."""
+
+    W: Array
+    lengths: Array
+
+
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
-def ascend_elastic(
-    X: Array, order: Array, v: Array, b: Array, y: Array, C: Array, squared: Array, thresholds: Array, loss: Any
-) -> None:
-    """One pass of proximal SDCA for one task: ``w = soft(v, thresholds)`` with the primal copy ``v = theta X``."""
+def ascend_elastic(features: Shrunk, order: Array, v: Array, at: Coordinates, loss: Any) -> None:
+    """One pass of proximal SDCA for one task: ``w = soft(v, thresholds)`` with the primal copy ``v = theta X``.
+
+    In NumPy, for each picture i: ``new = best_dual(b[i], y[i] * (soft(v) @ X[i]), C[i] squared[i])``, then
+    ``v += C[i] y[i] (new - b[i]) X[i]`` and ``b[i] = new``.
+    """
+    X, squared, thresholds = features
+    b, y, C = at
     n_dims = X.shape[1]
     for i in order:
         if C[i] <= 0.0:
@@ -36,23 +56,16 @@ def ascend_elastic(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def ascend_elastic_map(
-    X: Array,
-    W: Array,
-    order: Array,
-    V: Array,
-    b: Array,
-    y: Array,
-    C: float,
-    squared: Array,
-    lengths: Array,
-    thresholds: Array,
-    loss: Any,
+    features: Shrunk, predictors: Predictors, order: Array, V: Array, at: Coordinates, loss: Any
 ) -> None:
     """One pass of proximal SDCA for the map of all tasks: ``U = soft(V, thresholds)``, ``V = sum C b y x w^T``.
 
     In NumPy, for each picture i and task t: ``m = y[t, i] * (W[t] @ (soft(V).T @ X[i]))``, then ``b[t, i] =
-    best_dual(b[t, i], m, C squared[i] lengths[t])`` and ``V += C y[t, i] (change of b) outer(X[i], W[t])``.
+    best_dual(b[t, i], m, C[t, i] squared[i] lengths[t])`` and ``V += C y (change of b) outer(X[i], W[t])``.
     """
+    X, squared, thresholds = features
+    W, lengths = predictors
+    b, y, C = at
     n_tasks, n_columns = W.shape
     represented = np.empty(n_columns)
     for i in order:
@@ -70,10 +83,10 @@ def ascend_elastic_map(
             for k in range(n_columns):
                 score += W[t, k] * represented[k]
             old = b[t, i]
-            b[t, i] = best_dual(old, y[t, i] * score, C * squared[i] * lengths[t], loss)
+            b[t, i] = best_dual(old, y[t, i] * score, C[t, i] * squared[i] * lengths[t], loss)
             if b[t, i] != old:
                 stale = True
-                change = C * y[t, i] * (b[t, i] - old)
+                change = C[t, i] * y[t, i] * (b[t, i] - old)
                 for d in range(X.shape[1]):
                     if X[i, d] != 0.0:
                         for k in range(n_columns):

@@ -1,18 +1,28 @@
 """Compiled inner loops of the top-k solver; each names its NumPy equivalent, which the tests hold it to.
 
-``f`` (n_classes, n_pictures) scores, ``p`` (n_classes, n_pictures) dual variables, zero at a picture's own class ``y``;
-the coefficients of the expansion are ``theta[j, i] = C_i (1[j = y_i] sum_j p[j, i] - p[j, i])``.
+``f`` are the scores (n_classes, n_pictures); the coefficients of the expansion are
+``theta[j, i] = C_i (1[j = y_i] sum_j p[j, i] - p[j, i])``.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from visterm.margin.dual import Block
+
 Array = NDArray[Any]
+
+
+class PictureDuals(NamedTuple):
+    """Dual variables ``p`` (n_classes, n_pictures), zero at a picture's own class ``y``; the weight ``C`` of each."""
+
+    p: Array
+    y: Array
+    C: Array
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -100,14 +110,15 @@ def _on_the_edge(b: Array, order: Array, k: int) -> float:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def ascend_pictures(
-    G: Array, f: Array, order: Array, rows: Array, p: Array, y: Array, C: Array, k: int, delta: Array
-) -> None:
-    """One exact step for all dual variables of each picture in turn (``project_top_k``).
+def ascend_pictures(block: Block, order: Array, at: PictureDuals, k: int) -> None:
+    """One exact step for all dual variables of each picture of a block, visited in the given order.
 
-    ``G`` is the Gram matrix of the pictures ``rows``, ``f`` (n_classes, len(rows)) their scores, changed in place as
-    ``p`` is; ``order`` visits them, ``delta`` receives the change of theta.
+    In NumPy, for each i with ``row = rows[i]``, ``own = y[row]`` and ``q = C[row] G[i, i]``: ``b = (1 + f[:, i] -
+    f[own, i]) / q + p[:, row] + p[:, row].sum()`` of the other classes, ``p[:, row] = project_top_k(b, k, 1)``, and
+    with the change of theta that follows ``delta[:, i] += change`` and ``f += outer(change, G[i])``.
     """
+    G, rows, f, delta = block
+    p, y, C = at
     n_classes, size = f.shape
     target, best = np.empty(n_classes - 1), np.empty(n_classes - 1)
     change = np.empty(n_classes, f.dtype)

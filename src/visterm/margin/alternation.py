@@ -12,9 +12,10 @@ from visterm.compute import progress
 from visterm.errors import InputError
 from visterm.margin.closed_form import Spectrum, is_closed, solve_coupled_squared, solve_squared
 from visterm.margin.coupled import CoupledSolution, solve_coupled
-from visterm.margin.expansion import TrainingPictures
+from visterm.margin.dual import Problem, Solution
+from visterm.margin.inner_products import FeatureInnerProducts, InnerProducts
 from visterm.margin.losses import Loss
-from visterm.margin.solver import FeaturePictures, Solution, solve
+from visterm.margin.precision import solve
 
 Array = NDArray[Any]
 
@@ -41,7 +42,7 @@ class Learned(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Alternation:
-    """The settings of (1); see :class:`visterm.margin.multitask.MultitaskSDCA`."""
+    """The settings of (1); see :class:`visterm.margin.MultitaskSDCA`."""
 
     C: float
     mu: float | None
@@ -53,17 +54,17 @@ class Alternation:
 
     def learn(
         self,
-        pictures: TrainingPictures,
+        products: InnerProducts,
         labels: Array,
         rng: np.random.Generator,
-        bar: progress.Task,
+        bar: progress.Bar,
         start: Duals | None = None,
     ) -> Learned:
         """Learn from ``labels`` (n_tasks, n_pictures) from a nearby solution ``start`` on, if there is one.
 
         The sign of a label says whether it is present, its size how much it weighs; 0 where it is unknown.
         """
-        steps = _Steps(self, pictures, labels, rng)
+        steps = _Steps(self, products, labels, rng)
         n_tasks, n = labels.shape
         lam, mu = steps.lam, steps.mu
         alone = steps.alone(start)
@@ -75,7 +76,7 @@ class Alternation:
         learned = Learned(alone.theta, np.eye(n_tasks), objectives, Duals(alone.b, B, A))
         for _ in range(self.max_iter):
             # The predictors: one-vs-all in the learned representation, in double precision: their losses are small.
-            represented = FeaturePictures(np.ascontiguousarray(Z.T, dtype=np.float64))
+            represented = FeatureInnerProducts(np.ascontiguousarray(Z.T, dtype=np.float64))
             offset = 0.5 * mu * squared_norm / lam  # the share of the map in (1)
             predictors = steps.predictors(represented, B, offset, self.tol)
             objective = lam * float(predictors.primal.sum()) / n_tasks + 0.5 * mu * squared_norm
@@ -110,29 +111,29 @@ class _Steps:
     Regularisers as weights of losses: 1 / (lam n) of the predictors, 1 / (mu n T) of the map.
     """
 
-    def __init__(self, settings: Alternation, pictures: TrainingPictures, labels: Array, rng: np.random.Generator):
-        self.settings, self.pictures, self.rng = settings, pictures, rng
-        y = labels.astype(pictures.dtype)
+    def __init__(self, settings: Alternation, products: InnerProducts, labels: Array, rng: np.random.Generator):
+        self.settings, self.products, self.rng = settings, products, rng
+        y = labels.astype(products.dtype)
         n_tasks, n = y.shape
         self.takes_part = np.abs(y)
-        self.y = np.where(y < 0, pictures.dtype.type(-1), pictures.dtype.type(1))
+        self.y = np.where(y < 0, products.dtype.type(-1), products.dtype.type(1))
         self.lam = settings.lam or 1 / n
         self.mu = settings.mu or 1 / (n * n_tasks)
         self.C_predictors, self.C_map = 1 / (self.lam * n), 1 / (self.mu * n * n_tasks)
-        self.spectrum = Spectrum.of(pictures) if is_closed(settings.loss, self.takes_part) else None
+        self.spectrum = Spectrum.of(products) if is_closed(settings.loss, self.takes_part) else None
 
     def _weights(self, C: float) -> Array:
-        return self.takes_part * self.pictures.dtype.type(C)
+        return self.takes_part * self.products.dtype.type(C)
 
     def alone(self, start: Duals | None) -> Solution:
         """One-vs-all, where the algorithm starts."""
         C, loss, tol = self.settings.C, self.settings.loss, self.settings.tol
         if self.spectrum:
-            return solve_squared(self.pictures, self.spectrum, self.y, C, loss)
+            return solve_squared(self.products, self.spectrum, self.y, C, loss)
         first = start.alone if start else None
-        return solve(self.pictures, self.y, self._weights(C), loss, tol=tol, rng=self.rng, start=first)
+        return solve(self.products, self.y, self._weights(C), loss, tol=tol, rng=self.rng, start=first)
 
-    def predictors(self, represented: FeaturePictures, start: Array, offset: float, tol: float) -> Solution:
+    def predictors(self, represented: FeatureInnerProducts, start: Array, offset: float, tol: float) -> Solution:
         """One-vs-all in the present representation."""
         y, loss, C = self.y, self.settings.loss, self.C_predictors
         if self.spectrum:
@@ -153,18 +154,9 @@ class _Steps:
         """The map, for predictors of the inner products ``M``."""
         y, loss, C = self.y, self.settings.loss, self.C_map
         if self.spectrum:
-            return solve_coupled_squared(self.pictures, self.spectrum, M, y, C, loss)
-        return solve_coupled(
-            self.pictures,
-            M,
-            y,
-            self._weights(C),
-            loss,
-            tol=self.settings.tol,
-            rng=self.rng,
-            start=start,
-            primal_below=primal_below,
-        )
+            return solve_coupled_squared(self.products, self.spectrum, M, y, C, loss)
+        problem = Problem(self.products, y, self._weights(C), loss)
+        return solve_coupled(problem, M, tol=self.settings.tol, rng=self.rng, start=start, primal_below=primal_below)
 
 
 def _first_map(alone: Solution, n_dims: int | None) -> tuple[Array, float]:

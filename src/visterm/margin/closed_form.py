@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from visterm.margin.coupled import CoupledSolution
-from visterm.margin.expansion import TrainingPictures
+from visterm.margin.dual import Problem, Solution
+from visterm.margin.inner_products import FeatureInnerProducts, InnerProducts
 from visterm.margin.losses import Loss
-from visterm.margin.solver import FeaturePictures, Solution, evaluate
 
 Array = NDArray[Any]
 
@@ -40,18 +40,17 @@ class Spectrum:
     vectors: Array
 
     @classmethod
-    def of(cls, pictures: TrainingPictures) -> Spectrum:
+    def of(cls, products: InnerProducts) -> Spectrum:
         """Of the Gram matrix, or of the features' scatter matrix, whichever is smaller."""
-        if isinstance(pictures, FeaturePictures):
-            constant = np.full((pictures.n_pictures, 1), np.sqrt(pictures.shift))
-            X = np.hstack([pictures.X.astype(np.float64), constant])
+        if isinstance(products, FeatureInnerProducts):
+            X = products.with_constant()
             if X.shape[1] < X.shape[0]:
                 values, rotation = linalg.eigh(X.T @ X, check_finite=False)
                 kept = values > _RANK * max(values[-1], 0.0)
                 return cls(values[kept], (X @ rotation[:, kept]) / np.sqrt(values[kept]))
             G = X @ X.T
         else:
-            G = pictures.G.astype(np.float64) + pictures.shift
+            G = products.G.astype(np.float64) + products.shift
         values, vectors = linalg.eigh(G, overwrite_a=True, check_finite=False)
         kept = values > _RANK * max(values[-1], 0.0)
         return cls(values[kept], np.ascontiguousarray(vectors[:, kept]))
@@ -67,16 +66,15 @@ class Spectrum:
         return 2.0 * C * (y - (V @ ((r / (1.0 + r)) * (V.T @ (y @ self.vectors)))) @ self.vectors.T)
 
 
-def solve_squared(pictures: TrainingPictures, spectrum: Spectrum, y: Array, C: float, loss: Loss) -> Solution:
-    """One-vs-all with the squared loss: what ``solver.solve`` comes to."""
-    weights = np.full_like(y, C)
+def solve_squared(products: InnerProducts, spectrum: Spectrum, y: Array, C: float, loss: Loss) -> Solution:
+    """One-vs-all with the squared loss: what ``precision.solve`` comes to."""
     b = spectrum.theta(y, C) * y / C
-    return evaluate(pictures, y, weights, b.astype(y.dtype), loss)
+    return Problem(products, y, np.full_like(y, C), loss).evaluate(b.astype(y.dtype))
 
 
 def solve_coupled_squared(
-    pictures: TrainingPictures, spectrum: Spectrum, M: Array, y: Array, C: float, loss: Loss
+    products: InnerProducts, spectrum: Spectrum, M: Array, y: Array, C: float, loss: Loss
 ) -> CoupledSolution:
     """The map with the squared loss: what ``coupled.solve_coupled`` comes to."""
     b = spectrum.theta(y, C, M) * y / C
-    return CoupledSolution(pictures, M, y, np.full_like(y, C), b.astype(y.dtype), loss)
+    return CoupledSolution(Problem(products, y, np.full_like(y, C), loss), M, b.astype(y.dtype))

@@ -17,17 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute.threads import one_blas_thread
-from visterm.margin.losses import Loss
-from visterm.margin.solver import (
-    MAX_SWEEPS,
-    REFINE_FALL,
-    REFINE_ROUNDS,
-    REFINE_ROWS,
-    REFINE_SHARE,
-    Pictures,
-    random_blocks,
-    warn_unconverged,
-)
+from visterm.margin.dual import Block, Coordinates, Problem, warn_unconverged
+from visterm.margin.solver import MAX_SWEEPS, REFINE_FALL, REFINE_ROWS, REFINE_SHARE, random_blocks
 
 Array = NDArray[Any]
 
@@ -41,14 +32,14 @@ class CoupledSolution:
     ``theta = C b y``; ``base = theta G``; the score of task t at picture i is ``(M base)[t, i]``.
     """
 
-    def __init__(self, pictures: Pictures, M: Array, y: Array, C: Array, b: Array, loss: Loss) -> None:
+    def __init__(self, problem: Problem, M: Array, b: Array) -> None:
         from visterm.margin._kernels import task_values
 
-        self.b, self.theta = b, C * b * y
-        self.base = pictures.scores(self.theta)
+        self.b, self.theta = b, problem.C * b * problem.y
+        self.base = problem.products.scores(self.theta)
         self.scores = M @ self.base
-        sums = np.empty((len(y), 3))
-        task_values(self.scores, b, y, C, loss.code, sums)
+        sums = np.empty((len(b), 3))
+        task_values(self.scores, Coordinates(b, problem.y, problem.C), problem.loss.code, sums)
         norm, losses, conjugates = sums.sum(axis=0)
         self.squared_norm = float(norm)
         self.primal, self.dual = float(0.5 * norm + losses), float(-conjugates - 0.5 * norm)
@@ -63,11 +54,8 @@ class CoupledSolution:
 
 
 def solve_coupled(
-    pictures: Pictures,
+    problem: Problem,
     M: Array,
-    y: Array,
-    C: Array,
-    loss: Loss,
     *,
     tol: float,
     rng: np.random.Generator,
@@ -75,98 +63,83 @@ def solve_coupled(
     primal_below: float = np.inf,
 ) -> CoupledSolution:
     """Solve to the relative gap ``tol``, and on until the primal objective is no more than ``primal_below``."""
-    from visterm.margin import _kernels
-
-    state = CoupledSolution(pictures, M, y, C, np.array(start), loss)
+    state = CoupledSolution(problem, M, np.array(start))
+    smallest_gap = np.finfo(problem.y.dtype).eps
     all_refined, fell = False, True
     with one_blas_thread():
         for _ in range(MAX_SWEEPS):
-            if state.gap <= tol and (state.primal <= primal_below or state.gap <= np.finfo(y.dtype).eps):
+            if state.gap <= tol and (state.primal <= primal_below or state.gap <= smallest_gap):
                 break
             before = state.gap
             if not all_refined:
-                _sweep(pictures, M, y, C, state, loss, rng)
-                state = CoupledSolution(pictures, M, y, C, state.b, loss)
+                _sweep(problem, M, state, rng)
+                state = CoupledSolution(problem, M, state.b)
             goal = REFINE_SHARE * min(tol, state.gap) * max(abs(state.primal), abs(state.dual))
-            f, b, labels, weights = _flat(state.scores, state.b, y, C)
-            few = len(_kernels.unsettled(f, b, labels, weights, loss.code, TOGETHER_ROWS)) < TOGETHER_ROWS
-            all_refined = few or _refine_each(pictures, M, y, C, state, loss, goal / len(y), rng)
+            few = len(_unsettled(problem, state.scores, state.b)[0]) < TOGETHER_ROWS
+            all_refined = few or _refine_each(problem, M, state, goal / len(M), rng)
             if few or not fell:  # tasks that lean on each other strongly are not solved one by one
-                _refine_together(pictures, M, y, C, state, loss, goal, rng)
-            state = CoupledSolution(pictures, M, y, C, state.b, loss)
+                _refine_together(problem, M, state, goal, rng)
+            state = CoupledSolution(problem, M, state.b)
             fell = state.gap < 0.5 * before
     if state.gap > tol:
         warn_unconverged(state.gap, tol)
     return state
 
 
-def _sweep(
-    pictures: Pictures, M: Array, y: Array, C: Array, state: CoupledSolution, loss: Loss, rng: np.random.Generator
-) -> None:
+def _sweep(problem: Problem, M: Array, state: CoupledSolution, rng: np.random.Generator) -> None:
     """One pass over all coordinates; ``state.b`` is changed."""
     from visterm.margin._kernels import ascend_coupled
 
+    at = Coordinates(state.b, problem.y, problem.C)
+
     def step(gram: Array, base: Array, rows: Array) -> Array:
-        scores, delta = M @ base, np.zeros_like(base)
-        ascend_coupled(gram, M, scores, rows, state.b, y, C, loss.code, delta)
-        return delta
+        block = Block(gram, rows, M @ base, np.zeros_like(base))
+        ascend_coupled(block, M, at, problem.loss.code)
+        return block.delta
 
-    pictures.sweep(state.theta, random_blocks(pictures.n_pictures, rng), step)
+    problem.products.sweep(state.theta, random_blocks(problem.products.n_pictures, rng), step)
 
 
-def _refine_each(
-    pictures: Pictures,
-    M: Array,
-    y: Array,
-    C: Array,
-    state: CoupledSolution,
-    loss: Loss,
-    goal: float,
-    rng: np.random.Generator,
-) -> bool:
+def _refine_each(problem: Problem, M: Array, state: CoupledSolution, goal: float, rng: np.random.Generator) -> bool:
     """Solve each task in turn on its unsettled coordinates, the others fixed; ``state.b`` and ``base`` are changed.
 
     Says whether all unsettled coordinates took part.
     """
     from visterm.margin import _kernels
 
+    products, y, C, code = problem.products, problem.y, problem.C, problem.loss.code
     complete = True
     for t in rng.permutation(len(y)):
         scores = M[t] @ state.base
-        rows = _kernels.unsettled(scores, state.b[t], y[t], C[t], loss.code, REFINE_ROWS)
-        f, b, seed = scores[rows], state.b[t, rows], int(rng.integers(2**31))
+        rows = _kernels.unsettled(scores, Coordinates(state.b[t], y[t], C[t]), code, REFINE_ROWS)
+        at, seed = Coordinates(state.b[t, rows], y[t, rows], C[t, rows]), int(rng.integers(2**31))
         target = max(goal, REFINE_FALL * state.task_gaps[t])
-        gram = M[t, t] * pictures.block(rows)
-        _kernels.refine(gram, f, b, y[t, rows], C[t, rows], loss.code, target, REFINE_ROUNDS, seed)
-        change = C[t, rows] * y[t, rows] * (b - state.b[t, rows])
-        state.b[t, rows] = b
-        state.base[t] += pictures.scores_of(change[None], rows)[0]
+        _kernels.refine(M[t, t] * products.block(rows), scores[rows], at, code, target, seed)
+        change = at.C * at.y * (at.b - state.b[t, rows])
+        state.b[t, rows] = at.b
+        state.base[t] += products.scores_of(change[None], rows)[0]
         complete = complete and len(rows) < REFINE_ROWS
     return complete
 
 
-def _refine_together(
-    pictures: Pictures,
-    M: Array,
-    y: Array,
-    C: Array,
-    state: CoupledSolution,
-    loss: Loss,
-    goal: float,
-    rng: np.random.Generator,
-) -> None:
+def _refine_together(problem: Problem, M: Array, state: CoupledSolution, goal: float, rng: np.random.Generator) -> None:
     """Solve the unsettled coordinates of all tasks as one problem, at most those of largest gap; ``b`` is changed."""
     from visterm.margin import _kernels
 
-    f, b, y, C = _flat(M @ state.base, state.b, y, C)
-    chosen = _kernels.unsettled(f, b, y, C, loss.code, TOGETHER_ROWS)
-    tasks, rows = np.divmod(chosen, state.b.shape[1])
-    gram = pictures.block(rows) * M[np.ix_(tasks, tasks)]
-    target = max(goal, REFINE_FALL * (state.primal - state.dual))
-    b_chosen, seed = b[chosen], int(rng.integers(2**31))
-    _kernels.refine(gram, f[chosen], b_chosen, y[chosen], C[chosen], loss.code, target, REFINE_ROUNDS, seed)
-    state.b[tasks, rows] = b_chosen
+    scores = M @ state.base
+    tasks, rows = _unsettled(problem, scores, state.b)
+    at = Coordinates(state.b[tasks, rows], problem.y[tasks, rows], problem.C[tasks, rows])
+    gram = problem.products.block(rows) * M[np.ix_(tasks, tasks)]
+    target, seed = max(goal, REFINE_FALL * (state.primal - state.dual)), int(rng.integers(2**31))
+    _kernels.refine(gram, scores[tasks, rows], at, problem.loss.code, target, seed)
+    state.b[tasks, rows] = at.b
 
 
-def _flat(*arrays: Array) -> list[Array]:
-    return [np.ascontiguousarray(array).ravel() for array in arrays]
+def _unsettled(problem: Problem, scores: Array, b: Array) -> tuple[Array, Array]:
+    """Tasks and rows of the coordinates that are not settled at a bound, at most ``TOGETHER_ROWS``."""
+    from visterm.margin._kernels import unsettled
+
+    f, *at = (np.ascontiguousarray(array).ravel() for array in (scores, b, problem.y, problem.C))
+    chosen = unsettled(f, Coordinates(*at), problem.loss.code, TOGETHER_ROWS)
+    tasks, rows = np.divmod(chosen, b.shape[1])
+    return tasks, rows

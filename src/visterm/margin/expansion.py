@@ -7,11 +7,13 @@ no training picture is kept; otherwise only the pictures with a coefficient are.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.contracts import (
@@ -25,17 +27,21 @@ from visterm.contracts import (
     take,
 )
 from visterm.contracts.estimator import Estimator
-from visterm.distances.base import as_given
+from visterm.distances import as_given
 from visterm.errors import InputError
 from visterm.margin import kernels
+from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts, InnerProducts
 from visterm.margin.product_kernel import ProductKernel
-from visterm.margin.solver import FeaturePictures, GramPictures
 
 Array = NDArray[Any]
-TrainingPictures = GramPictures | FeaturePictures
 
 #: Up to this many training pictures are computed with in double precision, more in single.
 DOUBLE_PRECISION_ROWS = 2048
+#: What parameters of several methods may be.
+POSITIVE = Interval(Real, 0, None, closed="neither")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+RANDOM_STATE: list[Any] = ["random_state", np.random.Generator]
+EXPANSION_PARAMETERS: dict[str, list[Any]] = {"kernel": [str], "intercept_scaling": [NOT_NEGATIVE]}
 #: Coefficients below this share of their task's largest are rounding, not support.
 _NO_SUPPORT = 1e-7
 
@@ -54,9 +60,7 @@ class ExpansionEstimator(Estimator):
     _kernel_of_one_feature: ClassVar[str] = "hellinger"
 
     def _check_fit_features(self, X: Features) -> Features:
-        """``X`` checked for fitting, together with the parameters."""
-        if not 0.0 <= self.intercept_scaling < np.inf:
-            raise InputError(f"intercept_scaling must be 0 (no intercept) or positive, not {self.intercept_scaling}")
+        """``X`` checked for fitting, and the kernel chosen for it."""
         self.kernel_ = self._kernel_for(X)
         name, _ = kernels.kernel_named(self.kernel_)
         self._forget("feature_widths_")
@@ -80,18 +84,18 @@ class ExpansionEstimator(Estimator):
             if hasattr(self, name):
                 delattr(self, name)
 
-    def _training_pictures(self, X: Features, rows: Array, labels: Array) -> TrainingPictures:
-        """The given rows of checked features, as the solver wants them.
+    def _inner_products(self, X: Features, rows: Array, labels: Array) -> InnerProducts:
+        """The inner products of the given rows of checked features, as the solver wants them.
 
         ``labels`` (n_tasks, len(rows)) are positive where a label is present and negative where it is absent.
         """
         shift = float(self.intercept_scaling) ** 2
         if self.kernel_ in kernels.EXPLICIT and cast(Matrix, X).shape[1] < len(rows):
             mapped = kernels.feature_map(cast(Matrix, _rows_of(X, rows)), self.kernel_, _precision(rows))
-            return FeaturePictures(
+            return FeatureInnerProducts(
                 np.ascontiguousarray(mapped if isinstance(mapped, np.ndarray) else mapped.toarray()), shift
             )
-        return GramPictures(self._training_gram(X, rows, labels), shift)
+        return GramInnerProducts(self._training_gram(X, rows, labels), shift)
 
     def _training_gram(self, X: Features, rows: Array, labels: Array) -> Array:
         """The kernel between the given rows of checked features; ``labels`` as above."""
@@ -150,21 +154,6 @@ class ExpansionEstimator(Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def subset(pictures: TrainingPictures, rows: Array) -> TrainingPictures:
-    """Some of the training pictures, on their own."""
-    if isinstance(pictures, GramPictures):
-        return GramPictures(np.ascontiguousarray(pictures.G[np.ix_(rows, rows)]), pictures.shift)
-    return FeaturePictures(pictures.X[rows], pictures.shift)
-
-
-def held_out_scores(pictures: TrainingPictures, train: Array, theta: Array, held_out: Array) -> Array:
-    """(n_tasks, len(held_out)): functions learned from the rows ``train``, at other rows of the same pictures."""
-    shift = pictures.shift * theta.sum(axis=1, keepdims=True)
-    if isinstance(pictures, GramPictures):
-        return theta @ pictures.G[np.ix_(train, held_out)] + shift
-    return (theta @ pictures.X[train]) @ pictures.X[held_out].T + shift
 
 
 def folds(groups: Array, n_folds: int, rng: np.random.Generator) -> list[Array]:

@@ -67,7 +67,7 @@ def gram(A: Matrix, B: Matrix | None = None, *, kernel: str = "linear", dtype: A
     if name == "precomputed":
         raise InputError("a precomputed kernel is given, not computed: pass the matrix itself as X")
     if name in PRODUCTS:
-        raise InputError(f"{name} is a kernel of several features: use visterm.margin.product_kernel.ProductKernel")
+        raise InputError(f"{name} is a kernel of several features: use visterm.margin.ProductKernel")
     if name in EXPLICIT and sparse.issparse(A):
         A, B = feature_map(A, name, dtype), None if B is None else feature_map(B, name, dtype)
         return _dense(A @ (A if B is None else B).T)
@@ -102,11 +102,11 @@ def _add_sparse_chi2(
     A: Matrix, scale_of_a: NDArray[Any], B: Matrix, scale_of_b: NDArray[Any], total: NDArray[Any]
 ) -> None:
     """Add the chi2 kernel of the rows' shares to ``total``."""
-    from visterm.margin._kernels_chi2 import add_chi2_sparse
+    from visterm.margin._kernels_chi2 import Compressed, add_chi2_sparse
 
     a = sparse.csr_array(sparse.csr_array(A, dtype=total.dtype).multiply(scale_of_a))
     b = sparse.csc_array(sparse.csr_array(B, dtype=total.dtype).multiply(scale_of_b))
-    add_chi2_sparse(a.indptr, a.indices, a.data, b.indptr, b.indices, b.data, total)
+    add_chi2_sparse(Compressed(a.indptr, a.indices, a.data), Compressed(b.indptr, b.indices, b.data), total)
 
 
 def feature_map(X: Matrix, kernel: str, dtype: Any = np.float64) -> Matrix:

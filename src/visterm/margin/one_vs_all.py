@@ -1,4 +1,4 @@
-"""Classes as tasks: a function of each class against all others, and what is read off their scores."""
+"""One function of each class against all others, and what is read off their scores."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
+from visterm.calibration import class_probabilities
 from visterm.contracts import UNKNOWN_CLASS, Features, Scores
 from visterm.errors import InputError
-from visterm.margin import calibration
-from visterm.margin.expansion import TrainingPictures, held_out_scores, subset
+from visterm.margin.inner_products import InnerProducts
 
 Array = NDArray[Any]
 
@@ -49,7 +50,7 @@ class OneVsAll(ClassifierMixin):
     def predict_proba(self, X: Features) -> Scores:
         """(n_pictures, n_classes) probabilities, calibrated on held-out folds of the training pictures."""
         scores = both_sides(self._class_scores(X))
-        return calibration.class_probabilities(scores, self.temperature_)
+        return class_probabilities(scores, self.temperature_)
 
 
 def known_rows(y: Array) -> Array:
@@ -60,10 +61,10 @@ def known_rows(y: Array) -> Array:
     return rows
 
 
-def class_tasks(y: Array) -> tuple[Array, Array, Array]:
+def class_labels(y: Array) -> tuple[Array, Array, Array]:
     """The classes, the number of each picture's class, and the labels (n_tasks, n_pictures) of -1 and 1.
 
-    >>> class_tasks(np.array(["sea", "wood", "sea"]))[2]
+    >>> class_labels(np.array(["sea", "wood", "sea"]))[2]
     array([[-1., 1., -1.]])
     """
     classes, codes = np.unique(y, return_inverse=True)
@@ -84,27 +85,20 @@ def both_sides(scores: Array) -> Array:
 
 
 def cross_scores(
-    pictures: TrainingPictures,
+    products: InnerProducts,
     parts: list[Array],
     n_tasks: int,
-    learn: Callable[[TrainingPictures, Array], Array],
+    learn: Callable[[InnerProducts, Array], Array],
 ) -> Array:
     """(n_tasks, n_pictures) scores of every picture by functions learned without its part.
 
-    ``learn(pictures, rows)`` gives the coefficients learned from some rows; the Gram matrix is computed only once.
+    ``learn(products, rows)`` gives the coefficients learned from some rows; the Gram matrix is computed only once.
     """
-    scores = np.zeros((n_tasks, pictures.n_pictures), pictures.dtype)
+    scores = np.zeros((n_tasks, products.n_pictures), products.dtype)
     for part in parts:
-        rest = np.setdiff1d(np.arange(pictures.n_pictures), part)
-        scores[:, part] = held_out_scores(pictures, rest, learn(subset(pictures, rest), rest), part)
+        rest = np.setdiff1d(np.arange(products.n_pictures), part)
+        scores[:, part] = products.held_out_scores(learn(products.subset(rest), rest), rest, part)
     return scores
-
-
-def check_positive(**parameters: float) -> None:
-    """Refuse parameters that are not positive finite numbers."""
-    for name, value in parameters.items():
-        if not 0.0 < value < np.inf:
-            raise InputError(f"{name} must be positive and finite, not {value}")
 
 
 def check_picture_weight(picture_weight: ArrayLike | None, n_pictures: int) -> Array:
@@ -115,6 +109,20 @@ def check_picture_weight(picture_weight: ArrayLike | None, n_pictures: int) -> A
     if given.shape != (n_pictures,) or not np.isfinite(given).all() or (given < 0).any():
         raise InputError(f"picture_weight must be {n_pictures} finite numbers, none negative, one a picture")
     return given
+
+
+def picture_weights(
+    class_weight: Any, classes: Array, codes: Array, rows: Array, n_pictures: int, picture_weight: ArrayLike | None
+) -> Array:
+    """The weight of each of ``rows``: its class's times its own, of mean 1 for ``balanced`` classes."""
+    try:
+        weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
+    except ValueError as error:
+        raise InputError(f"class_weight: {error}") from error
+    weights = weights * check_picture_weight(picture_weight, n_pictures)[rows]
+    if not (weights > 0).any():
+        raise InputError("every picture has weight 0: nothing is left to learn from")
+    return weights
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from typing import Any, Self, cast
+from numbers import Real
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.contracts import Features, Matrix, check_feature_mapping, is_several, n_pictures, take
 from visterm.contracts.estimator import Estimator
-from visterm.distances.base import PRECOMPUTED, BaseDistances, Tables
+from visterm.distances import PRECOMPUTED, BaseDistances, Tables
 from visterm.errors import InputError
 
 Array = NDArray[Any]
@@ -32,7 +34,7 @@ class ProductKernel(Estimator):
 
     - ``metric``: the base distance of all features, or a mapping of feature to base distance; ``auto`` is chi2 where
       no value is negative (histograms, bags), else cosine (Fisher vectors). Of a ``precomputed`` feature, ``X`` holds
-      distances to the training pictures, see :class:`~visterm.distances.base.BaseDistances`.
+      distances to the training pictures, see :class:`~visterm.distances.BaseDistances`.
     - ``weights``: ``equal``; ``likelihood`` for those that explain each training picture's tags best by its
       neighbours' (TagProp, Guillaumin et al. 2009), which needs tags or classes; or a mapping of feature to weight.
 
@@ -46,6 +48,12 @@ class ProductKernel(Estimator):
     >>> bool(np.allclose(kernel.gram(), kernel.transform(X)))
     True
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "scale": [Interval(Real, 0, None, closed="neither")],
+        "metric": [str, Mapping],
+        "weights": [StrOptions(set(WEIGHTS)), Mapping],
+    }
 
     def __init__(
         self,
@@ -103,8 +111,7 @@ class ProductKernel(Estimator):
 
         The distances of one feature are computed after those of another: converted copies of wide ones are large.
         """
-        if not 0.0 < self.scale < np.inf:
-            raise InputError(f"scale must be positive and finite, not {self.scale}")
+        self._validate_params()
         metrics = {
             name: self._metric_of(name, matrix) for name, matrix in check_feature_mapping(self, X, fitting=True).items()
         }
@@ -138,18 +145,16 @@ class ProductKernel(Estimator):
             if unknown:
                 raise InputError(f"weights name {unknown[0]!r}, which X does not have: its features are {names}")
             weights = {name: float(self.weights.get(name, 0.0)) for name in names}
-        elif self.weights == "equal" or (self.weights in WEIGHTS and len(names) == 1):
+        elif self.weights == "equal" or len(names) == 1:
             weights = dict.fromkeys(names, 1.0)
-        elif self.weights == "likelihood":
+        else:  # likelihood
             if tags is None:
                 raise InputError("weights='likelihood' needs tags: pass fit(X, tags), or choose weights='equal'")
-            from visterm.neighbours.tagprop import TagProp
+            from visterm.neighbours import TagProp
 
             weights = dict(TagProp(metric=metric, sigmoids=False).fit(X, tags).feature_weights_)
             if not sum(weights.values()) > 0:  # no feature tells tags: none is better than another
                 weights = dict.fromkeys(names, 1.0)
-        else:
-            raise InputError(f"unknown weights {self.weights!r}: choose one of {', '.join(WEIGHTS)}, or give a mapping")
         total = sum(weights.values())
         if not 0.0 < total < np.inf or min(weights.values()) < 0:
             raise InputError(f"weights must be finite, none negative and one positive, not {weights}")

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils._param_validation import StrOptions
 
+from visterm.calibration import fit_temperature
 from visterm.contracts import Features, Scores, check_classes, n_pictures
-from visterm.errors import InputError
-from visterm.margin import calibration
-from visterm.margin.expansion import ExpansionEstimator, folds
+from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
     OneVsAll,
     both_sides,
-    check_picture_weight,
-    check_positive,
-    class_tasks,
+    class_labels,
     cross_scores,
     generator,
     known_rows,
+    picture_weights,
 )
-from visterm.margin.solver import solve
+from visterm.margin.precision import solve
 
 Array = NDArray[Any]
 
@@ -48,6 +47,17 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
     >>> model.predict([[-0.5], [1.5]]).tolist()
     ['sea', 'wood']
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **EXPANSION_PARAMETERS,
+        "C": [POSITIVE],
+        "loss": [str],
+        "tol": [POSITIVE],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "calibration_folds": [Integral],
+        "warm_start": ["boolean"],
+        "random_state": RANDOM_STATE,
+    }
 
     def __init__(
         self,
@@ -74,19 +84,19 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
 
     def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:
         """Learn from the pictures whose class is known; ``picture_weight`` multiplies the losses of each picture."""
+        self._validate_params()
         X = self._check_fit_features(X)
         y = check_classes(y, n_pictures(X))
-        check_positive(C=self.C, tol=self.tol)
         loss, rng = loss_named(self.loss), generator(self.random_state)
         rows = known_rows(y)
-        self.classes_, codes, labels = class_tasks(y[rows])
+        self.classes_, codes, labels = class_labels(y[rows])
         weights = self.C * picture_weights(self.class_weight, self.classes_, codes, rows, len(y), picture_weight)
         weights = np.broadcast_to(weights, labels.shape)
-        pictures = self._training_pictures(X, rows, labels)
+        products = self._inner_products(X, rows, labels)
         start = getattr(self, "dual_", None) if self.warm_start else None
         if start is not None and start.shape != labels.shape:
             start = None
-        solution = solve(pictures, labels, weights, loss, tol=self.tol, rng=rng, start=start)
+        solution = solve(products, labels, weights, loss, tol=self.tol, rng=rng, start=start)
         self._keep(X, rows, solution.theta)
         self.duality_gap_ = solution.gaps
         self.objective_ = np.array([primal for primal, _ in solution.trace])
@@ -95,7 +105,7 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
             self.dual_ = solution.b
         if self.calibration_folds > 0:
             held_out = cross_scores(
-                pictures,
+                products,
                 folds(codes, self.calibration_folds, rng),
                 len(labels),
                 lambda part, kept: (
@@ -104,22 +114,8 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
                     ).theta
                 ),
             )
-            self.temperature_ = calibration.fit_temperature(both_sides(held_out.T), codes)
+            self.temperature_ = fit_temperature(both_sides(held_out.T), codes)
         return self
 
     def _class_scores(self, X: Features) -> Scores:
         return self._task_scores(X)
-
-
-def picture_weights(
-    class_weight: Any, classes: Array, codes: Array, rows: Array, n_pictures: int, picture_weight: ArrayLike | None
-) -> Array:
-    """The weight of each of ``rows``: its class's times its own, of mean 1 for ``balanced`` classes."""
-    try:
-        weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
-    except ValueError as error:
-        raise InputError(f"class_weight: {error}") from error
-    weights = weights * check_picture_weight(picture_weight, n_pictures)[rows]
-    if not (weights > 0).any():
-        raise InputError("every picture has weight 0: nothing is left to learn from")
-    return weights

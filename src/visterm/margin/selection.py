@@ -1,4 +1,4 @@
-"""Parameters by cross-validation, all folds and settings sharing one Gram matrix."""
+"""Parameters of a classifier chosen by cross-validation, all folds and settings sharing one Gram matrix."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from visterm.compute import progress
 from visterm.contracts import Features, check_classes, n_pictures
 from visterm.errors import InputError
 from visterm.margin.expansion import folds
-from visterm.margin.one_vs_all import class_tasks, generator, known_rows
+from visterm.margin.one_vs_all import class_labels, generator, known_rows
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The best setting, and the mean accuracy on held-out folds of every setting tried."""
+    """The best setting, its share of held-out pictures that were told right, and that of every setting tried."""
 
     parameters: dict[str, Any]
     accuracy: float
     tried: tuple[tuple[dict[str, Any], float], ...]
 
 
-def choose(
+def choose_parameters(
     estimator: Any,
     X: Features,
     y: ArrayLike,
@@ -40,20 +40,26 @@ def choose(
 ) -> Choice:
     """The setting of ``grid`` with the best accuracy on held-out folds; of equals, the first.
 
-    The kernel is computed once for all folds and settings. A classifier that can start warm goes along its path of C
-    (smallest first) from each solution to the next. The paper chooses C by two folds.
+    For the kernel classifiers of this package: :class:`SDCAClassifier`, :class:`StackedSDCA`, :class:`TopKSDCA` and
+    :class:`MultitaskSDCA`. The kernel is computed once for all folds and settings; the features of a
+    ``weighted-product`` are weighed once, by the classes of all pictures. A classifier that can start warm goes along
+    its path of C (smallest first) from each solution to the next. The paper chooses C by two folds.
 
-    >>> from visterm.margin.sdca import SDCAClassifier
+    >>> from visterm.margin import SDCAClassifier
     >>> X, y = np.repeat(np.eye(3), 6, axis=0) + 0.1, np.repeat([0, 1, 2], 6)
-    >>> choose(SDCAClassifier(calibration_folds=0), X, y, {"C": [0.01, 1.0]}).parameters
+    >>> choice = choose_parameters(SDCAClassifier(), X, y, {"C": [0.01, 1.0]})
+    >>> choice.parameters
     {'C': 0.01}
+    >>> model = SDCAClassifier(**choice.parameters).fit(X, y)
     """
+    if n_folds < 2:
+        raise InputError(f"n_folds must be at least 2, not {n_folds}: each fold is held out of the others")
     settings = _settings(estimator, grid)
     one_for_all = clone(estimator)
     checked = one_for_all._check_fit_features(X)
     classes = check_classes(y, n_pictures(checked))
     rows = known_rows(classes)
-    labels = class_tasks(classes[rows])[2]
+    labels = class_labels(classes[rows])[2]
     G = one_for_all._training_gram(checked, rows, labels)
     parts = folds(np.unique(classes[rows], return_inverse=True)[1], n_folds, generator(random_state))
     correct = np.zeros(len(settings))
@@ -61,7 +67,7 @@ def choose(
         for part in parts:
             rest = np.setdiff1d(np.arange(len(rows)), part)
             training, held_out = np.ascontiguousarray(G[np.ix_(rest, rest)]), G[np.ix_(part, rest)]
-            model = clone(estimator).set_params(kernel="precomputed")
+            model = clone(estimator).set_params(kernel="precomputed", calibration_folds=0)  # only classes are asked for
             if "warm_start" in model.get_params():
                 model.set_params(warm_start=True)
             for s, setting in enumerate(settings):

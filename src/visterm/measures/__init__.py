@@ -9,62 +9,14 @@ Families, by what they read:
   :class:`CompleteLength`, :class:`WordAveragePrecision`
 - rankings, (relevance, scores) of (n_queries, n_pictures): :class:`AveragePrecision`, :class:`PrecisionAt`,
   :class:`BreakEvenPoint`, :class:`NDCG`
+
+Two rules for ties hold wherever anything is measured or chosen by a measure:
+
+- pictures of equal score may stand in any order, each equally likely, and the value is the expected one
+  (:mod:`visterm.measures.ranking`, :class:`TopKAccuracy`);
+- of tags of equal score the rarer comes first, as in the list a person is shown (:mod:`visterm.measures.tags`).
 """
 
-from visterm.measures.base import MeanMeasure, Measure, evaluate
-from visterm.measures.classification import (
-    Accuracy,
-    MeanClassAccuracy,
-    TopKAccuracy,
-    class_accuracies,
-    confusion,
-)
-from visterm.measures.names import parse
-from visterm.measures.ranking import NDCG, AveragePrecision, BreakEvenPoint, PrecisionAt, RankingMeasure
-from visterm.measures.tags import (
-    CompleteLength,
-    MeanPrecision,
-    MeanRecall,
-    NPlus,
-    PictureF,
-    PictureMeasure,
-    PicturePrecision,
-    PictureRecall,
-    TagAccuracy,
-    TagMeasure,
-    WordAveragePrecision,
-    WordF,
-    WordMeasure,
-    predict_tags,
-)
+import lazy_loader
 
-__all__ = [
-    "NDCG",
-    "Accuracy",
-    "AveragePrecision",
-    "BreakEvenPoint",
-    "CompleteLength",
-    "MeanClassAccuracy",
-    "MeanMeasure",
-    "MeanPrecision",
-    "MeanRecall",
-    "Measure",
-    "NPlus",
-    "PictureF",
-    "PictureMeasure",
-    "PicturePrecision",
-    "PictureRecall",
-    "PrecisionAt",
-    "RankingMeasure",
-    "TagAccuracy",
-    "TagMeasure",
-    "TopKAccuracy",
-    "WordAveragePrecision",
-    "WordF",
-    "WordMeasure",
-    "class_accuracies",
-    "confusion",
-    "evaluate",
-    "parse",
-    "predict_tags",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

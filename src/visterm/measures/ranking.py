@@ -18,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from visterm.compute.parallel import split
 from visterm.measures.base import MeanMeasure
 from visterm.measures.inputs import (
     Floats,
@@ -31,6 +32,7 @@ from visterm.measures.inputs import (
 )
 
 _AXES = "(n_queries, n_pictures)"
+_BLOCK = 1 << 21  # scores looked at together: 16 MB
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,17 +51,17 @@ class Placements:
     @classmethod
     def of(cls, relevance: Matrix, scores: ArrayLike) -> Placements:
         """Find every relevant picture in the ranking of its query."""
+        from visterm.measures._kernels import place
+
         relevant, scored = gains(relevance, _AXES), check_scores(scores, _AXES)
         check_same_shape(relevant.shape, scored.shape, _AXES)
         n_queries, n_pictures = scored.shape
         above, tied = (np.empty(relevant.nnz, dtype=np.int64) for _ in range(2))
-        for query in np.flatnonzero(np.diff(relevant.indptr)):
-            entries = slice(relevant.indptr[query], relevant.indptr[query + 1])
-            row = scored[query]
-            ascending = np.sort(row)
-            own = row[relevant.indices[entries]]
-            first, last = (np.searchsorted(ascending, own, side) for side in ("left", "right"))
-            above[entries], tied[entries] = n_pictures - last, last - first
+        indptr, indices = relevant.indptr.astype(np.int64), relevant.indices.astype(np.int64)
+        dtype = scored.dtype if scored.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+        for block in split(n_queries, size=max(1, _BLOCK // max(1, n_pictures))):
+            of_block = np.ascontiguousarray(scored[block.rows], dtype=dtype)
+            place(of_block, indptr[block.start : block.stop + 1], indices, above, tied)
         return cls(n_queries, n_pictures, rows_of(relevant), relevant.data, above, tied)
 
     @property

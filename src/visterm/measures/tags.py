@@ -67,6 +67,8 @@ class TagRanking:
     position: Integers
     """The place, from 0, of every true tag (in the order of ``truth.indices``) among the tags of its picture."""
     _predicted: dict[int, Integers] = field(default_factory=dict)
+    _only_order: Integers | None = None
+    """All tags of all tagged pictures, best first, where these are few enough to remember."""
 
     @classmethod
     def of(cls, truth: Matrix, scores: ArrayLike, frequencies: ArrayLike | None = None) -> TagRanking:
@@ -77,13 +79,15 @@ class TagRanking:
         position = np.empty(tags.nnz, dtype=np.int64)
         tagged = np.flatnonzero(np.diff(tags.indptr))
         first_entry = np.append(tags.indptr[tagged], tags.nnz)
+        only = None
         for start, order in _orders(scored, tagged, priority):
+            only = order if len(order) == len(tagged) else None
             places = np.empty_like(order)
             np.put_along_axis(places, order, np.arange(order.shape[1])[np.newaxis], axis=1)
             counts = np.diff(first_entry[start : start + len(order) + 1])
             entries = slice(first_entry[start], first_entry[start + len(order)])
             position[entries] = places[np.repeat(np.arange(len(order)), counts), tags.indices[entries]]
-        return cls(tags, scored, priority, position)
+        return cls(tags, scored, priority, position, {}, only)
 
     @property
     def tags_of_picture(self) -> Integers:
@@ -109,10 +113,17 @@ class TagRanking:
         """How many tagged pictures have each word among their ``n`` best."""
         if n not in self._predicted:
             total = np.zeros(self.truth.shape[1], dtype=np.int64)
-            for _, order in _orders(self.scores, np.flatnonzero(self.tags_of_picture), self.priority):
+            for order in self._all_orders():
                 total += np.bincount(order[:, :n].ravel(), minlength=len(total))
             self._predicted[n] = total
         return self._predicted[n]
+
+    def _all_orders(self) -> Iterator[Integers]:
+        if self._only_order is not None:
+            yield self._only_order
+        else:
+            tagged = np.flatnonzero(self.tags_of_picture)
+            yield from (order for _, order in _orders(self.scores, tagged, self.priority))
 
 
 class TagMeasure(Measure[TagRanking]):

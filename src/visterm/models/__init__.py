@@ -1,5 +1,5 @@
 """Model folders: fitted estimators on disk, without pickle."""
 
-from visterm.models.folder import Model, ModelInfo, load_model, read_info, save_model
+from visterm.models.folder import Model, ModelInfo, SearchSettings, load_model, open_model, read_info, save_model
 
-__all__ = ["Model", "ModelInfo", "load_model", "read_info", "save_model"]
+__all__ = ["Model", "ModelInfo", "SearchSettings", "load_model", "open_model", "read_info", "save_model"]

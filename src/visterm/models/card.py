@@ -28,7 +28,7 @@ def model_card(info: ModelInfo) -> str:
     if info.metrics:
         lines += ["| measure | value | without looking at the picture |", "|---|---|---|"]
         lines += [
-            f"| {name} | {value:.3f} | {_or_dash(info.floor_metrics.get(name))} |"
+            f"| {name} | {value:.3f} | {_or_dash(info.baseline_metrics.get(name))} |"
             for name, value in info.metrics.items()
         ]
     else:

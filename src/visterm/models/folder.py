@@ -5,21 +5,27 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
-from visterm import __version__
 from visterm.contracts.tasks import Task
 from visterm.errors import InputError, VistermError
 from visterm.models.card import model_card
-from visterm.models.state import Tensors, pack, unpack
-from visterm.vision.recipes import recipe as recipe_named
-from visterm.vision.recipes.base import Recipe
+from visterm.models.upgrades import from_format_1
+from visterm.version import __version__
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from visterm.models.state import Tensors
+    from visterm.vision.recipes.base import Recipe
+
+FORMAT = 2
+#: What brings a model of an earlier format to the next one.
+_UPGRADES = {1: from_format_1}
 _TENSORS, _INFO, _CARD = "model.safetensors", "model.json", "README.md"
 _RECIPE_PREFIX = "recipe/"
 
@@ -41,9 +47,14 @@ class ModelInfo:
     recipe_hash: str
     training: dict[str, Any] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
-    floor_metrics: dict[str, float] = field(default_factory=dict)
+    baseline_metrics: dict[str, float] = field(default_factory=dict)
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
     visterm: str = __version__
+
+    @property
+    def reference(self) -> str:
+        """How a person names this version of the model."""
+        return f"{self.name}@{self.version}"
 
     def does(self, task: Task) -> bool:
         """Whether the model can do ``task``; every annotator can search."""
@@ -51,22 +62,104 @@ class ModelInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """What a model computes with: the fitted estimator, the recipe that feeds it, and its relevance."""
+
+    estimator: Any
+    recipe: Recipe
+    relevance: Any
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """The numbers that a search needs of a relevance, see :class:`visterm.search.Relevance`."""
+
+    dependence: float
+    nothing_below: float
+    pair_weight: float = 0.0
+
+
 class Model:
     """A fitted estimator, the recipe that feeds it, and what is known of it.
 
-    ``relevance`` (a fitted :class:`visterm.search.relevance.Relevance`) says how sure it may be when it searches; None
-    where that was not measured.
+    ``relevance`` (a fitted :class:`visterm.search.Relevance`) says how sure the model may be when it searches; None
+    where that was not measured. A model that was opened by :func:`open_model` reads its parts when they are first
+    asked for: a search whose index is complete needs only ``info`` and ``search_settings``.
     """
 
-    info: ModelInfo
-    estimator: Any
-    recipe: Recipe
-    relevance: Any = None
+    def __init__(
+        self, info: ModelInfo, read: Callable[[], Parts], search_settings: SearchSettings | None = None
+    ) -> None:
+        self.info = info
+        self._read, self._settings = read, search_settings
+        self._guard = threading.RLock()
+
+    @classmethod
+    def of(cls, info: ModelInfo, estimator: Any, recipe: Recipe, relevance: Any = None) -> Self:
+        """A model of parts that are at hand."""
+        return cls(info, lambda: Parts(estimator, recipe, relevance))
+
+    @property
+    def estimator(self) -> Any:
+        """The fitted estimator."""
+        return self.parts.estimator
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe that feeds it."""
+        return self.parts.recipe
+
+    @property
+    def relevance(self) -> Any:
+        """How sure the model may be when it searches; None where that was not measured."""
+        return self.parts.relevance
+
+    @property
+    def search_settings(self) -> SearchSettings | None:
+        """What a search needs to know of ``relevance``; None where there is none."""
+        if self._settings is not None:
+            return self._settings
+        known = self.relevance
+        if known is None:
+            return None
+        return SearchSettings(known.dependence_, known.nothing_below_, getattr(known, "pair_weight_", 0.0))
+
+    @cached_property
+    def parts(self) -> Parts:
+        """What it computes with."""
+        with self._guard:
+            return self._read()
+
+
+def open_model(folder: Path) -> Model:
+    """The model in ``folder``; its numbers are read when they are first asked for."""
+    contents = _read_contents(folder)
+    info = _info(contents, folder)
+    return Model(info, lambda: _parts(contents, info, folder), _stored_settings(contents))
+
+
+def load_model(folder: Path) -> Model:
+    """The model in ``folder``, all of it."""
+    model = open_model(folder)
+    _ = model.parts
+    return model
+
+
+def _stored_settings(contents: dict[str, Any]) -> SearchSettings | None:
+    """The settings as model.json has them; None where it has none, or not as plain numbers."""
+    relevance = contents.get("relevance")
+    fitted = relevance.get("fitted") if isinstance(relevance, dict) else None
+    if not isinstance(fitted, dict):
+        return None
+    values = [fitted.get("dependence_"), fitted.get("nothing_below_"), fitted.get("pair_weight_", 0.0)]
+    return SearchSettings(*values) if all(map(_is_number, values)) else None
 
 
 def save_model(model: Model, folder: Path) -> None:
     """Write the model folder, whole or not at all; an existing folder is refused."""
     from safetensors.numpy import save
+
+    from visterm.models.state import pack
 
     if folder.exists():
         raise InputError(f"{folder} exists already: models are never overwritten, choose another version")
@@ -98,12 +191,12 @@ def read_info(folder: Path) -> ModelInfo:
     return _info(_read_contents(folder), folder)
 
 
-def load_model(folder: Path) -> Model:
-    """The model in ``folder``."""
+def _parts(contents: dict[str, Any], info: ModelInfo, folder: Path) -> Parts:
     from safetensors.numpy import load_file
 
-    contents = _read_contents(folder)
-    info = _info(contents, folder)
+    from visterm.models.state import unpack
+    from visterm.vision.recipes import recipe as recipe_named
+
     try:
         tensors = load_file(folder / _TENSORS)
         estimator = unpack(contents["estimator"], tensors)
@@ -120,7 +213,7 @@ def load_model(folder: Path) -> Model:
             f"{folder} was trained on features of recipe {info.recipe!r} {info.recipe_hash}, "
             f"but this version computes {recipe.hash}: train the model again"
         )
-    return Model(info, estimator, recipe, relevance)
+    return Parts(estimator, recipe, relevance)
 
 
 def _restored(recipe: Recipe, tensors: Tensors) -> Recipe:
@@ -139,8 +232,11 @@ def _read_contents(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder / _INFO} cannot be read: {error}") from error
     if not isinstance(contents, dict) or "format" not in contents:
         raise InputError(f"{folder / _INFO} does not describe a model")
+    found = contents["format"]
+    while type(number := contents["format"]) is int and number in _UPGRADES:
+        contents = _UPGRADES[number](contents) | {"format": number + 1}
     if contents["format"] != FORMAT:
-        raise InputError(f"{folder} has model format {contents['format']!r}; this version of Visterm reads {FORMAT}")
+        raise InputError(f"{folder} has model format {found!r}; this version of Visterm reads formats up to {FORMAT}")
     return contents
 
 

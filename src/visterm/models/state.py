@@ -1,8 +1,9 @@
 """Fitted estimators as JSON and named tensors, and back; nothing in a file is ever executed.
 
 What is stored of an estimator is its parameters and the fitted attributes whose names end in ``_``: numbers, strings,
-lists, dicts, NumPy arrays, CSR matrices and other estimators. Classes are restored only from this package or from the
-registry of methods.
+lists, dicts, NumPy arrays, CSR matrices and other estimators. A class of Visterm is stored by its public name, such as
+``visterm.topics:SupervisedLDA``, so that it may move between files; others are restored only if their method is
+registered.
 """
 
 from __future__ import annotations
@@ -102,9 +103,9 @@ def _free(name: str, tensors: Tensors, parts: tuple[str, ...] = ("",)) -> str:
 
 
 def _pack_estimator(estimator: Any, name: str, tensors: Tensors) -> Any:
-    cls = type(estimator)
-    target = f"{cls.__module__}:{cls.__qualname__}"
-    _estimator_class(target)  # what could not be loaded again is not stored
+    target = _public_name(type(estimator))
+    if _estimator_class(target) is not type(estimator):  # what could not be loaded again is not stored
+        raise InputError(f"{name} cannot be stored: {target} is another class")
     fitted = {key: item for key, item in vars(estimator).items() if key.endswith("_") and not key.startswith("_")}
     parameters = estimator.get_params(deep=False)
     return {
@@ -125,6 +126,13 @@ def _unpack_estimator(value: dict[str, Any], tensors: Tensors) -> Any:
     return estimator
 
 
+def _public_name(cls: type[Any]) -> str:
+    """``package:Class`` for Visterm's own classes, ``module:Class`` for those of others."""
+    parts = cls.__module__.split(".")
+    module = ".".join(parts[:2]) if parts[0] == "visterm" else cls.__module__
+    return f"{module}:{cls.__qualname__}"
+
+
 def _estimator_class(target: Any) -> type[Any]:
     if not isinstance(target, str):
         raise InputError("the model does not name its class")
@@ -135,8 +143,8 @@ def _estimator_class(target: Any) -> type[Any]:
         cls = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise InputError(f"the model is of class {target!r}, which this version of Visterm does not have") from error
-    # Only what the module defines: it also holds names that it imported from elsewhere.
-    own = isinstance(cls, type) and cls.__module__ == module
+    # Only what the package itself defines: its modules also hold names that they imported from elsewhere.
+    own = isinstance(cls, type) and _public_name(cls) == target
     if not (own and hasattr(cls, "get_params") and hasattr(cls, "fit")):
         raise InputError(f"the model names {target!r}, which is not a method")
     return cls

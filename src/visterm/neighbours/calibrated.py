@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.calibration import fit_deviations, fit_sigmoids, sigmoid
 from visterm.contracts.estimator import Estimator
-from visterm.neighbours.sigmoids import fit_deviations, fit_sigmoids, sigmoid
 from visterm.neighbours.votes import Floats, Votes
 
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import Features, Scores
-from visterm.errors import InputError
-from visterm.neighbours.several import Lookalikes
+from visterm.contracts import Estimator, Features, Scores, check_feature_mapping, check_tags, n_pictures, rows_with_tags
+from visterm.distances import BaseDistances
 
 
-class JEC(Lookalikes):
+class JEC(Estimator):
     """Joint equal contribution with greedy label transfer (Makadia, Pavlovic and Kumar, ECCV 2008).
 
     The distance is the sum of the features' base distances, each brought to the same scale. All tags of the nearest
     picture come first, the more frequent in training before the rarer; then those of the other ``n_neighbors - 1``,
     by how often they occur there times how often they occur in training together with the tags of the first.
     Scores keep this order: 1 to 1/2 for the first picture's tags, below 1/2 for the others; they are no probabilities.
+    ``X`` and ``metric`` are those of :class:`~visterm.neighbours.TagProp`.
 
     >>> X = {"colour": np.array([[0.0], [1.0], [9.0]]), "texture": np.array([[0.0], [2.0], [7.0]])}
     >>> jec = JEC(n_neighbors=2, metric="l1").fit(X, [[1, 0, 0], [1, 1, 0], [0, 0, 1]])
@@ -27,6 +30,10 @@ class JEC(Lookalikes):
     """
 
     scores_are_probabilities = False
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "metric": [str, Mapping],
+    }
 
     def __init__(self, n_neighbors: int = 5, *, metric: Any = "auto") -> None:
         self.n_neighbors = n_neighbors
@@ -34,15 +41,19 @@ class JEC(Lookalikes):
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Keep the tagged pictures and count which tags go together."""
-        if self.n_neighbors < 1:
-            raise InputError(f"n_neighbors must be at least 1, not {self.n_neighbors!r}")
-        self._keep(X, tags)
+        self._validate_params()
+        features = check_feature_mapping(self, X, fitting=True)
+        tags = check_tags(tags, n_pictures(features))
+        self.train_rows_ = rows_with_tags(tags)
+        self.train_tags_ = tags[self.train_rows_]
+        self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_)
         self.together_ = np.asarray((self.train_tags_.T @ self.train_tags_).toarray(), np.float32)
         return self
 
     def score_tags(self, X: Features) -> Scores:
         """The order of greedy transfer as scores between 0 and 1."""
-        neighbours, _ = self._neighbours(X)
+        neighbours = self._neighbours(X)
         scores = np.zeros((len(neighbours), len(self.tag_counts_)))
         most = self.tag_counts_.max()
         for picture, rows in enumerate(neighbours):
@@ -56,8 +67,10 @@ class JEC(Lookalikes):
 
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """The rows of the training pictures that tags were taken from, nearest first, each of the same weight."""
-        neighbours, _ = self._neighbours(X)
+        neighbours = self._neighbours(X)
         return self.train_rows_[neighbours], np.full(neighbours.shape, 1 / max(1, neighbours.shape[1]))
 
-    def _neighbours(self, X: Features) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        return self._nearest(self._check(X), self.n_neighbors, np.full(self._n_features, 1 / self._n_features))
+    def _neighbours(self, X: Features) -> NDArray[np.intp]:
+        features = check_feature_mapping(self, X, fitting=False)
+        equal = np.full(len(features), 1 / len(features))
+        return self.distances_.nearest(features, self.n_neighbors, equal)[0]

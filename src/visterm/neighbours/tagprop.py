@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute import progress
-from visterm.contracts import Features, Scores
-from visterm.errors import InputError
-from visterm.neighbours.several import Lookalikes
-from visterm.neighbours.votes import Floats, Votes, fading, likeliest_weights
+from visterm.contracts import Features, Scores, check_feature_mapping, check_tags, n_pictures, rows_with_tags
+from visterm.distances import BaseDistances
+from visterm.neighbours.calibrated import CalibratedVotes
+from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood, tally
 
 #: Where learning starts: votes fade by a factor of e over a twentieth of the mean distance.
 _FALL = 20.0
 
 
-class TagProp(Lookalikes):
+class TagProp(CalibratedVotes):
     """Tag propagation in nearest neighbour models (Guillaumin, Mensink, Verbeek and Schmid, ICCV 2009).
 
     ``p(tag w of picture i) = sum_j pi_ij [w on j]`` over the ``n_neighbors`` nearest training pictures, with
@@ -26,16 +29,21 @@ class TagProp(Lookalikes):
       their learned weights (metric learning; with one feature, how fast votes fade), or
     - ``weighting="rank"``: ``pi_ij`` the weight of being the k-th nearest, found by EM.
 
-    Weights maximise the likelihood of every training picture's tags given its neighbours', present tags as a whole
-    counting as much as absent ones. In each of ``n_rounds`` rounds neighbours are sought by the weights known so far,
-    then weights are learned under the sigmoids known so far, then sigmoids. ``objective_`` is the log-likelihood after
-    every step of the last round.
+    Weights maximise ``L = sum_iw c_iw log p_iw``, the likelihood of every training picture's tags given its
+    neighbours'; ``c_iw`` makes present tags as a whole count as much as absent ones. Each of ``n_rounds`` rounds finds
+    neighbours by the weights known so far, then learns weights under the sigmoids known so far, then the sigmoids.
+    ``objective_`` is the log-likelihood after every step of the last round.
 
-    Votes become probabilities by those that training pictures got without themselves: ``tag_power`` measures each tag's
-    less their mean in units of that power of their deviation, so that what stands out wins, however rare the tag; one
-    sigmoid then serves all tags. With a ``tag_power`` of 0, ``sigmoids=True`` fits ``sigmoid(a_w p + b_w)``, one
-    of every word as in the paper; ``shrinkage`` is how many pictures' worth of evidence draw a word towards the
-    sigmoid of all.
+    The votes that training pictures got without themselves tell what votes are worth. ``tag_power`` measures each
+    tag's votes less their mean in units of that power of their deviation, so that what stands out wins, however rare
+    the tag; one sigmoid then serves all tags. With a ``tag_power`` of 0, ``sigmoids=True`` fits
+    ``sigmoid(a_w p + b_w)``, one for every word as in the paper; ``shrinkage`` is how many pictures' worth of evidence
+    draw a word towards the sigmoid of all.
+
+    ``X`` is a mapping of name to matrix, or one matrix. ``metric`` is that of
+    :class:`~visterm.distances.BaseDistances`: ``auto``, a name, or a name for each feature. For a feature with the
+    metric ``precomputed``, ``X`` holds the distances to all training pictures in place of values: (n_train, n_train)
+    in fit, (n_pictures, n_train) later.
 
     >>> rng = np.random.default_rng(0)
     >>> tags = np.repeat([[1, 0], [0, 1]], 20, axis=0)
@@ -44,6 +52,17 @@ class TagProp(Lookalikes):
     >>> model.feature_weights_["useful"] > 5 * model.feature_weights_["noise"]
     True
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "weighting": [StrOptions({"distance", "rank"})],
+        "metric": [str, Mapping],
+        "sigmoids": ["boolean"],
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
+        "tag_power": [Interval(Real, 0, None, closed="left")],
+        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+    }
 
     def __init__(
         self,
@@ -68,63 +87,72 @@ class TagProp(Lookalikes):
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn from every training picture's neighbours among the others."""
-        if min(self.n_neighbors, self.n_rounds) < 1 or self.weighting not in {"distance", "rank"}:
-            raise InputError("TagProp needs at least one neighbour, one round, a weighting of 'distance' or 'rank'")
-        pictures = self._keep(X, tags)
-        self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / self._n_features)
-        self.rank_weights_ = np.ones(1)
-        self._no_calibration()
-        self.objective_ = np.empty(0)
-        if self._n_train < 2:
+        self._validate_params()
+        features = check_feature_mapping(self, X, fitting=True)
+        tags = check_tags(tags, n_pictures(features))
+        self.train_rows_ = rows_with_tags(tags)
+        self.train_tags_ = tags[self.train_rows_]
+        self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_)
+        self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / len(self.distances_.metrics_))
+        self.rank_weights_, self.objective_ = np.ones(1), np.empty(0)
+        self._no_calibration()  # until sigmoids are known, probabilities are the votes themselves
+        if len(self.train_rows_) < 2:
             return self
+        pictures = self.distances_.of_training(features)
+        learn = self._learn_ranks if self.weighting == "rank" else self._learn_metric
         n_rounds = self.n_rounds if self.weighting == "distance" else 1  # ranks are those of equal weights
         with progress.task("Weighing neighbours", total=n_rounds * self.max_iter) as bar:
             for _ in range(n_rounds):
-                self._learn(pictures, bar)
+                rows, base = self.distances_.nearest(pictures, self.n_neighbors, self._weights(), leave_out_self=True)
+                votes = Votes(rows, self.train_tags_)
+                learn(votes, base, bar)
+                self._calibrate(votes, votes.tally(self._shares(base)))
         return self
 
     def score_tags(self, X: Features) -> Scores:
         """The probability of every tag."""
-        rows, base = self._neighbours(X)
-        return self._probabilities(Votes(rows, self.train_tags_, of_training=False).tally(self._shares(base)))
+        rows, shares = self._neighbours(X)
+        return self._probabilities(tally(shares, rows, self.train_tags_))
 
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
         """The rows of the training pictures that vote, nearest first, and the weight of each."""
-        rows, base = self._neighbours(X)
-        return self.train_rows_[rows], self._shares(base)
+        rows, shares = self._neighbours(X)
+        return self.train_rows_[rows], shares
 
-    def _neighbours(self, X: Features) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        return self._nearest(self._check(X), self.n_neighbors, self._weights())
+    def _neighbours(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
+        features = check_feature_mapping(self, X, fitting=False)
+        rows, base = self.distances_.nearest(features, self.n_neighbors, self._weights())
+        return rows, self._shares(base)
 
     def _weights(self) -> Floats:
+        """``v``, in the order of the features."""
         return np.array(list(self.feature_weights_.values()))
 
     def _shares(self, base: NDArray[Any]) -> Floats:
         """``pi``: the weight of every neighbour, from its base distances or its rank."""
-        if self.weighting == "rank":
-            ranks = np.zeros(base.shape[1])
-            ranks[: len(self.rank_weights_)] = self.rank_weights_[: base.shape[1]]
-            return np.tile(ranks / max(ranks.sum(), 1e-300), (len(base), 1))
-        return fading(base, self._weights())
+        if self.weighting == "distance":
+            return fading(base, self._weights())
+        ranks = np.zeros(base.shape[1])
+        ranks[: len(self.rank_weights_)] = self.rank_weights_[: base.shape[1]]
+        return np.tile(ranks / max(ranks.sum(), 1e-300), (len(base), 1))
 
-    def _learn(self, pictures: Features, bar: progress.Task) -> None:
-        """One round: neighbours, then their weights, then the sigmoids."""
-        rows, base = self._nearest(pictures, self.n_neighbors, self._weights(), leave_out=True)
-        votes = Votes(rows, self.train_tags_)
-        if self.weighting == "rank":
-            self._learn_ranks(votes, bar)
-        else:
-            start = self._weights() if len(self.objective_) else np.full(self._n_features, _FALL / self._n_features)
-            weights, trace = likeliest_weights(
-                votes, base, start, self.slope_, self.offset_, max_iter=self.max_iter, bar=bar
-            )
-            self.feature_weights_ = dict(zip(self.feature_weights_, weights.tolist(), strict=True))
-            self.objective_ = np.array(trace or self.objective_)
-        self._calibrate(votes, votes.tally(self._shares(base)))
+    def _learn_metric(self, votes: Votes, base: NDArray[Any], bar: progress.Bar) -> None:
+        """``v = argmax L`` with ``pi_ij ~ exp(-v . d_ij)``, by projected quasi-Newton steps."""
+        n_features = base.shape[2]
+        start = self._weights() if len(self.objective_) else np.full(n_features, _FALL / n_features)
+        weights, trace = maximise_likelihood(
+            votes, base, start, self.slope_, self.offset_, max_iter=self.max_iter, bar=bar
+        )
+        self.feature_weights_ = dict(zip(self.feature_weights_, weights.tolist(), strict=True))
+        self.objective_ = np.array(trace or self.objective_)
 
-    def _learn_ranks(self, votes: Votes, bar: progress.Task) -> None:
-        """EM: a rank's weight becomes its share in explaining the tags; the likelihood never falls."""
-        n, k = votes.neighbours.shape
+    def _learn_ranks(self, votes: Votes, base: NDArray[Any], bar: progress.Bar) -> None:
+        """EM: the weight of a rank becomes its share in explaining the tags; the likelihood never falls.
+
+        ``gamma_k <- gamma_k sum_i dL/dpi_ik``, then divided by the sum over all ranks.
+        """
+        n, k = base.shape[:2]
         ranks, trace = np.full(k, 1 / k), [-np.inf]
         for _ in range(self.max_iter):
             value, slopes = votes.likelihood(np.tile(ranks, (n, 1)), self.slope_, self.offset_, expected=True)

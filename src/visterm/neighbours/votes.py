@@ -1,4 +1,4 @@
-"""Neighbours that vote for their tags: tallies, likelihoods, and weights of base distances that raise them."""
+"""Neighbours that vote for their tags: shares, tallies, and the weights of distances under which tags are likeliest."""
 
 from __future__ import annotations
 
@@ -6,45 +6,68 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from visterm.compute import progress
+from visterm.neighbours._non_negative import minimise
 
 Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+def count_votes(neighbours: Rows, labels: sparse.csr_array) -> Floats:
+    """How many of each picture's neighbours carry each label, (n_pictures, n_labels); every neighbour counts one.
+
+    >>> count_votes(np.array([[0, 2]]), sparse.csr_array([[1, 0], [0, 1], [1, 1]]))
+    array([[2., 1.]])
+    """
+    n_pictures, k = neighbours.shape
+    ends = np.arange(0, neighbours.size + 1, k) if k else np.zeros(n_pictures + 1, np.intp)
+    chosen = sparse.csr_array((np.ones(neighbours.size), neighbours.ravel(), ends), shape=(n_pictures, labels.shape[0]))
+    return (chosen @ labels).toarray()
 
 
 def fading(base: NDArray[Any], weights: Floats) -> Floats:
-    """``exp(-weights . base)``, normalised over each picture's neighbours."""
+    """``pi_ij = exp(-weights . d_ij) / sum_j' exp(-weights . d_ij')``, ``base`` holding ``d_ij`` in its last axis."""
     fall = base @ weights.astype(base.dtype)
     shares = np.exp(fall.min(axis=1, initial=np.inf, keepdims=True) - fall, dtype=np.float64)
     return shares / shares.sum(axis=1, keepdims=True)
 
 
-class Votes:
-    """Neighbours and their tags, ready for many evaluations of the likelihood."""
+def tally(shares: Floats, neighbours: Rows, tags: sparse.csr_array) -> Floats:
+    """``x_iw = sum_j pi_ij [w on j]``: the share of the neighbours that carry each tag, (n_pictures, n_tags)."""
+    from visterm.neighbours import _kernels
 
-    def __init__(self, neighbours: NDArray[np.intp], tags: Any, *, of_training: bool = True) -> None:
-        self.neighbours = neighbours
-        self.ends, self.tags, self.n_tags = tags.indptr, tags.indices, tags.shape[1]
-        if of_training:
-            self.present = tags.toarray() > 0
-            n_present = max(1, tags.nnz)
-            self.gain, self.loss = 1 / n_present, 1 / max(1, self.present.size - n_present)
+    votes = np.empty((len(shares), tags.shape[1]))
+    _kernels.propagate(shares, neighbours, tags.indptr, tags.indices, votes)
+    return votes
+
+
+class Votes:
+    """The neighbours of the training pictures and their tags, ready for many evaluations of the likelihood.
+
+    ``L = sum_iw c_iw log p_iw`` with ``p_iw`` the probability of what is true of picture ``i`` and tag ``w``, by the
+    votes or a sigmoid of them. ``c_iw`` is ``gain`` (one over the number of present tags) where the tag is present,
+    ``loss`` (one over the number of absent ones) where it is not: present tags as a whole count as much as absent ones.
+    """
+
+    def __init__(self, neighbours: Rows, tags: sparse.csr_array) -> None:
+        self.neighbours, self.tags = neighbours, tags
+        self.present = tags.toarray() > 0
+        n_present = max(1, tags.nnz)
+        self.gain, self.loss = 1 / n_present, 1 / max(1, self.present.size - n_present)
 
     def tally(self, shares: Floats) -> Floats:
-        """The weight of the neighbours that carry each tag, (n_pictures, n_tags)."""
-        from visterm.neighbours import _kernels
-
-        votes = np.empty((len(shares), self.n_tags))
-        _kernels.propagate(shares, self.neighbours, self.ends, self.tags, votes)
-        return votes
+        """The votes of the training pictures, (n_pictures, n_tags)."""
+        return tally(shares, self.neighbours, self.tags)
 
     def likelihood(
         self, shares: Floats, slope: Floats, offset: Floats, *, expected: bool = False
     ) -> tuple[float, Floats]:
-        """The weighted log-likelihood and its slope in every neighbour's share.
+        """``L`` under ``sigmoid(slope * votes + offset)`` and its slope in every neighbour's share.
 
-        ``expected``: for shares that sum to one, the slope that makes ``shares * slope`` the E step of EM, in which a
-        neighbour without a tag explains its absence.
+        An infinite slope stands for no sigmoid. ``expected``: for shares that sum to one, the slope that makes
+        ``shares * slope`` the E step of EM, in which a neighbour without a tag explains its absence.
         """
         from visterm.neighbours import _kernels
 
@@ -52,13 +75,13 @@ class Votes:
         slopes_of_votes = np.empty_like(votes)
         value = _kernels.log_likelihood(votes, self.present, self.gain, self.loss, slope, offset, slopes_of_votes)
         slopes = np.empty_like(shares)
-        _kernels.gather(slopes_of_votes, self.neighbours, self.ends, self.tags, slopes)
+        _kernels.gather(slopes_of_votes, self.neighbours, self.tags.indptr, self.tags.indices, slopes)
         if expected:
             slopes -= np.where(self.present, 0, slopes_of_votes).sum(axis=1, keepdims=True)
         return float(value), slopes
 
 
-def likeliest_weights(
+def maximise_likelihood(
     votes: Votes,
     base: NDArray[Any],
     start: Floats,
@@ -66,16 +89,13 @@ def likeliest_weights(
     offset: Floats,
     *,
     max_iter: int,
-    bar: progress.Task,
+    bar: progress.Bar,
 ) -> tuple[Floats, list[float]]:
-    """The weights of the base distances (n_pictures, n_neighbors, n_features) under which tags are likeliest.
+    """The weights ``v >= 0`` of the base distances under which tags are likeliest, and ``L`` after every step.
 
-    Neighbours vote with ``exp(-weights . base)``. The exact gradient by projected quasi-Newton steps: no weight
-    becomes negative. Returns the weights and the log-likelihood after every step.
+    Neighbours vote with the shares of :func:`fading`, so that, with ``g`` the slope of ``L`` in the shares,
+    ``dL/dv = -sum_ij pi_ij (g_ij - sum_j' pi_ij' g_ij') d_ij``.
     """
-    from scipy.optimize import minimize
-
-    trace: list[float] = []
 
     def cost(weights: Floats) -> tuple[float, Floats]:
         shares = fading(base, weights)
@@ -83,18 +103,4 @@ def likeliest_weights(
         pull = shares * (slopes - (shares * slopes).sum(axis=1, keepdims=True))
         return -value, np.einsum("ik,ikf->f", pull, base, optimize=True)
 
-    def note(intermediate_result: Any) -> None:
-        trace.append(-float(intermediate_result.fun))
-        bar.report(objective=trace[-1])
-        bar.advance()
-
-    found = minimize(
-        cost,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0, None)] * len(start),
-        callback=note,
-        options={"maxiter": max_iter},
-    )
-    return found.x, trace
+    return minimise(cost, start, max_iter=max_iter, bar=bar, sign=-1)

@@ -2,27 +2,12 @@
 
 The pictures are synthetic and made on the spot; a series is the same wherever and however often it is made.
 
+>>> from visterm.postcards import CLASSES, TAGS, paint
 >>> card = paint(0)
 >>> card.class_name in CLASSES and set(card.tags) <= set(TAGS)
 True
 """
 
-from visterm.postcards.series import (
-    GENERATOR_VERSION,
-    PostcardsReport,
-    make_postcards,
-    role_of,
-)
-from visterm.postcards.studio import CLASSES, TAGS, Postcard, class_of, paint
+import lazy_loader
 
-__all__ = [
-    "CLASSES",
-    "GENERATOR_VERSION",
-    "TAGS",
-    "Postcard",
-    "PostcardsReport",
-    "class_of",
-    "make_postcards",
-    "paint",
-    "role_of",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from visterm.catalogue.records import Region
+from visterm.catalogue import Region
 from visterm.postcards.light import RGB
 
 Point = tuple[float, float]

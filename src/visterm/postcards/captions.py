@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from visterm.catalogue.records import Region
+from visterm.catalogue import Region
 from visterm.postcards.light import Light
 
 #: Tags that are not counted: "snow", not "a snow".

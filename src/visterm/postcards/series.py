@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from visterm.compute.parallel import Engine, Shard, map_shards, split
+from visterm.compute import Engine, Shard, map_shards, split
 from visterm.errors import InputError
 from visterm.postcards.studio import CLASSES, Postcard, class_of, paint
-from visterm.storage.atomic import write_bytes_atomically, write_error
+from visterm.storage import write_bytes_atomically, write_error
 
 #: Changes whenever the same numbers would give another collection.
 GENERATOR_VERSION: Final = 1

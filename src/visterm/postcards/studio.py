@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.catalogue.records import Region
+from visterm.catalogue import Region
 from visterm.errors import InputError
 from visterm.postcards import captions, noise, shore_scenes, skies, town_scenes, wild_scenes
 from visterm.postcards.canvas import Camera, Canvas

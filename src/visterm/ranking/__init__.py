@@ -1,1 +1,5 @@
-"""Pictures from a few words."""
+"""Pictures found from a few words: rankers, queries made of captions, and kernels between local descriptors."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

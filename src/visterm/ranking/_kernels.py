@@ -1,14 +1,10 @@
 """Numba kernels of passive-aggressive ranking: drawing triplets, one step, many steps; and average precision.
 
-Pictures come in three kinds: a dense array (n_pictures, n_dims); CSR counts as ``(indptr, indices, data, room)``, the
-last n_dims zeros in which a picture is spread out for a while; or a Gram matrix as ``(G,)``. The weights of the first
-two are (n_tags, n_dims). Those of a Gram matrix are (2, n_tags, n_pictures): the coefficients, and the scores of all
-training pictures under them, so that looking a score up costs nothing and only a step that changes something costs
-n_pictures.
-
-Queries are ``(indptr, indices, data)`` of their vectors. Relevance is ``(indptr, indices, gains, row of each entry)``
-with sorted indices; gains are scaled so that the largest of each query is 1. The indices of counts are
-unsigned: Python's meaning of a negative index would cost half of the time.
+Pictures come in three kinds: a dense array (n_pictures, n_dims), :class:`CountArrays` or :class:`GramArrays`. The
+weights of the first two are (n_tags, n_dims). Those of a Gram matrix are (2, n_tags, n_pictures): the coefficients, and
+the scores of all training pictures under them, so that looking a score up costs nothing and only a step that changes
+something costs n_pictures. The indices of counts are unsigned: Python's meaning of a negative index would cost half of
+the time.
 
 Random numbers are those of SplitMix64, whose whole state is one number: the same on every machine and in any thread.
 Only the order of additions is left to the compiler, so that sums over dimensions use vector registers.
@@ -22,10 +18,12 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
+from visterm.ranking.arrays import GramArrays, QueryArrays, RelevanceArrays, StepRule
+
 _GOLDEN, _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 #: A loss below this is rounding: a step that removes a loss leaves none.
 SATISFIED = 1e-6
-#: So many triplets are drawn before the first of them is taken.
+#: This many triplets are drawn before the first of them is taken.
 BATCH = 16384
 _27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
@@ -42,38 +40,39 @@ def below(state: Any, n: int) -> Any:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def gain_of(relevance: Any, query: int, picture: int) -> float:
+def gain_of(relevance: RelevanceArrays, query: int, picture: int) -> float:
     """The gain of a picture for a query, 0 where it is not relevant, by bisection."""
-    low, high = relevance[0][query], relevance[0][query + 1]
+    low, high = relevance.indptr[query], relevance.indptr[query + 1]
     while low < high:
         middle = (low + high) // 2
-        if relevance[1][middle] < picture:
+        if relevance.indices[middle] < picture:
             low = middle + 1
         else:
             high = middle
-    if low < relevance[0][query + 1] and relevance[1][low] == picture:
-        return relevance[2][low]
+    if low < relevance.indptr[query + 1] and relevance.indices[low] == picture:
+        return float(relevance.gains[low])
     return 0.0
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def draw(state: Any, relevance: Any, n_pictures: int, every_query_alike: bool) -> Any:
+def draw(state: Any, relevance: RelevanceArrays, every_query_alike: bool) -> Any:
     """A triplet (query, relevant picture, less relevant picture) and the difference of their gains.
 
     All triplets are equally likely: a relevant pair and any picture are drawn, and both are drawn again unless the
     picture is the less relevant one. With ``every_query_alike`` the query is drawn first and kept.
     """
-    query = below(state, len(relevance[0]) - 1)
+    query = below(state, len(relevance.indptr) - 1)
     while True:
         if every_query_alike:
-            entry = relevance[0][query] + below(state, relevance[0][query + 1] - relevance[0][query])
+            first = relevance.indptr[query]
+            entry = first + below(state, relevance.indptr[query + 1] - first)
         else:
-            entry = below(state, len(relevance[1]))
-            query = relevance[3][entry]
-        other = below(state, n_pictures)
-        difference = relevance[2][entry] - gain_of(relevance, query, other)
+            entry = below(state, len(relevance.indices))
+            query = relevance.query[entry]
+        other = below(state, relevance.n_pictures)
+        difference = relevance.gains[entry] - gain_of(relevance, query, other)
         if difference > 0.0:
-            return query, relevance[1][entry], other, difference
+            return query, relevance.indices[entry], other, difference
 
 
 def score(pictures: Any, weights: Any, tag: int, picture: int) -> float:
@@ -89,6 +88,11 @@ def squared_distance(pictures: Any, one: int, other: int) -> float:
 def move(pictures: Any, weights: Any, tag: int, one: int, other: int, size: float) -> None:
     """``w_tag += size (p - p')``; compiled for each kind of pictures."""
     raise NotImplementedError
+
+
+def _is_gram(pictures: Any) -> bool:
+    """Whether the type of the pictures is that of a Gram matrix."""
+    return getattr(pictures, "instance_class", None) is GramArrays
 
 
 _FAST: Any = {"fastmath": {"reassoc", "contract"}}
@@ -107,7 +111,7 @@ def _score(pictures: Any, weights: Any, tag: Any, picture: Any) -> Any:  # noqa:
             return total
 
         return dense
-    if isinstance(pictures, types.UniTuple) and pictures.count == 1:
+    if _is_gram(pictures):
 
         def gram(pictures: Any, weights: Any, tag: Any, picture: Any) -> Any:  # noqa: ARG001
             return weights[1, tag, picture]
@@ -116,8 +120,8 @@ def _score(pictures: Any, weights: Any, tag: Any, picture: Any) -> Any:  # noqa:
 
     def counts(pictures: Any, weights: Any, tag: Any, picture: Any) -> Any:
         total = weights.dtype.type(0)
-        for entry in range(pictures[0][picture], pictures[0][picture + 1]):
-            total += weights[tag, pictures[1][entry]] * pictures[2][entry]
+        for entry in range(pictures.indptr[picture], pictures.indptr[picture + 1]):
+            total += weights[tag, pictures.indices[entry]] * pictures.data[entry]
         return total
 
     return counts
@@ -135,10 +139,10 @@ def _squared_distance(pictures: Any, one: Any, other: Any) -> Any:  # noqa: ARG0
             return total
 
         return dense
-    if isinstance(pictures, types.UniTuple) and pictures.count == 1:
+    if _is_gram(pictures):
 
         def gram(pictures: Any, one: Any, other: Any) -> Any:
-            G = pictures[0]
+            G = pictures.G
             return max(G[one, one] + G[other, other] - G[one, other] - G[other, one], G.dtype.type(0))
 
         return gram
@@ -171,14 +175,14 @@ def _move(pictures: Any, weights: Any, tag: Any, one: Any, other: Any, size: Any
                 weights[tag, d] += factor * (pictures[one, d] - pictures[other, d])
 
         return dense
-    if isinstance(pictures, types.UniTuple) and pictures.count == 1:
+    if _is_gram(pictures):
 
         def gram(pictures: Any, weights: Any, tag: Any, one: Any, other: Any, size: Any) -> None:
             factor = weights.dtype.type(size)
             weights[0, tag, one] += factor
             weights[0, tag, other] -= factor
             for p in range(weights.shape[2]):
-                weights[1, tag, p] += factor * (pictures[0][one, p] - pictures[0][other, p])
+                weights[1, tag, p] += factor * (pictures.G[one, p] - pictures.G[other, p])
 
         return gram
 
@@ -194,79 +198,85 @@ def _move(pictures: Any, weights: Any, tag: Any, one: Any, other: Any, size: Any
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def relevance_score(pictures: Any, weights: Any, queries: Any, query: int, picture: int) -> float:
+def relevance_score(pictures: Any, weights: Any, queries: QueryArrays, query: int, picture: int) -> float:
     """``F(q, p) = sum_t q_t (w_t . p)``."""
     total = 0.0
-    for word in range(queries[0][query], queries[0][query + 1]):
-        total += queries[2][word] * score(pictures, weights, queries[1][word], picture)
+    for word in range(queries.indptr[query], queries.indptr[query + 1]):
+        total += queries.data[word] * score(pictures, weights, queries.indices[word], picture)
     return total
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def update(
-    pictures: Any, weights: Any, queries: Any, query: int, one: int, other: int, loss: float, aggressiveness: float
-) -> None:
+def update(pictures: Any, weights: Any, queries: QueryArrays, triplet: Any, loss: float, aggressiveness: float) -> None:
     """The passive-aggressive step of a triplet with the given positive loss: ``w += tau v``.
 
-    ``tau = min(c, loss / ||v||^2)`` and ``||v||^2 = ||q||^2 ||p+ - p-||^2``; only the query's words move.
+    ``tau = min(c, loss / ||v||^2)`` and ``||v||^2 = ||q||^2 ||p+ - p-||^2``; only the query's words move. A
+    triplet is a query, a relevant picture and a less relevant one.
     """
+    query, one, other = triplet
     length = 0.0
-    for word in range(queries[0][query], queries[0][query + 1]):
-        length += queries[2][word] ** 2
+    for word in range(queries.indptr[query], queries.indptr[query + 1]):
+        length += queries.data[word] ** 2
     length *= squared_distance(pictures, one, other)
     if length <= 0.0:
         return
     tau = min(aggressiveness, loss / length)
-    for word in range(queries[0][query], queries[0][query + 1]):
-        move(pictures, weights, queries[1][word], one, other, tau * queries[2][word])
+    for word in range(queries.indptr[query], queries.indptr[query + 1]):
+        move(pictures, weights, queries.indices[word], one, other, tau * queries.data[word])
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def order_by_word(drawn: Any, n_drawn: int, queries: Any, ends: Any, order: Any) -> None:
+def order_by_word(drawn: Any, n_drawn: int, queries: QueryArrays, ends: Any, order: Any) -> None:
     """``order[:n_drawn] = argsort(first word of each drawn query, kind="stable")``, by counting."""
     ends[:] = 0
     for i in range(n_drawn):
-        ends[queries[1][queries[0][drawn[i, 0]]]] += 1
+        ends[queries.indices[queries.indptr[drawn[i, 0]]]] += 1
     total = 0
     for tag in range(len(ends)):
         total += ends[tag]
         ends[tag] = total
     for i in range(n_drawn - 1, -1, -1):
-        tag = queries[1][queries[0][drawn[i, 0]]]
+        tag = queries.indices[queries.indptr[drawn[i, 0]]]
         ends[tag] -= 1
         order[ends[tag]] = i
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def learn(
-    pictures: Any, weights: Any, state: Any, queries: Any, relevance: Any, n_pictures: int, n_steps: int,
-    aggressiveness: float, every_query_alike: bool, top_weights: Any, n_trials: int,
-) -> Any:  # fmt: skip
+    pictures: Any,
+    weights: Any,
+    state: Any,
+    queries: QueryArrays,
+    relevance: RelevanceArrays,
+    n_steps: int,
+    rule: StepRule,
+) -> Any:
     """``n_steps`` more steps; returns the summed loss and the number of steps that changed something.
 
     Triplets are drawn ``BATCH`` at a time and taken in the order of their queries' first words, so that the weights of
     a word stay in the processor's cache while they are used.
 
-    With ``top_weights`` (one for each rank; empty for none) a step looks for a less relevant picture that violates the
-    margin, up to ``n_trials`` times; from the trials it took the rank of the relevant picture is estimated, whose
+    With ``rule.top_weights`` (one for each rank; empty for none) a step looks for a less relevant picture that violates
+    the margin, up to ``n_trials`` times; from the trials it took the rank of the relevant picture is estimated, whose
     weight multiplies the aggressiveness: pictures far down are moved most, pictures near the top least.
     """
+    top_weights, n_pictures = rule.top_weights, relevance.n_pictures
     total, n_changed = 0.0, 0
     drawn, margins = np.empty((min(BATCH, n_steps), 3), np.int64), np.empty(min(BATCH, n_steps))
     ends, order = np.empty(weights.shape[-2], np.int64), np.empty(len(drawn), np.int64)
     for start in range(0, n_steps, BATCH):
         n_drawn = min(BATCH, n_steps - start)
         for i in range(n_drawn):
-            drawn[i, 0], drawn[i, 1], drawn[i, 2], margins[i] = draw(state, relevance, n_pictures, every_query_alike)
+            drawn[i, 0], drawn[i, 1], drawn[i, 2], margins[i] = draw(state, relevance, rule.every_query_alike)
         order_by_word(drawn, n_drawn, queries, ends, order)
         for i in order[:n_drawn]:
             query, one, other, margin = drawn[i, 0], drawn[i, 1], drawn[i, 2], margins[i]
             of_one = relevance_score(pictures, weights, queries, query, one)
             loss = margin - of_one + relevance_score(pictures, weights, queries, query, other)
-            c = aggressiveness
+            c = rule.aggressiveness
             if len(top_weights):
                 trial, gain = 1, gain_of(relevance, query, one)
-                while loss <= SATISFIED and trial < n_trials:
+                while loss <= SATISFIED and trial < rule.n_trials:
                     trial += 1
                     other = below(state, n_pictures)
                     margin = gain - gain_of(relevance, query, other)
@@ -276,29 +286,5 @@ def learn(
             if loss > SATISFIED:
                 total += loss
                 n_changed += 1
-                update(pictures, weights, queries, query, one, other, loss, c)
+                update(pictures, weights, queries, (query, one, other), loss, c)
     return total, n_changed
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def mean_average_precision(scores: Any, indptr: Any, indices: Any) -> float:
-    """The mean average precision of (n_queries, n_pictures) ``scores``; a tie counts as half above.
-
-    Every query must have a relevant picture.
-    """
-    total = 0.0
-    for query in range(len(indptr) - 1):
-        row = scores[query]
-        sum_of_precisions = 0.0
-        for entry in range(indptr[query], indptr[query + 1]):
-            own = row[indices[entry]]
-            twice_above = 0
-            for picture in range(len(row)):
-                twice_above += 2 * (row[picture] > own) + (row[picture] == own)
-            twice_relevant = 0
-            for other in range(indptr[query], indptr[query + 1]):
-                twice_relevant += 2 * (row[indices[other]] > own) + (row[indices[other]] == own)
-            # Each picture is tied with itself, so it adds one half to both; its rank adds the other.
-            sum_of_precisions += (twice_relevant + 1) / (twice_above + 1)
-        total += sum_of_precisions / (indptr[query + 1] - indptr[query])
-    return total / max(1, len(indptr) - 1)

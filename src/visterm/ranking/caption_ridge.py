@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import log_expit
+from sklearn.utils._param_validation import Interval
 
+from visterm.calibration import fit_platt, sigmoid
 from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
 from visterm.errors import InputError
-from visterm.margin import calibration
-from visterm.margin.expansion import ExpansionEstimator
-from visterm.margin.one_vs_all import check_positive
-from visterm.margin.ridge import ridge
+from visterm.margin.expansion import EXPANSION_PARAMETERS, NOT_NEGATIVE, POSITIVE, ExpansionEstimator
+from visterm.margin.kernel_ridge import ridge
 from visterm.ranking.queries import from_tags, idf, relevant_pictures, wanted_words
 from visterm.ranking.word_space import Explanation, largest
 
@@ -39,7 +40,7 @@ class CaptionRidge(ExpansionEstimator):
     are too rare for that. A set no caption contains says nothing.
 
     - ``alpha``: the weight of ``||f||^2`` against the squared errors.
-    - ``kernel``: as of :class:`~visterm.margin.ridge.KernelRidgeAnnotator`.
+    - ``kernel``: as of :class:`~visterm.margin.KernelRidgeAnnotator`.
     - ``set_size``: the most words of a set; 1 for words alone, which is the sum of calibrated logarithms.
     - ``set_weight``: how much a set counts beside a word.
 
@@ -53,6 +54,13 @@ class CaptionRidge(ExpansionEstimator):
 
     scores_are_probabilities = True
     _kernel_of_one_feature = "exp-chi2"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **EXPANSION_PARAMETERS,
+        "alpha": [POSITIVE],
+        "set_size": [Interval(Integral, 1, None, closed="left")],
+        "set_weight": [NOT_NEGATIVE],
+    }
 
     def __init__(
         self,
@@ -71,9 +79,7 @@ class CaptionRidge(ExpansionEstimator):
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
         """Solve for all words and sets at once; ``queries`` are not needed: the captions hold them."""
-        check_positive(alpha=self.alpha)
-        if self.set_size < 1 or not 0 <= self.set_weight < np.inf:
-            raise InputError(f"sets have at least 1 word and a weight of 0 or more: {self.set_size}, {self.set_weight}")
+        self._validate_params()
         checked = self._check_fit_features(X)
         tags = check_tags(tags, n_pictures(X))
         rows = np.flatnonzero(np.diff(tags.indptr))
@@ -86,14 +92,14 @@ class CaptionRidge(ExpansionEstimator):
         self.set_words_ = sets
         present = captions.toarray()
         targets = np.hstack([present, having.T.toarray()])
-        theta, left_out = ridge(self._training_pictures(checked, rows, 2 * present.T - 1), targets, self.alpha)
+        theta, left_out = ridge(self._inner_products(checked, rows, 2 * present.T - 1), targets, self.alpha)
         self._keep(checked, rows, np.ascontiguousarray(theta.T))
-        self.tag_platt_ = calibration.fit_platt(left_out[:, : self.n_tags_], present)
+        self.tag_platt_ = fit_platt(left_out[:, : self.n_tags_], present)
         return self
 
     def score_tags(self, X: Features) -> Scores:
         """(n_pictures, n_tags): the calibrated probability of every word."""
-        return calibration.tag_probabilities(self._task_scores(X)[:, : self.n_tags_], self.tag_platt_)
+        return sigmoid(self._task_scores(X)[:, : self.n_tags_], *self.tag_platt_.T)
 
     def score_queries(self, X: Features, Q: Any) -> Scores:
         """(n_queries, n_pictures), larger is better."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from scipy.special import softmax
+from sklearn.utils._param_validation import Interval
 
 from visterm.contracts import Features, Scores
-from visterm.errors import InputError
 from visterm.ranking.multinomials import MultinomialRanker, shares
 
 _BLOCK = 512  # pictures compared with the training pictures at a time
@@ -24,7 +25,7 @@ class CMRM(MultinomialRanker):
         P(t | j) = (1 - alpha) [j has t] / |j| + alpha n_t / sum_t n_t
         P(v | j) = (1 - beta) tf_vj / |j| + beta cf_v / sum_v cf_v
 
-    - ``n_tokens``: scale every picture to so many visterms (None: counts as they are); histograms need it.
+    - ``n_tokens``: the visterms that every picture is scaled to (None: counts as they are); histograms need it.
 
     Rows without tags are left out.
 
@@ -33,6 +34,12 @@ class CMRM(MultinomialRanker):
     array([0, 1])
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "alpha": [Interval(Real, 0, 1, closed="right")],
+        "beta": [Interval(Real, 0, 1, closed="right")],
+        "n_tokens": [Real, None],
+    }
+
     def __init__(self, alpha: float = 0.5, beta: float = 0.1, *, n_tokens: float | None = None) -> None:
         self.alpha = alpha
         self.beta = beta
@@ -40,9 +47,7 @@ class CMRM(MultinomialRanker):
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
         """Keep the smoothed training pictures; ``queries`` are not needed."""
-        for name in ("alpha", "beta"):
-            if not 0 < getattr(self, name) <= 1:
-                raise InputError(f"{name} is a share above 0, up to 1, not {getattr(self, name)}")
+        self._validate_params()
         counts, tags = self._check_fit(X, tags)
         overall = np.asarray(counts.sum(axis=0)).ravel()
         background = overall / max(overall.sum(), 1.0)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import Interval
 
 from visterm.contracts import Features, Scores
-from visterm.errors import InputError
 from visterm.ranking.multinomials import MultinomialRanker, shares
 from visterm.ranking.visterms import visterm_idf, weighed
 
@@ -33,13 +34,16 @@ class CMTT(MultinomialRanker):
     array([0, 1])
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_singular_values": [Interval(Integral, 1, None, closed="left")],
+    }
+
     def __init__(self, n_singular_values: int = 50) -> None:
         self.n_singular_values = n_singular_values
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
         """Learn the translation table; ``queries`` are not needed."""
-        if self.n_singular_values < 1:
-            raise InputError(f"n_singular_values must be at least 1, not {self.n_singular_values}")
+        self._validate_params()
         counts, tags = self._check_fit(X, tags)
         # M: a column for every word and every visterm, a row for every training picture.
         words, visterms = (weighed(matrix, visterm_idf(matrix)) for matrix in (tags, counts))

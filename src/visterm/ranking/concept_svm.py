@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import Interval
 
+from visterm.calibration import deviations
 from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
 from visterm.errors import InputError
-from visterm.margin.calibration import deviations
-from visterm.margin.expansion import TrainingPictures, folds
+from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, folds
+from visterm.margin.inner_products import InnerProducts
 from visterm.margin.losses import Hinge
-from visterm.margin.one_vs_all import check_positive, cross_scores, generator
-from visterm.margin.solver import solve
+from visterm.margin.one_vs_all import cross_scores, generator
+from visterm.margin.precision import solve
+from visterm.measures import AveragePrecision
 from visterm.ranking.queries import idf, wanted_words
-from visterm.ranking.triplets import word_precisions
-from visterm.ranking.visterms import VistermExpansion
+from visterm.ranking.visterms import VistermExpansion, positive_candidates
 from visterm.ranking.word_space import WordSpaceRanker
 
 Array = NDArray[Any]
@@ -33,7 +36,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
     2008).
 
     - ``C``: a number, or several to choose from for every word by its average precision on held-out folds.
-    - ``kernel``: as of :class:`~visterm.ranking.pamir.PAMIR`.
+    - ``kernel``: as of :class:`~visterm.ranking.PAMIR`.
     - ``n_folds``: folds of pictures whose held-out scores normalise the machines and choose C.
 
     >>> X, tags = [[3, 0, 1], [2, 1, 0], [0, 3, 1], [0, 2, 2]], [[1, 0], [1, 0], [0, 1], [1, 1]]
@@ -41,6 +44,14 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
     >>> model.score_queries([[5, 0, 0], [0, 5, 0]], [[1.0, 0.0], [0.0, 1.0]]).argmax(axis=1)
     array([0, 1])
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **EXPANSION_PARAMETERS,
+        "C": [POSITIVE, "array-like"],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "tol": [POSITIVE],
+        "random_state": RANDOM_STATE,
+    }
 
     def __init__(
         self,
@@ -61,11 +72,8 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
         """Separate the pictures of every word from the other tagged ones; ``queries`` are not needed."""
-        candidates = np.atleast_1d(np.asarray(self.C, float))
-        if not len(candidates) or self.n_folds < 2:
-            raise InputError("ConceptSVM needs at least one C and two folds")
-        for C in candidates:
-            check_positive(C=float(C), tol=self.tol)
+        self._validate_params()
+        candidates = positive_candidates("C", self.C)
         checked = self._check_fit_features(X)
         tags = check_tags(tags, n_pictures(X))
         rows = np.flatnonzero(np.diff(tags.indptr))
@@ -73,14 +81,16 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
             raise InputError("no picture has a tag: at least one is needed to learn from")
         present = tags[rows].toarray().T > 0
         labels = np.where(present, 1.0, -1.0)
-        pictures = self._training_pictures(checked, rows, labels)
+        products = self._inner_products(checked, rows, labels)
         rng = generator(self.random_state)
         parts = folds(_rarest_tag(present), self.n_folds, rng)
-        held_out = [self._held_out(pictures, labels, float(C), parts, rng) for C in candidates]
-        best = np.argmax([word_precisions(scores, present) for scores in held_out], axis=0)
-        self.C_ = candidates[best]
+        held_out = [self._held_out(products, labels, C, parts, rng) for C in candidates]
+        # A word that no picture has is NaN under every C, and gets the first.
+        precisions = [np.nan_to_num(AveragePrecision().per_query(present, scores)) for scores in held_out]
+        best = np.argmax(precisions, axis=0)
+        self.C_ = np.array(candidates)[best]
         solution = solve(
-            pictures, labels, np.broadcast_to(self.C_[:, None], labels.shape), Hinge(), tol=self.tol, rng=rng
+            products, labels, np.broadcast_to(self.C_[:, None], labels.shape), Hinge(), tol=self.tol, rng=rng
         )
         self._keep(checked, rows, solution.theta)
         self.duality_gap_ = solution.gaps
@@ -91,15 +101,15 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         return self
 
     def _held_out(
-        self, pictures: TrainingPictures, labels: Array, C: float, parts: list[Array], rng: np.random.Generator
+        self, products: InnerProducts, labels: Array, C: float, parts: list[Array], rng: np.random.Generator
     ) -> Array:
         """(n_tags, n_pictures) scores of every picture by machines that have not seen it."""
 
-        def learn(part: TrainingPictures, kept: Array) -> Array:
+        def learn(part: InnerProducts, kept: Array) -> Array:
             weights = np.full((len(labels), len(kept)), C)
             return solve(part, labels[:, kept], weights, Hinge(), tol=self.tol, rng=rng).theta
 
-        return cross_scores(pictures, parts, len(labels), learn)
+        return cross_scores(products, parts, len(labels), learn)
 
     def word_scores(self, X: Features) -> Scores:
         """(n_pictures, n_tags): every machine's score in deviations from its mean."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.contracts import (
     Features,
@@ -21,8 +23,9 @@ from visterm.contracts import (
 )
 from visterm.errors import InputError
 from visterm.margin import kernels
-from visterm.margin.expansion import DOUBLE_PRECISION_ROWS
-from visterm.margin.one_vs_all import check_positive, generator
+from visterm.margin.expansion import DOUBLE_PRECISION_ROWS, POSITIVE, RANDOM_STATE
+from visterm.margin.one_vs_all import generator
+from visterm.measures import AveragePrecision
 from visterm.ranking.queries import Queries, affordable_words, from_tags, idf, query_vectors
 from visterm.ranking.triplets import (
     LOSSES,
@@ -30,22 +33,21 @@ from visterm.ranking.triplets import (
     Course,
     FeatureSpace,
     GramSpace,
-    Settings,
     Triplets,
-    average_precision,
-    learn,
+    TripletSettings,
+    learn_from_triplets,
     tells_apart,
 )
-from visterm.ranking.visterms import VistermExpansion
+from visterm.ranking.visterms import VistermExpansion, positive_candidates
 from visterm.ranking.word_space import WordSpaceRanker
 
 Array = NDArray[Any]
 
-#: Queries made from captions have at most as many words as give so many subsets of captions.
+#: Queries made from captions are as long as this number of subsets of captions allows.
 MAX_TRAINING_SUBSETS = 1_000_000
-#: Of more pictures no kernel matrix is made where there is another way.
+#: With more pictures, no kernel matrix is made where there is another way.
 MAX_GRAM_ROWS = 8192
-#: Of the queries of held-out pictures, so many are asked at every checkpoint.
+#: Of the queries of held-out pictures, at most this many are asked at every checkpoint.
 MAX_VALIDATION_QUERIES = 3000
 
 
@@ -84,6 +86,18 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
 
     intercept_scaling = 0.0  # a ranking does not change when all its scores do
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [str],
+        "aggressiveness": [POSITIVE, "array-like"],
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "loss": [StrOptions(set(LOSSES))],
+        "sampling": [StrOptions(set(SAMPLINGS))],
+        "averaged": ["boolean"],
+        "held_out_share": [Interval(Real, 0, 1, closed="left")],
+        "max_query_words": [Interval(Integral, 0, None, closed="left"), None],
+        "random_state": RANDOM_STATE,
+    }
+
     def __init__(
         self,
         aggressiveness: float | Sequence[float] = 0.1,
@@ -114,7 +128,8 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
 
         ``validation``, other pictures and their tags, replaces the held-out share; nothing is then learned from them.
         """
-        self._check_parameters()
+        self._validate_params()
+        candidates = positive_candidates("aggressiveness", self.aggressiveness)
         checked = self._check_fit_features(X)
         tags = check_tags(tags, n_pictures(X))
         rows = np.arange(tags.shape[0]) if queries is not None else np.flatnonzero(np.diff(tags.indptr))
@@ -138,15 +153,15 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         rest = np.setdiff1d(np.arange(len(rows)), held)
         learned_from = asked.of_pictures(rest)
         if validation is not None:
-            c, course = self._choose(space, triplets, self._validation(*validation, checked, rows), seed)
+            c, course = self._choose(candidates, space, triplets, self._validation(*validation, checked, rows), seed)
         elif len(held) and learned_from.has_triplets():
             examined = _Examined(space.against(held, rest), asked.of_pictures(held).some(MAX_VALIDATION_QUERIES, rng))
-            c, found = self._choose(space.subset(rest), learned_from.triplets(), examined, seed)
-            course = learn(space, triplets, self._settings(c, found.n_steps), seed)
+            c, found = self._choose(candidates, space.subset(rest), learned_from.triplets(), examined, seed)
+            course = learn_from_triplets(space, triplets, self._settings(c, found.n_steps), seed)
             course.precisions = found.precisions
         else:
-            c = float(np.atleast_1d(self.aggressiveness)[0])
-            course = learn(space, triplets, self._settings(c, self.n_steps), seed)
+            c = candidates[0]
+            course = learn_from_triplets(space, triplets, self._settings(c, self.n_steps), seed)
         self.aggressiveness_ = c
         self.n_steps_, self.objective_ = course.n_steps, np.array(course.losses)
         self.validation_precision_ = np.array(course.precisions)
@@ -154,18 +169,23 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         return self
 
     def _choose(
-        self, space: FeatureSpace | GramSpace, triplets: Triplets, examined: _Examined, seed: int
+        self,
+        candidates: list[float],
+        space: FeatureSpace | GramSpace,
+        triplets: Triplets,
+        examined: _Examined,
+        seed: int,
     ) -> tuple[float, Course]:
         """Learn with every aggressiveness, each as long as it gets better; the best of them, and what it led to."""
-        candidates = [float(c) for c in np.atleast_1d(self.aggressiveness)]
         courses = [
-            learn(space, triplets, self._settings(c, self.n_steps), seed, examined.precision) for c in candidates
+            learn_from_triplets(space, triplets, self._settings(c, self.n_steps), seed, examined.precision)
+            for c in candidates
         ]
         best = int(np.argmax([course.best_precision for course in courses]))
         return candidates[best], courses[best]
 
-    def _settings(self, aggressiveness: float, n_steps: int) -> Settings:
-        return Settings(aggressiveness, n_steps, self.loss, self.sampling, self.averaged)
+    def _settings(self, aggressiveness: float, n_steps: int) -> TripletSettings:
+        return TripletSettings(aggressiveness, n_steps, self.loss, self.sampling, self.averaged)
 
     def _longest_query(self, tags: sparse.csr_array) -> int:
         return self.max_query_words or affordable_words(tags, MAX_TRAINING_SUBSETS)
@@ -234,21 +254,6 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         parts[self.support_] = (weights @ self.dual_coef_)[0] * np.asarray(kernel)[0]
         return parts, "picture"
 
-    def _check_parameters(self) -> None:
-        if not np.size(self.aggressiveness):
-            raise InputError("no aggressiveness to choose from was given")
-        for c in np.atleast_1d(self.aggressiveness):
-            check_positive(aggressiveness=float(c))
-        if self.n_steps < 1:
-            raise InputError(f"n_steps must be at least 1, not {self.n_steps}")
-        if self.loss not in LOSSES or self.sampling not in SAMPLINGS:
-            raise InputError(
-                f"choose the loss from {', '.join(LOSSES)} and the sampling from {', '.join(SAMPLINGS)},"
-                f" not {self.loss!r} and {self.sampling!r}"
-            )
-        if not 0 <= self.held_out_share < 1:
-            raise InputError(f"held_out_share is a share from 0 up to 1, not {self.held_out_share}")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Asked:
@@ -281,6 +286,8 @@ class _Examined:
     asked: _Asked
 
     def precision(self, coefficients: Array) -> float:
-        """The mean average precision of the rankings."""
+        """The mean average precision of the rankings; 0 where no query has a relevant picture."""
+        if not self.asked.gains.nnz:
+            return 0.0
         scores = self.pictures @ coefficients.T
-        return average_precision(np.asarray(self.asked.Q @ scores.T), self.asked.gains)
+        return AveragePrecision()(self.asked.gains, np.asarray(self.asked.Q @ scores.T))

@@ -7,6 +7,7 @@ learn from such queries, and evaluation asks them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -201,6 +202,24 @@ def query_vectors(words: Any, idf: NDArray[Any]) -> csr_array[Any]:
     lengths = np.sqrt(np.bincount(rows, weights**2, minlength=wanted.shape[0]))
     weights /= np.maximum(lengths[rows], np.finfo(np.float64).tiny)
     return csr_array((weights, wanted.indices, wanted.indptr), shape=wanted.shape)
+
+
+def vectors_of_words(queries: Iterable[Sequence[int]], tag_counts: Any, n_pictures: int) -> csr_array[Any]:
+    """:func:`query_vectors` of queries given by the columns of their words; tags are counted in ``n_pictures``.
+
+    >>> vectors_of_words([[0, 1]], [1, 1, 4], 4).toarray().round(3)
+    array([[0.707, 0.707, 0. ]], dtype=float32)
+    """
+    from scipy.sparse import csr_array
+
+    weights = idf(tag_counts, n_pictures)
+    columns = [np.unique(np.asarray(list(words), dtype=np.intp)) for words in queries]
+    indices = np.concatenate([np.empty(0, np.intp), *columns])
+    if len(indices) and not 0 <= indices.min() <= indices.max() < len(weights):
+        raise IndexError(f"a query names a word outside the {len(weights)} known ones")
+    indptr = np.cumsum([0, *map(len, columns)])
+    wanted = csr_array((np.ones(len(indices)), indices, indptr), shape=(len(columns), len(weights)))
+    return query_vectors(wanted, weights).astype(np.float32)
 
 
 def wanted_words(Q: csr_array[Any], idf: NDArray[Any]) -> csr_array[Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
@@ -31,11 +32,17 @@ class TagRanker(WordSpaceRanker):
     - ``equal_words``: the words of a query count as much as they are wanted, not by their idf; the sum of logarithms is
       then that of the probability of all words together, were they independent.
 
-    >>> from visterm.baselines.floor import TagFrequency
+    >>> from visterm.baselines import TagFrequency
     >>> ranker = TagRanker(TagFrequency()).fit([[0.0], [0.0]], [[1, 0], [1, 1]])
     >>> ranker.score_queries([[0.0]], [[0.0, 1.0]]).round(2)
     array([[-0.69]])
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "annotator": [HasMethods(["fit", "score_tags"])],
+        "probabilities": ["boolean"],
+        "equal_words": ["boolean"],
+    }
 
     def __init__(self, annotator: Any, *, probabilities: bool = False, equal_words: bool = False) -> None:
         self.annotator = annotator
@@ -44,6 +51,7 @@ class TagRanker(WordSpaceRanker):
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
         """Fit a copy of the annotator; ``queries`` are not needed."""
+        self._validate_params()
         tags = check_tags(tags, n_pictures(X))
         self.annotator_ = clone(self.annotator).fit(X, tags=tags)
         counts, n_tagged = np.bincount(tags.indices, minlength=tags.shape[1]), int((np.diff(tags.indptr) > 0).sum())

@@ -13,6 +13,7 @@ from scipy import sparse
 from visterm.compute import progress
 from visterm.contracts import Matrix
 from visterm.errors import InputError
+from visterm.ranking.arrays import CountArrays, GramArrays, QueryArrays, RelevanceArrays, StepRule
 
 Array = NDArray[Any]
 
@@ -20,9 +21,9 @@ LOSSES = ("hinge", "warp")
 SAMPLINGS = ("triplets", "queries")
 #: Weights are averaged, and validated, this many times in the course of learning.
 N_CHECKPOINTS = 25
-#: Learning stops after so many checkpoints without a better average precision.
+#: Learning stops after this many checkpoints without a better average precision.
 PATIENCE = 5
-#: A less relevant picture that violates the margin is looked for at most so many times.
+#: A less relevant picture that violates the margin is looked for at most this many times.
 N_TRIALS = 50
 
 
@@ -46,7 +47,7 @@ class FeatureSpace:
         counts = sparse.csr_array(self.X, copy=True)
         counts.sum_duplicates()
         room = np.zeros(counts.shape[1], counts.dtype)
-        return counts.indptr.astype(np.uint32), counts.indices.astype(np.uint32), counts.data, room
+        return CountArrays(counts.indptr.astype(np.uint32), counts.indices.astype(np.uint32), counts.data, room)
 
     def coefficients(self, weights: Array) -> Array:
         """The weights themselves."""
@@ -76,7 +77,7 @@ class GramSpace:
 
     def native(self) -> Any:
         """The Gram matrix, marked as one."""
-        return (np.ascontiguousarray(self.G),)
+        return GramArrays(np.ascontiguousarray(self.G))
 
     def coefficients(self, weights: Array) -> Array:
         """The coefficients without the scores."""
@@ -98,10 +99,14 @@ class Triplets:
     Queries that make no triplet, because no picture or every picture is relevant, are left out.
     """
 
-    queries: tuple[Array, Array, Array]
-    relevance: tuple[Array, Array, Array, Array]
-    n_pictures: int
+    queries: QueryArrays
+    relevance: RelevanceArrays
     n_tags: int
+
+    @property
+    def n_pictures(self) -> int:
+        """The number of pictures."""
+        return self.relevance.n_pictures
 
     @classmethod
     def of(cls, Q: sparse.csr_array, gains: sparse.csr_array) -> Triplets:
@@ -119,9 +124,15 @@ class Triplets:
         Q, gains = sparse.csr_array(Q[usable]), sparse.csr_array(gains[usable])
         rows = np.repeat(np.arange(len(usable)), np.diff(gains.indptr))
         highest = gains.max(axis=1).toarray().ravel()
-        relevance = (gains.indptr.astype(np.int64), gains.indices.astype(np.int64), gains.data / highest[rows])
-        queries = (Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data.astype(np.float64))
-        return cls(queries, (*relevance, rows.astype(np.int64)), int(gains.shape[1]), int(Q.shape[1]))
+        relevance = RelevanceArrays(
+            gains.indptr.astype(np.int64),
+            gains.indices.astype(np.int64),
+            gains.data / highest[rows],
+            rows.astype(np.int64),
+            int(gains.shape[1]),
+        )
+        queries = QueryArrays(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data.astype(np.float64))
+        return cls(queries, relevance, int(Q.shape[1]))
 
 
 def tells_apart(gains: sparse.csr_array) -> NDArray[np.bool_]:
@@ -136,7 +147,7 @@ def tells_apart(gains: sparse.csr_array) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TripletSettings:
     """How to learn: which triplets are drawn, how large the steps are, how many are taken."""
 
     aggressiveness: float
@@ -161,10 +172,10 @@ class Course:
         return max(self.precisions, default=0.0)
 
 
-def learn(
+def learn_from_triplets(
     space: FeatureSpace | GramSpace,
     triplets: Triplets,
-    settings: Settings,
+    settings: TripletSettings,
     seed: int,
     validate: Callable[[Array], float] | None = None,
     start: Array | None = None,
@@ -181,14 +192,12 @@ def learn(
     mean = np.zeros_like(space.coefficients(weights))
     course = Course(mean)
     top_weights = rank_weights(triplets.n_pictures) if settings.loss == "warp" else np.empty(0)
+    rule = StepRule(float(settings.aggressiveness), settings.sampling == "queries", top_weights, N_TRIALS)
     done, stale = 0, 0
     with progress.task("Learning to rank", total=settings.n_steps) as bar:
         for checkpoint in range(1, N_CHECKPOINTS + 1):
             n_steps = settings.n_steps * checkpoint // N_CHECKPOINTS - done
-            loss, _ = _kernels.learn(
-                pictures, weights, state, triplets.queries, triplets.relevance, triplets.n_pictures, n_steps,
-                settings.aggressiveness, settings.sampling == "queries", top_weights, N_TRIALS,
-            )  # fmt: skip
+            loss, _ = _kernels.learn(pictures, weights, state, triplets.queries, triplets.relevance, n_steps, rule)
             done += n_steps
             now = space.coefficients(weights)
             if settings.averaged:
@@ -222,25 +231,3 @@ def rank_weights(n_pictures: int) -> Array:
     """
     sums = np.cumsum(np.concatenate([[0.0], 1.0 / np.arange(1, max(2, n_pictures + 1))]))
     return sums / sums[-1]
-
-
-def average_precision(scores: Array, relevance: sparse.csr_array) -> float:
-    """The mean average precision of the queries with a relevant picture; 0 without any."""
-    from visterm.ranking import _kernels
-
-    asked = np.flatnonzero(np.diff(relevance.indptr))
-    if not len(asked):
-        return 0.0
-    relevant = sparse.csr_array(relevance[asked])
-    return float(
-        _kernels.mean_average_precision(
-            np.ascontiguousarray(scores[asked]), relevant.indptr.astype(np.int64), relevant.indices.astype(np.int64)
-        )
-    )
-
-
-def word_precisions(scores: Array, present: Array) -> Array:
-    """The average precision of every word's (n_tags, n_pictures) scores; 0 where no picture has the word."""
-    return np.array(
-        [average_precision(row[None], sparse.csr_array(has[None])) for row, has in zip(scores, present, strict=True)]
-    )

@@ -57,6 +57,18 @@ def weighed(X: Matrix, weights: NDArray[Any]) -> Matrix:
     return sparse.csr_array(product.multiply(scale[:, None]))
 
 
+def positive_candidates(name: str, given: Any) -> list[float]:
+    """A parameter that is one positive number, or several to choose from, as a list.
+
+    >>> positive_candidates("C", 1.0)
+    [1.0]
+    """
+    candidates = [float(value) for value in np.atleast_1d(np.asarray(given, np.float64))]
+    if not candidates or not all(0.0 < value < np.inf for value in candidates):
+        raise InputError(f"{name} must be a positive number or several, at least one, not {given}")
+    return candidates
+
+
 #: Kernels of weighed counts, and what is done to the counts before.
 VISTERM_KERNELS: dict[str, Callable[[Matrix], Matrix]] = {"visterm": lambda X: X, "log-visterm": damped}
 

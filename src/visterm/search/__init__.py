@@ -1,1 +1,5 @@
-"""From the words a person types to ranked pictures."""
+"""From a few words to pictures: the query language, people's words, calibrated beliefs and the index."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.language.words import key
+from visterm.language import word_key
 from visterm.search.evidence import Rows, no_rows
 from visterm.search.snapshot import Snapshot
 
@@ -50,7 +50,7 @@ class Beliefs:
         self._snapshot = snapshot
         self._dimensions: defaultdict[str, list[int]] = defaultdict(list)
         for dimension, name in enumerate(names):
-            self._dimensions[key(name)].append(dimension)
+            self._dimensions[word_key(name)].append(dimension)
         slots = {slot_key: slot for slot, slot_key in enumerate(snapshot.keys())}
         alive = snapshot.alive().tolist()
         slot_of = [slots.get(row_key, -1) for row_key in keys]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from copy import copy
 from fnmatch import fnmatchcase
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.language.english import singular
-from visterm.language.words import file_key, key, rows_by_word
+from visterm.language import file_key, folded, rows_by_word, word_key
 
 Rows = NDArray[np.intp]
 
@@ -21,7 +21,8 @@ class Evidence:
     """The labels of ``len(paths)`` pictures, which are rows, looked up by the key of a word or phrase.
 
     ``tags`` and ``denied`` are (n_pictures, n_tags) 0/1 CSR matrices: what people and imports gave, and what they said
-    does not apply. Captions and file names are found by word, singular or plural.
+    does not apply. Captions and file names are found by word, singular or plural; ``language`` (an
+    ISO 639 code) is the one they are written in.
 
     >>> from scipy import sparse
     >>> tags = sparse.csr_array([[1, 0], [0, 1], [1, 1]])
@@ -40,28 +41,52 @@ class Evidence:
         denied: Any = None,
         classes: Sequence[str | None] = (),
         captions: Sequence[str | None] = (),
+        language: str = "en",
     ) -> None:
-        self.paths = paths
+        self._texts = Texts(paths, captions, language)
+        self._take_labels(tags, tag_names, denied, classes)
+
+    def relabelled(
+        self, *, tags: Any, tag_names: Sequence[str], denied: Any = None, classes: Sequence[str | None] = ()
+    ) -> Evidence:
+        """The same pictures with other labels; what was understood of captions and file names is shared."""
+        other = copy(self)
+        other._take_labels(tags, tag_names, denied, classes)
+        return other
+
+    def _take_labels(self, tags: Any, tag_names: Sequence[str], denied: Any, classes: Sequence[str | None]) -> None:
         self.tag_names = tag_names
         self._tags = _given(tags)
         self._denied = None if denied is None else _given(denied)
-        self._captions = captions
-        self.is_tagged: NDArray[np.bool_] = np.bincount(self._tags.indices, minlength=len(paths)) > 0
-        self.has_class: NDArray[np.bool_] = np.zeros(len(paths), np.bool_)
+        self.is_tagged: NDArray[np.bool_] = np.bincount(self._tags.indices, minlength=len(self)) > 0
+        self.has_class: NDArray[np.bool_] = np.zeros(len(self), np.bool_)
         self._columns: defaultdict[str, list[int]] = defaultdict(list)
         for column, tag in enumerate(tag_names):
-            self._columns[key(tag)].append(column)
+            self._columns[word_key(tag)].append(column)
         of_class: defaultdict[str, list[int]] = defaultdict(list)
         self.class_names: dict[str, str] = {}
         for row, name in enumerate(classes):
             if name is not None:
-                of_class[key(name)].append(row)
-                self.class_names.setdefault(key(name), name)
-                self.has_class[row] = True
-        self._of_class = {name: np.array(rows, np.intp) for name, rows in of_class.items()}
+                of_class[name].append(row)
+        self._of_class: dict[str, Rows] = {}
+        for name, rows in sorted(of_class.items(), key=lambda item: item[1][0]):
+            self.class_names.setdefault(word_key(name), name)
+            self.has_class[rows] = True
+            earlier = self._of_class.get(word_key(name), no_rows())
+            self._of_class[word_key(name)] = np.union1d(earlier, np.array(rows, np.intp))
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """Where the pictures are."""
+        return self._texts.paths
+
+    @property
+    def language(self) -> str:
+        """The language of captions and file names."""
+        return self._texts.language
 
     def __len__(self) -> int:
-        return len(self.paths)
+        return len(self._texts.paths)
 
     @property
     def tag_keys(self) -> list[str]:
@@ -86,20 +111,20 @@ class Evidence:
 
     def in_caption(self, words: str) -> Rows:
         """The pictures whose caption has the words, together and in this order."""
-        return _with_words(words, self._caption_words, self._caption_keys)
+        return _with_words(folded(words, self.language), self._texts.caption_words, self._texts.caption_keys)
 
     def in_path(self, words: str) -> Rows:
         """The pictures whose file or folders (inside the folder that all share) are called by the words."""
-        return _with_words(words, self._path_words, self._path_keys)
+        return _with_words(folded(words, self.language), self._texts.path_words, self._texts.path_keys)
 
     def matching_path(self, pattern: str) -> Rows:
         """The pictures whose path holds ``pattern``, or is matched by it where it has ``*`` or ``?``, in any case."""
-        folded = pattern.casefold()
-        if any(sign in folded for sign in "*?"):
-            whole = folded if "/" in folded else f"*/{folded}"
-            found = [row for row, path in enumerate(self._folded_paths) if fnmatchcase(f"/{path}", whole)]
+        lower = pattern.casefold()
+        if any(sign in lower for sign in "*?"):
+            whole = lower if "/" in lower else f"*/{lower}"
+            found = [row for row, path in enumerate(self._texts.folded_paths) if fnmatchcase(f"/{path}", whole)]
         else:
-            found = [row for row, path in enumerate(self._folded_paths) if folded in path]
+            found = [row for row, path in enumerate(self._texts.folded_paths) if lower in path]
         return np.array(found, np.intp)
 
     def counts(self) -> Counter[str]:
@@ -109,7 +134,7 @@ class Evidence:
             counts[name] += sum(int(self._tags.indptr[c + 1] - self._tags.indptr[c]) for c in columns)
         for name, rows in self._of_class.items():
             counts[name] += len(rows)
-        for words in (self._caption_words, self._path_words):
+        for words in (self._texts.caption_words, self._texts.path_words):
             for word, rows_of_word in words.items():
                 if word.isalpha():
                     counts[word] += len(rows_of_word)
@@ -121,25 +146,37 @@ class Evidence:
             return np.sort(found[0]).astype(np.intp)
         return np.unique(np.concatenate([no_rows(), *found])).astype(np.intp)
 
-    @cached_property
-    def _caption_keys(self) -> list[str]:
-        return [_singulars(key(caption)) if caption else "" for caption in self._captions]
+
+class Texts:
+    """The words of captions, and of the names of files and folders; read when they are first asked for."""
+
+    def __init__(self, paths: Sequence[str], captions: Sequence[str | None], language: str = "en") -> None:
+        self.paths, self._captions, self.language = paths, captions, language
 
     @cached_property
-    def _caption_words(self) -> dict[str, list[int]]:
-        return rows_by_word(self._caption_keys)
+    def caption_keys(self) -> list[str]:
+        """Every caption as words of one form."""
+        return [folded(word_key(caption), self.language) if caption else "" for caption in self._captions]
 
     @cached_property
-    def _path_keys(self) -> list[str]:
+    def caption_words(self) -> dict[str, list[int]]:
+        """The pictures of every word of a caption."""
+        return rows_by_word(self.caption_keys)
+
+    @cached_property
+    def path_keys(self) -> list[str]:
+        """Every path inside the folder that all share, as words of one form."""
         shared = len(_common_folder(self.paths))
-        return [_singulars(file_key(path[shared:])) for path in self.paths]
+        return [folded(file_key(path[shared:]), self.language) for path in self.paths]
 
     @cached_property
-    def _path_words(self) -> dict[str, list[int]]:
-        return rows_by_word(self._path_keys)
+    def path_words(self) -> dict[str, list[int]]:
+        """The pictures of every word of a path."""
+        return rows_by_word(self.path_keys)
 
     @cached_property
-    def _folded_paths(self) -> list[str]:
+    def folded_paths(self) -> list[str]:
+        """Every path without the difference between capital and small letters."""
         return [path.casefold() for path in self.paths]
 
 
@@ -150,8 +187,7 @@ def _given(labels: Any) -> Any:
     return by_tag
 
 
-def _with_words(words: str, rows_of: dict[str, list[int]], texts: Sequence[str]) -> Rows:
-    phrase = _singulars(words)
+def _with_words(phrase: str, rows_of: dict[str, list[int]], texts: Sequence[str]) -> Rows:
     lists = sorted((rows_of.get(word, []) for word in phrase.split()), key=len)
     if not lists:
         return no_rows()
@@ -159,15 +195,6 @@ def _with_words(words: str, rows_of: dict[str, list[int]], texts: Sequence[str])
     if len(lists) > 1:
         rows = [row for row in rows if f" {phrase} " in f" {texts[row]} "]
     return np.fromiter(rows, np.intp)
-
-
-@lru_cache(maxsize=100_000)
-def _singular(word: str) -> str:
-    return singular(word)
-
-
-def _singulars(text: str) -> str:
-    return " ".join(map(_singular, text.split(" "))) if text else ""
 
 
 def _common_folder(paths: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The index: one vector a picture, searched exactly or through lists, changed while others read.
+"""The index: one vector a picture, searched exactly, changed while others read.
 
 What a model says of every word (a few hundred numbers a picture) and the codes of pictures that are compared with each
 other are kept alike: text search reads the dimensions of its words, look-alikes take a product with all of them.
@@ -6,27 +6,22 @@ other are kept alike: text search reads the dimensions of its words, look-alikes
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import replace
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.compute import progress
 from visterm.errors import InputError
-from visterm.search._segments import DTYPES, MANIFEST, Folder, Lists, Segment, merged, new_segment
+from visterm.search._folder import About, IndexFolder
+from visterm.search._segments import Segment, merged, new_segment
 from visterm.search.snapshot import Nearest, Snapshot
-from visterm.storage.atomic import write_error
-from visterm.storage.lock import WriteLock
 
+DTYPES = ("float32", "float16")
 METRICS = ("dot", "cosine", "euclidean")
-#: A search through lists looks into this many unless told otherwise.
-N_PROBES = 16
 
 
 class Index:
@@ -38,7 +33,7 @@ class Index:
     that holds others is refused. A picture takes ``n_dims`` numbers of 4 or 2 bytes, and its key.
 
     New vectors go to a new segment; a segment is merged with the one before when it is at least half as long, so there
-    are never many. :meth:`cluster` orders them into lists for a search that looks at a few of them.
+    are never many.
 
     >>> index = Index(2, metric="euclidean")
     >>> index.add(["beach", "wood", "lake"], [[0.9, 0.8], [0.1, 0.2], [0.7, 0.7]])
@@ -61,29 +56,15 @@ class Index:
             raise InputError(f"vectors have at least one dimension, not {n_dims}")
         self.n_dims, self.metric, self.dtype, self.about = n_dims, metric, dtype, about
         self._guard = threading.RLock()
-        self._folder = None if folder is None else Folder(folder)
-        self._lock = None if folder is None else WriteLock(folder)
-        self._snapshot = Snapshot((), metric, n_dims)
-        self._seen: tuple[int, ...] = ()
-        if folder is not None:
-            self._create_where_absent(folder)
+        self._in_memory = Snapshot((), metric, n_dims)
+        self._folder = None if folder is None else IndexFolder(folder, About(n_dims, metric, dtype, about))
+        self.snapshot()  # which is refused where the folder holds another index
 
     @classmethod
     def open(cls, folder: Path) -> Index:
         """The index that is in ``folder``."""
-        about = Folder(folder).about()
-        try:
-            return cls(
-                int(about["n_dims"]),
-                metric=about["metric"],
-                dtype=about["dtype"],
-                folder=folder,
-                about=about["about"],
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                f"the index in {folder} is damaged ({error}): delete the folder to have it made again"
-            ) from error
+        found = IndexFolder.read(folder).about
+        return cls(found.n_dims, metric=found.metric, dtype=found.dtype, folder=folder, about=found.about)
 
     def __len__(self) -> int:
         return _n_alive(self.snapshot().segments)
@@ -102,15 +83,16 @@ class Index:
         return [key for part in parts for key, alive in zip(part.keys, part.alive.tolist(), strict=True) if alive]
 
     def snapshot(self) -> Snapshot:
-        """The index as it is now."""
-        if self._folder is None or self._folder.seen() == self._seen:
-            return self._snapshot
-        with self._guard:
-            return self._refreshed()
+        """The index as it is now: the same object as long as nothing is written."""
+        return self._in_memory if self._folder is None else self._folder.current()
 
-    def nearest(self, query: ArrayLike, n_best: int = 20, *, n_probes: int | None = None) -> Nearest:
-        """The ``n_best`` pictures nearest ``query``; through lists, where there are any, if ``n_probes`` is given."""
-        return self.snapshot().nearest(query, n_best, n_probes=n_probes)
+    def check(self) -> list[str]:
+        """What is wrong with the files of the index, one line each; nothing in a sound index."""
+        return [] if self._folder is None else self._folder.check()
+
+    def nearest(self, query: ArrayLike, n_best: int = 20) -> Nearest:
+        """The ``n_best`` pictures nearest ``query``."""
+        return self.snapshot().nearest(query, n_best)
 
     def add(self, keys: Sequence[str], vectors: ArrayLike) -> None:
         """Add or replace one vector a key, all or none."""
@@ -129,17 +111,6 @@ class Index:
             kept = [part if 2 * len(part.dead) < len(part) else merged([part]) for part in _without(parts, keys)]
             parts[:] = [part for part in kept if len(part)]
             return n_before - _n_alive(parts)
-
-    def cluster(self, n_lists: int | None = None, *, random_state: int = 0) -> None:
-        """Order everything into ``n_lists`` lists (by default about 2 sqrt(n_pictures)) of near vectors, by k-means.
-
-        Searches with ``n_probes`` then look into so many lists only. What is added later is searched exactly until the
-        next time.
-        """
-        with progress.task("Ordering the index into lists"), self._changing() as parts:
-            if parts:
-                whole = merged(parts)
-                parts[:] = [_clustered(whole, n_lists, self.n_dims, self.metric, random_state)] if len(whole) else []
 
     # Inside
 
@@ -163,57 +134,20 @@ class Index:
             raise InputError(f"the vectors contain NaN, infinity or numbers beyond {self.dtype}")
         return columns
 
-    def _description(self) -> dict[str, Any]:
-        return {"n_dims": self.n_dims, "metric": self.metric, "dtype": self.dtype, "about": self.about}
-
-    def _create_where_absent(self, folder: Path) -> None:
-        assert self._folder is not None and self._lock is not None  # noqa: S101, PT018 - as the caller knows
-        try:
-            if not (folder / MANIFEST).exists():
-                folder.mkdir(parents=True, exist_ok=True)
-                with self._lock.held():
-                    if not (folder / MANIFEST).exists():  # nobody was faster
-                        self._folder.write(self._description(), (), ())
-        except OSError as error:
-            raise write_error(folder, error) from error
-        self._refreshed()
-
-    def _refreshed(self) -> Snapshot:
-        """What is on disk now. Segments that are known are not read again."""
-        assert self._folder is not None  # noqa: S101 - only an index on disk has others write to it
-        while True:
-            seen = self._folder.seen()
-            try:
-                about, parts = self._folder.read(self._snapshot.segments)
-            except FileNotFoundError as error:
-                if self._folder.seen() == seen:  # else another process has merged what the manifest named
-                    raise InputError(
-                        f"{error.filename} is missing: delete its folder to have the index made again"
-                    ) from error
-                continue
-            if about != self._description():
-                raise InputError(f"{self._folder.path} holds another index: {about} instead of {self._description()}")
-            self._snapshot, self._seen = Snapshot(parts, self.metric, self.n_dims), seen
-            return self._snapshot
-
     @contextmanager
     def _changing(self) -> Iterator[list[Segment]]:
         """The segments, to be changed in place: what they are when the block ends well becomes the index."""
-        with self._guard, self._lock.held() if self._lock is not None else nullcontext():
-            before = self.snapshot().segments
-            parts = list(before)
+        if self._folder is None:
+            with self._guard:
+                parts = list(self._in_memory.segments)
+                yield parts
+                self._in_memory = Snapshot(parts, self.metric, self.n_dims)
+            return
+        with self._folder.changing() as before:
+            parts = list(before.segments)
             yield parts
-            if self._folder is not None:
-                try:
-                    self._folder.write(self._description(), parts, before)
-                    for path in self._folder.strays(parts):
-                        with suppress(OSError):  # Windows keeps a file that is mapped: a later change removes it
-                            path.unlink()
-                    parts = self._folder.mapped(parts, before)
-                    self._seen = self._folder.seen()
-                except OSError as error:
-                    raise write_error(self._folder.path, error) from error
-            self._snapshot = Snapshot(parts, self.metric, self.n_dims)
+            if parts != list(before.segments):
+                self._folder.write(parts, before.segments)
 
 
 def _without(parts: Sequence[Segment], keys: Iterable[str]) -> list[Segment]:
@@ -221,23 +155,6 @@ def _without(parts: Sequence[Segment], keys: Iterable[str]) -> list[Segment]:
     keys = list(keys)
     found = [np.array([c for key in keys if (c := part.find(key)) is not None], np.int64) for part in parts]
     return [part.without(columns) if len(columns) else part for part, columns in zip(parts, found, strict=True)]
-
-
-def _clustered(part: Segment, n_lists: int | None, n_dims: int, metric: str, random_state: int) -> Segment:
-    """The segment in the order of its lists."""
-    from visterm.vision.codebook import Codebook
-
-    n_lists = min(len(part), n_lists or max(1, round(2 * math.sqrt(len(part)))))
-    rows = np.ascontiguousarray(part.vectors[:n_dims].T, dtype=np.float32)
-    codebook = Codebook(n_lists, n_iterations=10, max_sample=64 * n_lists, random_state=random_state).fit(rows)
-    assigned = codebook.assign(rows, exact=True)
-    order = np.argsort(assigned, kind="stable")
-    starts = np.searchsorted(assigned[order], np.arange(n_lists + 1))
-    centres = np.asarray(codebook.words_, np.float32)
-    if metric == "euclidean":
-        centres = np.hstack([centres, 0.5 * np.einsum("ij,ij->i", centres, centres)[:, np.newaxis]])
-    ordered = new_segment([part.keys[i] for i in order], part.vectors[:, order])
-    return replace(ordered, lists=Lists(centres, starts.astype(np.int64)))
 
 
 def _n_alive(parts: Iterable[Segment]) -> int:

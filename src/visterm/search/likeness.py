@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit
 
-from visterm.margin.calibration import fit_platt
+from visterm.calibration import fit_platt
 
 Floats = NDArray[np.floating[Any]]
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from visterm.errors import InputError
-from visterm.language.english import STOP_WORDS
-from visterm.language.word_vectors import Near, Thesaurus, WordVectors
-from visterm.language.words import Speller, folded, key
+from visterm.language import Near, Speller, Thesaurus, WordVectors, folded, stop_words, word_key
 from visterm.search.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some, Without
 from visterm.search.evidence import Evidence
 from visterm.search.pairs import Pairs
@@ -62,7 +60,7 @@ class Interpreter:
     """Understands queries by what people wrote and what models know.
 
     ``like`` answers ``like:PATH`` with log-probabilities of all rows; ``vectors`` know what words mean that are unknown
-    here, ``pairs`` what a model believes of two words together.
+    here, ``pairs`` what a model believes of two words together. The language is that of the evidence.
     """
 
     def __init__(
@@ -84,7 +82,9 @@ class Interpreter:
             "tag": {*evidence.tag_keys, *(tag_beliefs.words if tag_beliefs else ())} - {""},
             "class": {*evidence.class_names, *(class_beliefs.words if class_beliefs else ())} - {""},
         }
-        self._by_fold = {folded(name): name for name in sorted(self._names["class"] | self._names["tag"], reverse=True)}
+        self._stop_words = stop_words(evidence.language)
+        names = sorted(self._names["class"] | self._names["tag"], reverse=True)
+        self._by_fold = {folded(name, evidence.language): name for name in names}
         self._leaves: dict[tuple[str | None, str], Leaf | None] = {}
 
     def read(self, tree: Node) -> tuple[Asked | None, list[Note]]:
@@ -122,7 +122,7 @@ class Interpreter:
         while at < len(nodes):
             for end in range(min(at + _MAX_PHRASE, len(nodes)), at + 1, -1):
                 run = [node for node in nodes[at:end] if isinstance(node, Term) and _is_plain(node)]
-                if len(run) == end - at and self._label(key(" ".join(term.text for term in run))) is not None:
+                if len(run) == end - at and self._label(word_key(" ".join(term.text for term in run))) is not None:
                     joined.append(Term(" ".join(term.text for term in run), run[0].at, quoted=True))
                     at = end
                     break
@@ -138,12 +138,12 @@ class Interpreter:
             if self._like is None:
                 raise InputError("like: compares pictures, and there are no features here to compare")
             return Leaf(f"like {term.text}", len(self._evidence), likeness=self._like(term.text))
-        name = term.text if term.field == "filename" else key(term.text)
+        name = term.text if term.field == "filename" else word_key(term.text)
         if not name:
             return None if term.field is None else self._nothing(term, notes)
         words = name.split()
         plain = term.field is None and not term.quoted
-        if plain and all(word in STOP_WORDS for word in words) and self._label(name) is None:
+        if plain and all(word in self._stop_words for word in words) and self._label(name) is None:
             return None
         leaf = self._leaf(term.field, name)
         if leaf is not None:
@@ -246,7 +246,7 @@ class Interpreter:
         """The tag or class called so, or else called so but for one and many."""
         if name in self._names["tag"] or name in self._names["class"]:
             return name
-        return self._by_fold.get(folded(name))
+        return self._by_fold.get(folded(name, self._evidence.language))
 
     def _sources(self, field: str, name: str) -> tuple[tuple[Beliefs, str], ...]:
         beliefs = self._beliefs[field]
@@ -257,7 +257,7 @@ class Interpreter:
         if self._vectors is None:
             return []
         if field not in self._thesauri:
-            self._thesauri[field] = Thesaurus(self._vectors, self._counts_of(field))
+            self._thesauri[field] = Thesaurus(self._vectors, self._counts_of(field), self._evidence.language)
         return self._thesauri[field].nearest(name)
 
     def _speller(self, field: str | None) -> Speller:
@@ -267,7 +267,7 @@ class Interpreter:
         """On how many pictures each word stands that is known as ``field``, or anywhere."""
         if field in self._names:
             return {name: self._counts.get(name, 0) for name in self._names[field]}
-        said = {word: count for word, count in self._counts.items() if word not in STOP_WORDS}
+        said = {word: count for word, count in self._counts.items() if word not in self._stop_words}
         return said | {name: self._counts.get(name, 0) for name in self._names["tag"] | self._names["class"]}
 
     @cached_property

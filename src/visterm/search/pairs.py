@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.contracts import Features
-from visterm.language.words import key
+from visterm.language import word_key
 from visterm.search.beliefs import Asked, Beliefs, Every, Leaf
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Pairs:
         self._weight = weight
         labels = [str(dimension) for dimension in range(len(names))]
         self._beliefs = Beliefs(snapshot, labels, keys)
-        self._labels = {frozenset(map(key, pair)): label for pair, label in zip(names, labels, strict=True)}
+        self._labels = {frozenset(map(word_key, pair)): label for pair, label in zip(names, labels, strict=True)}
         self._leaves: dict[tuple[Leaf, Leaf], Leaf] = {}
 
     def joined(self, parts: Sequence[Asked], weights: Sequence[float]) -> Every:

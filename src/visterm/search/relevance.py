@@ -8,17 +8,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Self
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit, logit
+from sklearn.utils._param_validation import Interval
 
 from visterm.contracts import Features, check_tags
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.search.beliefs import DEPENDENCE, together
 from visterm.search.pairs import pair_weights
+from visterm.search.threshold import NOTHING_BELOW, cut_off
+
+if TYPE_CHECKING:
+    from visterm.models import Model
 
 Floats = NDArray[np.floating[Any]]
 
@@ -35,14 +41,10 @@ _MAX_PAIRS = 1_000_000
 _MAX_WORDS = 3
 #: How much pairs of words count is learned from so many queries.
 _MAX_PAIR_QUERIES = 300
-#: What the probability of the best picture must be for something to be found, where nobody has measured it.
-NOTHING_BELOW = 0.2
 #: The values of it that are tried.
 _LEASTS = np.linspace(0.02, 0.8, 79)
 #: Queries are tried on at least so many pictures.
 _FEWEST = 8
-#: So many of the best pictures count for the cut-off.
-HEAD = 100
 
 
 def word_scores(estimator: Any, X: Features) -> Floats:
@@ -51,6 +53,12 @@ def word_scores(estimator: Any, X: Features) -> Floats:
         return np.asarray(estimator.word_scores(X))
     scores = np.asarray(estimator.score_tags(X))
     return np.log(np.maximum(scores, _LEAST)) if getattr(estimator, "scores_are_probabilities", False) else scores
+
+
+def relevance_of(model: Model, scores: Floats) -> Relevance:
+    """The relevance of a model; where it was never measured, a guess from the first ``scores``."""
+    known: Relevance | None = model.relevance
+    return known or Relevance.unmeasured(scores, model.info.tag_counts, model.info.n_tagged)
 
 
 class Relevance(Estimator):
@@ -77,6 +85,11 @@ class Relevance(Estimator):
     True
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_queries": [Interval(Integral, 1, None, closed="left")],
+        "random_state": [Interval(Integral, 0, None, closed="left")],
+    }
+
     def __init__(self, n_queries: int = 2000, random_state: int = 0) -> None:
         self.n_queries = n_queries
         self.random_state = random_state
@@ -87,6 +100,7 @@ class Relevance(Estimator):
         ``tag_counts`` of ``n_tagged`` training pictures carry each tag; ``asked`` are the (n_pictures, n_tags) captions
         of which queries are made, those of the training pictures.
         """
+        self._validate_params()
         rng = np.random.default_rng(self.random_state)
         given = np.asarray(scores, dtype=np.float64)
         if given.ndim != 2 or not np.isfinite(given).all():
@@ -238,24 +252,6 @@ def _surprise(log_p: Floats, relevant: NDArray[np.bool_]) -> float:
     """The mean of -log of the probability of what is the case."""
     log_p = np.minimum(log_p, -1e-9)
     return -float(np.where(relevant, log_p, np.log(-np.expm1(log_p))).mean())
-
-
-def cut_off(log_p: Floats, nothing_below: float) -> float:
-    """The probability below which the pictures of one query count as not found; infinite when nothing is found.
-
-    Of pictures with probabilities p in falling order, the first k are expected to have the F-measure
-    ``2 sum_{i<=k} p_i / (k + sum_i p_i)``; half of the best is the probability at which a picture neither raises nor
-    lowers it. The 100 best count: a large collection has many pictures of which each is hardly likely.
-
-    >>> round(cut_off(np.log([0.9, 0.8, 0.3, 0.01]), 0.2), 3), cut_off(np.log([0.1, 0.01]), 0.2)
-    (0.424, inf)
-    """
-    best = log_p if len(log_p) <= HEAD else np.partition(log_p, len(log_p) - HEAD)[-HEAD:]
-    p = np.exp(np.sort(best)[::-1].astype(np.float64))
-    if not len(p) or p[0] == 0 or p[0] < nothing_below:
-        return math.inf
-    expected = np.cumsum(p)
-    return float((expected / (np.arange(1, len(p) + 1) + expected[-1])).max())
 
 
 def _fit_nothing_below(

@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from visterm.language.word_vectors import WordVectors
+from visterm.language import WordVectors
 from visterm.search.beliefs import (
     DEPENDENCE,
     Asked,
@@ -32,8 +32,8 @@ from visterm.search.evidence import Evidence, Rows
 from visterm.search.meaning import Interpreter, Note
 from visterm.search.pairs import Pairs
 from visterm.search.query import QueryError, parse
-from visterm.search.relevance import HEAD, NOTHING_BELOW, cut_off
 from visterm.search.snapshot import largest
+from visterm.search.threshold import HEAD, NOTHING_BELOW, cut_off
 
 #: In so few pictures all are looked at.
 _FEW = 10_000

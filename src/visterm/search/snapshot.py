@@ -84,13 +84,13 @@ class Snapshot:
             rows[inside] = self.segments[i].vectors[: self.n_dims, slots[inside] - self._starts[i]].T
         return rows
 
-    def nearest(self, query: ArrayLike, n_best: int = 20, *, n_probes: int | None = None) -> Nearest:
-        """The pictures nearest ``query``; with ``n_probes``, in the nearest lists only where a segment has lists."""
+    def nearest(self, query: ArrayLike, n_best: int = 20) -> Nearest:
+        """The ``n_best`` pictures nearest ``query``."""
         wanted = self._prepared(query)
         n_candidates = n_best if self.metric != "euclidean" else 2 * n_best + 16
         slots, scores = [np.empty(0, np.intp)], [np.empty(0, np.float32)]
         for start, part in zip(self._starts.tolist(), self.segments, strict=False):
-            found, values = _best_of(part, wanted, n_candidates, n_probes, self.metric)
+            found, values = _best_of(part, wanted, n_candidates)
             slots.append(found + start)
             scores.append(values)
         every = np.concatenate(scores)
@@ -139,28 +139,13 @@ def largest(scores: NDArray[Any], n: int) -> NDArray[np.intp]:
     return chosen[np.argsort(-scores[chosen], kind="stable")]
 
 
-def _best_of(
-    part: Segment, query: NDArray[np.float32], n_best: int, n_probes: int | None, metric: str
-) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+def _best_of(part: Segment, query: NDArray[np.float32], n_best: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
     """The best columns of a segment, and their scores."""
-    if part.lists is None or n_probes is None:
-        scores = _scores(part.vectors, query)
-        if len(part.dead):
-            scores[part.dead] = -np.inf
-        chosen = largest(scores, min(n_best, len(part) - len(part.dead)))
-        return chosen, scores[chosen]
-    near = part.lists.centres @ query
-    if metric == "euclidean":  # the centres' last dimension is that of centres, not the mean of their pictures'
-        near = part.lists.centres[:, :-1] @ query[:-1] - part.lists.centres[:, -1]
-    probed = largest(near, n_probes)
-    spans = [(int(part.lists.starts[i]), int(part.lists.starts[i + 1])) for i in probed]
-    scores = np.concatenate([_scores(part.vectors[:, start:stop], query) for start, stop in spans])
-    columns = np.concatenate([np.arange(start, stop) for start, stop in spans])
+    scores = _scores(part.vectors, query)
     if len(part.dead):
-        kept = part.alive[columns]
-        columns, scores = columns[kept], scores[kept]
-    chosen = largest(scores, n_best)
-    return columns[chosen], scores[chosen]
+        scores[part.dead] = -np.inf
+    chosen = largest(scores, min(n_best, len(part) - len(part.dead)))
+    return chosen, scores[chosen]
 
 
 def _scores(vectors: NDArray[Any], query: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -1,1 +1,5 @@
-"""Files that survive a crash: atomic writes, locks, and the append-only array store."""
+"""Files that survive a crash: atomic writes, locks, and folders of arrays that are only ever added to."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +15,8 @@ from visterm.storage.atomic import write_error
 class WriteLock:
     """The right to write to ``folder``, held by one thread of one process; the holder may take it again.
 
-    The file ``lock`` stays behind and means nothing by itself: a killed holder blocks nobody.
+    Nobody waits: who finds the lock taken gets an error that names the process that has it. The file ``lock`` stays
+    behind and means nothing by itself: a killed holder blocks nobody.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -29,53 +29,31 @@ class WriteLock:
         if self._holder == threading.get_ident():
             yield False
             return
-        descriptor = self._acquire()
+        from filelock import FileLock, Timeout
+
+        file = self._folder / "lock"
+        lock = FileLock(file)  # a new one each time: filelock refuses one that was made before a fork
+        try:
+            lock.acquire(blocking=False)
+        except Timeout as error:
+            raise VistermError(
+                f"{self._folder} is being written to by process {_written(file)}: try again when it is done"
+            ) from error
+        except OSError as error:
+            raise write_error(file, error) from error
         self._holder = threading.get_ident()
         try:
+            with suppress(OSError):  # who holds the lock is good to know, not needed
+                file.write_bytes(f"{os.getpid()}\n".encode())
             yield True
         finally:
             self._holder = None
-            os.close(descriptor)  # which also lets go of the lock
-
-    def _acquire(self) -> int:
-        path = self._folder / "lock"
-        try:
-            # A symbolic link is not followed: the file is written to below.
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        except OSError as error:
-            raise write_error(path, error) from error
-        try:
-            if not _try_lock(descriptor):
-                holder = os.read(descriptor, 20).decode(errors="replace").strip() or "unknown"
-                raise VistermError(f"{self._folder} is being written to by process {holder}: try again when it is done")
-            with suppress(OSError):  # who holds the lock is good to know, not needed
-                os.ftruncate(descriptor, 0)
-                os.write(descriptor, f"{os.getpid()}\n".encode())
-        except BaseException:
-            os.close(descriptor)
-            raise
-        return descriptor
+            lock.release()
 
 
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(descriptor: int) -> bool:
-        os.lseek(descriptor, 2**30, os.SEEK_SET)  # a locked byte cannot be read, and others read who holds the lock
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except PermissionError:
-            return False
-        finally:
-            os.lseek(descriptor, 0, os.SEEK_SET)
-        return True
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+def _written(file: Path) -> str:
+    """Which process the lock file names."""
+    try:
+        return file.read_bytes()[:20].decode(errors="replace").strip() or "unknown"
+    except OSError:  # Windows lets nobody else read a locked file
+        return "unknown"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
 
 from visterm.contracts import check_tags
-from visterm.errors import InputError
-from visterm.subspace._linear import LinearEmbedding, leading, signs
+from visterm.subspace.eigenvectors import leading, signs
+from visterm.subspace.linear_embedding import LinearEmbedding
 from visterm.subspace.moments import Moments
 
 #: With fewer pictures for every feature than this, covariances are too uncertain to be inverted.
@@ -20,10 +22,9 @@ class CCA(LinearEmbedding):
     """The subspace of features most correlated with tags.
 
     ``C_xy C_yy^{-1} C_yx U_x = C_xx U_x Lambda^2`` with ``U_x^T C_xx U_x = I``; the code is ``U_x^T (x - x_mean)``.
-    Instead of ``C`` stands ``C + ridge * mean(diag C) * I``, so that rare tags, constant features and duplicated tags
-    do no harm. Where there are fewer than 20 pictures for each feature, only the ``reduce_to`` leading principal
-    components of the features are used (as Nakayama et al. 2010 do with 200; of several features, as many for each);
-    None uses all of them always.
+    ``C + ridge * mean(diag C) * I`` takes the place of ``C``, so that rare tags, constant features and duplicated tags
+    do no harm. With fewer than 20 pictures for each dimension of the features, only the ``reduce_to`` leading
+    principal components are used, times the number of features (Nakayama et al. 2010 use 200); None always uses all.
 
     >>> rng = np.random.default_rng(0)
     >>> tags = rng.integers(0, 2, (200, 2))
@@ -31,6 +32,12 @@ class CCA(LinearEmbedding):
     >>> CCA(1, ridge=1e-6).fit(X, tags).correlations_.round(2)
     array([0.96])
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_dims": [Interval(Integral, 1, None, closed="left")],
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "reduce_to": [Interval(Integral, 1, None, closed="left"), None],
+    }
 
     def __init__(self, n_dims: int = 20, *, ridge: float = 0.1, reduce_to: int | None = 200) -> None:
         self.n_dims = n_dims
@@ -73,10 +80,3 @@ class CCA(LinearEmbedding):
         if not known.any():
             return np.zeros((len(covariance), 1))  # nothing varies: every picture has the same code
         return vectors[:, known] / np.sqrt(values[known])
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not self.ridge >= 0:
-            raise InputError(f"ridge must not be negative, but is {self.ridge!r}")
-        if self.reduce_to is not None and self.reduce_to < 1:
-            raise InputError(f"reduce_to must be at least 1 or None, not {self.reduce_to!r}")

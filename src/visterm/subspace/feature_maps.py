@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
-from visterm.contracts import Features, Matrix, check_feature_mapping
-from visterm.contracts.estimator import Estimator
-from visterm.distances.named import metric_named
-from visterm.subspace._linear import MAX_COVARIANCE_DIMS
+from sklearn.utils._param_validation import Interval
+
+from visterm.contracts import Estimator, Features, Matrix, check_feature_mapping
+from visterm.distances import automatic_metric, metric_named
 from visterm.subspace.kernel_map import KernelMap
+from visterm.subspace.linear_embedding import MAX_COVARIANCE_DIMS
 from visterm.subspace.pca import PCA
 
 
@@ -29,6 +31,12 @@ class FeatureMaps(Estimator):
     {'histogram': (40, 8), 'gist': (40, 6)}
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [str, Mapping, None],
+        "n_dims": [Interval(Integral, 1, None, closed="left")],
+        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
+    }
+
     def __init__(self, kernel: Any = "auto", *, n_dims: int = 200, n_landmarks: int = 300) -> None:
         self.kernel = kernel
         self.n_dims = n_dims
@@ -36,6 +44,7 @@ class FeatureMaps(Estimator):
 
     def fit(self, X: Features, tags: Any = None) -> Self:  # noqa: ARG002 - embeddings take tags
         """Learn the map of every feature; tags are not looked at."""
+        self._validate_params()
         features = check_feature_mapping(self, X, fitting=True)
         self.maps_ = {name: self._map_of(name, matrix) for name, matrix in features.items()}
         return self
@@ -55,7 +64,7 @@ class FeatureMaps(Estimator):
     def _map_of(self, name: str, matrix: Matrix) -> Any:
         kernel = self.kernel.get(name, "auto") if isinstance(self.kernel, Mapping) else self.kernel
         if kernel == "auto":
-            kernel = "chi2" if matrix.min() >= 0 else "euclidean"
+            kernel = automatic_metric(matrix)
         if kernel is not None:
             metric_named(kernel)
             return KernelMap(self.n_dims, metric=kernel, n_landmarks=self.n_landmarks).fit(matrix)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute.parallel import map_shards, split
-from visterm.contracts import Features, Matrix, check_features
-from visterm.contracts.estimator import Estimator
-from visterm.distances.named import metric_named
-from visterm.errors import InputError
-from visterm.subspace._linear import leading, project, with_fixed_signs
+from visterm.contracts import Estimator, Features, Matrix, check_features
+from visterm.distances import METRICS, metric_named
+from visterm.subspace.eigenvectors import leading, with_fixed_signs
+from visterm.subspace.linear_embedding import project
 from visterm.subspace.moments import Moments
 
 #: Pictures compared with the landmarks at a time.
 _BLOCK = 512
 #: Directions of the landmarks' kernel below this share of the largest are noise.
 _NOISE = 1e-6
-#: Up to so many landmarks, all directions of their span are looked at.
+#: Up to this many landmarks, all directions of their span are looked at.
 _ALL_AXES = 1000
 
 
@@ -30,12 +31,19 @@ class KernelMap(Estimator):
     coordinates are its kernels with the landmarks; the directions ``w`` in the span of the landmarks' images, of
     length ``w^T w = a^T K a = 1``, are those of largest variance over *all* training pictures (Nakayama et al. 2010,
     section 2.6). The codes serve as features of any linear subspace. Metrics are those of
-    :mod:`visterm.distances.named`: ``chi2`` and ``intersection`` for histograms, ``l1``, ``euclidean``, ``hellinger``.
+    :mod:`visterm.distances.metrics`, such as ``chi2`` and ``intersection`` for histograms, ``l1`` and ``euclidean``.
 
     >>> X = np.random.default_rng(0).random((50, 10))
     >>> KernelMap(5, metric="chi2", n_landmarks=20).fit(X).transform(X[:3]).shape
     (3, 5)
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_dims": [Interval(Integral, 1, None, closed="left")],
+        "metric": [StrOptions(set(METRICS))],
+        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
+        "random_state": [Interval(Integral, 0, None, closed="left"), None],
+    }
 
     def __init__(
         self, n_dims: int = 200, *, metric: str = "chi2", n_landmarks: int = 300, random_state: int | None = 0
@@ -47,8 +55,7 @@ class KernelMap(Estimator):
 
     def fit(self, X: Features, tags: Any = None) -> Self:  # noqa: ARG002 - embeddings take tags
         """Draw landmarks, then look at all pictures once; tags are not looked at."""
-        if self.n_dims < 1 or self.n_landmarks < 2:
-            raise InputError("a kernel map needs at least one dimension and two landmarks")
+        self._validate_params()
         metric = metric_named(self.metric)
         X = check_features(self, X, fitting=True, non_negative=metric.needs_counts)
         rng = np.random.default_rng(self.random_state)

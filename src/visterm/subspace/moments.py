@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.compute.device import Device, choose
+from visterm.compute.device import Device, choose_device
 from visterm.compute.parallel import split, sum_shards
-from visterm.contracts import Matrix, check_feature_mapping, check_tags, n_pictures
-from visterm.contracts.estimator import Estimator
+from visterm.contracts import Estimator, Matrix, check_feature_mapping, check_tags, n_pictures
 from visterm.errors import InputError
 
 #: Pictures centred and multiplied at a time: a block and its product stay in the processor's cache.
@@ -29,7 +28,7 @@ class Moments(Estimator):
     earlier picture carries.
 
     ``covariance=False`` leaves out the (n_dims, n_dims) matrix, of which only the diagonal is kept: what partial least
-    squares needs, for features of any width. ``device`` is that of :func:`visterm.compute.device.choose`.
+    squares needs, for features of any width. ``device`` is that of :func:`visterm.compute.choose_device`.
 
     Several features, a mapping of name to matrix, are taken side by side, block by block, without a copy of all:
     their moments hold what each feature says of each other.
@@ -42,6 +41,7 @@ class Moments(Estimator):
     """
 
     n_pictures_: int
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"covariance": ["boolean"], "device": [str, None]}
 
     def __init__(self, *, covariance: bool = True, device: str | None = "numpy") -> None:
         self.covariance = covariance
@@ -49,6 +49,7 @@ class Moments(Estimator):
 
     def fit(self, X: Any, tags: Any = None) -> Self:
         """Go through the pictures once; without ``tags``, only features are looked at."""
+        self._validate_params()
         features = check_feature_mapping(self, X, fitting=True)
         return self._take(self._of(features, _as_tags(tags, n_pictures(features))))
 
@@ -101,7 +102,7 @@ class Moments(Estimator):
         return self._new(self.n_pictures_, self.x_mean_ * factors, self.y_mean_, xx, squares, xy, self.yy_)
 
     def _of(self, X: dict[str, Matrix], tags: sparse.csr_array) -> Moments:
-        device = choose(self.device)
+        device = choose_device(self.device)
         shards = split(n_pictures(X), size=_SHARD)
 
         def of_rows(rows: slice) -> Moments:

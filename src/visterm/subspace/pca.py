@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
 
 from visterm.contracts import Features, Matrix, check_features, is_several
-from visterm.subspace._linear import MAX_COVARIANCE_DIMS, LinearEmbedding, leading, with_fixed_signs
+from visterm.subspace.eigenvectors import leading, with_fixed_signs
+from visterm.subspace.linear_embedding import MAX_COVARIANCE_DIMS, LinearEmbedding
 from visterm.subspace.moments import Moments
 
 
@@ -25,6 +28,10 @@ class PCA(LinearEmbedding):
     """
 
     learns_from_tags: ClassVar[bool] = False
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_dims": [Interval(Integral, 1, None, closed="left")],
+        "whiten": ["boolean"],
+    }
 
     def __init__(self, n_dims: int = 20, *, whiten: bool = False) -> None:
         self.n_dims = n_dims
@@ -32,7 +39,7 @@ class PCA(LinearEmbedding):
 
     def fit(self, X: Features, tags: Any = None) -> Self:
         """Learn the subspace."""
-        self._check_parameters()
+        self._validate_params()
         if is_several(X):
             return super().fit(X, tags)
         checked = check_features(self, X, fitting=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
-from visterm.subspace._linear import LinearEmbedding, leading, with_fixed_signs
+from visterm.subspace.eigenvectors import leading, with_fixed_signs
+from visterm.subspace.linear_embedding import LinearEmbedding
 from visterm.subspace.moments import Moments
 
 
@@ -23,6 +26,10 @@ class PLS(LinearEmbedding):
     """
 
     needs_covariance: ClassVar[bool] = False
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_dims": [Interval(Integral, 1, None, closed="left")],
+        "normalize": ["boolean"],
+    }
 
     def __init__(self, n_dims: int = 20, *, normalize: bool = False) -> None:
         self.n_dims = n_dims

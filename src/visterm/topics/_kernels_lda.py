@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from visterm.topics.bags import Bags
+from visterm.topics.special import digamma
+
 # Values are finite and only the order of additions is left to the compiler: that lets it use vector registers.
 FAST = {"reassoc", "contract", "nnan", "nsz", "arcp"}
 #: Added to the probability of a codeword under all topics, so that its logarithm and reciprocal exist.
@@ -15,37 +18,14 @@ TINY = 1e-290
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def digamma(x: float) -> float:
-    """The derivative of log gamma at ``x`` > 0, as ``scipy.special.digamma``."""
-    value = 0.0
-    while x < 10.0:
-        value -= 1.0 / x
-        x += 1.0
-    inverse = 1.0 / (x * x)
-    series = inverse * (
-        1 / 12
-        - inverse * (1 / 120 - inverse * (1 / 252 - inverse * (1 / 240 - inverse * (1 / 132 - inverse * 691 / 32760))))
-    )
-    return value + math.log(x) - 0.5 / x - series
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def trigamma(x: float) -> float:
-    """The second derivative of log gamma at ``x`` > 0, as ``scipy.special.polygamma(1, x)``."""
-    value = 0.0
-    while x < 10.0:
-        value += 1.0 / (x * x)
-        x += 1.0
-    inverse = 1.0 / (x * x)
-    series = 1 / 6 - inverse * (
-        1 / 30 - inverse * (1 / 42 - inverse * (1 / 30 - inverse * (5 / 66 - inverse * 691 / 2730)))
-    )
-    return value + 1.0 / x + 0.5 * inverse + inverse / x * series
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
 def topic_weights(gamma: Any, weights: Any, log_theta: Any) -> float:
-    """Set E[log theta] under Dirichlet(gamma) and ``weights``, exp(E[log theta] - largest); returns the largest."""
+    """Set E[log theta] under Dirichlet(gamma) and its exponential over the largest; returns the log of the largest.
+
+    The same as::
+
+        log_theta = digamma(gamma) - digamma(gamma.sum())
+        weights = np.exp(log_theta - log_theta.max())
+    """
     total = 0.0
     for k in range(len(gamma)):
         log_theta[k] = digamma(gamma[k])
@@ -72,10 +52,55 @@ def dirichlet_bound(gamma: Any, alpha: Any, log_theta: Any) -> float:
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def topic_shares(words: Any, counts: Any, likelihood: Any, weights: Any, shares: Any) -> None:
+    """How much of one picture each topic explains, less the factor ``weights``, which is common to all codewords.
+
+    The same as::
+
+        total = likelihood[words] @ weights
+        shares = (counts / total) @ likelihood[words]      # gamma = alpha + weights * shares
+    """
+    n_topics = len(weights)
+    shares[:] = 0.0
+    for j in range(len(words)):
+        word = words[j]
+        total = TINY
+        for k in range(n_topics):
+            total += weights[k] * likelihood[word, k]
+        share = counts[j] / total
+        for k in range(n_topics):
+            shares[k] += share * likelihood[word, k]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def add_expected_counts(
+    words: Any, counts: Any, likelihood: Any, weights: Any, log_scale: float, codewords: Any
+) -> float:
+    """Add the expected counts of one picture to ``codewords``; returns the codewords' part of the bound.
+
+    The same as::
+
+        joint = weights * likelihood[words]
+        codewords[words] += counts[:, None] * joint / joint.sum(axis=1, keepdims=True)
+        return counts @ (np.log(joint.sum(axis=1)) + log_scale)
+    """
+    n_topics = len(weights)
+    bound = 0.0
+    for j in range(len(words)):
+        word = words[j]
+        total = TINY
+        for k in range(n_topics):
+            total += weights[k] * likelihood[word, k]
+        share = counts[j] / total
+        for k in range(n_topics):
+            codewords[word, k] += share * weights[k] * likelihood[word, k]
+        bound += counts[j] * (math.log(total) + log_scale)
+    return bound
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def infer_proportions(
-    indptr: Any,
-    indices: Any,
-    counts: Any,
+    bags: Bags,
     likelihood: Any,
     alpha: Any,
     max_sweeps: int,
@@ -98,19 +123,12 @@ def infer_proportions(
     n_topics = len(alpha)
     weights, shares, log_theta = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
     bound = 0.0
-    for d in range(len(indptr) - 1):
-        start, stop = indptr[d], indptr[d + 1]
+    for d in range(len(bags.indptr) - 1):
+        start, stop = bags.indptr[d], bags.indptr[d + 1]
+        words, counts = bags.indices[start:stop], bags.counts[start:stop]
         for _ in range(max_sweeps):
             topic_weights(gamma[d], weights, log_theta)
-            shares[:] = 0.0
-            for j in range(start, stop):
-                word = indices[j]
-                total = TINY
-                for k in range(n_topics):
-                    total += weights[k] * likelihood[word, k]
-                share = counts[j] / total
-                for k in range(n_topics):
-                    shares[k] += share * likelihood[word, k]
+            topic_shares(words, counts, likelihood, weights, shares)
             change = 0.0
             for k in range(n_topics):
                 updated = alpha[k] + weights[k] * shares[k]
@@ -119,16 +137,8 @@ def infer_proportions(
             if change < tolerance * n_topics:
                 break
         log_scale = topic_weights(gamma[d], weights, log_theta)
-        for j in range(start, stop):
-            word = indices[j]
-            total = TINY
-            for k in range(n_topics):
-                total += weights[k] * likelihood[word, k]
-            share = counts[j] / total
-            for k in range(n_topics):
-                codewords[word, k] += share * weights[k] * likelihood[word, k]
-            bound += counts[j] * (math.log(total) + log_scale)
+        bound += add_expected_counts(words, counts, likelihood, weights, log_scale, codewords)
+        bound += dirichlet_bound(gamma[d], alpha, log_theta)
         for k in range(n_topics):
             log_proportions[k] += log_theta[k]
-        bound += dirichlet_bound(gamma[d], alpha, log_theta)
     return bound

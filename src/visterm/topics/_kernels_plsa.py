@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from visterm.topics.bags import Bags
+
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
-def expected_ratios(
-    indptr: Any, indices: Any, counts: Any, picture_topics: Any, word_topics: Any, picture_sums: Any, word_sums: Any
-) -> float:
+def expected_ratios(bags: Bags, picture_topics: Any, word_topics: Any, picture_sums: Any, word_sums: Any) -> float:
     """Add ``ratios @ word_topics`` to ``picture_sums`` and ``ratios.T @ picture_topics`` to ``word_sums``.
 
     ``ratios = counts / (picture_topics @ word_topics.T)`` where a count is not zero; returns
@@ -23,16 +23,16 @@ def expected_ratios(
     """
     n_topics = word_topics.shape[1]
     total = 0.0
-    for d in range(len(indptr) - 1):
-        for token in range(indptr[d], indptr[d + 1]):
-            v = indices[token]
+    for d in range(len(bags.indptr) - 1):
+        for token in range(bags.indptr[d], bags.indptr[d + 1]):
+            v = bags.indices[token]
             p = 0.0
             for k in range(n_topics):
                 p += picture_topics[d, k] * word_topics[v, k]
             if p <= 0.0:
                 continue
-            total += counts[token] * np.log(p)
-            ratio = counts[token] / p
+            total += bags.counts[token] * np.log(p)
+            ratio = bags.counts[token] / p
             for k in range(n_topics):
                 picture_sums[d, k] += ratio * word_topics[v, k]
                 word_sums[v, k] += ratio * picture_topics[d, k]
@@ -40,9 +40,7 @@ def expected_ratios(
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
-def fold_in(
-    indptr: Any, indices: Any, counts: Any, word_topics: Any, power: float, max_iter: int, tol: float, out: Any
-) -> None:
+def fold_in(bags: Bags, word_topics: Any, power: float, max_iter: int, tol: float, out: Any) -> None:
     """Put into ``out[d]`` the topics of picture d that explain its tokens best, given the words of the topics.
 
     Iterates ``theta <- mean over tokens of (theta ** power * word_topics[v]) normalised`` from uniform until no topic
@@ -50,7 +48,7 @@ def fold_in(
     """
     n_topics = word_topics.shape[1]
     weights, sums = np.empty(n_topics), np.empty(n_topics)
-    for d in range(len(indptr) - 1):
+    for d in range(len(bags.indptr) - 1):
         theta = out[d]
         theta[:] = 1.0 / n_topics
         for _ in range(max_iter):
@@ -58,15 +56,15 @@ def fold_in(
                 weights[k] = theta[k] if power == 1.0 else theta[k] ** power
                 sums[k] = 0.0
             n_explained = 0.0
-            for token in range(indptr[d], indptr[d + 1]):
-                v = indices[token]
+            for token in range(bags.indptr[d], bags.indptr[d + 1]):
+                v = bags.indices[token]
                 p = 0.0
                 for k in range(n_topics):
                     p += weights[k] * word_topics[v, k]
                 if p <= 0.0:
                     continue
-                n_explained += counts[token]
-                ratio = counts[token] / p
+                n_explained += bags.counts[token]
+                ratio = bags.counts[token] / p
                 for k in range(n_topics):
                     sums[k] += ratio * word_topics[v, k]
             if n_explained == 0.0:

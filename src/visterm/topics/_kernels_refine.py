@@ -7,41 +7,27 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from visterm.topics._kernels_lda import FAST, TINY, topic_weights, trigamma
+from visterm.topics._kernels_lda import FAST, TINY, topic_shares, topic_weights
+from visterm.topics.bags import Bags
+from visterm.topics.special import trigamma
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def sweep_forward(indptr: Any, indices: Any, counts: Any, likelihood: Any, alpha: Any, gammas: Any) -> None:
+def sweep_forward(bags: Bags, likelihood: Any, alpha: Any, gammas: Any) -> None:
     """Sweeps of ``infer_proportions``, each kept: ``gammas[:, s + 1]`` (n_pictures, n_topics) from ``gammas[:, s]``."""
     n_topics = len(alpha)
     weights, shares, log_theta = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
-    for d in range(len(indptr) - 1):
+    for d in range(len(bags.indptr) - 1):
+        start, stop = bags.indptr[d], bags.indptr[d + 1]
         for sweep in range(gammas.shape[1] - 1):
             topic_weights(gammas[d, sweep], weights, log_theta)
-            shares[:] = 0.0
-            for j in range(indptr[d], indptr[d + 1]):
-                word = indices[j]
-                total = TINY
-                for k in range(n_topics):
-                    total += weights[k] * likelihood[word, k]
-                share = counts[j] / total
-                for k in range(n_topics):
-                    shares[k] += share * likelihood[word, k]
+            topic_shares(bags.indices[start:stop], bags.counts[start:stop], likelihood, weights, shares)
             for k in range(n_topics):
                 gammas[d, sweep + 1, k] = alpha[k] + weights[k] * shares[k]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def propagate_back(
-    indptr: Any,
-    indices: Any,
-    counts: Any,
-    likelihood: Any,
-    alpha: Any,
-    gammas: Any,
-    upstream: Any,
-    gradient: Any,
-) -> None:
+def propagate_back(bags: Bags, likelihood: Any, alpha: Any, gammas: Any, upstream: Any, gradient: Any) -> None:
     """Add to ``gradient`` (n_codewords, n_topics) that of sum(upstream * gammas[:, -1]) with respect to ``likelihood``.
 
     ``gammas`` (n_pictures, n_sweeps + 1, n_topics) is what ``sweep_forward`` made of ``gammas[:, 0]``, which is held
@@ -56,23 +42,22 @@ def propagate_back(
         upstream = (upstream * shares + pull @ likelihood[words]) * weights * polygamma(1, gamma)
     """
     n_topics, n_sweeps = len(alpha), gammas.shape[1] - 1
-    weights, shares, log_theta = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
+    weights, log_theta = np.empty(n_topics), np.empty(n_topics)
     above, inner, below = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
-    for d in range(len(indptr) - 1):
+    for d in range(len(bags.indptr) - 1):
         above[:] = upstream[d]
         for sweep in range(n_sweeps - 1, -1, -1):
             topic_weights(gammas[d, sweep], weights, log_theta)
             for k in range(n_topics):
-                shares[k] = (gammas[d, sweep + 1, k] - alpha[k]) / (weights[k] + TINY)
                 inner[k] = above[k] * weights[k]
-                below[k] = above[k] * shares[k]
-            for j in range(indptr[d], indptr[d + 1]):
-                word = indices[j]
+                below[k] = above[k] * ((gammas[d, sweep + 1, k] - alpha[k]) / (weights[k] + TINY))
+            for j in range(bags.indptr[d], bags.indptr[d + 1]):
+                word = bags.indices[j]
                 total, reach = TINY, 0.0
                 for k in range(n_topics):
                     total += weights[k] * likelihood[word, k]
                     reach += inner[k] * likelihood[word, k]
-                share = counts[j] / total
+                share = bags.counts[j] / total
                 pull = -reach * share / total
                 for k in range(n_topics):
                     gradient[word, k] += share * inner[k] + pull * weights[k]

@@ -17,8 +17,8 @@ from scipy import sparse
 
 from visterm.compute import progress
 from visterm.compute.parallel import Engine, Shard, map_shards, split
-from visterm.topics.bags import distributions
-from visterm.topics.inference import over_shards, rows_of
+from visterm.topics.bags import distributions, rows_of
+from visterm.topics.inference import over_shards
 
 #: Pictures a thread takes at a time; fewer than two shards are not worth a thread.
 SHARD_ROWS = 8192
@@ -76,7 +76,7 @@ def _expected_ratios(
 
     def of_shard(shard: Shard) -> tuple[NDArray[np.float64], float]:
         rows, word_sums = shard.rows, np.zeros_like(words)
-        total = expected_ratios(*rows_of(counts, shard), pictures[rows], words, picture_sums[rows], word_sums)
+        total = expected_ratios(rows_of(counts, shard), pictures[rows], words, picture_sums[rows], word_sums)
         return word_sums, total
 
     shards = split(counts.shape[0], size=SHARD_ROWS)
@@ -97,9 +97,8 @@ def fold_in(counts: sparse.csr_array, word_topics: NDArray[Any], power: float = 
     topics = np.empty((counts.shape[0], words.shape[1]))
 
     def of_shard(shard: Shard) -> None:
-        _kernels_plsa.fold_in(
-            *rows_of(counts, shard), words, power, _FOLD_IN_STEPS, _FOLD_IN_TOLERANCE, topics[shard.rows]
-        )
+        pictures, out = rows_of(counts, shard), topics[shard.rows]
+        _kernels_plsa.fold_in(pictures, words, power, _FOLD_IN_STEPS, _FOLD_IN_TOLERANCE, out)
 
     over_shards(of_shard, counts.shape[0])
     return topics

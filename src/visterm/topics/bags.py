@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from visterm.compute.parallel import Shard
 from visterm.contracts import Features, check_features, check_tags
 from visterm.errors import InputError
+
+
+class Bags(NamedTuple):
+    """The tokens of pictures as kernels read them, CSR: picture d has ``indices`` and ``counts`` from ``indptr[d]``."""
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    counts: NDArray[Any]
+
+
+def rows_of(bags: sparse.csr_array, shard: Shard) -> Bags:
+    """The pictures of a shard; indices and counts are views."""
+    counts = counts_of(bags, shard)
+    return Bags(bags.indptr[shard.start : shard.stop + 1] - counts.start, bags.indices[counts], bags.data[counts])
+
+
+def counts_of(bags: sparse.csr_array, shard: Shard) -> slice:
+    """Where the counts of a shard's pictures are among all counts."""
+    return slice(bags.indptr[shard.start], bags.indptr[shard.stop])
 
 
 def check_bags(estimator: Any, X: Features, *, fitting: bool, n_tokens: float | None = None) -> sparse.csr_array:
@@ -32,8 +52,6 @@ def check_bags(estimator: Any, X: Features, *, fitting: bool, n_tokens: float | 
         )
     if not n_tokens:
         return counts
-    if not n_tokens > 0:
-        raise InputError(f"n_tokens must be positive, or 0 to take the counts as they are, not {n_tokens}")
     totals = np.asarray(counts.sum(axis=1)).ravel()
     scale = np.divide(n_tokens, totals, out=np.zeros_like(totals), where=totals > 0)
     return sparse.csr_array(sparse.diags_array(scale) @ counts)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from visterm.topics.joint import Labelled, Posterior, class_value, mean_assignments
+from visterm.compute.parallel import Shard
+from visterm.topics.bags import counts_of, rows_of
+from visterm.topics.inference import over_shards
+from visterm.topics.joint_inference import Labelled, Posterior, mean_assignments
 from visterm.topics.statistics import Array
 
 _MAX_HALVINGS = 30
@@ -97,6 +102,21 @@ def softmax_regression(
     return found.x.reshape(start.shape)
 
 
+def class_value(data: Labelled, phi: Array, coefficients: Array) -> tuple[float, Array]:
+    """The class part of the bound and its gradient with respect to ``coefficients``, the paper's equation (12)."""
+    from visterm.topics._kernels_class import class_value_and_gradient
+
+    def of_shard(shard: Shard) -> tuple[float, Array]:
+        gradient = np.zeros(coefficients.shape)
+        classes, weights = data.classes[shard.rows], data.class_weights[shard.rows]
+        of_counts = phi[counts_of(data.bags, shard)]
+        value = class_value_and_gradient(rows_of(data.bags, shard), of_counts, classes, weights, coefficients, gradient)
+        return value, gradient
+
+    parts = over_shards(of_shard, len(data))
+    return sum(value for value, _ in parts), reduce(add, (gradient for _, gradient in parts))
+
+
 def improve_coefficients(
     data: Labelled, posterior: Posterior, coefficients: Array, alpha: Array, ridge: float, *, max_iter: int = 20
 ) -> Array:
@@ -124,21 +144,3 @@ def improve_coefficients(
             return moved
         step *= 0.5
     return coefficients
-
-
-def fit_temperature(scores: Array, classes: NDArray[np.int64]) -> float:
-    """The T at which softmax(scores / T) gives the known ``classes`` the highest likelihood; 1 without any.
-
-    >>> certain, right = np.array([[9.0, 0.0]] * 4), np.array([0, 0, 0, 1])
-    >>> round(fit_temperature(certain, right), 1)
-    8.2
-    """
-    known = np.flatnonzero(classes >= 0)
-    if not len(known) or scores.shape[1] < 2:
-        return 1.0
-
-    def loss(log_temperature: float) -> float:
-        log_odds = log_softmax(scores[known] / np.exp(log_temperature), axis=1)
-        return -float(log_odds[np.arange(len(known)), classes[known]].sum())
-
-    return float(np.exp(minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded").x))

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from visterm.contracts import Features, check_tags
 from visterm.topics.bags import check_bags, check_tag_bags
-from visterm.topics.joint import Labelled
+from visterm.topics.joint_inference import Labelled
 from visterm.topics.joint_model import JointTopicModel
 
 
@@ -28,13 +28,14 @@ class CorrLDA(JointTopicModel):
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the topics and their tags."""
+        self._validate_params()
         bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
         self._fit_labelled(_without_classes(bags, check_tag_bags(tags, bags.shape[0])), n_classes=0)
         return self
 
     def partial_fit(self, X: Features, tags: Any) -> Self:
         """Learn from one more batch of pictures, tagged or not, by a step of stochastic EM, without refinement."""
-        self._check_parameters()
+        self._validate_params()
         begun = hasattr(self, "online_")
         bags = check_bags(self, X, fitting=not begun, n_tokens=self.n_tokens)
         n_tags = self.topic_tags_.shape[1] if begun else None

@@ -24,7 +24,7 @@ def climb(
     *,
     max_iter: int,
     tol: float,
-    bar: progress.Task,
+    bar: progress.Bar,
     look: Callable[[M], float] | None = None,
 ) -> tuple[M, NDArray[np.float64]]:
     """Alternate ``e_step``, which returns what it learned and the objective, and ``m_step``, which returns a new model.

@@ -11,7 +11,7 @@ from scipy import sparse
 from visterm.errors import InputError
 from visterm.topics.class_response import roots
 from visterm.topics.inference import infer_topics
-from visterm.topics.joint import JointTopics, responsibilities
+from visterm.topics.joint_inference import JointTopics, responsibilities
 from visterm.topics.statistics import Array
 
 

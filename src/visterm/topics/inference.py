@@ -6,15 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from visterm.compute.parallel import Shard, split
 from visterm.compute.threads import in_threads
 from visterm.errors import InputError
+from visterm.topics.bags import rows_of
 from visterm.topics.statistics import Array, TopicStatistics
 
 T = TypeVar("T")
@@ -69,19 +70,8 @@ def infer_topics(
 
     def of_shard(shard: Shard) -> TopicStatistics:
         codewords, log_proportions = np.zeros((n_codewords, n_topics)), np.zeros(n_topics)
-        indptr, indices, counts = rows_of(bags, shard)
-        bound = infer_proportions(
-            indptr,
-            indices,
-            counts,
-            likelihood,
-            prior,
-            max_sweeps,
-            tolerance,
-            gamma[shard.rows],
-            codewords,
-            log_proportions,
-        )
+        pictures, start = rows_of(bags, shard), gamma[shard.rows]
+        bound = infer_proportions(pictures, likelihood, prior, max_sweeps, tolerance, start, codewords, log_proportions)
         return TopicStatistics(len(shard), bound, codewords.T, log_proportions, np.zeros((n_topics, 0)))
 
     return Inferred(gamma, reduce(add, over_shards(of_shard, bags.shape[0], n_jobs)))
@@ -90,12 +80,6 @@ def infer_topics(
 def starting_gamma(bags: sparse.csr_array, alpha: Array) -> Array:
     """The posterior in which every topic made the same share of each picture."""
     return alpha + np.asarray(bags.sum(axis=1), np.float64).reshape(-1, 1) / len(alpha)
-
-
-def rows_of(bags: sparse.csr_array, shard: Shard) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """The CSR arrays of a shard's pictures; indices and counts are views."""
-    first, last = bags.indptr[shard.start], bags.indptr[shard.stop]
-    return bags.indptr[shard.start : shard.stop + 1] - first, bags.indices[first:last], bags.data[first:last]
 
 
 def over_shards(task: Callable[[Shard], T], n_pictures: int, n_jobs: int = -1) -> list[T]:

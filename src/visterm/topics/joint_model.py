@@ -1,34 +1,41 @@
-"""What topic models with labels have in common: variational EM, refinement, tags, reasons."""
+"""What topic models with labels have in common: variational EM, refinement, tags, reasons.
+
+``_fit_labelled`` is the algorithm of the paper (Wang, Blei and Fei-Fei, CVPR 2009), then refinement. Its E step is
+:func:`visterm.topics.joint_inference.infer_labelled`, equations (3), (4) and (8); its M step is ``_maximise``, (10) and
+(11), and :func:`visterm.topics.class_response.improve_coefficients`, (12). A new picture is inferred without labels.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import log_softmax
+from sklearn.utils._param_validation import Interval
 
+from visterm.calibration import fit_temperature
 from visterm.compute import progress
 from visterm.compute.threads import one_blas_thread
 from visterm.contracts import Features, Scores
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.topics.bags import check_bags
-from visterm.topics.class_response import fit_temperature, improve_coefficients, roots
+from visterm.topics.class_response import improve_coefficients, roots
 from visterm.topics.dirichlet import fit_dirichlet
 from visterm.topics.em import climb, held_out_rows
 from visterm.topics.explain import Reasons, tag_reasons
 from visterm.topics.inference import Inferred, infer_topics
-from visterm.topics.initialise import start_topics, warm_up
-from visterm.topics.joint import JointTopics, Labelled, Posterior, infer_labelled, mean_assignments
-from visterm.topics.lda import ALPHA_RATE
-from visterm.topics.online import OnlineStatistics
-from visterm.topics.parameters import check_parameters
-from visterm.topics.refine import refine
-from visterm.topics.statistics import Array, TopicStatistics, normalised
+from visterm.topics.joint_inference import JointTopics, Labelled, Posterior, infer_labelled, mean_assignments
+from visterm.topics.lda import ALPHA_RATE, LDA
+from visterm.topics.refine import label_likelihood, refine
+from visterm.topics.starts import start_topics, warm_up
+from visterm.topics.statistics import Array, OnlineStatistics, TopicStatistics, normalised
 
+#: Few pictures are held out: none of them may make the classes more certain, or less, than by this.
+_LARGEST_TEMPERATURE = np.exp(3.0)
 #: Iterations of plain LDA before labels have a say: these cost little, and supervision needs topics to start from.
 _WARM_UP_ITERATIONS = 80
 #: Iterations of EM with labels where refinement follows: more of them cost most of the time, and do not last.
@@ -44,6 +51,11 @@ class JointTopicModel(Estimator):
     """
 
     scores_are_probabilities = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LDA._parameter_constraints,
+        "refine": [Interval(Integral, 0, None, closed="left")],
+    }
 
     # Of the ridge, the class weights and strength, only models with classes make use.
     ridge: float = 0.01
@@ -95,11 +107,10 @@ class JointTopicModel(Estimator):
         """Learn from pictures with the labels they have."""
         from sklearn.utils import check_random_state
 
-        self._check_parameters()
         random = check_random_state(self.random_state)
         learned, held = held_out_rows(len(data), self.held_out_share, random)
         seen, unseen = data[learned], data[held]
-        look = (lambda model: self._label_likelihood(unseen, model, rooted=False)) if len(held) else None
+        look = (lambda model: label_likelihood(unseen, model, rooted=False)) if len(held) else None
         with (
             one_blas_thread(),
             progress.task(f"Learning {self.n_topics} topics", total=self.n_restarts * self._n_iterations) as bar,
@@ -108,7 +119,7 @@ class JointTopicModel(Estimator):
         model, self.objective_ = max(runs, key=lambda run: run[1][-1])
         self.refinement_ = np.empty(0)
         if self.refine:
-            look = (lambda model: self._label_likelihood(unseen, model, rooted=True)) if len(held) else None
+            look = (lambda model: label_likelihood(unseen, model, rooted=True)) if len(held) else None
             # Times the topics, whose contributions add up: scores are as uncertain beforehand with any number of them.
             ridge, smoothing = self.refine_ridge * self.n_topics, self.smoothing
             with one_blas_thread():
@@ -116,7 +127,9 @@ class JointTopicModel(Estimator):
                     seen, model, n_passes=self.refine, ridge=ridge, smoothing=smoothing, random=random, look=look
                 )
         self._keep(model)
-        self.temperature_ = fit_temperature(self._class_scores(unseen.bags), unseen.classes)
+        self.temperature_ = fit_temperature(
+            self._class_scores(unseen.bags), unseen.classes, largest=_LARGEST_TEMPERATURE
+        )
         self.n_iter_ = len(self.objective_)
         tagged = np.diff(data.tags.indptr) > 0
         self.mean_n_tags_ = float(data.tags.nnz / max(1, tagged.sum()))
@@ -130,17 +143,17 @@ class JointTopicModel(Estimator):
         return JointTopics(codewords, tags, np.zeros((n_classes, self.n_topics)), alpha, np.zeros(n_classes)), gamma
 
     def _run(
-        self, data: Labelled, start: tuple[JointTopics, Array], bar: progress.Task, look: Any
+        self, data: Labelled, start: tuple[JointTopics, Array], bar: progress.Bar, look: Any
     ) -> tuple[JointTopics, Array]:
         """Variational EM from one start."""
         model, gamma = start
         posterior = Posterior.given(gamma, data.bags, model.codewords)
 
-        def e_step(model: JointTopics) -> tuple[TopicStatistics, float]:
+        def e_step(model: JointTopics) -> tuple[TopicStatistics, float]:  # gamma, lambda and phi: (3), (4), (8)
             statistics = infer_labelled(data, model, posterior, max_sweeps=self.max_sweeps)
             return statistics, statistics.bound + self._log_prior(model)
 
-        def m_step(model: JointTopics, statistics: TopicStatistics) -> JointTopics:
+        def m_step(model: JointTopics, statistics: TopicStatistics) -> JointTopics:  # pi, beta and eta: (10) to (12)
             coefficients = model.coefficients
             if len(coefficients):
                 coefficients = improve_coefficients(data, posterior, coefficients, model.alpha, self.ridge)
@@ -168,19 +181,6 @@ class JointTopicModel(Estimator):
         prior = self.smoothing * float(np.log(model.codewords).sum() + np.log(model.tags).sum())
         prior -= self.ridge / 2 * float((model.coefficients**2).sum())
         return prior - ALPHA_RATE * float(model.alpha.sum()) if self.learn_alpha else prior
-
-    def _label_likelihood(self, data: Labelled, model: JointTopics, *, rooted: bool) -> float:
-        """The log-likelihood of labels given topics inferred without them: what held-out pictures are looked at for."""
-        phibar = mean_assignments(infer_topics(data.bags, model.codewords, model.alpha).gamma, data.bags, model.alpha)
-        value = 0.0
-        known = np.flatnonzero(data.classes >= 0)
-        if len(model.coefficients):
-            features = roots(phibar[known]) if rooted else phibar[known]
-            log_odds = log_softmax(features @ model.coefficients.T + model.intercepts, axis=1)
-            value += float((data.class_weights[known] * log_odds[np.arange(len(known)), data.classes[known]]).sum())
-        if data.tags.nnz:
-            value += float(data.tags.multiply(np.log(phibar @ model.tags + np.finfo(float).tiny)).sum())
-        return value
 
     def _learn_batch(self, data: Labelled, n_classes: int) -> None:
         """A step of stochastic EM; the class coefficients move as far as the batch's weight in the average."""
@@ -272,15 +272,6 @@ class JointTopicModel(Estimator):
         if not self.topic_tags_.shape[1]:
             raise InputError("the model has learned no tags: fit it with tags")
         return self.topic_tags_
-
-    def _check_parameters(self) -> None:
-        check_parameters(
-            self,
-            at_least_one=("n_topics", "max_iter", "n_restarts", "max_sweeps"),
-            positive=("alpha", "smoothing", "ridge", "refine_ridge"),
-        )
-        if self.refine < 0:
-            raise InputError(f"refine must be a number of passes, 0 for none, not {self.refine}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

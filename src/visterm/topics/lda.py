@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute import progress
 from visterm.contracts import Features, Scores
@@ -16,10 +18,8 @@ from visterm.topics.bags import check_bags
 from visterm.topics.dirichlet import fit_dirichlet
 from visterm.topics.em import climb, held_out_rows
 from visterm.topics.inference import Inferred, infer_topics
-from visterm.topics.initialise import start_topics
-from visterm.topics.online import OnlineStatistics
-from visterm.topics.parameters import check_parameters
-from visterm.topics.statistics import Array, TopicStatistics, normalised
+from visterm.topics.starts import STARTS, start_topics
+from visterm.topics.statistics import Array, OnlineStatistics, TopicStatistics, normalised
 
 #: The rate of the exponential prior of a learned alpha: without one, it would grow for ever on a single picture.
 ALPHA_RATE = 0.1
@@ -49,13 +49,13 @@ class LDA(TransformerMixin, Estimator):
     smoothing
         Counts added to every codeword of every topic.
     n_tokens
-        Scale every picture to so many codewords; None takes the counts as they are.
+        Scale every picture to this many codewords; None takes the counts as they are.
     start
-        ``spread`` or ``random``, see :func:`visterm.topics.initialise.start_topics`.
+        ``spread`` or ``random``, see :func:`visterm.topics.starts.start_topics`.
     n_restarts
-        Keep the best of so many starts, by the objective.
+        Keep the best of this many starts, by the objective.
     max_iter, tol
-        Stop after so many iterations, or when the objective rises by less than ``tol`` of itself.
+        Stop after ``max_iter`` iterations, or when the objective rises by less than ``tol`` of itself.
     max_sweeps
         Sweeps over a picture at every iteration, from where the last one ended; more lock pictures to few topics early.
     held_out_share
@@ -71,6 +71,21 @@ class LDA(TransformerMixin, Estimator):
     >>> lda.transform([[9, 9, 0, 0], [0, 0, 9, 9]]).argmax(axis=1).tolist()
     [1, 0]
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_topics": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "learn_alpha": ["boolean"],
+        "smoothing": [Interval(Real, 0, None, closed="neither")],
+        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
+        "start": [StrOptions(STARTS)],
+        "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Real],
+        "max_sweeps": [Interval(Integral, 1, None, closed="left")],
+        "held_out_share": [Interval(Real, 0, 1, closed="left")],
+        "random_state": ["random_state"],
+    }
 
     topic_codewords_: Array
     alpha_: Array
@@ -109,7 +124,7 @@ class LDA(TransformerMixin, Estimator):
         """Learn the topics."""
         from sklearn.utils import check_random_state
 
-        self._check_parameters()
+        self._validate_params()
         bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
         random = check_random_state(self.random_state)
         learned, held = held_out_rows(bags.shape[0], self.held_out_share, random)
@@ -121,7 +136,7 @@ class LDA(TransformerMixin, Estimator):
         return self
 
     def _run(
-        self, bags: sparse.csr_array, held: sparse.csr_array, random: Any, bar: progress.Task
+        self, bags: sparse.csr_array, held: sparse.csr_array, random: Any, bar: progress.Bar
     ) -> tuple[Topics, Array]:
         """EM from one start."""
         gamma: Array | None = None
@@ -168,7 +183,7 @@ class LDA(TransformerMixin, Estimator):
         """
         from sklearn.utils import check_random_state
 
-        self._check_parameters()
+        self._validate_params()
         begun = hasattr(self, "topic_codewords_")
         bags = check_bags(self, X, fitting=not begun, n_tokens=self.n_tokens)
         if not begun:
@@ -199,13 +214,6 @@ class LDA(TransformerMixin, Estimator):
         """exp(-bound a codeword): how many codewords the model hesitates between; less is better."""
         bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
         return float(np.exp(-self.infer(X).statistics.bound / max(bags.sum(), np.finfo(float).tiny)))
-
-    def _check_parameters(self) -> None:
-        check_parameters(
-            self,
-            at_least_one=("n_topics", "max_iter", "n_restarts", "max_sweeps"),
-            positive=("alpha", "smoothing"),
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

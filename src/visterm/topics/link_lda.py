@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import Interval
 
 from visterm.compute import progress
 from visterm.contracts import Features, Scores
@@ -17,9 +19,8 @@ from visterm.topics.dirichlet import fit_dirichlet
 from visterm.topics.em import climb
 from visterm.topics.inference import infer_topics
 from visterm.topics.lda import ALPHA_RATE
-from visterm.topics.mixture import fit_unigrams, start_responsibilities
-from visterm.topics.parameters import check_parameters
 from visterm.topics.statistics import Array, TopicStatistics, normalised
+from visterm.topics.unigram_mixture import fit_unigrams, start_responsibilities
 
 _START_STEPS = 20
 
@@ -49,6 +50,17 @@ class LinkLDA(Estimator):
 
     scores_are_probabilities = True
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_topics": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "learn_alpha": ["boolean"],
+        "smoothing": [Interval(Real, 0, None, closed="neither")],
+        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Real],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         n_topics: int = 20,
@@ -74,7 +86,7 @@ class LinkLDA(Estimator):
         """Learn the topics of both vocabularies."""
         from sklearn.utils import check_random_state
 
-        check_parameters(self, at_least_one=("n_topics", "max_iter"), positive=("alpha", "smoothing"))
+        self._validate_params()
         bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
         tags = check_tag_bags(tags, bags.shape[0])
         # A token of either vocabulary has a topic of its own: to the E step they are one vocabulary.
@@ -96,7 +108,7 @@ class LinkLDA(Estimator):
         self.n_iter_ = len(self.objective_)
         return self
 
-    def _start(self, bags: sparse.csr_array, tags: sparse.csr_array, random: Any, bar: progress.Task) -> LinkedTopics:
+    def _start(self, bags: sparse.csr_array, tags: sparse.csr_array, random: Any, bar: progress.Bar) -> LinkedTopics:
         """The topics of a mixture of unigrams: from scratch, so few tags a picture seldom find topics of their own."""
         unigrams, _ = fit_unigrams(
             bags,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import Interval
 
 from visterm.contracts import Features, Scores
 from visterm.contracts.estimator import Estimator
-from visterm.errors import InputError
 from visterm.topics.aspects import Aspects, Schedule, completion, find_schedule, fold_in, follow
 from visterm.topics.bags import check_bags, check_tag_bags, distributions
-from visterm.topics.parameters import check_parameters
 
 
 class PLSA(Estimator):
@@ -35,6 +35,17 @@ class PLSA(Estimator):
     """
 
     scores_are_probabilities = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_topics": [Interval(Integral, 1, None, closed="left")],
+        "asymmetric": ["boolean"],
+        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
+        "held_out_share": [Interval(Real, 0, 1, closed="left")],
+        "cooling": [Interval(Real, 0, 1, closed="right")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Real],
+        "random_state": ["random_state"],
+    }
 
     def __init__(
         self,
@@ -61,7 +72,7 @@ class PLSA(Estimator):
         """Learn which tags and which codewords the topics speak."""
         from sklearn.utils import check_random_state
 
-        self._check_parameters()
+        self._validate_params()
         bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
         tags = check_tag_bags(tags, bags.shape[0])
         random = check_random_state(self.random_state)
@@ -144,11 +155,6 @@ class PLSA(Estimator):
     def score_tags(self, X: Features) -> Scores:
         """p(tag | picture): the probability of each tag to be the next one given to the picture."""
         return distributions(self.transform(X) @ self.topic_tags_)
-
-    def _check_parameters(self) -> None:
-        check_parameters(self, at_least_one=("n_topics", "max_iter"))
-        if not 0 < self.cooling <= 1:
-            raise InputError(f"cooling is a factor above 0, up to 1, not {self.cooling}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

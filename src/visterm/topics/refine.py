@@ -24,9 +24,10 @@ from scipy import sparse
 from scipy.special import log_softmax
 
 from visterm.compute import progress
-from visterm.topics.class_response import RootScale, slopes_of_roots, softmax_regression
+from visterm.topics.bags import Bags
+from visterm.topics.class_response import RootScale, roots, slopes_of_roots, softmax_regression
 from visterm.topics.inference import infer_topics
-from visterm.topics.joint import JointTopics, Labelled, mean_assignments
+from visterm.topics.joint_inference import JointTopics, Labelled, mean_assignments
 from visterm.topics.statistics import Array, normalised
 
 #: Sweeps through which derivatives are propagated; pictures start from where the last pass left them.
@@ -126,6 +127,23 @@ def refine(
     return _unscaled(found, model, scale), np.array(objective)
 
 
+def label_likelihood(data: Labelled, model: JointTopics, *, rooted: bool) -> float:
+    """The log-likelihood of labels given topics inferred without them: what held-out pictures are looked at for.
+
+    ``rooted``: classes are told apart by the roots of the proportions, as after refinement.
+    """
+    phibar = mean_assignments(infer_topics(data.bags, model.codewords, model.alpha).gamma, data.bags, model.alpha)
+    value = 0.0
+    known = np.flatnonzero(data.classes >= 0)
+    if len(model.coefficients):
+        features = roots(phibar[known]) if rooted else phibar[known]
+        log_odds = log_softmax(features @ model.coefficients.T + model.intercepts, axis=1)
+        value += float((data.class_weights[known] * log_odds[np.arange(len(known)), data.classes[known]]).sum())
+    if data.tags.nnz:
+        value += float(data.tags.multiply(np.log(phibar @ model.tags + np.finfo(float).tiny)).sum())
+    return value
+
+
 def label_value(
     data: Labelled,
     gamma: Array,
@@ -169,7 +187,8 @@ def sweep(bags: sparse.csr_array, codewords: Array, alpha: Array, start: Array) 
 
     gammas = np.empty((bags.shape[0], SWEEPS + 1, len(alpha)))
     gammas[:, 0] = start
-    sweep_forward(bags.indptr, bags.indices, bags.data, np.ascontiguousarray(codewords.T), alpha, gammas)
+    pictures = Bags(bags.indptr, bags.indices, bags.data)
+    sweep_forward(pictures, np.ascontiguousarray(codewords.T), alpha, gammas)
     return gammas
 
 
@@ -179,7 +198,8 @@ def topic_gradient(bags: sparse.csr_array, codewords: Array, alpha: Array, gamma
 
     likelihood = np.ascontiguousarray(codewords.T)
     gradient = np.zeros(likelihood.shape)
-    propagate_back(bags.indptr, bags.indices, bags.data, likelihood, alpha, gammas, upstream, gradient)
+    pictures = Bags(bags.indptr, bags.indices, bags.data)
+    propagate_back(pictures, likelihood, alpha, gammas, upstream, gradient)
     return gradient.T
 
 

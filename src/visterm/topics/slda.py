@@ -1,20 +1,25 @@
-"""Supervised LDA: the class and the tags of a picture from one space of topics."""
+"""Supervised LDA: the class and the tags of a picture from one space of topics.
+
+Here are the parameters, the labels and the predictions; :mod:`visterm.topics.joint_model` has the EM algorithm.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_tags
 from visterm.errors import InputError
 from visterm.topics.bags import check_bags
 from visterm.topics.explain import Reasons, class_reasons
-from visterm.topics.joint import Labelled
+from visterm.topics.joint_inference import Labelled
 from visterm.topics.joint_model import JointTopicModel, no_tags
 
 
@@ -48,12 +53,12 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
     refine
         Passes of refinement over the pictures; 0 for none.
     n_tokens
-        Scale every picture to so many codewords; None takes the counts as they are.
+        Scale every picture to this many codewords; None takes the counts as they are.
     start, n_restarts
         Where topics start (``spread`` or ``random``), and of how many starts the best, by the objective, is kept.
     max_iter, tol
-        Stop EM after so many iterations (before refinement, which needs no more of a start, after five at the latest),
-        or when the objective rises by less than ``tol`` of itself.
+        Stop EM after ``max_iter`` iterations (before refinement, which needs no more of a start, after five at the
+        latest), or when the objective rises by less than ``tol`` of itself.
     max_sweeps
         Sweeps over a picture at every iteration, from where the last one ended.
     held_out_share
@@ -66,6 +71,14 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
     >>> SupervisedLDA(n_topics=2, random_state=0).fit(X, y).predict([[5, 0, 0], [0, 5, 0]])
     array([3, 8])
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **JointTopicModel._parameter_constraints,
+        "ridge": [Interval(Real, 0, None, closed="neither")],
+        "refine_ridge": [Interval(Real, 0, None, closed="neither")],
+        "class_strength": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [StrOptions({"balanced"}), None],
+    }
 
     classes_: NDArray[Any]
 
@@ -112,6 +125,7 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
 
     def fit(self, X: Features, y: ArrayLike | None = None, tags: Any = None) -> Self:
         """Learn from pictures with a class, tags, both or neither; a matrix in place of ``y`` is taken for tags."""
+        self._validate_params()
         if tags is None and _is_matrix(y):
             y, tags = None, y
         bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
@@ -132,7 +146,7 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
         ``classes`` names all classes at the first call; where it is left out, those of the first batch are all there
         are.
         """
-        self._check_parameters()
+        self._validate_params()
         begun = hasattr(self, "online_")
         bags = check_bags(self, X, fitting=not begun, n_tokens=self.n_tokens)
         known, y = _known(y, bags.shape[0])
@@ -183,13 +197,6 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
         if not len(number):
             raise InputError(f"there is no class {label!r}: the model knows {', '.join(map(str, self.classes_))}")
         return class_reasons(bags, self._model(), int(number[0]), rooted=self.is_refined)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not self.class_strength > 0:
-            raise InputError(f"class_strength must be positive, not {self.class_strength}")
-        if self.class_weight not in (None, "balanced"):
-            raise InputError(f"class_weight must be None or 'balanced', not {self.class_weight!r}")
 
 
 def _is_matrix(y: Any) -> bool:

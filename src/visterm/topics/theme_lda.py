@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import reduce
+from numbers import Integral, Real
 from operator import add
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute import progress
 from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes
@@ -21,9 +23,8 @@ from visterm.topics.bags import check_bags
 from visterm.topics.dirichlet import fit_dirichlet, picture_bounds
 from visterm.topics.em import climb
 from visterm.topics.inference import infer_topics
-from visterm.topics.initialise import start_topics
 from visterm.topics.lda import ALPHA_RATE
-from visterm.topics.parameters import check_parameters
+from visterm.topics.starts import STARTS, start_topics
 from visterm.topics.statistics import Array, TopicStatistics, normalised
 
 #: Sweeps over a picture at every iteration, from where the last one ended.
@@ -54,6 +55,18 @@ class ThemeLDA(ClassifierMixin, Estimator):
     array([3, 8])
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_topics": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "smoothing": [Interval(Real, 0, None, closed="neither")],
+        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
+        "start": [StrOptions(STARTS)],
+        "n_settling": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Real],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         n_topics: int = 20,
@@ -81,7 +94,7 @@ class ThemeLDA(ClassifierMixin, Estimator):
         """Learn the topics, and how each class mixes them."""
         from sklearn.utils import check_random_state
 
-        self._check_parameters()
+        self._validate_params()
         bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
         y = check_classes(y, bags.shape[0])
         known = np.flatnonzero(y != UNKNOWN_CLASS) if y.dtype.kind in "if" else np.arange(len(y))
@@ -128,9 +141,6 @@ class ThemeLDA(ClassifierMixin, Estimator):
         """The class of the largest score."""
         scores = self.class_scores(X)
         return self.classes_[np.argmax(scores, axis=1)]
-
-    def _check_parameters(self) -> None:
-        check_parameters(self, at_least_one=("n_topics", "n_settling", "max_iter"), positive=("alpha", "smoothing"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

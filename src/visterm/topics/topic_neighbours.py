@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.contracts import Features, Scores
 from visterm.contracts.estimator import Estimator
-from visterm.neighbours.knn import KnnClassifier
+from visterm.neighbours import KnnClassifier
 from visterm.topics.lda import LDA
 
 
@@ -19,12 +21,23 @@ class TopicNeighbours(ClassifierMixin, Estimator):
 
     The topics are those of an LDA that knows no classes: pictures of unknown class (-1) help to find them, but are
     nobody's neighbours. Parameters are those of :class:`~visterm.topics.lda.LDA` and
-    :class:`~visterm.neighbours.knn.KnnClassifier`.
+    :class:`~visterm.neighbours.KnnClassifier`.
 
     >>> X, y = [[4, 3, 0, 0], [5, 2, 0, 0], [0, 0, 6, 2], [0, 1, 3, 4]], [3, 3, 8, 8]
     >>> TopicNeighbours(n_topics=2, n_neighbors=1, random_state=0).fit(X, y).predict([[9, 9, 0, 0], [0, 0, 9, 9]])
     array([3, 8])
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_topics": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "metric": [str],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "smoothing": [Interval(Real, 0, None, closed="neither")],
+        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
 
     def __init__(
         self,
@@ -49,6 +62,7 @@ class TopicNeighbours(ClassifierMixin, Estimator):
 
     def fit(self, X: Features, y: ArrayLike) -> Self:
         """Find the topics of all pictures, and keep the proportions of those whose class is known."""
+        self._validate_params()
         self.lda_ = LDA(
             self.n_topics,
             alpha=self.alpha,

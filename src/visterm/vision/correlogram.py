@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.vision._whole import whole_colours
+from visterm.vision._global_inputs import whole_colours
 from visterm.vision.colour import to_hsv
 
 #: Colours distinguished: black, six greys, white, and seven hues each at two saturations and two values.

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute.parallel import Engine, map_shards, split
+from visterm.compute import Engine, map_shards, split
 from visterm.errors import InputError
 
 T = TypeVar("T")
@@ -97,10 +97,10 @@ def require_fitted(estimator: object, name: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moments:
+class DescriptorMoments:
     """Number, mean and scatter (sum of outer products about the mean) of descriptors; merged by ``+``.
 
-    >>> halves = Moments.of([[1.0], [3.0]]) + Moments.of([[5.0]])
+    >>> halves = DescriptorMoments.of([[1.0], [3.0]]) + DescriptorMoments.of([[5.0]])
     >>> halves.n_descriptors, halves.mean, halves.scatter
     (3, array([3.]), array([[8.]]))
     """
@@ -110,13 +110,13 @@ class Moments:
     scatter: NDArray[np.float64]
 
     @classmethod
-    def of(cls, descriptors: Any) -> Moments:
+    def of(cls, descriptors: Any) -> DescriptorMoments:
         """The moments of ``descriptors``, summed in float64 about each block's own mean."""
         rows = _checked(descriptors, None)
         return reduce(add, map_rows(cls._of_shard, rows, "Summing moments"))
 
     @classmethod
-    def _of_shard(cls, rows: NDArray[Any]) -> Moments:
+    def _of_shard(cls, rows: NDArray[Any]) -> DescriptorMoments:
         if not len(rows):
             return cls(0, np.zeros(rows.shape[1]), np.zeros((rows.shape[1], rows.shape[1])))
         block = rows.astype(np.float64)
@@ -124,7 +124,7 @@ class Moments:
         block -= mean
         return cls(len(rows), mean, block.T @ block)
 
-    def __add__(self, other: Moments) -> Moments:
+    def __add__(self, other: DescriptorMoments) -> DescriptorMoments:
         if self.mean.shape != other.mean.shape:
             raise InputError(f"moments of {len(self.mean)} and {len(other.mean)} dimensions cannot be merged")
         n = self.n_descriptors + other.n_descriptors
@@ -134,7 +134,7 @@ class Moments:
         share = other.n_descriptors / n
         # Chan, Golub and LeVeque: the scatter about the common mean, without cancellation.
         scatter = self.scatter + other.scatter + (self.n_descriptors * share) * np.outer(step, step)
-        return Moments(n, self.mean + share * step, scatter)
+        return DescriptorMoments(n, self.mean + share * step, scatter)
 
 
 class DescriptorPCA:
@@ -171,9 +171,9 @@ class DescriptorPCA:
 
     def fit(self, descriptors: Any) -> DescriptorPCA:
         """Learn the axes of ``descriptors``."""
-        return self.fit_moments(Moments.of(descriptors))
+        return self.fit_moments(DescriptorMoments.of(descriptors))
 
-    def fit_moments(self, moments: Moments) -> DescriptorPCA:
+    def fit_moments(self, moments: DescriptorMoments) -> DescriptorPCA:
         """Learn the axes from moments gathered elsewhere, shard by shard."""
         n_columns = len(moments.mean)
         kinds, kept = self._layout(n_columns)

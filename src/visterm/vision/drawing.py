@@ -93,7 +93,7 @@ def draw_gist(rgb: RGB) -> RGB:
     """GIST as one rose a block: how much the picture varies in each direction, fine scales outside."""
     from PIL import Image, ImageDraw
 
-    from visterm.vision.gist import gist
+    from visterm.vision.gist_vector import gist
 
     n_scales, n_orientations, n_blocks = 4, 8, 4
     energy = gist(rgb).reshape(n_scales, n_orientations, n_blocks, n_blocks)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.vision._filters import smooth
-from visterm.vision._whole import whole_grey
+from visterm.vision._global_inputs import whole_grey
 
 #: Directions of 5 degrees around the full circle.
 N_DIRECTIONS = 72

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.vision._whole import spans, whole_colours
+from visterm.vision._global_inputs import spans, whole_colours
 from visterm.vision.colour import to_lab
 
 #: Cells per side of the grid.

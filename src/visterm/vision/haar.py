@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.vision._whole import squeezed, whole_grey
+from visterm.vision._global_inputs import squeezed, whole_grey
 
 #: Pictures are resized to squares of this side, and described at so many scales, each half as fine as the last.
 SIDE, N_SCALES = 64, 3

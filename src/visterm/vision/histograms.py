@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import InputError
-from visterm.vision._whole import whole_colours
+from visterm.vision._global_inputs import whole_colours
 from visterm.vision.colour import to_hsv, to_lab
 
 ColourSpace = Literal["hsv", "rgb", "lab"]

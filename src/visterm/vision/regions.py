@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import InputError
 from visterm.vision._filters import smooth
-from visterm.vision._whole import whole_colours
+from visterm.vision._global_inputs import whole_colours
 from visterm.vision.colour import to_lab
 
 #: No region covers less than this share of the picture.
@@ -53,13 +53,13 @@ def segment(rgb: ArrayLike, n_regions: int = 10) -> NDArray[np.int32]:
     lab = to_lab(whole_colours(rgb))
     blurred = np.stack([smooth(np.ascontiguousarray(lab[..., c]), _SIGMA) for c in range(3)], axis=2)
     contrast = _contrast(blurred)
-    superpixels, n = _superpixels(blurred)
+    patches, n = superpixels(blurred)
 
-    sizes, means = _statistics(superpixels, n, lab, _contrast(lab))
+    sizes, means = _statistics(patches, n, lab, _contrast(lab))
     length, strength = np.zeros((n, n), np.float32), np.zeros((n, n), np.float32)
-    borders(superpixels, contrast, length, strength)
+    borders(patches, contrast, length, strength)
     region_of = merge(sizes, means, length, strength, wanted, LEAST_SHARE * contrast.size, _FLAT)
-    return _largest_first(region_of[superpixels])
+    return _largest_first(region_of[patches])
 
 
 def draw_regions(rgb: ArrayLike, labels: ArrayLike) -> NDArray[np.uint8]:
@@ -91,8 +91,8 @@ def checked_labels(labels: ArrayLike, shape: tuple[int, ...]) -> tuple[NDArray[n
     return np.ascontiguousarray(array, np.int32), int(array.max()) + 1
 
 
-def _superpixels(lab: NDArray[np.float32]) -> tuple[NDArray[np.int32], int]:
-    """Connected superpixels, numbered row by row from the top left, and how many there are."""
+def superpixels(lab: NDArray[np.float32]) -> tuple[NDArray[np.int32], int]:
+    """About 400 connected superpixels of an L*a*b* picture, numbered row by row from the top left; and how many."""
     from visterm.vision._kernels_superpixels import connected, slic
 
     height, width, _ = lab.shape

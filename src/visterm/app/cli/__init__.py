@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from visterm import __version__
 from visterm.app.cli import collection, doctor, experiment, finding, learning, vocabulary, words
 from visterm.app.cli.demo import demo
+from visterm.version import __version__
 
 app = typer.Typer(
     name="visterm",
@@ -33,11 +33,11 @@ app.command(rich_help_panel=_LEARNING)(learning.train)
 app.command(rich_help_panel=_LEARNING)(learning.models)
 app.command(rich_help_panel=_LEARNING)(learning.evaluate)
 app.add_typer(experiment.app, name="experiment", rich_help_panel=_LEARNING)
-app.command(rich_help_panel=_FINDING)(learning.classify)
-app.command(rich_help_panel=_FINDING)(learning.tag)
+app.command(rich_help_panel=_FINDING)(finding.classify)
+app.command(rich_help_panel=_FINDING)(finding.tag)
 app.command(cls=finding.QueryCommand, rich_help_panel=_FINDING)(finding.search)
 app.command(rich_help_panel=_FINDING)(finding.similar)
-app.command(rich_help_panel=_FINDING)(finding.show)
+app.command("show", rich_help_panel=_FINDING)(finding.show_picture)
 app.add_typer(words.app, name="words", rich_help_panel=_FINDING)
 app.command(rich_help_panel=_CARE)(doctor.doctor)
 

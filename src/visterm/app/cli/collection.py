@@ -1,10 +1,9 @@
-"""Verbs about the collection: init, add, status, label, vocabulary, remove, export."""
+"""Commands about the collection: init, add, status, label, remove, export."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,38 +12,50 @@ from visterm.app.cli.output import (
     JsonOption,
     WorkspaceOption,
     command,
-    emit,
-    open_workspace,
-    reference_to,
+    opened,
     say,
+    show,
     show_skipped,
     table,
 )
-from visterm.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from visterm.app.adding import Addition
+    from visterm.app.adding import Addition, Files, LabelSource, Removal
+    from visterm.app.creating import Created
+    from visterm.app.exporting import Exported
+    from visterm.app.labelling import Labelled
+    from visterm.app.status import Status
+
+#: Classes and unreadable files that are listed; machines get all of them.
+_LISTED = 20
 
 
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder that holds or will hold your pictures.")] = Path(),
+    language: Annotated[
+        str | None,
+        typer.Option(help="The language of your captions and file names, such as de, fr or es (default: en)."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a folder a workspace: Visterm keeps what it knows in .visterm there, and touches nothing else."""
-    from visterm.app.workspace import STATE, Workspace
+    """Make a folder a workspace. Visterm keeps what it knows in .visterm there and touches nothing else."""
+    from visterm.app.creating import create
 
     with command(as_json=as_json):
-        existed = (folder / STATE).is_dir()
-        with Workspace.create(folder) as workspace:
-            value = {"workspace": str(workspace.folder), "created": not existed}
-        said = "is a workspace already" if existed else "is a workspace now; next: visterm add FOLDER"
-        emit(value, as_json, lambda console: say(console, f"{value['workspace']} {said}"))
+        show(create(folder, language=language), as_json, _print_created)
+
+
+def _print_created(console: Console, done: Created) -> None:
+    said = "is a workspace now; next: visterm add FOLDER" if done.created else "is a workspace already"
+    say(console, f"{done.workspace} {said}")
 
 
 def add(
-    folders: Annotated[list[Path], typer.Argument(help="Folders of pictures, or pictures.")],
+    folders: Annotated[
+        list[Path] | None, typer.Argument(help="Folders of pictures, or pictures (default: the workspace's folder).")
+    ] = None,
     labels: Annotated[
         list[Path] | None, typer.Option("--labels", "-l", help="A file or folder of labels; repeatable.")
     ] = None,
@@ -54,102 +65,80 @@ def add(
     ] = None,
     look: Annotated[bool, typer.Option(help="Read labels found with the pictures (metadata, captions, XMP).")] = True,
     caption_tags: Annotated[
-        bool | None, typer.Option(help="Make tags of captions; by default where a source has captions but no tags.")
+        bool | None, typer.Option(help="Make tags of captions (default: where a source has captions but no tags).")
     ] = None,
-    min_count: Annotated[int, typer.Option(help="A word in fewer captions makes no tag.", min=1)] = 2,
+    min_count: Annotated[int, typer.Option(help="Captions a word must be in to make a tag.", min=1)] = 2,
     phrase: Annotated[list[str] | None, typer.Option(help="Words of captions that are one tag; repeatable.")] = None,
     workspace: WorkspaceOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Add pictures and their labels, or bring the catalogue in step with changed folders."""
-    from visterm.app import adding
-    from visterm.language.captions import CaptionTokenizer
-
-    with command(as_json=as_json), open_workspace(workspace) as opened:
-        if label_format == "folders" and not labels:
-            labels = list(folders)
-        elif label_format is not None and not labels:
-            raise InputError("--format says how to read --labels: name them, too")
-        addition = adding.add(
-            opened,
-            folders,
+    with command(as_json=as_json), opened(workspace) as photos:
+        done = photos.add(
+            folders or (),
             labels=labels or (),
             format=label_format,
             look_for_labels=look,
             caption_tags=caption_tags,
-            tokenizer=CaptionTokenizer(min_count=min_count, phrases=tuple(phrase or ())),
+            min_count=min_count,
+            phrases=phrase or (),
             dry_run=dry_run,
         )
-        files = {key: value for key, value in asdict(addition.files).items() if key != "skipped"}
-        value = {
-            "dry_run": dry_run,
-            "files": files,
-            "labels": [
-                {
-                    "source": reading.source,
-                    "format": reading.format,
-                    "pictures": reading.n_pictures,
-                    "classes": len(reading.classes),
-                    "tags": len(reading.tags),
-                    "captions": reading.n_captions,
-                    "regions": reading.n_regions,
-                }
-                for reading in addition.readings
-            ],
-            "caption_tags": addition.n_caption_tags,
-            "skipped": [asdict(skip) for skip in addition.skipped],
-        }
-        emit(value, as_json, lambda console: _show_addition(console, addition, dry_run=dry_run))
+        show(done, as_json, _print_addition)
 
 
-def _show_addition(console: Console, addition: Addition, *, dry_run: bool) -> None:
-    lines = [addition.files.summary(), *(reading.summary() for reading in addition.readings)]
-    if addition.n_caption_tags:
-        lines.append(f"{addition.n_caption_tags} tags made of captions")
-    for line in lines:
-        say(console, line)
-    if not addition.readings:
+def _print_addition(console: Console, done: Addition) -> None:
+    say(console, _files_line(done.files))
+    for source in done.labels:
+        say(console, _source_line(source))
+    if done.caption_tags:
+        say(console, f"{done.caption_tags} tags made of captions")
+    if not done.labels:
         say(console, "no labels found; if sub-folders are classes, say so: visterm add --format folders FOLDER")
-    if dry_run:
+    if done.dry_run:
         say(console, "nothing was changed (--dry-run)")
-    show_skipped(addition.skipped)
+    show_skipped(done.skipped)
+
+
+def _files_line(files: Files) -> str:
+    parts = [f"{files.added} added", f"{files.unchanged} unchanged"]
+    others = ("moved", "copies", "changed", "gone", "unreadable", "skipped")
+    return ", ".join([*parts, *(f"{number} {name}" for name in others if (number := getattr(files, name)))])
+
+
+def _source_line(source: LabelSource) -> str:
+    parts = [f"{source.pictures} pictures", f"{source.classes} classes", f"{source.tags} tags"]
+    parts += [f"{number} {name}" for name in ("captions", "skipped") if (number := getattr(source, name))]
+    return f"{source.source} ({source.format}): {', '.join(parts)}"
 
 
 def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
     """Show what the collection holds: counts, coverage, most frequent tags, unreadable pictures, models."""
-    with command(as_json=as_json), open_workspace(workspace) as opened:
-        counts = opened.catalogue.counts()
-        unreadable = list(opened.catalogue.unreadable())
-        value: dict[str, Any] = {
-            "workspace": str(opened.folder),
-            **asdict(counts),
-            "unreadable": [{"path": path, "reason": reason} for path, reason in unreadable],
-            "models": [f"{info.name}@{info.version}" for info in opened.models()],
-        }
+    with command(as_json=as_json), opened(workspace) as photos:
+        show(photos.status(), as_json, _print_status)
 
-        def show(console: Console) -> None:
-            total = max(1, counts.n_ok)
-            rows = [
-                ("pictures", counts.n_pictures, ""),
-                ("unreadable", counts.n_unreadable, ""),
-                ("missing files", counts.n_missing, ""),
-                ("with a class", counts.n_with_class, f"{counts.n_with_class / total:.0%}"),
-                ("with tags", counts.n_with_tags, f"{counts.n_with_tags / total:.0%}"),
-                ("with a caption", counts.n_with_caption, f"{counts.n_with_caption / total:.0%}"),
-            ]
-            say(console, str(opened.folder), style="bold")
-            table(console, ("", "number", "share"), rows)
-            if counts.classes:
-                table(console, ("class", "pictures"), list(counts.classes.items())[:20])
-            if counts.frequent_tags:
-                table(console, ("most frequent tags", "pictures"), counts.frequent_tags.items())
-            if value["models"]:
-                say(console, f"models: {', '.join(value['models'])}")
-            for path, reason in unreadable[:20]:
-                say(console, f"unreadable {path}: {reason}", style="yellow")
 
-        emit(value, as_json, show)
+def _print_status(console: Console, found: Status) -> None:
+    total = max(1, found.n_ok)
+    rows = [
+        ("pictures", found.n_pictures, ""),
+        ("unreadable", found.n_unreadable, ""),
+        ("missing files", found.n_missing, ""),
+        ("with a class", found.n_with_class, f"{found.n_with_class / total:.0%}"),
+        ("with tags", found.n_with_tags, f"{found.n_with_tags / total:.0%}"),
+        ("with a caption", found.n_with_caption, f"{found.n_with_caption / total:.0%}"),
+    ]
+    say(console, found.workspace, style="bold")
+    table(console, ("", "number", "share"), rows)
+    if found.classes:
+        table(console, ("class", "pictures"), list(found.classes.items())[:_LISTED])
+    if found.frequent_tags:
+        table(console, ("most frequent tags", "pictures"), found.frequent_tags.items())
+    if found.models:
+        say(console, f"models: {', '.join(found.models)}")
+    for item in found.unreadable[:_LISTED]:
+        say(console, f"unreadable {item.path}: {item.reason}", style="yellow")
 
 
 def remove(
@@ -158,13 +147,13 @@ def remove(
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Forget pictures and their labels; the files stay where they are."""
-    from visterm.app.adding import remove as forget
+    """Forget pictures and their labels. The files stay where they are."""
+    with command(as_json=as_json), opened(workspace) as photos:
+        show(photos.remove(references, dry_run=dry_run), as_json, _print_removal)
 
-    with command(as_json=as_json), open_workspace(workspace) as opened:
-        n_removed = forget(opened, [reference_to(text) for text in references], dry_run=dry_run)
-        said = f"{n_removed} pictures {'would be ' if dry_run else ''}forgotten; no file was touched"
-        emit({"removed": n_removed, "dry_run": dry_run}, as_json, lambda console: say(console, said))
+
+def _print_removal(console: Console, done: Removal) -> None:
+    say(console, f"{done.removed} pictures {'would be ' if done.dry_run else ''}forgotten; no file was touched")
 
 
 def label(
@@ -175,24 +164,19 @@ def label(
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what a picture is; your word outranks imports and models, and is never overwritten by them."""
-    with command(as_json=as_json), open_workspace(workspace) as opened:
-        known = opened.catalogue.picture(reference_to(picture))
-        if known is None:
-            raise InputError(f"{picture} is not in the collection: add it first")
-        said: list[tuple[Any, ...]] = [(known.id, "tag", name, "accepted", None) for name in tag or ()]
-        said += [(known.id, "tag", name, "rejected", None) for name in no_tag or ()]
-        if class_name is not None:
-            said.append((known.id, "class", class_name, "accepted", None))
-        if not said:
-            raise InputError("say what the picture is: --class, --tag or --no-tag")
-        opened.catalogue.write_labels(said, source="person")
-        emit({"labels": len(said)}, as_json, lambda console: say(console, f"{len(said)} labels noted"))
+    """Say what a picture is. Your word outranks imports and models; they never overwrite it."""
+    with command(as_json=as_json), opened(workspace) as photos:
+        done = photos.label(picture, class_name=class_name, tags=tag or (), no_tags=no_tag or ())
+        show(done, as_json, _print_labelled)
+
+
+def _print_labelled(console: Console, done: Labelled) -> None:
+    say(console, f"{done.labels} labels noted")
 
 
 def export(
     destination: Annotated[
-        Path | None, typer.Argument(help="The file to write; for xmp the folder of the pictures (by default all).")
+        Path | None, typer.Argument(help="The file to write; for xmp the folder of the pictures (default: all).")
     ] = None,
     export_format: Annotated[
         str, typer.Option("--format", "-f", help="csv, tsv, jsonl, parquet, coco or xmp.")
@@ -202,17 +186,11 @@ def export(
     as_json: JsonOption = False,
 ) -> None:
     """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures."""
-    from visterm.exchange.writers import export as write
+    with command(as_json=as_json), opened(workspace) as photos:
+        show(photos.export(destination, format=export_format, dry_run=dry_run), as_json, _print_exported)
 
-    with command(as_json=as_json), open_workspace(workspace) as opened:
-        if destination is None and export_format != "xmp":
-            raise InputError(f"name the {export_format} file to write")
-        done = write(opened.catalogue.pictures(), destination or opened.folder, export_format, dry_run=dry_run)
-        value = asdict(done) | {"dry_run": dry_run}
 
-        def show(console: Console) -> None:
-            would = "would be written" if dry_run else "written"
-            say(console, f"{done.n_pictures} pictures, {len(done.files)} files {would}, {done.n_unchanged} unchanged")
-            show_skipped(done.skipped)
-
-        emit(value, as_json, show)
+def _print_exported(console: Console, done: Exported) -> None:
+    would = "would be written" if done.dry_run else "written"
+    say(console, f"{done.n_pictures} pictures, {len(done.files)} files {would}, {done.n_unchanged} unchanged")
+    show_skipped(done.skipped)

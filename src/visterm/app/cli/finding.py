@@ -1,29 +1,97 @@
-"""Verbs that find pictures: search, similar, show."""
+"""Commands that look at pictures: classify, tag, search, similar, show."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from visterm.app.cli.learning import ModelOption
-from visterm.app.cli.output import JsonOption, WorkspaceOption, command, emit, open_workspace, say
+from visterm.app.cli.output import (
+    DryRunOption,
+    JsonOption,
+    WorkspaceOption,
+    command,
+    opened,
+    say,
+    show,
+    show_skipped,
+)
+from visterm.app.wording import percent
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from visterm.app.finding import Findings, Found
-    from visterm.app.workspace import Workspace
-    from visterm.models import Model
+    from visterm.app.searching import Findings, Found
+    from visterm.app.showing import Drawing
+    from visterm.app.similar import Lookalikes
+    from visterm.app.suggesting import Suggestions
 
 _FAINT = "bright_black"
+ModelOption = Annotated[
+    str | None, typer.Option("--model", "-m", help="NAME, NAME@VERSION or a model folder (default: the newest).")
+]
 SheetOption = Annotated[Path | None, typer.Option(help="Also write the results as a contact sheet, PNG or JPEG.")]
-LimitOption = Annotated[int, typer.Option("--limit", "--number", "-n", help="How many pictures to find.", min=1)]
+LimitOption = Annotated[int, typer.Option("--limit", "--number", "-n", help="Pictures to find.", min=1)]
+WriteOption = Annotated[bool, typer.Option("--write", help="Keep the answers as the model's suggestions.")]
+
+
+def classify(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Pictures or folders (default: all of the collection without a class).")
+    ] = None,
+    model: ModelOption = None,
+    n_best: Annotated[int, typer.Option("--best", "-k", help="Classes to show.", min=1)] = 3,
+    write: WriteOption = False,
+    workspace: WorkspaceOption = None,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say which class pictures belong to."""
+    from visterm.app.loose import opened_or_loose
+
+    with command(as_json=as_json), opened_or_loose(workspace, model, paths) as photos:
+        done = photos.classify(paths or (), model=model, n_best=n_best, write=write and not dry_run)
+        _show_suggestions(done, as_json, asked=paths, write=write and not dry_run)
+
+
+def tag(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Pictures or folders (default: all of the collection without tags).")
+    ] = None,
+    model: ModelOption = None,
+    n_best: Annotated[int, typer.Option("--best", "-k", help="Tags to show.", min=1)] = 5,
+    sure: Annotated[
+        float | None, typer.Option("--sure", help="Only tags at least this probable, such as 0.5.", min=0, max=1)
+    ] = None,
+    write: WriteOption = False,
+    workspace: WorkspaceOption = None,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Suggest tags for pictures."""
+    from visterm.app.loose import opened_or_loose
+
+    with command(as_json=as_json), opened_or_loose(workspace, model, paths) as photos:
+        done = photos.tag(paths or (), model=model, n_best=n_best, at_least=sure, write=write and not dry_run)
+        _show_suggestions(done, as_json, asked=paths, write=write and not dry_run)
+
+
+def _show_suggestions(done: Suggestions, as_json: bool, *, asked: list[Path] | None, write: bool) -> None:
+    def print_suggestions(console: Console, done: Suggestions) -> None:
+        for answer in done.answers:
+            said = ", ".join(f"{label.name} {label.score:.2f}" for label in answer.labels)
+            say(console, f"{answer.path}: {said or 'nothing that sure'}")
+        if write:
+            say(console, f"{done.written} suggestions of {done.model} kept")
+        show_skipped(done.skipped)
+
+    show(done, as_json, print_suggestions)
+    if asked and not done.answers:
+        raise typer.Exit(1)
 
 
 class QueryCommand(TyperCommand):
@@ -45,9 +113,9 @@ def search(
     model: ModelOption = None,
     limit: LimitOption = 20,
     why: Annotated[
-        bool, typer.Option("--why", help="Say what made each picture fit, and where in it; drawn with --sheet.")
+        bool, typer.Option("--why", help="Say why each picture matches, and where in it; drawn with --sheet.")
     ] = False,
-    unlikely: Annotated[bool, typer.Option("--all", help="Also show pictures that are less likely to fit.")] = False,
+    unlikely: Annotated[bool, typer.Option("--all", help="Also show pictures that are less likely to match.")] = False,
     sheet: SheetOption = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
@@ -63,47 +131,20 @@ def search(
     filename:norway           in the path; also caption:harbour
     like:photos/0042.jpg      looks like this one
 
-    What people wrote comes first; then what the model believes, with the probability that a picture fits.
+    What people wrote comes first. Next come pictures the model thinks match, each with its probability.
     """
-    from visterm.app import finding
-
-    with command(as_json=as_json), open_workspace(workspace) as opened:
-        text = " ".join(words)
-        searching = _searching_model(opened, model)
-        findings = finding.search(opened, searching, text, n_best=limit, unlikely=unlikely, why=why)
-        notes = [str(note) for note in findings.notes]
-        if searching is None:
-            notes.append("no model can search yet, so only what people wrote was searched: see 'visterm train'")
-        elif not findings.measured:
-            notes.append(f"how sure {searching.info.name} may be was never measured: train it again to know")
-        value = {
-            "query": text,
-            "model": None if searching is None else f"{searching.info.name}@{searching.info.version}",
-            "notes": notes,
-            "unknown": [note.word for note in findings.notes if note.meant is None],
-            "taken_as": {note.word: note.meant for note in findings.notes if note.meant is not None},
-            "near_in_meaning": {
-                note.word: {near.name: round(near.likeness, 3) for near in note.near}
-                for note in findings.notes
-                if note.near
-            },
-            "cut_off": findings.cut_off,
-            "n_likely": findings.n_likely,
-            "found": [asdict(found) for found in findings.found],
-        }
-        _write_sheet(opened, findings, sheet, title=text)
-
-        def show(console: Console) -> None:
-            for note in notes:
-                say(console, note, style="yellow")
-            _show_hits(console, findings, why=why, unlikely=unlikely)
-
-        emit(value, as_json, show)
+    with command(as_json=as_json), opened(workspace) as photos:
+        found = photos.search(" ".join(words), model=model, limit=limit, unlikely=unlikely, why=why)
+        if sheet is not None:
+            photos.sheet(found, sheet)
+        show(found, as_json, lambda console, found: _print_findings(console, found, why=why, unlikely=unlikely))
 
 
 def similar(
     picture: Annotated[Path, typer.Argument(help="A picture of the collection or any other.")],
-    recipe: Annotated[str, typer.Option("--recipe", "-r", help="The features to compare by.")] = "colour",
+    recipe: Annotated[
+        str | None, typer.Option("--recipe", "-r", help="Feature recipe to compare by (default: colour).")
+    ] = None,
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="Compare by the codes of this model instead, such as ccd2.")
     ] = None,
@@ -113,73 +154,59 @@ def similar(
     as_json: JsonOption = False,
 ) -> None:
     """Find the pictures that look most like a given one."""
-    from visterm.app import finding
-    from visterm.contracts import Task
-
-    with command(as_json=as_json), open_workspace(workspace) as opened:
-        coding = None if model is None else opened.model(Task.RANK, model)
-        findings = finding.similar(opened, picture, recipe, model=coding, n_best=limit)
-        value = {
-            "picture": str(picture),
-            "found": [{"path": found.path, "score": found.score} for found in findings.found],
-        }
-        _write_sheet(opened, findings, sheet, title=f"like {picture.name}")
-        emit(value, as_json, lambda console: _show_similar(console, findings))
+    with command(as_json=as_json), opened(workspace) as photos:
+        found = photos.similar(picture, recipe=recipe, model=model, limit=limit)
+        if sheet is not None:
+            photos.sheet(found, sheet)
+        show(found, as_json, _print_lookalikes)
 
 
-def show(
+def show_picture(
     picture: Annotated[Path, typer.Argument(help="A picture of the collection or any other.")],
     feature: Annotated[
         str, typer.Option("--feature", "-f", help="sift, regions, lbp, gist, codewords, or a recipe of codewords.")
     ] = "sift",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The picture to write; else NAME.FEATURE.png.")
+        Path | None, typer.Option("--output", "-o", help="The picture to write (default: NAME.FEATURE.png).")
     ] = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a picture of what the machine sees in a picture."""
-    from visterm.app.sheets import save_sheet
-    from visterm.app.showing import draw
+    from visterm.app.showing import show_in
 
     with command(as_json=as_json):
-        drawn = draw(picture, feature, workspace)
-        file = output or Path(f"{picture.stem}.{feature}.png")
-        save_sheet(drawn, file)
-        emit({"written": str(file)}, as_json, lambda console: say(console, f"written to {file}"))
+        show(show_in(workspace, picture, feature=feature, output=output), as_json, _print_drawing)
 
 
-def _searching_model(workspace: Workspace, reference: str | None) -> Model | None:
-    """The model named, else the newest that can search, if any."""
-    from visterm.contracts import Task
-
-    if reference is None and not any(info.does(Task.RANK) for info in workspace.models()):
-        return None
-    return workspace.model(Task.RANK, reference)
+def _print_drawing(console: Console, done: Drawing) -> None:
+    say(console, f"written to {done.written}")
 
 
-def _show_hits(console: Console, findings: Findings, *, why: bool, unlikely: bool) -> None:
+def _print_findings(console: Console, findings: Findings, *, why: bool, unlikely: bool) -> None:
+    for note in findings.notes:
+        say(console, note, style="yellow")
     told = [found for found in findings.found if found.told]
     likely = [found for found in findings.found if found.likely and not found.told]
-    _show_group(console, "people say", told, why=why)
-    _show_group(console, "the model believes", likely, why=why)
+    _print_group(console, "people say", told, why=why)
+    _print_group(console, "the model thinks", likely, why=why)
     n_shown = len(told) + len(likely)
     if not n_shown:
-        guess = f": the best guess has a chance of {_percent(findings.best)}" if findings.best > 0 else ""
+        guess = f": the best guess has a chance of {percent(findings.best)}" if findings.best > 0 else ""
         hint = ", shown with --all" if guess and not unlikely else ""
         say(console, f"nothing found{guess}{hint}", style="bold")
     elif findings.n_likely is None or findings.n_likely > n_shown:
         more = "more" if findings.n_likely is None else f"{findings.n_likely - n_shown} more"
         say(console, f"and {more} (--limit)", style=_FAINT)
     others = [found for found in findings.found if not found.likely]
-    _show_group(console, "less likely", others, why=why, style=_FAINT)
+    _print_group(console, "less likely", others, why=why, style=_FAINT)
 
 
-def _show_group(console: Console, title: str, group: Sequence[Found], *, why: bool, style: str | None = None) -> None:
+def _print_group(console: Console, title: str, group: Sequence[Found], *, why: bool, style: str | None = None) -> None:
     if group:
         say(console, title, style=style or "bold")
     for found in group:
-        chance = "" if found.told else _percent(found.score)
+        chance = "" if found.told else percent(found.score)
         say(console, f"{chance:>8}  {found.path}", style=style)
         if why:
             for line in (_because(found), *found.evidence):
@@ -191,28 +218,13 @@ def _because(found: Found) -> str:
     by_word: dict[str, list[str]] = {}
     for reason in found.reasons:
         word = f"{'not ' if reason.excluded else ''}{reason.word}"
-        chance = f" {_percent(reason.probability)}" if reason.by in ("model", "look") else ""
+        chance = f" {percent(reason.probability)}" if reason.by in ("model", "look") else ""
         by_word.setdefault(word, []).append(reason.by + chance)
     return ", ".join(f"{word} ({', '.join(by)})" for word, by in by_word.items())
 
 
-def _percent(probability: float) -> str:
-    return "under 1%" if 0 < probability < 0.01 else f"{probability:.0%}"
-
-
-def _show_similar(console: Console, findings: Findings) -> None:
-    if not findings.found:
+def _print_lookalikes(console: Console, lookalikes: Lookalikes) -> None:
+    if not lookalikes.found:
         say(console, "nothing found")
-    for found in findings.found:
+    for found in lookalikes.found:
         say(console, f"{found.score:8.3f}  {found.path}")
-
-
-def _write_sheet(workspace: Workspace, findings: Findings, file: Path | None, *, title: str) -> None:
-    if file is None:
-        return
-    from visterm.app.sheets import contact_sheet, save_sheet
-
-    files = [workspace.folder / found.path for found in findings.found]
-    captions = [f"{'people' if found.told else _percent(found.score)} {found.path}" for found in findings.found]
-    regions = [found.regions for found in findings.found]
-    save_sheet(contact_sheet(files, captions, regions=regions, title=title), file)

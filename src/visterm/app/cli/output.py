@@ -7,10 +7,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from visterm.app.document import Document
 from visterm.compute import progress
 from visterm.errors import VistermError
 
@@ -19,13 +20,15 @@ if TYPE_CHECKING:
 
     from visterm.app.workspace import Workspace
 
+D = TypeVar("D", bound=Document)
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document; progress goes to stderr as lines.")]
 WorkspaceOption = Annotated[
     Path | None, typer.Option("--workspace", "-w", help="The workspace; by default this folder or the nearest above.")
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing.")]
 
-#: At most this many lines of what was skipped are printed; machines get all of them.
+#: Lines of what was skipped that are printed; machines get all of them.
 _SKIPPED_SHOWN = 20
 
 
@@ -45,27 +48,16 @@ def command(*, as_json: bool) -> Iterator[None]:
         raise typer.Exit(130) from error
 
 
-def emit(value: dict[str, Any], as_json: bool, show: Callable[[Console], None]) -> None:
-    """Print ``value`` for machines, or let ``show`` print it for people."""
+def show(document: D, as_json: bool, print_for_people: Callable[[Console, D], None]) -> D:
+    """Print ``document`` for machines, or let ``print_for_people`` print it; the document is passed through."""
     if as_json:
         # Odd file names may hold bytes that are no Unicode: escaped, the document stays valid.
-        typer.echo(json.dumps(value, ensure_ascii=True, default=_plain))
-        return
+        typer.echo(json.dumps(document.to_dict(), ensure_ascii=True))
+        return document
     from rich.console import Console
 
-    show(Console(file=sys.stdout, highlight=False))
-
-
-def _plain(value: Any) -> Any:
-    from dataclasses import asdict, is_dataclass
-
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, Path):
-        return str(value)
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} has no JSON form")
+    print_for_people(Console(file=sys.stdout, highlight=False), document)
+    return document
 
 
 def say(console: Console, text: str, *, style: str | None = None) -> None:
@@ -104,12 +96,7 @@ def show_skipped(skipped: Sequence[object]) -> None:
         typer.echo(f"... and {len(skipped) - _SKIPPED_SHOWN} more; --json lists them all", err=True)
 
 
-def reference_to(text: str) -> str:
-    """What a person typed to name a picture: a file that is here, else a path or hash that the catalogue knows."""
-    return str(Path(text).absolute()) if Path(text).exists() else text
-
-
-def open_workspace(folder: Path | None) -> Workspace:
+def opened(folder: Path | None) -> Workspace:
     """The workspace of ``folder``, or of the current directory."""
     from visterm.app.workspace import Workspace
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visterm.app.cli.output import JsonOption, command, emit, say
+from visterm.app.cli.output import JsonOption, command, say, show
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from visterm.language.word_vectors import WordVectors
+    from visterm.app.words import InstalledWords, RemovedWords
 
 app = typer.Typer(
     help="Word vectors, by which search takes unknown words for known ones that are near in meaning.",
@@ -21,19 +21,14 @@ app = typer.Typer(
 
 
 @app.callback()
-def show(context: typer.Context, as_json: JsonOption = False) -> None:
+def show_installed(context: typer.Context, as_json: JsonOption = False) -> None:
     """Say which word vectors are installed."""
     if context.invoked_subcommand is not None:
         return
-    from visterm.language.installed import installed
+    from visterm.app import words
 
     with command(as_json=as_json):
-        vectors = installed()
-        if vectors is None:
-            said = "none are installed: unknown words are compared by spelling only; see 'visterm words install --help'"
-            emit({"installed": None}, as_json, lambda console: say(console, said))
-        else:
-            _emit(vectors, as_json)
+        show(words.show(), as_json, _print_installed)
 
 
 @app.command()
@@ -41,40 +36,37 @@ def install(
     file: Annotated[Path, typer.Argument(help="A text file, or one packed by gzip, such as glove.6B.100d.txt.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Install word vectors for all your collections, instead of those there are.
+    """Install word vectors for all your collections, in place of those there are.
 
-    Read are the text formats of GloVe, word2vec and fastText: a line for each word, with its numbers. About 100 MB for
-    each million words of 100 numbers are kept.
+    Supported formats: the text files of GloVe, word2vec and fastText, with one word and its numbers on each line. A
+    million words of 100 numbers take about 100 MB.
     """
-    from visterm.language import installed as meanings
+    from visterm.app import words
 
     with command(as_json=as_json):
-        _emit(meanings.install(file), as_json)
+        show(words.install(file), as_json, _print_installed)
 
 
 @app.command()
 def remove(as_json: JsonOption = False) -> None:
     """Delete the word vectors that are installed."""
-    from visterm.language import installed as meanings
+    from visterm.app import words
 
     with command(as_json=as_json):
-        removed = meanings.remove()
-        said = "the word vectors are removed" if removed else "none were installed"
-        emit({"removed": removed}, as_json, lambda console: say(console, said))
+        show(words.remove(), as_json, _print_removed)
 
 
-def _emit(vectors: WordVectors, as_json: bool) -> None:
-    value: dict[str, Any] = {
-        "source": vectors.about.get("source"),
-        "n_words": vectors.n_words,
-        "n_dims": vectors.n_dims,
-        "installed": vectors.about.get("installed"),
-        "file": str(vectors.file),
-        "megabytes": round(vectors.file.stat().st_size / 2**20, 1),
-    }
+def _print_installed(console: Console, found: InstalledWords) -> None:
+    vectors = found.installed
+    if vectors is None:
+        say(
+            console,
+            "none are installed: unknown words are compared by spelling only; see 'visterm words install --help'",
+        )
+        return
+    say(console, f"{vectors.source}: {vectors.n_words} words of {vectors.n_dims} numbers")
+    say(console, f"installed {vectors.installed}, {vectors.megabytes} MB in {vectors.file}")
 
-    def print_all(console: Console) -> None:
-        say(console, f"{value['source']}: {value['n_words']} words of {value['n_dims']} numbers")
-        say(console, f"installed {value['installed']}, {value['megabytes']} MB in {value['file']}")
 
-    emit({"installed": value}, as_json, print_all)
+def _print_removed(console: Console, done: RemovedWords) -> None:
+    say(console, "the word vectors are removed" if done.removed else "none were installed")

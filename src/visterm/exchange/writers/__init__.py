@@ -82,7 +82,7 @@ def _export_sidecars(pictures: Iterable[Picture], root: Path, *, dry_run: bool) 
 
 def _export_sidecar(picture: Picture, file: Path, done: Export, *, dry_run: bool) -> None:
     from visterm.exchange.writers.xmp import merged_sidecar
-    from visterm.storage.atomic import write_bytes_atomically
+    from visterm.storage import write_bytes_atomically
 
     tags = [label.name for label in picture.tags if label.state == "accepted"]
     class_name = picture.class_label.name if picture.class_label else None

@@ -15,7 +15,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from visterm.catalogue.pictures import Picture
-from visterm.storage.atomic import replacing
+from visterm.storage import replacing
 
 
 def write_coco(pictures: Iterable[Picture], file: Path) -> int:

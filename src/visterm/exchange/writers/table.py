@@ -20,7 +20,7 @@ from typing import Any
 
 from visterm.catalogue.pictures import Label, Picture
 from visterm.errors import InputError, MissingExtraError
-from visterm.storage.atomic import replacing
+from visterm.storage import replacing
 
 #: The columns in order, with the kind of value each holds.
 COLUMNS = {

@@ -10,7 +10,7 @@ from pathlib import Path
 from visterm.errors import InputError
 from visterm.exchange.xmp_merge import merge_packet
 from visterm.exchange.xmp_packet import MAX_BYTES, PacketLabels
-from visterm.storage.atomic import write_bytes_atomically
+from visterm.storage import write_bytes_atomically
 
 # Control characters, line breaks (allowed in a caption, as are tabs), lone surrogates, and what XML leaves out.
 _UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")

@@ -19,7 +19,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute.device import choose
+from visterm.compute import choose_device
 from visterm.errors import InputError, MissingExtraError
 from visterm.vision.deep.preprocessing import Preprocessing
 
@@ -58,7 +58,7 @@ class WordNetwork(Network, Protocol):
 
 
 class TorchNetwork:
-    """A copy of a torch module in evaluation mode, on the device that :func:`visterm.compute.device.choose` gives.
+    """A copy of a torch module in evaluation mode, on the device that :func:`visterm.compute.choose_device` gives.
 
     The module (or, when named, its ``method``) maps (n, 3, size, size) to (n, n_dims), or to feature maps
     (n, n_dims, height, width), which are averaged. ``half`` computes in 16 bits, for GPUs, and is right to about two
@@ -78,7 +78,7 @@ class TorchNetwork:
         torch = imported("torch", "a torch network")
         if not isinstance(module, torch.nn.Module):
             raise InputError(f"a torch network is a torch.nn.Module, not {type(module).__name__}")
-        chosen = choose(device)
+        chosen = choose_device(device)
         self._place = chosen.name if chosen.uses_torch else "cpu"
         self._half = half
         self._method = method
@@ -238,7 +238,7 @@ def first_line(error: BaseException) -> str:
 
 
 def _providers(runtime: Any, device: str | None) -> list[str]:
-    on_gpu = choose(device).name.startswith("cuda")
+    on_gpu = choose_device(device).name.startswith("cuda")
     if on_gpu and "CUDAExecutionProvider" in runtime.get_available_providers():
         return ["CUDAExecutionProvider", "CPUExecutionProvider"]
     if on_gpu and device is not None:

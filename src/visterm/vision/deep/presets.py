@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute.device import choose
+from visterm.compute import choose_device
 from visterm.errors import InputError
 from visterm.vision.deep.export import cache_folder, export_onnx
 from visterm.vision.deep.networks import Network, OnnxNetwork, TorchNetwork, imported
@@ -77,7 +77,7 @@ class EfficientNetLite0:
 
     def _runs_by_torch(self) -> bool:
         if self._runner == "auto":
-            return self._half or choose(self._device).uses_torch or not find_spec("onnxruntime")
+            return self._half or choose_device(self._device).uses_torch or not find_spec("onnxruntime")
         return self._runner == "torch"
 
     def _weights(self) -> Path:

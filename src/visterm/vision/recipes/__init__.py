@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _TARGETS: dict[str, str] = {
     "colour": "visterm.vision.recipes.colour:ColourHistogram",
-    "globals": "visterm.vision.recipes.whole:GlobalsRecipe",
+    "globals": "visterm.vision.recipes.global_features:GlobalsRecipe",
     "bow-240": "visterm.vision.recipes.presets:bow_240",
     "bow-1000": "visterm.vision.recipes.presets:bow_1000",
     "hue-100": "visterm.vision.recipes.presets:hue_100",
@@ -23,6 +23,8 @@ _TARGETS: dict[str, str] = {
     "tagging": "visterm.vision.recipes.presets:tagging",
     "deep": "visterm.vision.recipes.deep:DeepFeatures",
 }
+#: Libraries whose networks are recipes, too: ``timm:NETWORK``.
+_HUBS = ("timm", "open_clip")
 
 
 def register_recipe(name: str, target: str) -> None:
@@ -39,6 +41,9 @@ def recipe_names() -> list[str]:
 def recipe(name: str) -> Recipe:
     """A new, untrained recipe called ``name``, or several joined by ``+``.
 
+    Networks of timm and open_clip are recipes called ``timm:NETWORK``, ``open_clip:NETWORK`` (the weights ``openai``)
+    and ``open_clip:NETWORK:WEIGHTS``; to ask for one fetches its weights.
+
     >>> recipe("colour").outputs["colour"].n_dims
     256
     """
@@ -46,7 +51,12 @@ def recipe(name: str) -> Recipe:
         from visterm.vision.recipes.combined import CombinedRecipe
 
         return CombinedRecipe([recipe(part) for part in name.split("+")])
+    if name.partition(":")[0] in _HUBS:
+        from visterm.vision.recipes.deep import hub_recipe
+
+        return hub_recipe(name)
     if name not in _TARGETS:
-        raise InputError(f"unknown recipe {name!r}: choose one of {', '.join(recipe_names())}")
+        networks = ", ".join(f"{hub}:NETWORK" for hub in _HUBS)
+        raise InputError(f"unknown recipe {name!r}: choose one of {', '.join(recipe_names())}, {networks}")
     module, _, make = _TARGETS[name].partition(":")
     return getattr(import_module(module), make)()

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.storage.spec import FeatureSpec
+from visterm.storage import RowSpec
 from visterm.vision.codebook import Codebook
 from visterm.vision.pyramid import SpatialPyramid
 from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.descriptors import LocalDescriptors
-from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision.recipes.training_pictures import TrainingPictures
 
 _SEED = 0
 _DESCRIPTORS_PER_WORD = 10
@@ -49,9 +49,9 @@ class BagRecipe(Recipe):
         self._codebook: Codebook | None = None
 
     @property
-    def outputs(self) -> Mapping[str, FeatureSpec]:
+    def outputs(self) -> Mapping[str, RowSpec]:
         """One bag: the words of every cell, side by side."""
-        return {self.name: FeatureSpec(self.pyramid.n_cells * self.n_words, "int32", sparse=True)}
+        return {self.name: RowSpec(self.pyramid.n_cells * self.n_words, "int32", sparse=True)}
 
     def parameters(self) -> dict[str, Any]:
         """Descriptors and codebook."""

@@ -6,14 +6,15 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.storage.spec import FeatureSpec
+from visterm.storage import RowSpec
 from visterm.vision.decode import PIXEL_BUDGET
-from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision.recipes.training_pictures import TrainingPictures
 
 #: Codewords that a picture has in a bag, about; for estimates of size only.
 _WORDS_PER_BAG = 200
@@ -38,10 +39,12 @@ class Recipe(ABC):
     n_training_pictures: int = 0
     #: Processor time for one picture of 100,000 pixels, measured; for estimates only.
     seconds_per_picture: float = 0.01
+    #: The hash that was computed last.
+    _hashed: _Hashed | None = None
 
     @property
     @abstractmethod
-    def outputs(self) -> Mapping[str, FeatureSpec]:
+    def outputs(self) -> Mapping[str, RowSpec]:
         """The features computed together, by name."""
 
     @abstractmethod
@@ -81,12 +84,36 @@ class Recipe(ABC):
 
     @property
     def hash(self) -> str:
-        """Sixteen hexadecimal digits that change whenever the numbers could."""
-        digest = hashlib.sha256()
+        """Sixteen hexadecimal digits that change whenever the numbers could; learned arrays are read once."""
         outputs = {name: [spec.n_dims, spec.dtype, spec.sparse] for name, spec in self.outputs.items()}
         settings = [self.name, self.version, self.pixel_budget, self.parameters(), outputs]
-        digest.update(json.dumps(settings, sort_keys=True).encode())
-        for name, array in sorted(self.state().items()):
-            digest.update(f"{name}{array.shape}{array.dtype.str}".encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()[:16]
+        text = json.dumps(settings, sort_keys=True)
+        state = sorted(self.state().items())
+        if self._hashed is None or not self._hashed.is_of(text, state):
+            self._hashed = _Hashed(text, state, _hash(text, state))
+        return self._hashed.hash
+
+
+@dataclass(frozen=True, slots=True)
+class _Hashed:
+    """A hash, and what it is of: the settings, and the very arrays that were learned, which nobody changes in place."""
+
+    settings: str
+    state: list[tuple[str, NDArray[Any]]]
+    hash: str
+
+    def is_of(self, settings: str, state: list[tuple[str, NDArray[Any]]]) -> bool:
+        """Whether this is the hash of these; a recipe that learned again, or was restored, has other arrays."""
+        return (
+            self.settings == settings
+            and len(self.state) == len(state)
+            and all(a == b and x is y for (a, x), (b, y) in zip(self.state, state, strict=True))
+        )
+
+
+def _hash(settings: str, state: list[tuple[str, NDArray[Any]]]) -> str:
+    digest = hashlib.sha256(settings.encode())
+    for name, array in state:
+        digest.update(f"{name}{array.shape}{array.dtype.str}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.storage.spec import FeatureSpec
+from visterm.storage import RowSpec
 from visterm.vision.recipes.base import Recipe
 
 
@@ -26,9 +26,9 @@ class ColourHistogram(Recipe):
     n_stripes: ClassVar[int] = 3
 
     @property
-    def outputs(self) -> Mapping[str, FeatureSpec]:
+    def outputs(self) -> Mapping[str, RowSpec]:
         """One dense feature."""
-        return {"colour": FeatureSpec((1 + self.n_stripes) * self.levels**3)}
+        return {"colour": RowSpec((1 + self.n_stripes) * self.levels**3)}
 
     def parameters(self) -> dict[str, Any]:
         """Levels a channel and number of stripes."""

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
-from visterm.storage.spec import FeatureSpec
+from visterm.storage import RowSpec
 from visterm.vision.decode import shrink
 from visterm.vision.recipes.base import Recipe
-from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision.recipes.training_pictures import TrainingPictures
 
 
 class CombinedRecipe(Recipe):
@@ -33,7 +33,7 @@ class CombinedRecipe(Recipe):
             raise InputError(f"{self.name} cannot be combined: a feature is named twice")
 
     @property
-    def outputs(self) -> Mapping[str, FeatureSpec]:
+    def outputs(self) -> Mapping[str, RowSpec]:
         """Those of all parts."""
         return {output: spec for part in self.parts for output, spec in part.outputs.items()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,11 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
-from visterm.storage.spec import FeatureSpec
+from visterm.storage import RowSpec
+from visterm.vision.deep.hub import ClipNetwork, timm_network
 from visterm.vision.deep.networks import Network, OnnxNetwork, WordNetwork
 from visterm.vision.deep.preprocessing import Preprocessing
 from visterm.vision.deep.presets import EfficientNetLite0
 from visterm.vision.recipes.base import Recipe
+
+_HUB_NAME = re.compile(r"timm:(?P<timm>[\w.-]+)|open_clip:(?P<clip>[\w.-]+)(:(?P<weights>[\w-]+))?", re.ASCII)
 
 
 class NetworkRecipe(Recipe):
@@ -55,9 +59,9 @@ class NetworkRecipe(Recipe):
         self.pixel_budget = (2 * self.network.preprocessing.size) ** 2
 
     @property
-    def outputs(self) -> Mapping[str, FeatureSpec]:
+    def outputs(self) -> Mapping[str, RowSpec]:
         """One dense feature, called as the recipe."""
-        return {self.name: FeatureSpec(self.network.n_dims)}
+        return {self.name: RowSpec(self.network.n_dims)}
 
     def parameters(self) -> dict[str, Any]:
         """The network and how pictures are prepared for it."""
@@ -92,7 +96,7 @@ class DeepFeatures(NetworkRecipe):
     """EfficientNet-Lite0 trained on ImageNet: the ready preset, opened when the first picture is computed.
 
     >>> DeepFeatures().outputs
-    {'deep': FeatureSpec(n_dims=1280, dtype='float32', sparse=False)}
+    {'deep': RowSpec(n_dims=1280, dtype='float32', sparse=False)}
     """
 
     def __init__(
@@ -104,3 +108,17 @@ class DeepFeatures(NetworkRecipe):
             name="deep",
             summary="EfficientNet-Lite0 trained on ImageNet",
         )
+
+
+def hub_recipe(name: str) -> NetworkRecipe:
+    """The vectors of a network of timm or open_clip: ``timm:NETWORK``, ``open_clip:NETWORK[:WEIGHTS]``.
+
+    Only names that the library itself lists can be written so, no paths and no repositories: a recipe may be named by
+    a model of somebody else, and nothing of theirs is to be fetched.
+    """
+    found = _HUB_NAME.fullmatch(name)
+    if found is None:
+        raise InputError(f"the recipe {name!r} names no network: write timm:NETWORK or open_clip:NETWORK[:WEIGHTS]")
+    called = found["timm"] or found["clip"]
+    network = timm_network(called) if found["timm"] else ClipNetwork(called, found["weights"] or "openai")
+    return NetworkRecipe(network, name=name, summary=f"vectors of the network {called}")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
-from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision.recipes.training_pictures import TrainingPictures
 
 Described = tuple[NDArray[np.float32], NDArray[np.float32]]
 
@@ -160,7 +160,7 @@ class SegmentedRegions(LocalDescriptors):
         return frames, (features - self._mean) / self._deviation
 
     def _regions(self, rgb: NDArray[np.uint8]) -> Described:
-        from visterm.vision.region_features import region_features
+        from visterm.vision.region_descriptors import region_features
         from visterm.vision.regions import segment
 
         labels = segment(rgb, self.n_regions)

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
-from visterm.storage.spec import FeatureSpec
+from visterm.storage import RowSpec
 from visterm.vision.descriptor_pca import DescriptorPCA
 from visterm.vision.fisher import FisherEncoder
 from visterm.vision.gmm import DiagonalGMM
 from visterm.vision.pyramid import SpatialPyramid
 from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.descriptors import LocalDescriptors
-from visterm.vision.recipes.training import TrainingPictures
+from visterm.vision.recipes.training_pictures import TrainingPictures
 
 _SEED = 0
 
@@ -53,9 +53,9 @@ class FisherRecipe(Recipe):
         self._gmm: DiagonalGMM | None = None
 
     @property
-    def outputs(self) -> Mapping[str, FeatureSpec]:
+    def outputs(self) -> Mapping[str, RowSpec]:
         """One dense vector, in half precision: its entries are square roots, known to three digits at best."""
-        return {self.name: FeatureSpec(self.pyramid.n_cells * 2 * self.n_components * self.n_axes, "float16")}
+        return {self.name: RowSpec(self.pyramid.n_cells * 2 * self.n_components * self.n_axes, "float16")}
 
     def parameters(self) -> dict[str, Any]:
         """Descriptors, axes, Gaussians, cells."""

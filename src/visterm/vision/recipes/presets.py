@@ -7,8 +7,8 @@ from visterm.vision.recipes.bags import BagRecipe
 from visterm.vision.recipes.combined import CombinedRecipe
 from visterm.vision.recipes.descriptors import DenseGrid, PatternBlocks, SegmentedRegions
 from visterm.vision.recipes.fisher import FisherRecipe
-from visterm.vision.recipes.shared import SharedDescriptors
-from visterm.vision.recipes.whole import PlacedHistograms
+from visterm.vision.recipes.global_features import PlacedHistograms
+from visterm.vision.recipes.shared_descriptors import SharedDescriptors
 
 #: Descriptors that each feature of ``tagging`` learns from.
 _SAMPLE = 120_000

@@ -1,0 +1,45 @@
+from .adding import Addition as Addition
+from .adding import Removal as Removal
+from .checking import Checkup as Checkup
+from .document import Document as Document
+from .exporting import Exported as Exported
+from .features import Computed as Computed
+from .features import Recipes as Recipes
+from .labelling import Edit as Edit
+from .labelling import Labelled as Labelled
+from .labelling import Vocabulary as Vocabulary
+from .searching import Findings as Findings
+from .searching import Found as Found
+from .showing import Drawing as Drawing
+from .similar import Lookalikes as Lookalikes
+from .status import Status as Status
+from .suggesting import Suggestions as Suggestions
+from .training import Evaluation as Evaluation
+from .training import Methods as Methods
+from .training import Models as Models
+from .training import TrainedModel as TrainedModel
+from .workspace import Workspace as Workspace
+
+__all__ = [
+    "Addition",
+    "Checkup",
+    "Computed",
+    "Document",
+    "Drawing",
+    "Edit",
+    "Evaluation",
+    "Exported",
+    "Findings",
+    "Found",
+    "Labelled",
+    "Lookalikes",
+    "Methods",
+    "Models",
+    "Recipes",
+    "Removal",
+    "Status",
+    "Suggestions",
+    "TrainedModel",
+    "Vocabulary",
+    "Workspace",
+]

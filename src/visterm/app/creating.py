@@ -1,0 +1,25 @@
+"""A folder becomes a workspace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from visterm.app.document import Document
+from visterm.app.workspace import STATE, Workspace
+
+
+@dataclass(frozen=True)
+class Created(Document):
+    """A workspace, whether it is new, and the language of its captions and file names."""
+
+    workspace: str
+    created: bool
+    language: str
+
+
+def create(folder: Path, *, language: str | None = None) -> Created:
+    """Make ``folder`` a workspace, unless it is one, and set its language if one is given."""
+    existed = (folder / STATE).is_dir()
+    with Workspace.create(folder, language=language) as workspace:
+        return Created(str(workspace.folder), not existed, workspace.catalogue.language)

@@ -1,0 +1,37 @@
+"""Labels out of the catalogue, into files other programs read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from visterm.app.document import Document
+from visterm.catalogue.records import Skipped
+from visterm.errors import InputError
+from visterm.exchange.writers import export as write
+
+if TYPE_CHECKING:
+    from visterm.app.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Exported(Document):
+    """What an export wrote, or would write; ``n_unchanged`` counts sidecars that already said everything."""
+
+    format: str
+    files: list[Path]
+    n_pictures: int
+    n_unchanged: int
+    skipped: list[Skipped]
+    dry_run: bool
+
+
+def export(
+    workspace: Workspace, destination: Path | None = None, *, format: str = "csv", dry_run: bool = False
+) -> Exported:
+    """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures."""
+    if destination is None and format != "xmp":
+        raise InputError(f"name the {format} file to write")
+    done = write(workspace.catalogue.pictures(), destination or workspace.folder, format, dry_run=dry_run)
+    return Exported(done.format, done.files, done.n_pictures, done.n_unchanged, done.skipped, dry_run)

@@ -1,0 +1,111 @@
+"""The features of a workspace's pictures: what the recipes are, what is computed, and what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.app.document import Document
+from visterm.contracts import Features
+from visterm.errors import InputError
+from visterm.features import Description, one_or_several
+from visterm.features import features_of_files as describe_files
+from visterm.vision.recipes import recipe as recipe_named
+from visterm.vision.recipes import recipe_names
+from visterm.vision.recipes.base import Recipe
+
+if TYPE_CHECKING:
+    from visterm.app.workspace import Workspace
+    from visterm.catalogue.records import Skipped
+
+
+@dataclass(frozen=True)
+class RecipeCost:
+    """A recipe, and about what it costs for this collection: numbers a picture, disk, processor time."""
+
+    name: str
+    n_dims: int
+    megabytes: float
+    seconds: float
+    summary: str
+
+
+@dataclass(frozen=True)
+class Recipes(Document):
+    """The recipes there are."""
+
+    recipes: list[RecipeCost]
+
+
+@dataclass(frozen=True)
+class Computed(Document):
+    """What computing features did, one entry a recipe."""
+
+    recipes: list[Description]
+
+
+def recipes(workspace: Workspace) -> Recipes:
+    """What each recipe is, and what it would cost for this collection."""
+    n_pictures = workspace.catalogue.counts().n_ok
+    return Recipes(
+        [
+            RecipeCost(
+                known.name,
+                sum(spec.n_dims for spec in known.outputs.values()),
+                round(n_pictures * known.bytes_per_picture / 2**20, 1),
+                round(n_pictures * known.seconds_per_picture, 1),
+                known.summary,
+            )
+            for known in map(recipe_named, recipe_names())
+        ]
+    )
+
+
+def compute(workspace: Workspace, names: Sequence[str]) -> Computed:
+    """Compute the features that are missing."""
+    return Computed(describe(workspace, *(ready_recipe(workspace, name) for name in dict.fromkeys(names))))
+
+
+def ready_recipe(workspace: Workspace, name: str) -> Recipe:
+    """The recipe called ``name``; one that learns from the collection learns once, and remembers."""
+    return workspace.library.recipe(name, workspace.collection().frame.files)
+
+
+def describe(workspace: Workspace, *recipes: Recipe) -> list[Description]:
+    """Compute the features that are missing, each picture decoded once for all recipes."""
+    return workspace.library.describe(workspace.collection().frame.files, *recipes)
+
+
+def described(workspace: Workspace, recipe: Recipe, keys: Sequence[str]) -> tuple[NDArray[np.intp], list[Skipped]]:
+    """The places of those of ``keys`` whose picture has features, and why others have none.
+
+    Features that are missing are computed first.
+    """
+    (done,) = describe(workspace, recipe)
+    return workspace.library.present(recipe, keys), done.failed
+
+
+def stored_features(workspace: Workspace, recipe: Recipe, keys: Sequence[str]) -> Features:
+    """The stored features of the pictures with these hashes."""
+    return one_or_several(workspace.library.features(recipe, keys))
+
+
+def features_of_files(recipe: Recipe, files: Sequence[Path]) -> tuple[Features, list[int], list[Skipped]]:
+    """The features of any files, which of them those are, and what could not be described."""
+    by_output, kept, failed = describe_files(recipe, files)
+    return one_or_several(by_output), kept, failed
+
+
+def features_of_picture(workspace: Workspace, recipe: Recipe, picture: Path, own: str | None) -> Features:
+    """The features of a picture of the collection (by its hash ``own``) or of any file."""
+    if own is not None and not workspace.library.missing(recipe, [own]):
+        return stored_features(workspace, recipe, [own])
+    x, _, failed = features_of_files(recipe, [picture])
+    if failed:
+        raise InputError(str(failed[0]))
+    return x

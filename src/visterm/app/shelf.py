@@ -1,0 +1,117 @@
+"""The models of a workspace: which there are, which one does a task, and those already loaded."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from visterm.errors import InputError
+
+if TYPE_CHECKING:
+    from visterm.contracts.tasks import Task
+    from visterm.models import Model, ModelInfo
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+#: Models kept in memory; the one that was not used for the longest time leaves first.
+_MAX_LOADED = 8
+
+#: What tells two states of a folder apart: the names in it and when each last changed.
+Signature = tuple[tuple[str, int], ...]
+
+
+class ModelShelf:
+    """The models in ``folder``, as ``NAME/VERSION``; a model that appears is seen at the next call."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._guard = threading.RLock()
+        self._signature: Signature | None = None
+        self._infos: list[ModelInfo] = []
+        self._loaded: OrderedDict[tuple[Path, int], Model] = OrderedDict()
+
+    def infos(self) -> list[ModelInfo]:
+        """What is known of all models, the newest last."""
+        from visterm.models import read_info
+
+        with self._guard:
+            signature = self._look()
+            if signature != self._signature:
+                found = (read_info(folder) for folder in self.folder.glob("*/[0-9]*"))
+                self._infos = sorted(found, key=lambda info: (info.created, info.version))
+                self._signature = signature
+            return list(self._infos)
+
+    def place(self, name: str, version: int) -> Path:
+        """Where version ``version`` of model ``name`` is."""
+        if not _NAME.fullmatch(name):
+            raise InputError(
+                f"a model cannot be called {name!r}: use up to 64 letters, digits, '.', '_' and '-', a letter first"
+            )
+        return self.folder / name / str(version)
+
+    def next_version(self, name: str) -> int:
+        """The version that the next model called ``name`` gets."""
+        folder = self.place(name, 1).parent
+        versions = [int(path.name) for path in folder.glob("[0-9]*") if path.name.isdigit()]
+        return max(versions, default=0) + 1
+
+    def best(self, task: Task) -> ModelInfo | None:
+        """The model to do ``task`` with when none is named: the newest one that can."""
+        able = [info for info in self.infos() if info.does(task)]
+        return able[-1] if able else None
+
+    def model(self, task: Task, reference: str | None = None) -> Model:
+        """The model to do ``task`` with: ``NAME``, ``NAME@VERSION`` or a model folder; by default the best."""
+        if reference is None:
+            info = self.best(task)
+            if info is None:
+                raise InputError(f"there is no model that can {task}: train one with 'visterm train'")
+            return self.load(self.place(info.name, info.version))
+        return require_task(self.load(self._find(reference)), task)
+
+    def load(self, folder: Path) -> Model:
+        """The model in ``folder``; a model that was loaded before is not read again."""
+        from visterm.models import open_model
+
+        try:
+            changed = (folder / "model.json").stat().st_mtime_ns
+        except OSError:
+            return open_model(folder)  # says what is wrong
+        with self._guard:
+            model = self._loaded.get((folder, changed)) or open_model(folder)
+            self._loaded[folder, changed] = model
+            self._loaded.move_to_end((folder, changed))
+            while len(self._loaded) > _MAX_LOADED:
+                self._loaded.popitem(last=False)
+            return model
+
+    def _look(self) -> Signature:
+        try:
+            with os.scandir(self.folder) as names:
+                return tuple(sorted((entry.name, entry.stat().st_mtime_ns) for entry in names if entry.is_dir()))
+        except FileNotFoundError:
+            return ()
+
+    def _find(self, reference: str) -> Path:
+        if "/" in reference or os.sep in reference or reference in (".", ".."):
+            return Path(reference)
+        name, _, version = reference.partition("@")
+        if not version:
+            version = str(self.next_version(name) - 1)
+        if version.isdigit() and self.place(name, int(version)).is_dir():
+            return self.place(name, int(version))
+        if Path(reference).is_dir():
+            return Path(reference)
+        known = ", ".join(info.reference for info in self.infos()) or "none"
+        raise InputError(f"there is no model {reference!r}; the models here are: {known}")
+
+
+def require_task(model: Model, task: Task) -> Model:
+    """The model itself, if it can do ``task``."""
+    if not model.info.does(task):
+        raise InputError(f"the model {model.info.name} cannot {task}: it was made to {' and '.join(model.info.tasks)}")
+    return model

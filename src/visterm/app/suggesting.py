@@ -1,0 +1,190 @@
+"""What a model says of pictures, inside the collection and outside it: classes and tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.app.features import described, features_of_files, stored_features
+from visterm.app.notebook import PictureDocument
+from visterm.catalogue.labels import Kind, LabelRow
+from visterm.catalogue.pictures import Picture
+from visterm.catalogue.records import Skipped, model_source
+from visterm.catalogue.scan import find_pictures
+from visterm.contracts import Features, Scores
+from visterm.errors import InputError
+from visterm.learning import class_scores
+from visterm.measures import predict_tags
+from visterm.models import Model
+
+if TYPE_CHECKING:
+    from visterm.app.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class ScoredName:
+    """A class or tag, and how well it fits."""
+
+    name: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What a model says of one picture, best first; ``picture_id`` is that of the catalogue, None for other files."""
+
+    path: str
+    labels: list[ScoredName]
+    picture_id: int | None = None
+
+
+@dataclass(frozen=True)
+class Suggestions(PictureDocument):
+    """What a model says of several pictures, how many suggestions were written, and what could not be looked at."""
+
+    model: str
+    answers: list[Suggestion]
+    written: int
+    skipped: list[Skipped]
+
+    def captions(self) -> Iterator[tuple[str, str]]:
+        """What the model says of each picture."""
+        return ((item.path, ", ".join(label.name for label in item.labels) or "nothing") for item in self.answers)
+
+
+@dataclass(frozen=True)
+class _Subjects:
+    """The pictures that are asked about, with their features."""
+
+    X: Features
+    paths: list[str]
+    ids: list[int | None]
+    skipped: list[Skipped]
+
+
+def classify(
+    workspace: Workspace | None, model: Model, pictures: Sequence[Path] = (), *, n_best: int = 3, write: bool = False
+) -> Suggestions:
+    """The most likely classes of pictures; without ``pictures``, of all that have no class yet."""
+    subjects = _subjects(workspace, model, pictures, lacking="class")
+    if not subjects.paths:
+        return _suggestions(model, subjects, np.empty((0, 0)), [], ())
+    estimator = model.estimator
+    scores = class_scores(estimator, subjects.X)
+    # What the method itself predicts comes first: its rule for ties is its own.
+    predicted = np.searchsorted(estimator.classes_, estimator.predict(subjects.X))
+    names = [model.info.classes[int(c)] for c in estimator.classes_]
+    best = []
+    for row, first in zip(scores, predicted, strict=True):
+        others = [int(c) for c in np.argsort(-row, kind="stable") if c != first]
+        best.append([int(first), *others][:n_best])
+    suggestions = _suggestions(model, subjects, scores, best, names)
+    return _written(workspace, model, suggestions, "class", n_labels=1) if write else suggestions
+
+
+def tag(
+    workspace: Workspace | None,
+    model: Model,
+    pictures: Sequence[Path] = (),
+    *,
+    n_best: int = 5,
+    at_least: float | None = None,
+    write: bool = False,
+) -> Suggestions:
+    """The best tags of pictures; without ``pictures``, of all that have no tags yet.
+
+    With ``at_least``, only tags of at least that probability, which may be none.
+    """
+    if at_least is not None and not model.estimator.scores_are_probabilities:
+        raise InputError(
+            f"{model.info.method} ranks tags without saying how sure it is: leave out --sure, or train a method whose"
+            " scores are probabilities, such as graph-mixture"
+        )
+    subjects = _subjects(workspace, model, pictures, lacking="tags")
+    if not subjects.paths:
+        return _suggestions(model, subjects, np.empty((0, 0)), [], ())
+    scores = model.estimator.score_tags(subjects.X)
+    best: Any = predict_tags(scores, n_best, frequencies=model.info.tag_counts)
+    if at_least is not None:
+        best = [[column for column in columns if scores[row, column] >= at_least] for row, columns in enumerate(best)]
+    suggestions = _suggestions(model, subjects, scores, best, model.info.tags)
+    return _written(workspace, model, suggestions, "tag", n_labels=None) if write else suggestions
+
+
+def _written(
+    workspace: Workspace | None, model: Model, made: Suggestions, kind: Kind, *, n_labels: int | None
+) -> Suggestions:
+    """The suggestions, written to the catalogue as the model's; what people said stays as it is."""
+    if workspace is None:
+        raise InputError("suggestions are kept in a workspace: work inside one, or leave out --write")
+    rows: list[LabelRow] = [
+        (suggestion.picture_id, kind, label.name, "suggested", label.score)
+        for suggestion in made.answers
+        if suggestion.picture_id is not None
+        for label in suggestion.labels[:n_labels]
+    ]
+    source = model_source(model.info.name, model.info.version)
+    return Suggestions(made.model, made.answers, workspace.catalogue.write_labels(rows, source=source), made.skipped)
+
+
+def _subjects(workspace: Workspace | None, model: Model, pictures: Sequence[Path], *, lacking: str) -> _Subjects:
+    """The given pictures, else those of the collection that lack a class or tags."""
+    if pictures:
+        skipped: list[Skipped] = []
+        files = [file for path in pictures for file in _files(workspace, path, skipped)]
+        X, kept, failed = features_of_files(model.recipe, files)
+        ids = [_id_in(workspace, files[i]) for i in kept]
+        return _Subjects(X, [str(files[i]) for i in kept], ids, skipped + failed)
+    if workspace is None:
+        raise InputError("name the pictures to look at, or work inside a workspace")
+    chosen = [
+        picture for picture in workspace.catalogue.pictures(state="ok") if picture.paths and not _has(picture, lacking)
+    ]
+    places, failed = described(workspace, model.recipe, [picture.sha256 for picture in chosen])
+    chosen = [chosen[place] for place in places]
+    X = stored_features(workspace, model.recipe, [picture.sha256 for picture in chosen])
+    return _Subjects(X, [picture.paths[0] for picture in chosen], [picture.id for picture in chosen], failed)
+
+
+def _has(picture: Picture, what: str) -> bool:
+    if what == "class":
+        return picture.class_label is not None
+    return any(label.state == "accepted" for label in picture.tags)
+
+
+def _files(workspace: Workspace | None, path: Path, skipped: list[Skipped]) -> list[Path]:
+    """The picture files that ``path`` means: a file, all pictures of a folder, or a catalogued picture."""
+    if path.is_dir():
+        return [Path(found.path) for found in find_pictures(path, skipped.append)]
+    if not path.exists() and workspace is not None:
+        picture = workspace.catalogue.picture(path)
+        if picture is not None:
+            return [workspace.catalogue.file_of(picture)]
+    if not path.exists():
+        skipped.append(Skipped(str(path), "there is no such file"))
+        return []
+    return [path]
+
+
+def _id_in(workspace: Workspace | None, file: Path) -> int | None:
+    picture = workspace.catalogue.picture(file.absolute()) if workspace is not None else None
+    return None if picture is None else picture.id
+
+
+def _suggestions(
+    model: Model,
+    subjects: _Subjects,
+    scores: Scores,
+    best: Sequence[Sequence[int]] | NDArray[Any],
+    names: Sequence[str],
+) -> Suggestions:
+    answers = [
+        Suggestion(path, [ScoredName(names[int(c)], float(scores[row, int(c)])) for c in columns], picture_id)
+        for row, (path, picture_id, columns) in enumerate(zip(subjects.paths, subjects.ids, best, strict=True))
+    ]
+    return Suggestions(model.info.reference, answers, 0, subjects.skipped)

@@ -1,0 +1,45 @@
+"""The baseline of classifiers: the most frequent class, without looking at the picture."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+
+from visterm.baselines._any_feature import any_feature
+from visterm.contracts import Estimator, Features, Scores, check_classes, check_features, rows_with_class
+
+
+class MajorityClass(ClassifierMixin, Estimator):
+    """Every picture belongs to the most frequent class.
+
+    ``predict_proba`` is the class frequency in training, the best a method can say that has not seen the picture.
+
+    >>> MajorityClass().fit([[0.0], [0.0], [0.0]], [4, 7, 7]).predict([[1.0]])
+    array([7])
+    """
+
+    def fit(self, X: Features, y: ArrayLike) -> Self:
+        """Count the classes; pictures of unknown class (-1) are left out."""
+        X = check_features(self, any_feature(X), fitting=True)
+        y = check_classes(y, X.shape[0])
+        self.classes_, counts = np.unique(y[rows_with_class(y)], return_counts=True)
+        self.class_frequency_ = counts / counts.sum()
+        return self
+
+    def predict_proba(self, X: Features) -> Scores:
+        """The class frequencies, the same for every picture."""
+        X = check_features(self, any_feature(X), fitting=False)
+        return np.tile(self.class_frequency_, (X.shape[0], 1))
+
+    def predict(self, X: Features) -> NDArray[Any]:
+        """The most frequent class (the first of several equally frequent ones)."""
+        frequencies = self.predict_proba(X)
+        return self.classes_[np.argmax(frequencies, axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags

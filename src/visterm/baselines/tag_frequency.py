@@ -1,0 +1,35 @@
+"""The baseline of annotators: the most frequent tags, without looking at the picture."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from visterm.baselines._any_feature import any_feature
+from visterm.contracts import Estimator, Features, Scores, check_features, check_tags, rows_with_tags
+
+
+class TagFrequency(Estimator):
+    """Every picture gets the tags used most: the empirical frequency, the first baseline of Shao et al.
+
+    The frequency is the share of *tagged* training pictures that carry the tag; rows without tags are not counted.
+
+    >>> TagFrequency().fit([[0.0], [0.0], [0.0]], [[1, 0], [1, 1], [0, 0]]).score_tags([[5.0]])
+    array([[1. , 0.5]])
+    """
+
+    scores_are_probabilities = True
+
+    def fit(self, X: Features, tags: Any) -> Self:
+        """Count the tags of the tagged pictures."""
+        X = check_features(self, any_feature(X), fitting=True)
+        tags = check_tags(tags, X.shape[0])
+        self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        self.tag_frequency_ = self.tag_counts_ / len(rows_with_tags(tags))
+        return self
+
+    def score_tags(self, X: Features) -> Scores:
+        """The tag frequencies, the same for every picture."""
+        X = check_features(self, any_feature(X), fitting=False)
+        return np.tile(self.tag_frequency_, (X.shape[0], 1))

@@ -1,0 +1,27 @@
+from .scales import deviations as deviations
+from .scales import tag_leads as tag_leads
+from .scales import tag_scales as tag_scales
+from .sigmoids import fit_deviations as fit_deviations
+from .sigmoids import fit_platt as fit_platt
+from .sigmoids import fit_sigmoids as fit_sigmoids
+from .sigmoids import sigmoid as sigmoid
+from .tag_confidence import TagConfidence as TagConfidence
+from .temperature import class_probabilities as class_probabilities
+from .temperature import fit_temperature as fit_temperature
+from .thresholds import TagThresholds as TagThresholds
+from .thresholds import ThresholdedAnnotator as ThresholdedAnnotator
+
+__all__ = [
+    "TagConfidence",
+    "TagThresholds",
+    "ThresholdedAnnotator",
+    "class_probabilities",
+    "deviations",
+    "fit_deviations",
+    "fit_platt",
+    "fit_sigmoids",
+    "fit_temperature",
+    "sigmoid",
+    "tag_leads",
+    "tag_scales",
+]

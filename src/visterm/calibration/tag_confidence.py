@@ -1,0 +1,50 @@
+"""How sure a suggestion is: from the chance of a tag to be the next one to the probability that the picture has it."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.calibration.sigmoids import fit_platt, sigmoid
+from visterm.contracts import Scores
+from visterm.contracts.estimator import Estimator
+
+_LEAST = 1e-12  # a chance whose logarithm is taken
+
+
+class TagConfidence(Estimator):
+    """Turns chances (rows sum to one) into probabilities, in the same order.
+
+    Where pictures with known tags were held out, ``sigmoid(slope * log(chance) + offset)`` with the slope and offset
+    most likely for them, the same for all tags. Without such pictures: of as many draws as pictures have tags on
+    average, the probability that one at least is the tag.
+
+    >>> TagConfidence().of_draws(2).probabilities(np.array([[0.5, 0.5]]))
+    array([[0.75, 0.75]])
+    """
+
+    def of_draws(self, n_draws: float) -> Self:
+        """Take tags for independent draws."""
+        self.n_draws_ = float(n_draws)
+        self.slope_, self.offset_ = 0.0, 0.0
+        return self
+
+    def fit(self, chances: NDArray[Any], tags: Any) -> Self:
+        """Learn from held-out pictures with known ``tags`` (n_pictures, n_tags)."""
+        present = tags.toarray() > 0
+        self.n_draws_ = float(present.sum() / len(present))
+        ((slope, offset),) = fit_platt(_logs(chances).reshape(-1, 1), present.reshape(-1, 1))
+        self.slope_, self.offset_ = float(slope), float(offset)
+        return self
+
+    def probabilities(self, chances: NDArray[Any]) -> Scores:
+        """Of every tag of every picture."""
+        if not self.slope_ > 0:  # nothing was learned, or only that chances mean nothing
+            return -np.expm1(self.n_draws_ * np.log1p(-np.minimum(chances, 1 - _LEAST)))
+        return sigmoid(_logs(chances), self.slope_, self.offset_)
+
+
+def _logs(chances: NDArray[Any]) -> NDArray[np.float64]:
+    return np.log(np.maximum(chances, _LEAST))

@@ -1,0 +1,44 @@
+"""One number that makes class scores probabilities: ``softmax(scores / temperature)``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax, softmax
+
+from visterm.contracts import UNKNOWN_CLASS
+
+Array = NDArray[Any]
+
+
+def fit_temperature(scores: Array, classes: NDArray[np.integer[Any]], *, largest: float = math.exp(7.0)) -> float:
+    """The temperature at which held-out pictures' ``classes`` are most likely (Guo et al., ICML 2017).
+
+    ``classes`` are columns of ``scores``, -1 where the class is not known. Dividing by one number keeps the order of
+    the classes. The temperature lies between ``1 / largest`` and ``largest``; it is 1 where no class is known.
+
+    >>> scores = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> temperature = fit_temperature(scores, np.array([0, 0, 1, 1]))
+    >>> round(float(class_probabilities(scores, temperature)[0, 0]), 2)
+    0.75
+    """
+    from scipy.optimize import minimize_scalar
+
+    known = np.flatnonzero(classes != UNKNOWN_CLASS)
+    if not len(known) or scores.shape[1] < 2:
+        return 1.0
+    given, column = scores[known].astype(np.float64), classes[known]
+    rows, bound = np.arange(len(known)), math.log(largest)
+
+    def surprise(log_temperature: float) -> float:
+        return -float(log_softmax(given / np.exp(log_temperature), axis=1)[rows, column].mean())
+
+    return float(np.exp(minimize_scalar(surprise, bounds=(-bound, bound), method="bounded").x))
+
+
+def class_probabilities(scores: Array, temperature: float) -> Array:
+    """(n_pictures, n_classes) probabilities of scores with one column a class."""
+    return softmax(scores / temperature, axis=1)

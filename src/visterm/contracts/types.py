@@ -1,0 +1,18 @@
+"""The types of what methods take and give.
+
+Pictures are rows everywhere. ``X`` is a dense float array, a CSR matrix of counts (bags of codewords), or, for methods
+of several features, a mapping of name to array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
+Features: TypeAlias = Matrix | Mapping[str, Matrix]
+Scores: TypeAlias = NDArray[np.floating[Any]]

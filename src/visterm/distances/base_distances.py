@@ -1,0 +1,286 @@
+"""Base distances of several features, brought to one scale: computed once, shared by every method that needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.compute.parallel import map_shards, split
+from visterm.contracts import Estimator, Features, Matrix, check_feature_mapping, is_several, n_pictures, take
+from visterm.distances.metrics import METRICS, automatic_metric, metric_named
+from visterm.distances.nearest_rows import BLOCK_BYTES, smallest
+from visterm.errors import InputError
+
+Tables = dict[str, NDArray[Any]]
+R = TypeVar("R")
+
+#: The metric of a feature that is given as its distances to the training pictures.
+PRECOMPUTED = "precomputed"
+#: Training pictures are compared with each other in smaller blocks: within a block every pair is compared twice.
+_TRAINING_BLOCK = 256
+#: Pairs of this many training pictures are measured to bring a base distance to scale.
+_SCALE_SAMPLE = 400
+#: A matrix with a smaller share of non-zero entries is compared as a sparse one, which is then faster.
+_SPARSE_BELOW = 0.5
+#: The metrics of which that is true.
+_COMPACTED = ("chi2", "l1", "intersection")
+#: Training features of at most this many numbers are compared in float64, larger ones in float32.
+_DOUBLE_UP_TO = 2**21
+
+
+class BaseDistances(Estimator):
+    """The distances from pictures to the training pictures by each of several features.
+
+    ``X`` is a mapping of name to matrix, or one matrix (a feature called ``x``). ``metric`` names the distance of all
+    features, or of each by a mapping: one of :mod:`visterm.distances.metrics`, or ``auto``, which takes chi2 where no
+    value is negative (histograms, bags), else the Euclidean distance. Every distance is divided by its mean over
+    pairs of training pictures, so that features can be added up.
+
+    :meth:`transform` and :meth:`transform_training` give tables, name to float32 (n_pictures, n_train). Methods of
+    several features take tables for features with ``metric="precomputed"``, so that many methods, settings and splits
+    share one computation: the distances between some pictures are the rows and columns of a larger table
+    (:func:`select`). :meth:`map_blocks` goes through pictures blockwise where tables would not fit into memory.
+
+    >>> X = {"colour": np.array([[0.0], [1.0], [3.0]]), "texture": np.array([[0.0, 2.0], [2.0, 0.0], [2.0, 0.0]])}
+    >>> base = BaseDistances(metric={"colour": "l1"}).fit(X)
+    >>> base.metrics_
+    {'colour': 'l1', 'texture': 'chi2'}
+    >>> base.transform_training()["colour"]
+    array([[0. , 0.5, 1.5],
+           [0.5, 0. , 1. ],
+           [1.5, 1. , 0. ]], dtype=float32)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"metric": [str, Mapping]}
+
+    def __init__(self, metric: Any = "auto") -> None:
+        self.metric = metric
+
+    def fit(self, X: Features, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:  # noqa: ARG002
+        """Make the training pictures ready for comparison, and measure how far apart they are by each feature.
+
+        ``rows`` are those of ``X`` to be compared with, in ascending order; None takes all. Tags are not looked at.
+        """
+        self._validate_params()
+        features = as_given(X, check_feature_mapping(self, X, fitting=True))
+        self.metrics_ = {name: self._metric_of(name, matrix) for name, matrix in features.items()}
+        # Precomputed distances to pictures that are not compared with are passed over, now and later.
+        self.rows_ = None if rows is None or len(rows) == n_pictures(features) else np.asarray(rows)
+        self.n_train_ = n_pictures(features) if self.rows_ is None else len(self.rows_)
+        kind = np.float64 if self.n_train_ * self.n_features_in_ <= _DOUBLE_UP_TO else np.float32
+        self.train_features_: dict[str, Matrix] = {}
+        self.scales_: dict[str, float] = {}
+        sampled = _sample(self.n_train_)
+        for name in self.metrics_:
+            if self.metrics_[name] == PRECOMPUTED:
+                matrix = features[name] if self.rows_ is None else features[name][self.rows_]
+                self.scales_[name] = _mean_of_pairs(self._columns(matrix[sampled])[:, sampled])
+                continue
+            metric = metric_named(self.metrics_[name])
+            ready = _ready(features[name], self.rows_, self.metrics_[name], kind)
+            sample = take(ready, sampled)
+            self.train_features_[name] = ready
+            self.scales_[name] = _mean_of_pairs(metric.between(sample, sample))
+        return self
+
+    def transform(self, X: Features) -> Tables:
+        """The distances to the training pictures, name to float32 (n_pictures, n_train)."""
+        features = check_feature_mapping(self, X, fitting=False)
+        tables = self._empty(n_pictures(features))
+
+        def keep(rows: slice, block: NDArray[Any]) -> None:
+            for table, distances in zip(tables.values(), block, strict=True):
+                table[rows] = distances
+
+        for _ in self._map(features, keep):
+            pass
+        return tables
+
+    def transform_training(self) -> Tables:
+        """The distances between the training pictures; every pair is compared once."""
+        if PRECOMPUTED in self.metrics_.values():
+            raise InputError("precomputed distances between the training pictures are not kept: use those given to fit")
+        tables = self._empty(self.n_train_)
+
+        def of_rows(rows: slice) -> None:
+            for name, train in self.train_features_.items():
+                metric, table = metric_named(self.metrics_[name]), tables[name]
+                # The rows before: the other half of the table mirrors this one.
+                earlier = metric.between(train[rows], train[: rows.stop]) / self.scales_[name]
+                table[rows, : rows.stop] = earlier
+                table[: rows.start, rows] = earlier[:, : rows.start].T
+                own = table[rows, rows]
+                own[:] = np.tril(own, -1) + np.tril(own, -1).T
+
+        for _ in self._over(self.n_train_, of_rows, at_most=max(_TRAINING_BLOCK, self.n_train_ // 16)):
+            pass
+        return tables
+
+    def map_blocks(self, X: Features, task: Callable[[slice, NDArray[Any]], R]) -> Iterator[R]:
+        """``task(rows, distances)`` for blocks of pictures in order, ``distances`` being (n_features, n_rows, n_train).
+
+        Blocks are worked on by several threads; memory stays bounded whatever the number of pictures.
+        """
+        return self._map(check_feature_mapping(self, X, fitting=False), task)
+
+    def nearest(
+        self, X: Features, n_neighbors: int, weights: NDArray[np.float64], *, leave_out_self: bool = False
+    ) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        """The training pictures of the smallest weighted sums, nearest first, and their base distances.
+
+        Numbers of training pictures are (n_pictures, n_neighbors), distances (n_pictures, n_neighbors, n_features).
+        ``leave_out_self``: ``X`` holds the training pictures themselves, and none is its own neighbour.
+        """
+        n_neighbors = min(n_neighbors, self.n_train_ - int(leave_out_self))
+
+        def of_block(rows: slice, block: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any]]:
+            joint = weighted_sum(block, weights)
+            if leave_out_self:
+                joint[np.arange(len(joint)), np.arange(rows.start, rows.stop)] = np.inf
+            near = smallest(joint, n_neighbors)
+            return near, np.take_along_axis(block, near[None], axis=2).transpose(1, 2, 0)
+
+        found = list(self.map_blocks(X, of_block))
+        if not found:
+            return np.empty((0, n_neighbors), np.intp), np.empty((0, n_neighbors, len(self.metrics_)))
+        return np.concatenate([near for near, _ in found]), np.concatenate([base for _, base in found])
+
+    def of_training(self, X: Features) -> Features:
+        """The training pictures among those given to fit."""
+        return X if self.rows_ is None else take(X, self.rows_)
+
+    def _map(self, X: Mapping[str, Matrix], task: Callable[[slice, NDArray[Any]], R]) -> Iterator[R]:
+        return self._over(n_pictures(X), lambda rows: task(rows, self._block(X, rows)))
+
+    def _block(self, X: Mapping[str, Matrix], rows: slice) -> NDArray[Any]:
+        kind = next((train.dtype for train in self.train_features_.values()), np.dtype(np.float32))
+        block = np.empty((len(self.metrics_), rows.stop - rows.start, self.n_train_), kind)
+        for place, name in enumerate(self.metrics_):
+            queries = X[name][rows]
+            if self.metrics_[name] == PRECOMPUTED:
+                np.divide(self._columns(queries), self.scales_[name], out=block[place], casting="same_kind")
+                continue
+            metric, train = metric_named(self.metrics_[name]), self.train_features_[name]
+            queries = queries.astype(kind, copy=False)
+            if sparse.issparse(train) and not sparse.issparse(queries):
+                queries = sparse.csr_array(queries)
+            np.divide(metric.between(metric.prepare(queries), train), self.scales_[name], out=block[place])
+        return block
+
+    def _columns(self, table: Any) -> NDArray[Any]:
+        return table if self.rows_ is None else table[:, self.rows_]
+
+    def _over(self, n_rows: int, task: Callable[[slice], R], at_most: int | None = None) -> Iterator[R]:
+        widest = max(self.feature_widths_.values())  # rows are widened to float64 when they are compared
+        size = max(1, BLOCK_BYTES // (8 * max(len(self.metrics_) * self.n_train_, widest)))
+        shards = split(n_rows, size=min(size, at_most or size))
+        if len(shards) == 1:
+            yield task(shards[0].rows)
+        else:
+            yield from map_shards(lambda shard: task(shard.rows), shards, description="Comparing pictures")
+
+    def _empty(self, n_rows: int) -> Tables:
+        return {name: np.empty((n_rows, self.n_train_), np.float32) for name in self.metrics_}
+
+    def _metric_of(self, name: str, matrix: Matrix) -> str:
+        chosen = self.metric.get(name, "auto") if isinstance(self.metric, Mapping) else self.metric
+        if chosen == "auto":
+            chosen = automatic_metric(matrix)
+        if chosen == PRECOMPUTED:
+            _check_table(name, matrix)
+            return PRECOMPUTED
+        if chosen not in METRICS:
+            choice = ", ".join(sorted([*METRICS, "auto", PRECOMPUTED]))
+            raise InputError(f"unknown metric {chosen!r} of feature {name!r}: choose one of {choice}")
+        if metric_named(chosen).needs_counts and matrix.min() < 0:
+            raise InputError(f"feature {name!r} has negative values, which {chosen} cannot compare: choose l1, say")
+        return str(chosen)
+
+
+def as_given(X: Features, checked: Mapping[str, Matrix]) -> dict[str, Matrix]:
+    """The features of ``checked``, but arrays as they came in ``X``: converted copies of wide ones are large.
+
+    >>> halves = np.ones((2, 3), np.float16)
+    >>> as_given({"wide": halves}, {"wide": halves.astype(np.float32)})["wide"].dtype
+    dtype('float16')
+    """
+    given = {str(name): matrix for name, matrix in X.items()} if is_several(X) else {}
+    return {
+        name: given[name] if isinstance(given.get(name), np.ndarray) else matrix for name, matrix in checked.items()
+    }
+
+
+def weighted_sum(block: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[Any]:
+    """``sum_f weights[f] * block[f]``, (n_rows, n_train), of a block as :meth:`BaseDistances.map_blocks` gives it."""
+    return np.tensordot(weights.astype(block.dtype), block, axes=1)
+
+
+def select(tables: Mapping[str, NDArray[Any]], rows: Any, columns: Any) -> Tables:
+    """The distances from some pictures to others, from the tables of all: what a split needs, without computing.
+
+    >>> select({"colour": np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]])}, [2], [0, 1])
+    {'colour': array([[3., 2.]])}
+    """
+    return {name: table[np.ix_(rows, columns)] for name, table in tables.items()}
+
+
+def combined(tables: Mapping[str, NDArray[Any]], weights: Mapping[str, float] | Sequence[float]) -> NDArray[Any]:
+    """The weighted sum of the tables, (n_pictures, n_train), in their precision.
+
+    >>> combined({"colour": np.array([[1.0, 2.0]]), "texture": np.array([[4.0, 0.0]])}, {"colour": 1.0, "texture": 0.5})
+    array([[3., 2.]])
+    """
+    by_name = weights if isinstance(weights, Mapping) else dict(zip(tables, weights, strict=True))
+    if set(by_name) != set(tables):
+        raise InputError(f"weights are of {', '.join(by_name)}, but distances of {', '.join(tables)}")
+    total = np.zeros_like(next(iter(tables.values())))
+    for name, table in tables.items():
+        if by_name[name]:
+            total += table.dtype.type(by_name[name]) * table
+    return total
+
+
+def _check_table(name: str, table: Matrix) -> None:
+    if not isinstance(table, np.ndarray) or table.shape[0] != table.shape[1]:
+        raise InputError(
+            f"precomputed distances of feature {name!r} must be a dense square (n_train, n_train) to learn from, but "
+            f"have shape {tuple(table.shape)}"
+        )
+    if table.min() < 0:
+        raise InputError(f"precomputed distances of feature {name!r} are negative somewhere: distances never are")
+
+
+def _ready(matrix: Matrix, rows: NDArray[np.intp] | None, name: str, kind: Any) -> Matrix:
+    """Rows (None: all) ready for comparison in the precision ``kind``; those of wide arrays are taken blockwise."""
+    metric = metric_named(name)
+    if not isinstance(matrix, np.ndarray) or matrix.dtype == kind or name in _COMPACTED:
+        chosen = matrix if rows is None else matrix[rows]
+        return metric.prepare(_compact(chosen, name).astype(kind, copy=False))
+    rows = np.arange(len(matrix)) if rows is None else rows
+    ready = np.empty((len(rows), matrix.shape[1]), kind)
+    size = max(1, BLOCK_BYTES // (8 * max(1, matrix.shape[1])))
+    for start in range(0, len(rows), size):
+        ready[start : start + size] = metric.prepare(matrix[rows[start : start + size]].astype(kind))
+    return ready
+
+
+def _compact(matrix: Matrix, metric: str) -> Matrix:
+    """Mostly empty histograms as CSR: only what two pictures share is then looked at."""
+    if not isinstance(matrix, np.ndarray) or metric not in _COMPACTED:
+        return matrix
+    return sparse.csr_array(matrix) if np.count_nonzero(matrix) < _SPARSE_BELOW * matrix.size else matrix
+
+
+def _sample(n_rows: int) -> NDArray[np.intp]:
+    return np.linspace(0, n_rows - 1, min(_SCALE_SAMPLE, n_rows)).astype(np.intp)
+
+
+def _mean_of_pairs(between: NDArray[Any]) -> float:
+    """The mean distance of two different pictures; 1 where all are the same."""
+    n = len(between)
+    apart = between.sum(dtype=np.float64) - np.trace(between, dtype=np.float64)
+    return float(apart / max(1, n * (n - 1))) or 1.0

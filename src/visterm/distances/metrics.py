@@ -1,0 +1,203 @@
+"""The metrics by name: base distances between rows.
+
+``euclidean`` and ``l1`` compare rows as they are, ``cosine`` their directions; ``hellinger``, ``chi2`` and
+``intersection`` compare histograms and counts by each row's shares, so that large and small pictures are comparable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.contracts import Matrix
+from visterm.errors import InputError
+
+#: Relative to the squared length: far above the rounding of a product of any width, far below any real difference.
+_GRAIN = 2.0**-40
+#: Numbers of float32 rows that are widened to float64 at a time: their terms nearly cancel for look-alikes, but a
+#: float64 copy of a whole collection is not made.
+_WIDENED = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A distance: rows are made ready once, then compared; ``needs_counts`` where values must not be negative."""
+
+    prepare: Callable[[Matrix], Matrix]
+    between: Callable[[Matrix, Matrix], NDArray[Any]]
+    needs_counts: bool = False
+
+    def __call__(self, A: Matrix, B: Matrix) -> NDArray[Any]:
+        """The distances of every row of ``A`` to every row of ``B``."""
+        return self.between(self.prepare(A), self.prepare(B))
+
+
+def metric_named(name: str) -> Metric:
+    """The distance called ``name``.
+
+    >>> metric_named("chi2")(np.array([[1.0, 1.0]]), np.array([[2.0, 2.0], [5.0, 0.0]])).round(3)
+    array([[0.   , 0.333]])
+    """
+    if name not in METRICS:
+        raise InputError(f"unknown metric {name!r}: choose one of {', '.join(sorted(METRICS))}")
+    return METRICS[name]
+
+
+def automatic_metric(matrix: Matrix) -> str:
+    """The metric that ``auto`` stands for: chi2 where no value is negative (histograms, bags), else Euclidean.
+
+    >>> automatic_metric(np.array([[0.5, 2.0]])), automatic_metric(np.array([[0.5, -2.0]]))
+    ('chi2', 'euclidean')
+    """
+    return "chi2" if matrix.min() >= 0 else "euclidean"
+
+
+def _squared_norms(X: Matrix) -> NDArray[Any]:
+    if isinstance(X, np.ndarray):
+        squares = np.empty(len(X))
+        for rows in _few(X):
+            squares[rows] = np.einsum("ij,ij->i", X[rows], X[rows], dtype=np.float64)
+        return squares
+    return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+
+
+def _product(A: Matrix, B: Matrix) -> NDArray[Any]:
+    """The products of all pairs of rows, in float64."""
+    A = A.astype(np.float64, copy=False)
+    if not isinstance(B, np.ndarray) or B.dtype == np.float64:
+        product = A @ B.T
+        return product if isinstance(product, np.ndarray) else product.toarray()
+    products = np.empty((A.shape[0], B.shape[0]))
+    for rows in _few(B):
+        products[:, rows] = A @ B[rows].astype(np.float64).T
+    return products
+
+
+def _few(X: NDArray[Any]) -> Iterator[slice]:
+    """The rows of ``X``, as many at a time as may be widened."""
+    step = max(1, _WIDENED // max(1, X.shape[1]))
+    for start in range(0, len(X), step):
+        yield slice(start, start + step)
+
+
+def _apart(A: Matrix, B: Matrix) -> NDArray[Any]:
+    """Euclidean distances, rounded to what the arithmetic can tell apart, so that copies of a row are equally far."""
+    # ||a - b||^2 = ||a||^2 + ||b||^2 - 2 a.b: one BLAS product.
+    squared = _product(A, B)
+    squared *= -2
+    squares_of_A, squares_of_B = _squared_norms(A), _squared_norms(B)
+    squared += squares_of_A[:, None]
+    squared += squares_of_B[None, :]
+    # BLAS adds up in an order that depends on where a row stands: the last bits of the terms are not the data's.
+    grain = _grain(squares_of_A + squares_of_B.mean())[:, None]
+    squared /= grain
+    np.rint(squared, out=squared)
+    squared *= grain
+    np.maximum(squared, 0, out=squared)
+    return np.sqrt(squared, out=squared)
+
+
+def _apart_in_direction(A: Matrix, B: Matrix) -> NDArray[Any]:
+    """One minus the cosine of unit rows, rounded as above."""
+    cosine = _product(A, B)
+    cosine /= _GRAIN
+    np.rint(cosine, out=cosine)
+    cosine *= -_GRAIN
+    cosine += 1
+    return cosine
+
+
+def _grain(squares: NDArray[Any]) -> NDArray[Any]:
+    """The power of two that is ``_GRAIN`` of each squared length, as nearly as powers of two are."""
+    return np.exp2(np.floor(np.log2(np.maximum(squares, 2.0**-900)))) * _GRAIN
+
+
+def _l1(A: Matrix, B: Matrix) -> NDArray[Any]:
+    return _by_kernel("l1", A, B)
+
+
+def _chi2(A: Matrix, B: Matrix) -> NDArray[Any]:
+    return _by_kernel("chi2", A, B)
+
+
+def _intersection(A: Matrix, B: Matrix) -> NDArray[Any]:
+    return _by_kernel("intersection", A, B)
+
+
+def _by_kernel(name: str, A: Matrix, B: Matrix) -> NDArray[Any]:
+    """Sums over pairs of rows, in the rows' precision; a pair's sum does not depend on where its rows stand."""
+    from visterm.distances import _kernels
+
+    out = np.empty((A.shape[0], B.shape[0]), A.dtype)
+    if isinstance(A, np.ndarray) and isinstance(B, np.ndarray):
+        getattr(_kernels, f"{name}_dense")(np.ascontiguousarray(A), np.ascontiguousarray(B), out)
+        return _rounded(out)
+    A, B = sparse.csr_array(A), sparse.csr_array(B)
+    sums = np.asarray(abs(B).sum(axis=1, dtype=np.float64)).ravel().astype(A.dtype)
+    rows_of_A, rows_of_B = (_kernels.SparseRows(X.data, X.indices, X.indptr) for X in (A, B))
+    getattr(_kernels, f"{name}_sparse")(rows_of_A, rows_of_B, sums, A.shape[1], out)
+    return _rounded(out)
+
+
+def _rounded(distances: NDArray[Any]) -> NDArray[Any]:
+    """Without the last bits, which tell in which order sums were made: five of a float32, fifteen of a float64."""
+    bits: NDArray[Any] = distances.view(np.uint32 if distances.dtype == np.float32 else np.uint64)
+    dropped = 5 if distances.dtype == np.float32 else 15
+    bits += 1 << (dropped - 1)
+    bits >>= dropped
+    bits <<= dropped
+    return distances
+
+
+def _exact(X: Matrix) -> Matrix:
+    """Rows whose products are made in float64: dense ones are widened when they are multiplied."""
+    return X if isinstance(X, np.ndarray) else X.astype(np.float64, copy=False)
+
+
+def _as_it_is(X: Matrix) -> Matrix:
+    return X
+
+
+def _unit(X: Matrix) -> Matrix:
+    """Rows of length one; a row of zeros has no direction: it stays, as far from everything as unrelated rows are."""
+    X = _exact(X)
+    lengths = np.sqrt(_squared_norms(X))
+    return _scaled(X, 1 / np.where(lengths > 0, lengths, 1.0))
+
+
+def _shares(X: Matrix) -> Matrix:
+    """Every row divided by its sum, in the precision of ``X``; a row of zeros stays."""
+    if X.shape[0] and X.min() < 0:
+        raise InputError("this distance needs histograms or counts, but X has negative values")
+    totals = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+    return _scaled(X, 1 / np.where(totals > 0, totals, 1.0))
+
+
+def _root_of_shares(X: Matrix) -> Matrix:
+    """The square roots of each row's shares: rows of unit length."""
+    if X.shape[0] and X.min() < 0:
+        raise InputError("the Hellinger distance needs histograms or counts, but X has negative values")
+    shares = _shares(_exact(X))
+    return np.sqrt(shares) if isinstance(shares, np.ndarray) else shares.sqrt()
+
+
+def _scaled(X: Matrix, factors: NDArray[Any]) -> Matrix:
+    """Every row times its factor, in the precision of ``X``."""
+    if isinstance(X, np.ndarray):
+        return np.multiply(X, factors[:, None], out=np.empty(X.shape, X.dtype), casting="same_kind")
+    return X.multiply(factors[:, None]).tocsr().astype(X.dtype, copy=False)
+
+
+METRICS = {
+    "euclidean": Metric(_exact, _apart),
+    "cosine": Metric(_unit, _apart_in_direction),
+    "hellinger": Metric(_root_of_shares, _apart, needs_counts=True),
+    "l1": Metric(_as_it_is, _l1),
+    "chi2": Metric(_shares, _chi2, needs_counts=True),
+    "intersection": Metric(_shares, _intersection, needs_counts=True),
+}

@@ -1,0 +1,121 @@
+"""The nearest rows, by comparing every pair, blockwise, so that memory stays bounded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.compute.parallel import map_shards, split
+from visterm.contracts import Matrix
+from visterm.distances.metrics import metric_named
+
+#: Bytes of distances, and of the rows compared for them, that are computed at a time.
+BLOCK_BYTES = 64 * 2**20
+#: From this many distances on, a compiled walk finds the smallest; for fewer, loading the compiler costs more.
+_COMPILED_FROM = 2**20
+
+
+def nearest(
+    queries: Matrix,
+    train: Matrix,
+    n_neighbors: int,
+    *,
+    metric: str = "euclidean",
+    own_rows: NDArray[np.intp] | None = None,
+) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """The ``n_neighbors`` training rows nearest each query, nearest first, and their distances.
+
+    Every pair is compared; distances are told apart to a millionth of the rows' length, and equal ones are ordered by
+    row, so that the answer does not depend on the block size. ``own_rows``, where given, holds the training row that
+    is each query itself: no picture is its own neighbour.
+
+    >>> nearest(np.array([[0.1]]), np.array([[1.0], [0.0], [5.0]]), 2)[0]
+    array([[1, 0]])
+    """
+    if own_rows is not None:
+        rows, distances = nearest(queries, train, n_neighbors + 1, metric=metric)
+        kept, shape = of_others(rows, own_rows), (len(rows), rows.shape[1] - 1)
+        return rows[kept].reshape(shape), distances[kept].reshape(shape)
+    named = metric_named(metric)
+    n_neighbors = min(n_neighbors, int(train.shape[0]))
+    if metric == "euclidean" and _are_codes(queries, train, n_neighbors):
+        return _nearest_codes(queries, train, n_neighbors)
+    prepared = named.prepare(train)
+
+    def of_block(rows: slice) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        block = named.between(named.prepare(queries[rows]), prepared)
+        chosen = smallest(block, n_neighbors)
+        return chosen, np.take_along_axis(block, chosen, axis=1)
+
+    # Half a block for each of two threads.
+    shards = split(int(queries.shape[0]), size=max(1, BLOCK_BYTES // (16 * max(1, int(train.shape[0])))))
+    if not shards:
+        return np.empty((0, n_neighbors), np.intp), np.empty((0, n_neighbors))
+    if len(shards) == 1:
+        return of_block(shards[0].rows)
+    found = list(map_shards(lambda shard: of_block(shard.rows), shards, description="Finding look-alikes"))
+    return np.concatenate([rows for rows, _ in found]), np.concatenate([distances for _, distances in found])
+
+
+def of_others(near: NDArray[np.intp], own_rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which of ``near`` to keep so that no picture is its own neighbour: all but one of every row.
+
+    Where copies have pushed a picture's own row out, the last is left out.
+    """
+    keep = near != own_rows[:, None]
+    keep[keep.all(axis=1), -1] = False
+    return keep
+
+
+def _are_codes(queries: Matrix, train: Matrix, n_neighbors: int) -> bool:
+    """Whether many short rows of float32 are compared, whose squares neither overflow nor vanish."""
+    if not (isinstance(queries, np.ndarray) and isinstance(train, np.ndarray)):
+        return False
+    if not queries.dtype == train.dtype == np.float32 or train.shape[1] > 64 or n_neighbors > 256:
+        return False
+    if len(queries) * len(train) < _COMPILED_FROM:
+        return False
+    largest = max(float(np.abs(queries).max()), float(np.abs(train).max()))
+    return 1e-12 < largest < 1e15
+
+
+def _nearest_codes(queries: Any, train: Any, n_neighbors: int) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """The nearest rows without a matrix of distances: differences are squared, so that nothing cancels in float32."""
+    from visterm.distances import _kernels
+
+    columns = np.ascontiguousarray(train.T)
+    rows = np.empty((len(queries), n_neighbors), np.intp)
+    distances = np.empty((len(queries), n_neighbors), np.float32)
+
+    def of_block(block: slice) -> None:
+        _kernels.nearest_codes(np.ascontiguousarray(queries[block]), columns, rows[block], distances[block])
+
+    for _ in map_shards(
+        lambda shard: of_block(shard.rows), split(len(queries), size=512), description="Finding look-alikes"
+    ):
+        pass
+    return rows, np.sqrt(distances, out=distances)
+
+
+def smallest(block: NDArray[Any], k: int) -> NDArray[np.intp]:
+    """The columns of the ``k`` smallest values of each row, in order, ties by column.
+
+    >>> smallest(np.array([[3.0, 1.0, 2.0, 1.0]]), 3)
+    array([[1, 3, 2]])
+    """
+    if k > min(256, block.shape[1] // 2):
+        return np.argsort(block, axis=1, kind="stable")[:, :k]
+    chosen = np.empty((len(block), k), np.intp)
+    if block.size >= _COMPILED_FROM:
+        from visterm.distances import _kernels
+
+        _kernels.smallest(block, chosen)
+        return chosen
+    # Everything up to the k-th value, ties included, is a candidate; only candidates are sorted.
+    kth = np.partition(block, k - 1, axis=1)[:, k - 1 : k]
+    for row, candidates in enumerate(block <= kth):
+        columns = np.flatnonzero(candidates)
+        chosen[row] = columns[np.argsort(block[row, columns], kind="stable")[:k]]
+    return chosen

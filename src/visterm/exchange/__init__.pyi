@@ -1,0 +1,49 @@
+from . import readers as readers
+from . import writers as writers
+from .embedded import Embedded as Embedded
+from .embedded import read_embedded as read_embedded
+from .iptc import read_keywords as read_keywords
+from .readers import READERS as READERS
+from .readers import Reader as Reader
+from .readers import find_labels as find_labels
+from .readers import open_labels as open_labels
+from .readers.hvecs import read_hvecs as read_hvecs
+from .readers.ldac import read_bags as read_bags
+from .readers.ldac import read_labels as read_labels
+from .writers import FORMATS as FORMATS
+from .writers import Export as Export
+from .writers import export as export
+from .writers.coco import write_coco as write_coco
+from .writers.table import write_table as write_table
+from .writers.xmp import merged_sidecar as merged_sidecar
+from .writers.xmp import sidecar_of as sidecar_of
+from .writers.xmp import write_sidecar as write_sidecar
+from .xmp_merge import merge_packet as merge_packet
+from .xmp_packet import PacketLabels as PacketLabels
+from .xmp_packet import read_packet as read_packet
+
+__all__ = [
+    "FORMATS",
+    "READERS",
+    "Embedded",
+    "Export",
+    "PacketLabels",
+    "Reader",
+    "export",
+    "find_labels",
+    "merge_packet",
+    "merged_sidecar",
+    "open_labels",
+    "read_bags",
+    "read_embedded",
+    "read_hvecs",
+    "read_keywords",
+    "read_labels",
+    "read_packet",
+    "readers",
+    "sidecar_of",
+    "write_coco",
+    "write_sidecar",
+    "write_table",
+    "writers",
+]

@@ -1,0 +1,124 @@
+"""Pictures into features: decoded once for all recipes, in parallel; one bad picture never stops the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.catalogue.records import Skipped
+from visterm.compute.parallel import map_shards
+from visterm.errors import MissingExtraError, VistermError
+from visterm.vision.decode import decode_rgb
+from visterm.vision.recipes.base import Recipe
+
+#: Pictures described by one task: enough to keep a worker busy, few enough to see progress.
+_PICTURES_PER_TASK = 16
+
+#: What a recipe computes of one picture: a row for each output.
+Rows = Mapping[str, Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A picture to describe: its key, its file, and the recipes (by number) that want it."""
+
+    key: str
+    file: Path
+    wanted: tuple[int, ...]
+
+
+def computed(subjects: Sequence[Subject], recipes: Sequence[Recipe]) -> Iterator[tuple[Subject, list[Rows | Skipped]]]:
+    """For every picture, in order, the rows of each recipe that wants it, or why there are none."""
+
+    def compute(batch: Sequence[Subject]) -> list[tuple[Subject, list[Rows | Skipped]]]:
+        results: list[list[Rows | Skipped]] = [[] for _ in batch]
+        decoded: dict[tuple[Path, int], NDArray[np.uint8] | Skipped] = {}
+        for i, recipe in enumerate(recipes):
+            wanting = [at for at, subject in enumerate(batch) if i in subject.wanted]
+            rows = _rows_of([batch[at].file for at in wanting], recipe, decoded)
+            for at, row in zip(wanting, rows, strict=True):
+                results[at].append(row)
+        return list(zip(batch, results, strict=True))
+
+    batches = [subjects[start : start + _PICTURES_PER_TASK] for start in range(0, len(subjects), _PICTURES_PER_TASK)]
+    names = ", ".join(recipe.name for recipe in recipes)
+    for results in map_shards(compute, batches, description=f"Computing {names}"):
+        yield from results
+
+
+def features_of_files(recipe: Recipe, files: Sequence[Path]) -> tuple[dict[str, Any], list[int], list[Skipped]]:
+    """The features of any files by the recipe's outputs, which of the files those are, and what was not described."""
+    kept: list[int] = []
+    failed: list[Skipped] = []
+    rows: list[Rows] = []
+    subjects = [Subject(str(i), file, (0,)) for i, file in enumerate(files)]
+    for subject, (result,) in computed(subjects, [recipe]):
+        if isinstance(result, Skipped):
+            failed.append(result)
+            continue
+        kept.append(int(subject.key))
+        rows.append(result)
+    return stacked(recipe, rows), kept, failed
+
+
+def stacked(recipe: Recipe, rows: Sequence[Rows]) -> dict[str, Any]:
+    """What ``recipe`` computed of several pictures, one matrix for each of its outputs: an array or a ``csr_array``."""
+    from scipy import sparse
+
+    matrices: dict[str, Any] = {}
+    for output, spec in recipe.outputs.items():
+        some = [row[output] for row in rows]
+        if not spec.sparse:
+            matrices[output] = np.array(some, dtype=spec.dtype).reshape(len(some), spec.n_dims)
+        elif some:
+            matrices[output] = sparse.csr_array(sparse.vstack(some))
+        else:
+            matrices[output] = sparse.csr_array((0, spec.n_dims), dtype=spec.dtype)
+    return matrices
+
+
+def one_or_several(by_output: dict[str, Any]) -> Any:
+    """What a method is given: the matrix itself where a recipe has one output, else a mapping of all of them.
+
+    >>> one_or_several({"colour": "a matrix"})
+    'a matrix'
+    """
+    return next(iter(by_output.values())) if len(by_output) == 1 else by_output
+
+
+def _rows_of(
+    files: Sequence[Path], recipe: Recipe, decoded: dict[tuple[Path, int], NDArray[np.uint8] | Skipped]
+) -> list[Rows | Skipped]:
+    """The rows of ``files`` by one recipe; ``decoded`` keeps the pictures for the next one."""
+    budget = recipe.pixel_budget
+    for file in files:
+        if (file, budget) not in decoded:
+            decoded[file, budget] = _attempted(file, partial(decode_rgb, file, pixel_budget=budget))
+    pictures = [decoded[file, budget] for file in files]
+    good = [(file, rgb) for file, rgb in zip(files, pictures, strict=True) if not isinstance(rgb, Skipped)]
+    rows: Iterator[Rows | Skipped]
+    try:
+        rows = iter(recipe.compute_many([rgb for _, rgb in good]))
+    except MissingExtraError:
+        raise
+    except VistermError:  # of one picture, perhaps: each is computed alone
+        rows = (_attempted(file, partial(recipe.compute, rgb)) for file, rgb in good)
+    return [rgb if isinstance(rgb, Skipped) else next(rows) for rgb in pictures]
+
+
+def _attempted(file: Path, work: Callable[[], T]) -> T | Skipped:
+    """The result of ``work``, or why there is none of ``file``; a missing extra concerns all files, and is raised."""
+    try:
+        return work()
+    except MissingExtraError:
+        raise
+    except (OSError, VistermError) as error:
+        reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+        return Skipped(str(file), reason)

@@ -1,0 +1,212 @@
+"""Features on disk: one row per picture, keyed by the picture's content, in a folder per feature recipe.
+
+The files only ever grow, and a small manifest, replaced atomically, says how much of them counts. So appending and
+removing cost what they touch, a process killed at any moment leaves exactly the batches it had finished, and any number
+of readers go on while one writer writes. :meth:`FeatureStore.compact` drops what was replaced or removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import InputError
+from visterm.features._folder import FeatureFolder, described
+from visterm.features._keys import KeyIndex, digests_of
+from visterm.features._prepared import RowsLike, prepare, stack
+from visterm.storage import DenseRows, MappedRows, RowSpec, cut
+
+_BATCH_BYTES = 32 * 2**20
+#: What a row that waits to be written takes beside its values: the key and Python's objects.
+_ROW_OVERHEAD = 2048
+
+
+class FeatureStore:
+    """The features of pictures by one recipe, in ``folder``, which is made when it is not there.
+
+    A key is the sha256 of a picture's content as 64 lower-case hex digits. ``recipe`` says what made the features;
+    a folder that holds others is refused. Readers see what any process has committed at their next call. A key takes
+    16 bytes of memory; rows are mapped, and take none until they are asked for.
+
+    >>> from hashlib import sha256
+    >>> from tempfile import TemporaryDirectory
+    >>> beach, wood = (sha256(content).hexdigest() for content in (b"beach", b"wood"))
+    >>> with TemporaryDirectory() as folder:
+    ...     store = FeatureStore(Path(folder), RowSpec(n_dims=3), recipe="mean colour")
+    ...     store.append([beach, wood], [[0.9, 0.8, 0.6], [0.1, 0.4, 0.2]])
+    ...     store.rows([wood])
+    array([[0.1, 0.4, 0.2]], dtype=float32)
+    """
+
+    def __init__(self, folder: Path, spec: RowSpec, *, recipe: str = "") -> None:
+        self.folder, self.spec, self.recipe = folder, spec, recipe
+        self._folder = FeatureFolder(folder, described(spec, recipe))
+        self._folder.create(lambda: self._folder.new_generation(spec, recipe)[1])
+        self._folder.manifest()  # which is refused where it is of other features
+
+    @classmethod
+    def open(cls, folder: Path) -> FeatureStore:
+        """The store that is in ``folder``."""
+        manifest = FeatureFolder.read(folder)
+        return cls(folder, manifest.spec, recipe=manifest.recipe)
+
+    def __repr__(self) -> str:
+        return f"FeatureStore({str(self.folder)!r}, {self.spec}, recipe={self.recipe!r})"
+
+    def __len__(self) -> int:
+        return len(self.key_index())
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and not self.missing([key])
+
+    @property
+    def n_dead(self) -> int:
+        """How many rows take disk space though they were replaced or removed; :meth:`compact` drops them."""
+        return self._folder.current().n_dead
+
+    def exists(self) -> bool:
+        """Whether the folder still holds a store: somebody may have deleted it to have it made again."""
+        return self._folder.exists()
+
+    def key_index(self) -> KeyIndex:
+        """The row of each key at this moment: the same object as long as nothing is written."""
+        return self._folder.current().keys
+
+    def keys(self) -> list[str]:
+        """The keys of all rows, oldest row first."""
+        return self.key_index().keys()
+
+    def missing(self, keys: Iterable[str]) -> list[str]:
+        """Those of ``keys`` that have no row here, in their order."""
+        keys = list(keys)
+        return [keys[place] for place in np.flatnonzero(self.key_index().find(keys) < 0)]
+
+    def rows(self, keys: Sequence[str]) -> Any:
+        """The rows of ``keys``, in that order: an (n_pictures, n_dims) array, or a ``csr_array`` of bags."""
+        mapped, positions = self._locate(keys)
+        return mapped.gather(positions)
+
+    def blocks(self, keys: Sequence[str], *, block_bytes: int = _BATCH_BYTES) -> Iterator[tuple[slice, Any]]:
+        """The rows of ``keys``, in that order, in blocks of about ``block_bytes``, each with its place in ``keys``.
+
+        All blocks are of the moment of the call, whatever is written meanwhile. Memory peaks at a few blocks.
+        """
+        if block_bytes < 1:
+            raise InputError(f"a block holds at least one byte, not {block_bytes}")
+        mapped, positions = self._locate(keys)
+        return _stream(mapped, positions, block_bytes)
+
+    def memory_map(self) -> tuple[list[str], np.memmap[Any, Any]]:
+        """All keys and all rows in their order, the rows as they lie on disk: nothing is read before it is touched.
+
+        For dense features, and after :meth:`compact` where rows were replaced or removed.
+        """
+        state = self._folder.current()
+        if not isinstance(state.mapped, DenseRows):
+            raise InputError(f"{self.folder} holds sparse features, which have no single array: use blocks()")
+        if state.n_dead:
+            raise InputError(f"{self.folder} holds {state.n_dead} replaced or removed rows: call compact() first")
+        return state.keys.keys(), state.mapped.array
+
+    def append(self, keys: Sequence[str], rows: RowsLike) -> None:
+        """Add one row per key, all or none; they are on disk on return. A key that has a row gets the new one."""
+        self._append(keys, prepare(rows, keys, self.spec))
+
+    @contextmanager
+    def writer(self, *, batch_bytes: int = _BATCH_BYTES) -> Iterator[FeatureWriter]:
+        """Add rows one by one; they are appended in batches of about ``batch_bytes``, the last one when the block ends.
+
+        When the block fails, rows added before are kept. No other process can write meanwhile.
+        """
+        if batch_bytes < 1:
+            raise InputError(f"a batch holds at least one byte, not {batch_bytes}")
+        with self._folder.holding():
+            writer = FeatureWriter(self, batch_bytes)
+            try:
+                yield writer
+            finally:
+                writer.flush()
+
+    def remove(self, keys: Iterable[str]) -> int:
+        """Remove the rows of ``keys``, and say how many there were; keys without a row are passed over."""
+        with self._folder.changing() as state:
+            found = np.unique(state.keys.find(list(keys)))
+            dead = found[found >= 0]
+            if len(dead):
+                self._folder.commit(state.files.remove(dead, state.manifest))
+            return len(dead)
+
+    def compact(self) -> None:
+        """Drop replaced and removed rows from disk, by rewriting the others in batches; readers go on meanwhile."""
+        with self._folder.changing() as state:
+            if not state.n_dead:
+                return
+            positions = state.keys.positions()
+            files, manifest = self._folder.new_generation(self.spec, self.recipe)
+            for block, rows in _stream(state.mapped, positions, _BATCH_BYTES):
+                manifest = files.append(state.keys.digests[positions[block]], rows, manifest)
+                del rows  # before the next ones are gathered
+            self._folder.commit(manifest)
+
+    def check(self) -> list[str]:
+        """What is wrong with the files of the store, one line each; nothing in a sound store."""
+        return self._folder.check()
+
+    def _append(self, keys: Sequence[str], prepared: Any) -> None:
+        digests = digests_of(keys)
+        with self._folder.changing() as state:
+            if len(digests):
+                self._folder.commit(state.files.append(digests, prepared, state.manifest))
+
+    def _locate(self, keys: Sequence[str]) -> tuple[MappedRows, NDArray[np.int64]]:
+        state = self._folder.current()
+        positions = state.keys.find(keys)
+        absent = np.flatnonzero(positions < 0)
+        if len(absent):
+            raise InputError(
+                f"{len(absent)} of {len(keys)} pictures have no features in {self.folder}, "
+                f"the first is {keys[absent[0]]!r}: compute them first"
+            )
+        return state.mapped, positions
+
+
+class FeatureWriter:
+    """Collects rows for a store and appends them in batches; see :meth:`FeatureStore.writer`."""
+
+    def __init__(self, store: FeatureStore, batch_bytes: int) -> None:
+        self._store = store
+        self._batch_bytes = batch_bytes
+        self._pending: list[tuple[str, Any]] = []
+        self._n_bytes = 0
+
+    def add(self, key: str, row: Any) -> None:
+        """Add the row of one picture: ``n_dims`` values, or for a bag also a sparse row of them."""
+        digests_of([key])
+        if not hasattr(row, "tocsr"):
+            row = np.array(row)[np.newaxis]  # a copy: the caller may fill the same array again
+        prepared = prepare(row, [key], self._store.spec)
+        self._pending.append((key, prepared))
+        self._n_bytes += prepared.data.nbytes + _ROW_OVERHEAD
+        if self._n_bytes >= self._batch_bytes:
+            self.flush()
+
+    def flush(self) -> None:
+        """Append what was added since the last time."""
+        if not self._pending:
+            return
+        keys, rows = zip(*self._pending, strict=True)
+        self._pending, self._n_bytes = [], 0
+        self._store._append(keys, stack(rows))
+
+
+def _stream(mapped: MappedRows, positions: NDArray[np.int64], block_bytes: int) -> Iterator[tuple[slice, Any]]:
+    for block in cut(mapped.sizes(positions), block_bytes):
+        rows = mapped.gather(positions[block])
+        mapped.release()
+        yield block, rows
+        del rows  # before the next ones are gathered

@@ -1,0 +1,25 @@
+from .approximate import nearest_of_all as nearest_of_all
+from .graph_mixture import GraphMixture as GraphMixture
+from .label_propagation import LabelPropagation as LabelPropagation
+from .label_propagation import harmonic as harmonic
+from .label_propagation import spread as spread
+from .lapvar import DirichletMeans as DirichletMeans
+from .lapvar import Discrete as Discrete
+from .lapvar import LapVar as LapVar
+from .lapvar import Point as Point
+from .picture_graph import PictureGraph as PictureGraph
+from .regularized import GraphRegularized as GraphRegularized
+
+__all__ = [
+    "DirichletMeans",
+    "Discrete",
+    "GraphMixture",
+    "GraphRegularized",
+    "LabelPropagation",
+    "LapVar",
+    "PictureGraph",
+    "Point",
+    "harmonic",
+    "nearest_of_all",
+    "spread",
+]

@@ -1,0 +1,171 @@
+"""Label propagation: tags travel from tagged pictures along the links between look-alikes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from visterm.compute import progress
+from visterm.contracts import Features, Scores, check_tags
+from visterm.contracts.estimator import Estimator
+from visterm.errors import InputError
+from visterm.graph.held_out import hide_tags, tag_surprise
+from visterm.graph.picture_graph import WEIGHTS, PictureGraph
+from visterm.topics import distributions
+
+Array = NDArray[np.float64]
+
+#: Reaches tried by ``alpha="auto"``.
+REACHES = (0.5, 0.8, 0.95, 0.99)
+
+
+def spread(links: sparse.csr_array, labels: Any, alpha: float) -> Array:
+    """``(1 - alpha) inv(I - alpha N) labels`` with ``N = D^-1/2 S D^-1/2`` (Zhou et al., NIPS 2004).
+
+    >>> chain = sparse.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> spread(chain, np.array([[1.0], [0.0], [0.0]]), 0.5).ravel().round(3)
+    array([0.583, 0.236, 0.083])
+    """
+    normal, _ = _normalised(links)
+    return _solve(alpha * normal, (1 - alpha) * np.asarray(labels, np.float64))
+
+
+def harmonic(links: sparse.csr_array, labels: Any, is_known: NDArray[np.bool_]) -> Array:
+    """Labels of unknown pictures as the weighted mean of their neighbours' (Zhu, Ghahramani and Lafferty, ICML 2003).
+
+    The chance that a random walk first meets a known picture of that label; zero where no walk meets any.
+    """
+    normal, roots = _normalised(links)
+    known, unknown = np.flatnonzero(is_known), np.flatnonzero(~is_known)
+    state = np.where(is_known[:, None], np.asarray(labels, np.float64), 0.0)
+    given = normal[unknown][:, known] @ (state[known] / roots[known, None])
+    state[unknown] = roots[unknown, None] * _solve(normal[unknown][:, unknown], given)
+    return state
+
+
+def _normalised(links: sparse.csr_array) -> tuple[sparse.csr_array, Array]:
+    """N and the diagonal of D^-1/2."""
+    degrees = np.asarray(links.sum(axis=1)).ravel()
+    roots = 1 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
+    return sparse.csr_array(sparse.diags_array(roots) @ links @ sparse.diags_array(roots)), roots
+
+
+def _solve(normal: sparse.csr_array, given: Array, *, max_iter: int = 1000, tol: float = 1e-8) -> Array:
+    """``inv(I - normal) given`` by conjugate gradients, every column for itself."""
+    state, residual = np.zeros_like(given), given.copy()
+    direction, square = residual.copy(), (residual**2).sum(axis=0)
+    target = tol**2 * square
+    for _ in range(max_iter):
+        if (square <= target).all():
+            break
+        moved = direction - normal @ direction
+        curve = (direction * moved).sum(axis=0)
+        step = np.divide(square, curve, out=np.zeros_like(square), where=(curve > 0) & (square > target))
+        state += step * direction
+        residual -= step * moved
+        updated = (residual**2).sum(axis=0)
+        direction = residual + np.divide(updated, square, out=np.zeros_like(square), where=square > 0) * direction
+        square = updated
+    return state
+
+
+class LabelPropagation(Estimator):
+    """The tags of look-alikes, and of their look-alikes, nothing being learned but how far to look.
+
+    With ``K = inv(I - alpha N)``, the walks along a graph of look-alikes that go on with probability ``alpha`` at every
+    picture, the score of tag t for picture i is the mean of t over tagged pictures j, weighed by K_ij: Zhou et al.
+    (NIPS 2004), as a probability. ``alpha=1`` is the harmonic solution of Zhu et al. (ICML 2003), in which walks end at
+    the first tagged picture; ``auto`` tries some on hidden tags. New pictures get the mean of their neighbours.
+
+    >>> X, tags = [[0.0], [1.0], [2.0], [9.0], [10.0]], [[1, 0], [0, 0], [0, 0], [0, 1], [0, 0]]
+    >>> LabelPropagation(1, metric="euclidean").fit(X, tags).score_tags([[2.5], [11.0]])
+    array([[1., 0.], [0., 1.]])
+    """
+
+    scores_are_probabilities = True
+    learns_from_untagged = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
+        "metric": [str],
+        "weights": [StrOptions(WEIGHTS)],
+        "alpha": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
+        "alphas": ["array-like"],
+        "held_out_share": [Interval(Real, 0, 1, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        metric: str = "cosine",
+        weights: str = "binary",
+        alpha: float | str = "auto",
+        alphas: Sequence[float] = REACHES,
+        held_out_share: float = 0.2,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.weights = weights
+        self.alpha = alpha
+        self.alphas = alphas
+        self.held_out_share = held_out_share
+        self.random_state = random_state
+
+    def fit(self, X: Features, tags: Any, *, graph: PictureGraph | None = None) -> Self:
+        """Let the tags travel over all pictures; ``graph``: one already fitted to them."""
+        self._validate_params()
+        self.graph_ = graph or PictureGraph(self.n_neighbors, metric=self.metric, weights=self.weights).fit(X)
+        tags = check_tags(tags, self.graph_.links_.shape[0])
+        if not tags.nnz:
+            raise InputError("no picture has a tag: at least one is needed to learn from")
+        self.n_features_in_ = self.graph_.n_features_in_
+        self.alpha_ = 0.95 if self.alpha == "auto" else float(self.alpha)
+        self.held_out_ = np.empty((0, 2))
+        hidden = hide_tags(tags, self.held_out_share, self.random_state) if self.alpha == "auto" else None
+        if hidden is not None:
+            looks = []
+            with progress.task("Choosing how far to look", total=len(self.alphas)) as bar:
+                for alpha in self.alphas:
+                    scores = distributions(self._propagate(hidden.shown, alpha)[hidden.rows])
+                    looks.append((alpha, tag_surprise(scores, hidden.tags)))
+                    bar.advance()
+            self.held_out_ = np.array(looks)
+            self.alpha_ = float(self.held_out_[self.held_out_[:, 1].argmax(), 0])
+        self.scores_ = self._propagate(tags, self.alpha_)
+        return self
+
+    def _propagate(self, tags: sparse.csr_array, alpha: float) -> Array:
+        """(n_pictures, n_tags); pictures that no tagged one is linked with get the frequency of every tag."""
+        is_tagged = np.diff(tags.indptr) > 0
+        labels = np.column_stack([tags.toarray(), is_tagged])
+        links = self.graph_.links_
+        reached = harmonic(links, labels, is_tagged) if alpha == 1 else spread(links, labels, alpha)
+        votes, total = reached[:, :-1], reached[:, -1:]
+        frequencies = np.asarray(tags.sum(axis=0)).ravel() / is_tagged.sum()
+        scores = np.tile(frequencies, (len(votes), 1))
+        return np.clip(np.divide(votes, total, out=scores, where=total > 0), 0, 1)
+
+    def score_tags(self, X: Features) -> Scores:
+        """The share of tagged pictures, weighed by how easily a walk reaches them, that carry each tag."""
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        links, same = self.graph_.neighbours_of(X)
+        degrees = np.asarray(links.sum(axis=1)).reshape(-1, 1)
+        everywhere = np.tile(self.scores_.mean(axis=0), (links.shape[0], 1))
+        scores = np.divide(links @ self.scores_, degrees, out=everywhere, where=degrees > 0)
+        scores[same >= 0] = self.scores_[same[same >= 0]]
+        return scores
+
+    def score_training(self) -> Scores:
+        """:meth:`score_tags` of the pictures learned from, in their order."""
+        return self.scores_

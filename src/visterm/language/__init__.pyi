@@ -1,0 +1,35 @@
+from .captions import CaptionTokenizer as CaptionTokenizer
+from .forms import check_language as check_language
+from .forms import singular as singular
+from .stop_lists import stop_words as stop_words
+from .vector_files import Compiled as Compiled
+from .vector_files import compile_vectors as compile_vectors
+from .word_vectors import NEAR as NEAR
+from .word_vectors import Near as Near
+from .word_vectors import Thesaurus as Thesaurus
+from .word_vectors import WordVectors as WordVectors
+from .words import Speller as Speller
+from .words import distance as distance
+from .words import file_key as file_key
+from .words import folded as folded
+from .words import rows_by_word as rows_by_word
+from .words import word_key as word_key
+
+__all__ = [
+    "NEAR",
+    "CaptionTokenizer",
+    "Compiled",
+    "Near",
+    "Speller",
+    "Thesaurus",
+    "WordVectors",
+    "check_language",
+    "compile_vectors",
+    "distance",
+    "file_key",
+    "folded",
+    "rows_by_word",
+    "singular",
+    "stop_words",
+    "word_key",
+]

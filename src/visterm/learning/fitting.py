@@ -1,0 +1,54 @@
+"""Every method is fitted and asked in one way, whatever its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from visterm.contracts import Features, Scores, Task
+from visterm.learning import Dataset
+from visterm.ranking.tag_ranker import TagRanker
+from visterm.registry import Method
+
+
+def fit_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None) -> Any:
+    """Fit the method to all of ``data``, with whatever its tasks learn from."""
+    estimator = method.create(**(parameters or {}))
+    if method.tasks >= {Task.CLASSIFY, Task.ANNOTATE}:
+        return estimator.fit(data.X, y=data.y, tags=data.tags)
+    return estimator.fit(data.X, data.y) if Task.CLASSIFY in method.tasks else estimator.fit(data.X, data.tags)
+
+
+def has_labels(method: Method, data: Dataset) -> bool:
+    """Whether any picture has a label that the method learns from."""
+    classes, tags = bool(data.has_class.any()), bool(data.has_tags.any())
+    return (Task.CLASSIFY in method.tasks and classes) or (method.does(Task.RANK) and tags)
+
+
+def learns_from_untagged(method: Method) -> bool:
+    """Whether the method learns from the pictures it is to tag: such a method is given those held out, too."""
+    return getattr(method.load(), "learns_from_untagged", False)
+
+
+def class_scores(estimator: Any, X: Features) -> Scores:
+    """(n_pictures, n_classes) probabilities where the classifier has them, else its decision values.
+
+    Columns are those of ``classes_``. Where a single value s tells two classes apart, their scores are -s and s.
+
+    >>> from visterm.baselines import MajorityClass
+    >>> class_scores(MajorityClass().fit(np.zeros((4, 1)), [0, 0, 0, 1]), np.zeros((1, 1)))
+    array([[0.75, 0.25]])
+    """
+    if hasattr(estimator, "predict_proba"):
+        return np.asarray(estimator.predict_proba(X))
+    values = np.asarray(estimator.decision_function(X))
+    return np.column_stack([-values, values]) if values.ndim == 1 else values
+
+
+def as_ranker(estimator: Any, data: Dataset) -> Any:
+    """The fitted estimator itself if it ranks, else a TagRanker over it, normalised on the training pictures."""
+    if hasattr(estimator, "score_queries"):
+        return estimator
+    return TagRanker.of_fitted(estimator, data.X, len(data.tag_names))

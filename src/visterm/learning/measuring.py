@@ -1,0 +1,192 @@
+"""One way to measure a method: fit on the training rows, answer for the test rows, compare."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.compute import progress
+from visterm.contracts import Task
+from visterm.errors import InputError
+from visterm.learning import Dataset
+from visterm.learning.fitting import as_ranker, class_scores, fit_method
+from visterm.learning.splits import Split
+from visterm.measures import (
+    Accuracy,
+    AveragePrecision,
+    BreakEvenPoint,
+    MeanClassAccuracy,
+    MeanMeasure,
+    MeanPrecision,
+    MeanRecall,
+    Measure,
+    NPlus,
+    PictureF,
+    PrecisionAt,
+    TopKAccuracy,
+    WordF,
+)
+from visterm.ranking.queries import from_tags, vectors_of_words
+from visterm.registry import Method
+
+Floats = NDArray[np.floating[Any]]
+
+#: What is reported where nothing else was asked for; the first of each task is the one people look at.
+STANDARD_MEASURES: Mapping[Task, Sequence[Measure[Any]]] = {
+    Task.CLASSIFY: (Accuracy(), MeanClassAccuracy()),
+    Task.ANNOTATE: (PictureF(5), WordF(5), MeanPrecision(5), MeanRecall(5), NPlus(5)),
+    Task.RANK: (AveragePrecision(), PrecisionAt(10), BreakEvenPoint()),
+}
+#: Queries of more words than this are not asked unless they are asked for: their number grows as 2 ** n_words.
+MAX_QUERY_WORDS = 3
+_FAMILIES = {Task.CLASSIFY: {"classes", "class scores"}, Task.ANNOTATE: {"tags"}, Task.RANK: {"rankings"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Performance:
+    """How well a method did: its measures by task and name, and the seconds it took.
+
+    ``each`` has the values of a task's first measure, one per held-out picture or query, for paired tests; a measure
+    that is no mean has none.
+    """
+
+    method: str
+    values: dict[Task, dict[str, float]]
+    each: dict[Task, Floats]
+    fit_seconds: float
+    answer_seconds: float
+
+    def flat(self) -> dict[str, float]:
+        """All measures by name."""
+        return {name: value for values in self.values.values() for name, value in values.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """A fitted estimator, and how well it did on pictures that it had not seen.
+
+    ``scores`` holds what the measures compared with the truth, float32: class scores (only where a measure reads them)
+    and tag scores. Their rows are :meth:`rows` of the task.
+    """
+
+    performance: Performance
+    estimator: Any
+    data: Dataset
+    held_out: NDArray[np.int64]
+    scores: dict[Task, NDArray[np.float32]]
+
+    @property
+    def values(self) -> dict[Task, dict[str, float]]:
+        """The measures by task and name."""
+        return self.performance.values
+
+    def rows(self, task: Task) -> NDArray[np.int64]:
+        """The held-out rows of ``data`` whose labels the task is measured by."""
+        known = self.data.has_class if task is Task.CLASSIFY else self.data.has_tags
+        return self.held_out[known[self.held_out]]
+
+
+def measure(
+    method: Method,
+    data: Dataset,
+    split: Split,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    measures: Sequence[Measure[Any]] | None = None,
+    max_query_words: int | None = MAX_QUERY_WORDS,
+    transductive: bool = False,
+) -> Measured:
+    """Fit ``method`` and measure it on the tasks it can do; test labels are seen by the measures only.
+
+    With ``transductive`` the test pictures take part in learning, without their labels.
+    """
+    train = training_part(data, split, transductive=transductive)
+    started = time.perf_counter()
+    with progress.task(f"Fitting {method.name}"):
+        estimator = fit_method(method, train, parameters)
+    seconds = time.perf_counter() - started
+    return measure_fitted(
+        method,
+        estimator,
+        train,
+        data,
+        split.test,
+        measures=measures,
+        max_query_words=max_query_words,
+        fit_seconds=seconds,
+    )
+
+
+def measure_fitted(
+    method: Method,
+    estimator: Any,
+    train: Dataset,
+    data: Dataset,
+    held_out: NDArray[np.int64],
+    *,
+    measures: Sequence[Measure[Any]] | None = None,
+    max_query_words: int | None = MAX_QUERY_WORDS,
+    fit_seconds: float = 0.0,
+) -> Measured:
+    """Measure an estimator that was fitted to ``train`` on the ``held_out`` rows of ``data``."""
+    started = time.perf_counter()
+    values: dict[Task, dict[str, float]] = {}
+    each: dict[Task, Floats] = {}
+    scores: dict[Task, NDArray[np.float32]] = {}
+    classified = data.select(held_out[data.has_class[held_out]])
+    tagged = data.select(held_out[data.has_tags[held_out]])
+    for task in Task:
+        chosen = _of_task(task, measures)
+        if not (chosen and method.does(task)):
+            continue
+        if task is Task.CLASSIFY and len(classified):
+            values[task], each[task] = _evaluate(
+                [m for m in chosen if m.family == "classes"], classified.y, estimator.predict(classified.X)
+            )
+            if top := [m for m in chosen if isinstance(m, TopKAccuracy)]:
+                given = class_scores(estimator, classified.X)
+                of_top, each_of_top = _evaluate(top, classified.y, given, classes=estimator.classes_)
+                values[task] |= of_top
+                each[task] = each[task] if len(each[task]) else each_of_top
+                scores[task] = given.astype(np.float32)
+        elif task is Task.ANNOTATE and len(tagged):
+            given = estimator.score_tags(tagged.X)
+            values[task], each[task] = _evaluate(chosen, tagged.tags, given, frequencies=train.tag_counts)
+            scores[task] = np.asarray(given, dtype=np.float32)
+        elif task is Task.RANK and len(tagged):
+            asked = from_tags(tagged.tags, max_words=max_query_words)
+            Q = vectors_of_words(asked.columns(), train.tag_counts, int(train.has_tags.sum()))
+            given = as_ranker(estimator, train).score_queries(tagged.X, Q)
+            values[task], each[task] = _evaluate(chosen, asked.relevance, given)
+    if not values:
+        raise InputError(f"{method.name} cannot be measured on {data.name}: no test picture has the labels it predicts")
+    seconds = time.perf_counter() - started
+    return Measured(Performance(method.name, values, each, fit_seconds, seconds), estimator, data, held_out, scores)
+
+
+def training_part(data: Dataset, split: Split, *, transductive: bool) -> Dataset:
+    """What a method learns from: the training rows; if ``transductive`` also the test rows, without their labels."""
+    if not transductive:
+        return data.select(split.train)
+    return data.without_labels(split.test).select(np.union1d(split.train, split.test))
+
+
+def _of_task(task: Task, measures: Sequence[Measure[Any]] | None) -> list[Measure[Any]]:
+    chosen = STANDARD_MEASURES[task] if measures is None else measures
+    return [measure for measure in chosen if measure.family in _FAMILIES[task]]
+
+
+def _evaluate(
+    measures: Sequence[Measure[Any]], truth: Any, prediction: Any, **context: Any
+) -> tuple[dict[str, float], Floats]:
+    """The values of measures of one family by name, and those of the first one by picture or query."""
+    if not measures:
+        return {}, np.empty(0)
+    answer = measures[0].read(truth, prediction, **context)
+    values = {measure.name: measure.value(answer) for measure in measures}
+    return values, measures[0].values(answer) if isinstance(measures[0], MeanMeasure) else np.empty(0)

@@ -1,0 +1,162 @@
+"""From labelled pictures to an estimator that is measured before it is used, with at most two fits of the method."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm import registry
+from visterm.compute import progress
+from visterm.contracts import Task
+from visterm.errors import InputError
+from visterm.learning import Dataset, splits
+from visterm.learning.fitting import fit_method, has_labels, learns_from_untagged
+from visterm.learning.measuring import Measured, Performance, measure, measure_fitted, training_part
+from visterm.learning.splits import Split
+from visterm.registry import Method
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """An estimator that learned from the ``train`` rows of a split, and labelled pictures that it had not seen.
+
+    What is said of the final estimator's scores (how sure it may be, from which score on a tag is given) is learned
+    from this one's.
+    """
+
+    estimator: Any
+    data: Dataset
+    split: Split
+
+    @property
+    def train_tags(self) -> Any:
+        """(n_pictures, n_tags) tags that the estimator learned from."""
+        return self.data.tags[self.split.train]
+
+    def tagged(self) -> Dataset:
+        """The held-out pictures that have tags."""
+        return self.data.select(self.split.test[self.data.has_tags[self.split.test]])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """The final estimator and what is known of it.
+
+    ``performance`` is None, and ``baseline`` empty, where too few pictures are labelled to hold some out. ``test`` are
+    the rows of ``data`` that came marked as test pictures; the estimator has not seen their labels.
+    """
+
+    estimator: Any
+    data: Dataset
+    test: NDArray[np.int64]
+    fit_seconds: float
+    performance: Performance | None
+    baseline: dict[str, float]
+    held_out: HeldOut | None
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The measures by name."""
+        return {} if self.performance is None else self.performance.flat()
+
+    def own(self) -> Dataset:
+        """The pictures whose labels the estimator may have learned from."""
+        return self.data.select(np.setdiff1d(np.arange(len(self.data)), self.test))
+
+
+def train_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None) -> Trained:
+    """Fit the method to everything labelled but the test pictures, and measure it.
+
+    With test pictures, the final estimator itself is measured on them; another fit without some of the other pictures
+    gives the held-out scores that search learns from. Without any, a fit to a part is measured on the rest, which
+    gives the held-out scores too, and the final estimator learns from everything. A method that learns from untagged
+    pictures is given those held out, and the test pictures, without their labels.
+    """
+    if not has_labels(method, data):
+        wanted = "a class" if Task.CLASSIFY in method.tasks else "tags"
+        raise InputError(f"{method.name} learns from pictures with {wanted}, and none has any: import or add labels")
+    if data.is_test.any():
+        return _with_test_pictures(method, data, parameters)
+    return _without_test_pictures(method, data, parameters)
+
+
+def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: int = 0) -> Split:
+    """The split the pictures came with, else a share of the labelled pictures drawn at random, class by class.
+
+    Training pictures without labels stay in the training part: some methods learn from them.
+    """
+    test = np.flatnonzero(data.is_test)
+    if len(test):
+        return Split.of(np.setdiff1d(np.arange(len(data)), test), test)
+    labelled = np.flatnonzero(data.has_class | data.has_tags)
+    if len(labelled) < 2:
+        raise InputError("at least two labelled pictures are needed to measure anything: label more, or import labels")
+    drawn = splits.stratified(data.y[labelled], test_share, random_state)
+    test = labelled[drawn.test]
+    return Split.of(np.setdiff1d(np.arange(len(data)), test), test)
+
+
+def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Trained:
+    """The final fit is measured on the test pictures; for search, some of the others are held out of a second fit."""
+    split = validation_split(data)
+    train = training_part(data, split, transductive=learns_from_untagged(method))
+    estimator, seconds = _fit_final(method, train, parameters)
+    try:
+        measured = measure_fitted(method, estimator, train, data, split.test, fit_seconds=seconds)
+    except InputError:  # no test picture has the labels that the method predicts
+        measured = None
+    del train
+    held_out = None
+    if method.does(Task.RANK):
+        try:
+            drawn = validation_split(data.select(split.train))
+            inner = Split.of(split.train[drawn.train], split.train[drawn.test])
+            part = training_part(data, inner, transductive=learns_from_untagged(method))
+            with progress.task(f"Fitting {method.name} without some pictures"):
+                held_out = HeldOut(fit_method(method, part, parameters), data, inner)
+        except InputError:  # too few to hold some out
+            held_out = None
+    return _trained(estimator, seconds, data, split, measured, held_out)
+
+
+def _without_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Trained:
+    """A fit to a part is measured on the rest; the final fit is to everything."""
+    measured, held_out, split = None, None, None
+    try:
+        split = validation_split(data)
+        measured = measure(method, data, split, parameters=parameters, transductive=learns_from_untagged(method))
+        if method.does(Task.RANK):
+            held_out = HeldOut(measured.estimator, data, split)
+    except InputError:  # one labelled picture, or one class only, can be learned from but not measured on
+        measured = None
+    estimator, seconds = _fit_final(method, data, parameters)
+    return _trained(estimator, seconds, data, split, measured, held_out)
+
+
+def _fit_final(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> tuple[Any, float]:
+    started = time.perf_counter()
+    with progress.task(f"Training {method.name}"):
+        estimator = fit_method(method, data, parameters)
+    return estimator, time.perf_counter() - started
+
+
+def _trained(
+    estimator: Any,
+    seconds: float,
+    data: Dataset,
+    split: Split | None,
+    measured: Measured | None,
+    held_out: HeldOut | None,
+) -> Trained:
+    test = np.flatnonzero(data.is_test)
+    if measured is None or split is None:
+        return Trained(estimator, data, test, seconds, None, {}, held_out)
+    baseline: dict[str, float] = {}
+    for task in measured.values:
+        baseline |= measure(registry.baseline(task), data, split).values[task]
+    return Trained(estimator, data, test, seconds, measured.performance, baseline, held_out)

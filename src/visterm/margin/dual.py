@@ -1,0 +1,138 @@
+"""The dual problem of many tasks over the same pictures, and what is known at some dual variables.
+
+For every task t, with labels y of -1 and 1 and weights C (0 where a picture does not take part),
+
+    minimise over w_t   ||w_t||^2 / 2 + sum_i C_ti loss(y_ti <w_t, x_i>)
+
+in the dual variables b_ti, with w_t = sum_i theta_ti x_i and theta_ti = C_ti b_ti y_ti. A task is a label, a class or a
+tag, to be told from its absence.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.margin.inner_products import InnerProducts
+from visterm.margin.losses import Loss
+
+Array = NDArray[Any]
+
+
+class Coordinates(NamedTuple):
+    """The coordinates of all tasks (n_tasks, n_pictures), or of one: dual variables, labels, weights.
+
+    ``C`` is 0 where a coordinate does not exist. Compiled code changes ``b`` in place.
+    """
+
+    b: Array
+    y: Array
+    C: Array
+
+
+class Block(NamedTuple):
+    """Pictures that are stepped together: their Gram matrix, their rows, their scores (n_tasks, len(rows)).
+
+    Compiled code changes the scores ``f`` in place and adds the change of theta to ``delta``, of the same shape.
+    """
+
+    G: Array
+    rows: Array
+    f: Array
+    delta: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """Inner products of the pictures, labels and weights (n_tasks, n_pictures) in their precision, and the loss."""
+
+    products: InnerProducts
+    y: Array
+    C: Array
+    loss: Loss
+    #: What a larger objective, of which each task is a part, adds to it: the gap is relative to the sum.
+    offset: float = 0.0
+
+    def part(self, tasks: Array) -> Problem:
+        """Some of the tasks."""
+        return Problem(self.products, self.y[tasks], self.C[tasks], self.loss, self.offset)
+
+    def in_double(self) -> Problem:
+        """The same in double precision."""
+        y, C = self.y.astype(np.float64), self.C.astype(np.float64)
+        return Problem(self.products.in_double(), y, C, self.loss, self.offset)
+
+    def start(self, b: Array | None) -> Array:
+        """Dual variables to start from: ``b`` within their range, or zero."""
+        code = self.loss.code
+        return np.zeros_like(self.y) if b is None else np.clip(b, code.low, code.high).astype(self.y.dtype)
+
+    def evaluate(self, b: Array) -> Solution:
+        """The objectives at ``b``, from scores computed afresh."""
+        from visterm.margin._kernels import task_values
+
+        theta = self.C * b * self.y
+        scores = self.products.scores(theta) if b.any() else np.zeros_like(theta)
+        sums = np.empty((len(b), 3))
+        task_values(scores, Coordinates(b, self.y, self.C), self.loss.code, sums)
+        norms, losses, conjugates = sums.T
+        return Solution(b, theta, scores, 0.5 * norms + losses, -conjugates - 0.5 * norms, self.offset)
+
+
+@dataclass(slots=True, eq=False)
+class Solution:
+    """Dual variables, coefficients and scores of all tasks, and how near the optimum each is known to be."""
+
+    b: Array
+    theta: Array
+    scores: Array
+    primal: Array
+    dual: Array
+    offset: float = 0.0
+    #: The sums of primal and dual objectives after each sweep, over the tasks still worked on and the finished ones.
+    trace: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def gaps(self) -> Array:
+        """The relative duality gap of each task."""
+        return relative_gap(self.primal + self.offset, self.dual + self.offset)
+
+    @property
+    def scales(self) -> Array:
+        """What each gap is relative to."""
+        return np.maximum(np.abs(self.primal + self.offset), np.abs(self.dual + self.offset))
+
+    def take(self, tasks: Array, part: Solution) -> None:
+        """Replace the given tasks by those of ``part``."""
+        for name in ("b", "theta", "scores", "primal", "dual"):
+            getattr(self, name)[tasks] = getattr(part, name)
+
+    def to_double(self) -> None:
+        """Keep dual variables, coefficients and scores in double precision from here on."""
+        for name in ("b", "theta", "scores"):
+            setattr(self, name, getattr(self, name).astype(np.float64))
+
+    def note(self) -> None:
+        """Add the present objectives to the trace."""
+        self.trace.append((float(self.primal.sum()), float(self.dual.sum())))
+
+
+def relative_gap(primal: Array, dual: Array) -> Array:
+    """``(P - D) / max(|P|, |D|)``, the paper's stopping criterion; 0 where both vanish."""
+    scale = np.maximum(np.abs(primal), np.abs(dual))
+    return np.divide(primal - dual, scale, out=np.zeros_like(scale), where=scale > 0)
+
+
+def warn_unconverged(gap: float, tol: float) -> None:
+    """Warn that the duality gap asked for was not reached."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    warnings.warn(
+        f"the relative duality gap is still {gap:.2g}, not {tol:.2g}: scale the features, lower C or raise tol",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,154 @@
+"""Inner products between the training pictures, as the dual solvers use them.
+
+Both forms answer the same questions and give the same numbers: a Gram matrix, or fewer features than there are
+pictures. ``shift`` is added to every inner product: the square of the constant feature that carries the intercept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.compute.threads import in_threads
+
+Array = NDArray[Any]
+#: ``step(Gram matrix of the block, its scores, its rows)`` gives the change of theta at these rows.
+Step = Callable[[Array, Array, Array], Array]
+
+#: Threads share products by this many tasks or pictures: enough for BLAS, and the result does not depend on the cores.
+PIECE_TASKS = 64
+PIECE_PICTURES = 2048
+#: With fewer coefficients than this share, leaving out zeros is quicker than BLAS.
+SPARSE_SHARE = 0.25
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GramInnerProducts:
+    """Pictures known by their Gram matrix."""
+
+    G: Array
+    shift: float = 0.0
+
+    @property
+    def n_pictures(self) -> int:
+        """The number of pictures."""
+        return len(self.G)
+
+    @property
+    def dtype(self) -> Any:
+        """The precision to compute in."""
+        return self.G.dtype
+
+    def in_double(self) -> GramInnerProducts:
+        """The same in double precision."""
+        return GramInnerProducts(self.G.astype(np.float64), self.shift)
+
+    def block(self, rows: Array) -> Array:
+        """The Gram matrix of some pictures."""
+        from visterm.margin._kernels import gather
+
+        return gather(self.G, rows, self.G.dtype.type(self.shift))
+
+    def scores(self, theta: Array) -> Array:
+        """``theta G`` of all pictures (n_tasks, n_pictures), piece by piece in threads."""
+        from visterm.margin._kernels import add_rows
+
+        scores = np.empty(theta.shape, theta.dtype)
+        shift = self.G.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
+        few = len(theta) <= PIECE_TASKS and np.count_nonzero(theta) < SPARSE_SHARE * theta.size
+
+        def score(start: int) -> None:
+            piece = slice(start, min(start + PIECE_PICTURES, len(self.G)))
+            if few:
+                scores[:, piece] = shift
+                add_rows(theta, self.G, piece.start, piece.stop, scores)
+            else:
+                np.add(theta @ self.G[:, piece], shift, out=scores[:, piece])
+
+        in_threads(score, range(0, len(self.G), PIECE_PICTURES))
+        return scores
+
+    def scores_of(self, theta: Array, rows: Array) -> Array:
+        """``theta G[rows]``: scores at all pictures of an expansion over some."""
+        return theta @ self.G[rows] + self.G.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
+
+    def sweep(self, theta: Array, blocks: list[Array], step: Step) -> None:
+        """One block after the other; its scores are taken from all of ``theta``, so nothing accumulates."""
+        shift = self.G.dtype.type(self.shift)
+        for rows in blocks:
+            across = self.G[rows]
+            scores = theta @ across.T + shift * theta.sum(axis=1, keepdims=True)
+            theta[:, rows] += step(across[:, rows] + shift, scores, rows)
+
+    def subset(self, rows: Array) -> GramInnerProducts:
+        """Those of some pictures, on their own."""
+        return GramInnerProducts(np.ascontiguousarray(self.G[np.ix_(rows, rows)]), self.shift)
+
+    def held_out_scores(self, theta: Array, train: Array, held_out: Array) -> Array:
+        """(n_tasks, len(held_out)): functions learned from the rows ``train``, at other rows."""
+        return theta @ self.G[np.ix_(train, held_out)] + self.shift * theta.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureInnerProducts:
+    """Pictures known by fewer features than there are pictures: the weights themselves are kept during a sweep."""
+
+    X: Array
+    shift: float = 0.0
+
+    @property
+    def n_pictures(self) -> int:
+        """The number of pictures."""
+        return len(self.X)
+
+    @property
+    def dtype(self) -> Any:
+        """The precision to compute in."""
+        return self.X.dtype
+
+    def in_double(self) -> FeatureInnerProducts:
+        """The same in double precision."""
+        return FeatureInnerProducts(self.X.astype(np.float64), self.shift)
+
+    def block(self, rows: Array) -> Array:
+        """The Gram matrix of some pictures."""
+        return self.X[rows] @ self.X[rows].T + self.X.dtype.type(self.shift)
+
+    def scores(self, theta: Array) -> Array:
+        """``theta G`` of all pictures (n_tasks, n_pictures)."""
+        return (theta @ self.X) @ self.X.T + self.X.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
+
+    def scores_of(self, theta: Array, rows: Array) -> Array:
+        """``theta G[rows]``: scores at all pictures of an expansion over some."""
+        return (theta @ self.X[rows]) @ self.X.T + self.X.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
+
+    def sweep(self, theta: Array, blocks: list[Array], step: Step) -> None:
+        """One block after the other, each changing the weights that score the next."""
+        shift = self.X.dtype.type(self.shift)
+        weights, bias = theta @ self.X, shift * theta.sum(axis=1, keepdims=True)
+        for rows in blocks:
+            features = self.X[rows]
+            delta = step(features @ features.T + shift, weights @ features.T + bias, rows)
+            weights += delta @ features
+            bias += shift * delta.sum(axis=1, keepdims=True)
+            theta[:, rows] += delta
+
+    def subset(self, rows: Array) -> FeatureInnerProducts:
+        """Those of some pictures, on their own."""
+        return FeatureInnerProducts(self.X[rows], self.shift)
+
+    def held_out_scores(self, theta: Array, train: Array, held_out: Array) -> Array:
+        """(n_tasks, len(held_out)): functions learned from the rows ``train``, at other rows."""
+        return (theta @ self.X[train]) @ self.X[held_out].T + self.shift * theta.sum(axis=1, keepdims=True)
+
+    def with_constant(self) -> Array:
+        """The features in double precision, and the constant one: their inner products include the shift."""
+        constant = np.full((self.n_pictures, 1), np.sqrt(self.shift))
+        return np.hstack([self.X.astype(np.float64), constant])
+
+
+InnerProducts = GramInnerProducts | FeatureInnerProducts

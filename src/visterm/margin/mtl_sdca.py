@@ -1,0 +1,253 @@
+"""Multitask representation learning: classes and tags share a learned subspace."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from visterm.calibration import fit_platt, fit_temperature, sigmoid, tag_scales
+from visterm.compute import progress
+from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_tags, n_pictures
+from visterm.errors import InputError
+from visterm.margin.alternation import Alternation, Duals, Learned
+from visterm.margin.expansion import (
+    EXPANSION_PARAMETERS,
+    NOT_NEGATIVE,
+    POSITIVE,
+    RANDOM_STATE,
+    ExpansionEstimator,
+    folds,
+)
+from visterm.margin.inner_products import InnerProducts
+from visterm.margin.losses import loss_named
+from visterm.margin.one_vs_all import (
+    OneVsAll,
+    both_sides,
+    check_picture_weight,
+    class_labels,
+    cross_scores,
+    generator,
+)
+
+Array = NDArray[Any]
+
+
+class MultitaskSDCA(OneVsAll, ExpansionEstimator):
+    """Classes and tags as tasks that share one linear map of the features: MTL-SDCA of Lapin et al. 2014.
+
+    Minimises (1) of the paper over the map U (n_dims columns) and the tasks' predictors w_t,
+
+        1/T sum_t [ 1/n sum_i loss(y_ti <w_t, U^T x_i>) + lam/2 ||w_t||^2 ] + mu/2 ||U||^2
+
+    by Algorithm 1: from the one-vs-all solution (of parameter ``C``) on, predictors and map are learned in turn, each
+    to the duality gap ``tol`` relative to its objective in (1), until the dual variables change by less than ``tol``.
+    Only inner products of pictures are used. The objective never rises.
+
+    - ``mu``: None for 1 / (n T); ``lam``: None for 1 / n: losses then weigh as much as the two regularisers.
+    - ``n_dims``: columns of U; None for the number of tasks, as in the paper.
+    - ``max_iter``: rounds at most. With as many columns as tasks the optimum of (1) depends on the product of ``lam``
+      and ``mu`` alone: it is that of the trace norm of the tasks' weights. One round from the one-vs-all solution, with
+      predictors held back strongly (a large ``lam``), is another machine and the better one for few pictures a class.
+    - ``kernel``, ``loss``, ``intercept_scaling``, ``calibration_folds``: as in :class:`SDCAClassifier`; the folds also
+      make tags comparable (see ``tag_power``).
+    - ``tag_power``: how far tags are brought to one scale, from 0 (not at all) to 1, by their scores on held-out
+      pictures; see :func:`visterm.tag_scales`.
+    - ``warm_start``: start from the dual variables of the last fit, as along a path of C, lam or mu.
+
+    With ``loss="squared"`` and no label unknown, every step is solved by a formula, from one eigendecomposition.
+
+    Fitted besides: ``objective_`` after every step; ``task_similarity_``, which tasks are taken for each other: the
+    correlation of their scores on held-out pictures (without folds, the cosine of their predictors), to be drawn by
+    :func:`visterm.margin.save_similarity`.
+
+    A picture without class or tags takes no part in those tasks. ``y`` may be a 0/1 matrix, which means tags.
+
+    >>> X, y = [[0.0, 1.0], [0.1, 0.9], [1.0, 0.0], [0.9, 0.2], [0.5, 0.5], [0.4, 0.5]], [0, 0, 1, 1, 2, 2]
+    >>> MultitaskSDCA(C=100.0, random_state=0).fit(X, y).predict([[0.0, 1.2], [1.2, 0.0]])
+    array([0, 1])
+    """
+
+    scores_are_probabilities = False
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **EXPANSION_PARAMETERS,
+        "C": [POSITIVE],
+        "mu": [NOT_NEGATIVE, None],
+        "lam": [NOT_NEGATIVE, None],
+        "n_dims": [Interval(Integral, 1, None, closed="left"), None],
+        "loss": [str],
+        "tol": [POSITIVE],
+        "max_iter": [Integral],
+        "calibration_folds": [Integral],
+        "tag_power": [Real],
+        "warm_start": ["boolean"],
+        "random_state": RANDOM_STATE,
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        mu: float | None = None,
+        lam: float | None = None,
+        n_dims: int | None = None,
+        kernel: str = "linear",
+        loss: str = "hinge",
+        tol: float = 1e-3,
+        max_iter: int = 20,
+        intercept_scaling: float = 1.0,
+        calibration_folds: int = 3,
+        tag_power: float = 1.0,
+        warm_start: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.mu = mu
+        self.lam = lam
+        self.n_dims = n_dims
+        self.kernel = kernel
+        self.loss = loss
+        self.tol = tol
+        self.max_iter = max_iter
+        self.intercept_scaling = intercept_scaling
+        self.calibration_folds = calibration_folds
+        self.tag_power = tag_power
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def fit(
+        self, X: Features, y: ArrayLike | None = None, tags: Any = None, picture_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from the pictures that have a class or tags; ``picture_weight`` multiplies the losses of each."""
+        self._validate_params()
+        if tags is None and y is not None and (sparse.issparse(y) or (np.ndim(y) == 2 and np.shape(y)[1] > 1)):
+            y, tags = None, y
+        X = self._check_fit_features(X)
+        loss, rng = loss_named(self.loss), generator(self.random_state)
+        self._forget("classes_", "temperature_", "tag_means_", "tag_scales_", "tag_platt_", "n_tags_")
+        rows, truth = self._training_labels(y, tags, n_pictures(X))
+        truth.labels[:] *= check_picture_weight(picture_weight, n_pictures(X))[rows]
+        products = self._inner_products(X, rows, truth.labels)
+        settings = Alternation(self.C, self.mu, self.lam, self.n_dims, loss, self.tol, self.max_iter)
+        start = self._start(truth.labels.shape)
+        with progress.task("Sharing a representation") as bar:
+            learned = settings.learn(products, truth.labels, rng, bar, start)
+        self._keep(X, rows, learned.theta)
+        self.objective_ = np.array(learned.objectives)
+        self.task_similarity_ = _cosines(learned.M)
+        self.n_iter_ = (len(learned.objectives) - 1) // 2
+        self._forget("duals_")
+        if self.warm_start:
+            self.duals_ = learned.duals._asdict()
+        if self.calibration_folds > 0:
+            self._calibrate(settings, products, truth, learned, rng)
+        elif truth.n_tags:
+            self.tag_means_, self.tag_scales_ = np.zeros(truth.n_tags), np.ones(truth.n_tags)
+        return self
+
+    def score_tags(self, X: Features) -> Scores:
+        """(n_pictures, n_tags), each tag on the scale of its scores at held-out training pictures."""
+        return (self._tag_scores(X) - self.tag_means_) / self.tag_scales_
+
+    @available_if(lambda self: self.calibration_folds > 0)  # type: ignore[untyped-decorator]
+    def tag_probabilities(self, X: Features) -> Scores:
+        """(n_pictures, n_tags) probabilities, by Platt's sigmoid on held-out training pictures."""
+        return sigmoid(self._tag_scores(X), *self.tag_platt_.T)
+
+    def _class_scores(self, X: Features) -> Scores:
+        scores = self._task_scores(X)
+        if not hasattr(self, "classes_"):
+            raise InputError("this MultitaskSDCA was fitted with tags alone, so it knows no classes: fit it with y")
+        return scores[:, : scores.shape[1] - getattr(self, "n_tags_", 0)]
+
+    def _tag_scores(self, X: Features) -> Scores:
+        check_is_fitted(self)
+        if not hasattr(self, "n_tags_"):
+            raise InputError("this MultitaskSDCA was fitted with classes alone, so it knows no tags: fit it with tags")
+        return self._task_scores(X)[:, -self.n_tags_ :]
+
+    def _training_labels(self, y: ArrayLike | None, tags: Any, n_pictures: int) -> tuple[Array, TrainingLabels]:
+        """The rows that have any label, and their labels."""
+        classes = check_classes(y, n_pictures) if y is not None else np.full(n_pictures, UNKNOWN_CLASS)
+        has_class = classes != UNKNOWN_CLASS if classes.dtype.kind in "if" else np.ones(n_pictures, np.bool_)
+        tags = check_tags(tags, n_pictures) if tags is not None else sparse.csr_array((n_pictures, 0))
+        has_tags = np.diff(tags.indptr) > 0
+        rows = np.flatnonzero(has_class | has_tags)
+        if not len(rows):
+            raise InputError("no picture has a class and no picture has a tag: some are needed to learn from")
+        labels = np.zeros((0, len(rows)))
+        codes = np.full(len(rows), -1)
+        if has_class.any():
+            self.classes_, codes[has_class[rows]], of_classes = class_labels(classes[has_class])
+            labels = np.zeros((len(of_classes), len(rows)))
+            labels[:, has_class[rows]] = of_classes
+        if has_tags.any():
+            self.n_tags_ = tags.shape[1]
+            of_tags = np.where(tags[rows].toarray().T > 0, 1.0, -1.0) * has_tags[rows]
+            labels = np.vstack([labels, of_tags])
+        return rows, TrainingLabels(labels, codes, getattr(self, "n_tags_", 0))
+
+    def _start(self, shape: tuple[int, ...]) -> Duals | None:
+        """The dual variables of the last fit, if they are wanted and fit the present pictures and tasks."""
+        stored = getattr(self, "duals_", None) if self.warm_start else None
+        return Duals(**stored) if stored is not None and stored["map"].shape == shape else None
+
+    def _calibrate(
+        self,
+        settings: Alternation,
+        products: InnerProducts,
+        truth: TrainingLabels,
+        learned: Learned,
+        rng: np.random.Generator,
+    ) -> None:
+        """Temperature of the classes and scales of the tags, from scores of held-out folds."""
+
+        def learn(part: InnerProducts, rows: Array) -> Array:
+            start = Duals(*(dual[:, rows] for dual in learned.duals))
+            with progress.task("Learning without a fold") as bar:
+                return settings.learn(part, truth.labels[:, rows], rng, bar, start).theta
+
+        held_out = cross_scores(
+            products, folds(truth.codes, self.calibration_folds, rng), len(truth.labels), learn
+        ).T.astype(np.float64)
+        centred = held_out - held_out.mean(axis=0)
+        self.task_similarity_ = _cosines(centred.T @ centred)
+        n_class_tasks = held_out.shape[1] - truth.n_tags
+        if n_class_tasks:
+            known = truth.codes >= 0
+            scores = both_sides(held_out[known, :n_class_tasks])
+            self.temperature_ = fit_temperature(scores, truth.codes[known])
+        if truth.n_tags:
+            of_tags = truth.labels[n_class_tasks:].T
+            tagged = np.abs(of_tags).any(axis=1)
+            scores = held_out[tagged, n_class_tasks:]
+            present = of_tags[tagged] > 0
+            self.tag_means_, self.tag_scales_ = tag_scales(scores, present, self.tag_power)
+            self.tag_platt_ = fit_platt(scores, present)
+
+
+class TrainingLabels(NamedTuple):
+    """Labels (n_tasks, n_pictures), classes first, and class numbers, -1 where unknown.
+
+    The sign of a label says whether it is present, its size how much it weighs; 0 where it is unknown.
+    """
+
+    labels: Array
+    codes: Array
+    n_tags: int
+
+
+def _cosines(M: Array) -> Array:
+    """Inner products as cosines; a task without a predictor resembles only itself."""
+    lengths = np.sqrt(np.diag(M))
+    scale = np.outer(lengths, lengths)
+    cosines = np.divide(M, scale, out=np.zeros_like(M), where=scale > 0)
+    np.fill_diagonal(cosines, 1.0)
+    return cosines

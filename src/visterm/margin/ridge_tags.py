@@ -1,0 +1,79 @@
+"""Tags by kernel ridge regression, with exact leave-one-out scores."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from visterm.calibration import fit_platt, sigmoid, tag_scales
+from visterm.contracts import Features, Scores, check_tags, n_pictures
+from visterm.errors import InputError
+from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, ExpansionEstimator
+from visterm.margin.kernel_ridge import ridge
+
+
+class KernelRidgeAnnotator(ExpansionEstimator):
+    """One ridge regression a tag, solved in closed form for all tags at once.
+
+    Minimises ``sum_i (t_i - f(x_i))^2 + alpha ||f||^2`` for the 0/1 indicator t of each tag. What each picture would
+    have scored had it been left out of training is known exactly from the same factorisation, without a second fit.
+    By these scores each tag is brought to one scale with the others (``tag_power=0`` leaves scores as they are; see
+    :func:`visterm.calibration.tag_scales`), so that frequent and rare tags can be compared, and calibrated.
+
+    - ``kernel``: ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``, ``precomputed``; for several features
+      ``product[:SCALE]`` or ``weighted-product[:SCALE]``; ``auto`` is ``exp-chi2`` for one and the latter for several.
+    - ``intercept_scaling``: the constant feature that carries the intercept; 0 for none.
+
+    Rows without tags are left out.
+
+    >>> X, tags = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9]], [[1, 0], [1, 0], [0, 1], [0, 1]]
+    >>> KernelRidgeAnnotator().fit(X, tags).score_tags([[1.0, 0.0]]).round(1)
+    array([[ 1.3, -1.2]])
+    """
+
+    scores_are_probabilities = False
+    _kernel_of_one_feature = "exp-chi2"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **EXPANSION_PARAMETERS,
+        "alpha": [POSITIVE],
+        "tag_power": [Real],
+    }
+
+    def __init__(
+        self,
+        alpha: float = 0.1,
+        *,
+        kernel: str = "auto",
+        tag_power: float = 1.0,
+        intercept_scaling: float = 1.0,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.tag_power = tag_power
+        self.intercept_scaling = intercept_scaling
+
+    def fit(self, X: Features, tags: Any) -> Self:
+        """Solve for the tagged pictures and score each as if it had been left out."""
+        self._validate_params()
+        X = self._check_fit_features(X)
+        tags = check_tags(tags, n_pictures(X))
+        rows = np.flatnonzero(np.diff(tags.indptr))
+        if not len(rows):
+            raise InputError("no picture has a tag: at least one is needed to learn from")
+        present = tags[rows].toarray()
+        theta, left_out = ridge(self._inner_products(X, rows, 2 * present.T - 1), present, self.alpha)
+        self._keep(X, rows, np.ascontiguousarray(theta.T))
+        self.tag_means_, self.tag_scales_ = tag_scales(left_out, present, self.tag_power)
+        self.tag_platt_ = fit_platt(left_out, present)
+        return self
+
+    def score_tags(self, X: Features) -> Scores:
+        """(n_pictures, n_tags), each tag on the scale of its scores at left-out training pictures."""
+        return (self._task_scores(X) - self.tag_means_) / self.tag_scales_
+
+    def tag_probabilities(self, X: Features) -> Scores:
+        """(n_pictures, n_tags) probabilities, by Platt's sigmoid on the left-out scores."""
+        return sigmoid(self._task_scores(X), *self.tag_platt_.T)

@@ -1,0 +1,106 @@
+"""Two layers of one-vs-all classifiers."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from visterm.calibration import fit_temperature
+from visterm.contracts import Features, Scores, check_classes, n_pictures
+from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
+from visterm.margin.inner_products import FeatureInnerProducts, InnerProducts
+from visterm.margin.losses import loss_named
+from visterm.margin.one_vs_all import (
+    OneVsAll,
+    both_sides,
+    check_picture_weight,
+    class_labels,
+    cross_scores,
+    generator,
+    known_rows,
+)
+from visterm.margin.precision import solve
+
+Array = NDArray[Any]
+
+
+class StackedSDCA(OneVsAll, ExpansionEstimator):
+    """One-vs-all functions of the scores of one-vs-all functions: STL-SDCA-Stacked of Lapin et al. 2014.
+
+    The second layer (parameter ``C_second``) learns from the scores that the first gives its own training pictures, as
+    in the paper. Both layers are linear, so they are folded into one function a class. Parameters as in
+    :class:`visterm.margin.SDCAClassifier`.
+
+    >>> X, y = [[0.0, 1.0], [0.1, 0.9], [1.0, 0.0], [0.9, 0.2], [0.5, 0.5], [0.4, 0.5]], [0, 0, 1, 1, 2, 2]
+    >>> StackedSDCA(C=100.0, random_state=0).fit(X, y).predict([[0.0, 1.2], [1.2, 0.0]])
+    array([0, 1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **EXPANSION_PARAMETERS,
+        "C": [POSITIVE],
+        "C_second": [POSITIVE],
+        "loss": [str],
+        "tol": [POSITIVE],
+        "calibration_folds": [Integral],
+        "random_state": RANDOM_STATE,
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        C_second: float = 1.0,
+        kernel: str = "linear",
+        loss: str = "hinge",
+        tol: float = 1e-3,
+        intercept_scaling: float = 1.0,
+        calibration_folds: int = 3,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.C_second = C_second
+        self.kernel = kernel
+        self.loss = loss
+        self.tol = tol
+        self.intercept_scaling = intercept_scaling
+        self.calibration_folds = calibration_folds
+        self.random_state = random_state
+
+    def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:
+        """Learn both layers from the pictures whose class is known; ``picture_weight`` multiplies their losses."""
+        self._validate_params()
+        X = self._check_fit_features(X)
+        y = check_classes(y, n_pictures(X))
+        rng = generator(self.random_state)
+        rows = known_rows(y)
+        self.classes_, codes, labels = class_labels(y[rows])
+        weights = check_picture_weight(picture_weight, len(y))[rows]
+        products = self._inner_products(X, rows, labels)
+        self._keep(X, rows, self._learn(products, labels, weights, rng))
+        if self.calibration_folds > 0:
+            held_out = cross_scores(
+                products,
+                folds(codes, self.calibration_folds, rng),
+                len(labels),
+                lambda part, kept: self._learn(part, labels[:, kept], weights[kept], rng),
+            )
+            self.temperature_ = fit_temperature(both_sides(held_out.T), codes)
+        return self
+
+    def _learn(self, products: InnerProducts, labels: Array, weights: Array, rng: np.random.Generator) -> Array:
+        """The coefficients of the two layers, folded."""
+        loss = loss_named(self.loss)
+        first = solve(products, labels, np.broadcast_to(self.C * weights, labels.shape), loss, tol=self.tol, rng=rng)
+        outputs = FeatureInnerProducts(np.ascontiguousarray(first.scores.T))
+        second = solve(
+            outputs, labels, np.broadcast_to(self.C_second * weights, labels.shape), loss, tol=self.tol, rng=rng
+        )
+        # f(x) = W_second^T first(x), and first(x) = first.theta k(x): one set of coefficients.
+        return (second.theta @ outputs.X) @ first.theta
+
+    def _class_scores(self, X: Features) -> Scores:
+        return self._task_scores(X)

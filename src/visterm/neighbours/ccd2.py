@@ -1,0 +1,145 @@
+"""CCD2 and its relatives: tags from the nearest pictures in a small space that is learned from tags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from visterm.contracts import Estimator, Features, Scores, check_feature_mapping, check_tags, n_pictures, take
+from visterm.distances import nearest
+from visterm.neighbours.knn_tags import KnnAnnotator
+from visterm.neighbours.neighbour_count import NEIGHBOUR_COUNTS, SAMPLE, f_by_neighbours
+from visterm.neighbours.quantized_knn import QuantizedKnnAnnotator
+from visterm.subspace import CCA, PCA, PLS, ContextualDistance, FeatureMaps
+
+#: The subspaces by the names of Nakayama et al., given the number of dimensions and the ridge.
+SUBSPACES: Mapping[str, Callable[[int, float], Any]] = {
+    "pca": lambda n_dims, _: PCA(n_dims),
+    "pcaw": lambda n_dims, _: PCA(n_dims, whiten=True),
+    "pls": lambda n_dims, _: PLS(n_dims),
+    "npls": lambda n_dims, _: PLS(n_dims, normalize=True),
+    "cca": lambda n_dims, ridge: CCA(n_dims, ridge=ridge),
+    "ccd1": lambda n_dims, ridge: ContextualDistance(n_dims, views=1, ridge=ridge),
+    "ccd2": lambda n_dims, ridge: ContextualDistance(n_dims, views=2, beta=0.25, ridge=ridge),
+}
+#: The numbers of dimensions among which ``auto`` chooses.
+DIMS = (10, 20, 50, 100)
+#: With fewer tagged pictures nothing is chosen: a fifth of them says too little.
+_LEAST_TO_CHOOSE = 50
+
+
+class CodeAnnotator(Estimator):
+    """The tags most frequent among the nearest training pictures, compared by small codes.
+
+    ``X`` is one matrix, or a mapping of name to matrix whose features are put together by one subspace. ``subspace``
+    is one of pca, pcaw, pls, npls, cca, ccd1, ccd2. ``kernel`` names a base distance that a
+    :class:`~visterm.subspace.KernelMap` of every feature embeds first (a name, ``auto``, or a name for each
+    feature); None takes features as they are. Training pictures are coded with what their tags say of them where the
+    subspace can do so (ccd2); pictures to be tagged by their features alone.
+
+    ``n_dims`` and ``n_neighbors`` may be ``auto``: those that tag a fifth of the training pictures best, learned from
+    the rest. ``code_bytes`` is the number of bytes in which each training picture is stored (product quantisation);
+    None keeps floats. ``shrinkage`` is that of :class:`~visterm.neighbours.KnnAnnotator`.
+
+    Nakayama, Harada, Kuniyoshi: Evaluation of dimensionality reduction methods for image auto-annotation, BMVC 2010.
+
+    >>> rng = np.random.default_rng(0)
+    >>> tags = np.repeat(np.eye(3, dtype=int), 20, axis=0)
+    >>> X = tags @ rng.standard_normal((3, 10)) + 0.3 * rng.standard_normal((60, 10))
+    >>> CodeAnnotator("ccd2", n_dims=2, n_neighbors=5).fit(X, tags).score_tags(X[:1])
+    array([[1., 0., 0.]])
+    """
+
+    scores_are_probabilities = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "subspace": [StrOptions(set(SUBSPACES))],
+        "n_dims": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "kernel": [str, Mapping, None],
+        "code_bytes": [Interval(Integral, 1, None, closed="left"), None],
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        subspace: str = "ccd2",
+        *,
+        n_dims: Any = 20,
+        n_neighbors: Any = 16,
+        ridge: float = 0.1,
+        kernel: Any = None,
+        code_bytes: int | None = None,
+        shrinkage: float = 0.0,
+    ) -> None:
+        self.subspace = subspace
+        self.n_dims = n_dims
+        self.n_neighbors = n_neighbors
+        self.ridge = ridge
+        self.kernel = kernel
+        self.code_bytes = code_bytes
+        self.shrinkage = shrinkage
+
+    def fit(self, X: Features, tags: Any) -> Self:
+        """Learn the subspace, and keep the codes of the tagged pictures."""
+        self._validate_params()
+        features = check_feature_mapping(self, X, fitting=True)
+        tags = check_tags(tags, n_pictures(features))
+        self.maps_ = FeatureMaps(self.kernel).fit(features)
+        described = self.maps_.transform(features)
+        self.n_dims_, n_neighbors = self._chosen(described, tags)
+        self.subspace_ = SUBSPACES[self.subspace](self.n_dims_, self.ridge)
+        codes = self.subspace_.fit_transform(described, tags)
+        if self.code_bytes is None:
+            self.neighbours_ = KnnAnnotator(n_neighbors, shrinkage=self.shrinkage)
+        else:
+            self.neighbours_ = QuantizedKnnAnnotator(n_neighbors, n_bytes=self.code_bytes, shrinkage=self.shrinkage)
+        self.neighbours_.fit(codes, tags)
+        self.n_neighbors_, self.tag_counts_ = self.neighbours_.n_neighbors_, self.neighbours_.tag_counts_
+        return self
+
+    def transform(self, X: Features) -> NDArray[Any]:
+        """The codes of pictures, (n_pictures, n_dims)."""
+        features = check_feature_mapping(self, X, fitting=False)
+        return self.subspace_.transform(self.maps_.transform(features))
+
+    def score_tags(self, X: Features) -> Scores:
+        """The share of neighbours that carry each tag."""
+        codes = self.transform(X)
+        return self.neighbours_.score_tags(codes)
+
+    def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The rows of the training pictures that vote, nearest first, and the weight of each."""
+        codes = self.transform(X)
+        return self.neighbours_.neighbours_of(codes)
+
+    def _chosen(self, described: dict[str, Any], tags: Any) -> tuple[int, Any]:
+        """The numbers of dimensions and neighbours: as given, or those best for pictures held out.
+
+        Left out one at a time, pictures would still have shaped the subspace, and more dimensions look better than
+        they are: a fifth is held out, once.
+        """
+        if "auto" not in (self.n_dims, self.n_neighbors):
+            return self.n_dims, self.n_neighbors
+        tagged = np.flatnonzero(np.diff(tags.indptr))
+        if len(tagged) < _LEAST_TO_CHOOSE:
+            return (DIMS[0] if self.n_dims == "auto" else self.n_dims, self.n_neighbors)
+        order = np.random.default_rng(0).permutation(tagged)
+        held_out, kept = np.sort(order[: min(len(order) // 5, SAMPLE)]), np.sort(order[min(len(order) // 5, SAMPLE) :])
+        dims = DIMS if self.n_dims == "auto" else (self.n_dims,)
+        neighbours = NEIGHBOUR_COUNTS if self.n_neighbors == "auto" else (self.n_neighbors,)
+        # The dimensions of a subspace are ordered: fewer are the first of more.
+        subspace = SUBSPACES[self.subspace](max(dims), self.ridge)
+        codes = subspace.fit_transform(take(described, kept), tags[kept])
+        queries = subspace.transform(take(described, held_out))
+        found: dict[tuple[int, int], float] = {}
+        for n_dims in dims:
+            near, _ = nearest(queries[:, :n_dims], codes[:, :n_dims], max(neighbours))
+            values = f_by_neighbours(near, tags[kept], tags[held_out], neighbours)
+            found |= {(n_dims, k): value for k, value in zip(neighbours, values, strict=True)}
+        return max(found, key=lambda choice: found[choice])

@@ -1,0 +1,199 @@
+"""Look-alikes by meaning: kernel canonical contextual distance over several features, whose neighbours vote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils._param_validation import Interval
+
+from visterm.compute import progress
+from visterm.contracts import Features, Matrix, Scores, check_feature_mapping, check_tags, n_pictures, rows_with_tags
+from visterm.distances import BaseDistances, nearest, weighted_sum
+from visterm.neighbours.calibrated import CalibratedVotes
+from visterm.neighbours.tagprop import TagProp
+from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood, tally
+from visterm.subspace import ContextualDistance, Moments, kernel_components, project
+
+#: Training pictures from which the weights of features are learned; more cost time and change little.
+_WEIGHED = 4000
+_MAX_ITER = 50
+
+
+class KernelContextualAnnotator(CalibratedVotes):
+    """The tags of the pictures that mean most nearly the same, by codes learned from features and tags together.
+
+    1. Features are put together in one kernel, ``exp(-scale * sum_f w_f d_f)``, ``d_f`` their base distances (of a mean
+       of one) and ``w`` TagProp's weights, which sum to one.
+    2. Kernel principal components over ``n_landmarks`` training pictures: ``n_components`` coordinates of each picture.
+    3. Canonical contextual distance with both views (CCD2): training pictures are coded by their features and tags,
+       others by their features, in ``n_dims`` dimensions.
+    4. The ``n_neighbors`` nearest codes vote with weight ``exp(-fall * distance)``; votes become probabilities as in
+       :class:`~visterm.neighbours.TagProp`.
+
+    How fast votes fall and what they are worth is learned from training pictures, each coded by a subspace that was
+    found without it (``n_folds`` parts): its own tags would make look-alikes of pictures that merely share them.
+    ``metric`` is that of :class:`~visterm.distances.BaseDistances`, ``precomputed`` included. ``ridge`` and
+    ``beta`` are those of :class:`~visterm.subspace.ContextualDistance`.
+
+    Steps 2 and 3: Nakayama, Harada, Kuniyoshi, BMVC 2010; votes: Guillaumin et al., ICCV 2009.
+
+    >>> rng = np.random.default_rng(0)
+    >>> tags = np.repeat(np.eye(3, dtype=int), 20, axis=0)
+    >>> X = {"colour": tags @ rng.random((3, 9)) + 0.2 * rng.random((60, 9)), "noise": rng.random((60, 4))}
+    >>> KernelContextualAnnotator(n_dims=2, n_neighbors=10).fit(X, tags).score_tags(X)[::20].argmax(axis=1)
+    array([0, 1, 2])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_dims": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "metric": [str, Mapping],
+        "scale": [Interval(Real, 0, None, closed="neither")],
+        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "beta": [Interval(Real, 0, 1, closed="neither")],
+        "tag_power": [Interval(Real, 0, None, closed="left")],
+        "sigmoids": ["boolean"],
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
+        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "random_state": [Interval(Integral, 0, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        n_dims: int = 50,
+        *,
+        n_neighbors: int = 200,
+        metric: Any = "auto",
+        scale: float = 0.5,
+        n_landmarks: int = 5000,
+        n_components: int = 400,
+        ridge: float = 0.1,
+        beta: float = 0.25,
+        tag_power: float = 1.0,
+        sigmoids: bool = False,
+        shrinkage: float = 1.0,
+        n_folds: int = 5,
+        random_state: int | None = 0,
+    ) -> None:
+        self.n_dims = n_dims
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.scale = scale
+        self.n_landmarks = n_landmarks
+        self.n_components = n_components
+        self.ridge = ridge
+        self.beta = beta
+        self.tag_power = tag_power
+        self.sigmoids = sigmoids
+        self.shrinkage = shrinkage
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def fit(self, X: Features, tags: Any) -> Self:
+        """Learn the kernel, the subspace and the worth of votes from the tagged pictures."""
+        self._validate_params()
+        features = check_feature_mapping(self, X, fitting=True)
+        tags = check_tags(tags, n_pictures(features))
+        self.train_rows_ = rows_with_tags(tags)
+        self.train_tags_ = tags[self.train_rows_]
+        self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        rng = np.random.default_rng(self.random_state)
+        self.feature_weights_ = self._weighed(features, tags, rng)
+        coordinates = self._learn_coordinates(features, rng)
+        self.subspace_ = self._subspace().fit(coordinates, self.train_tags_)
+        self.train_codes_ = self.subspace_.transform_training(coordinates, self.train_tags_)
+        self._learn_votes(coordinates, rng)
+        return self
+
+    def transform(self, X: Features) -> NDArray[Any]:
+        """The codes of pictures by their features, (n_pictures, n_dims)."""
+        features = check_feature_mapping(self, X, fitting=False)
+        return self.subspace_.transform(self._coordinates(self._kernel(features)))
+
+    def score_tags(self, X: Features) -> Scores:
+        """The probability of every tag."""
+        rows, shares = self._neighbours(X)
+        return self._probabilities(tally(shares, rows, self.train_tags_))
+
+    def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
+        """The rows of the training pictures that vote, nearest first, and the weight of each."""
+        rows, shares = self._neighbours(X)
+        return self.train_rows_[rows], shares
+
+    def _neighbours(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
+        rows, distances = nearest(self.transform(X), self.train_codes_, self.n_neighbors)
+        return rows, fading(distances[..., None], np.array([self.fall_]))
+
+    def _weighed(
+        self, features: dict[str, Matrix], tags: sparse.csr_array, rng: np.random.Generator
+    ) -> dict[str, float]:
+        """TagProp's weights of the features, which sum to one."""
+        equal = dict.fromkeys(features, 1 / len(features))
+        if len(features) == 1 or len(self.train_rows_) < 3:
+            return equal
+        asked = np.zeros(tags.shape[0], np.bool_)
+        asked[rng.permutation(self.train_rows_)[:_WEIGHED]] = True
+        # A picture without tags is nobody's neighbour.
+        sampled = sparse.csr_array(tags.multiply(asked[:, None]))
+        model = TagProp(self.n_neighbors, metric=self.metric, sigmoids=False, tag_power=0).fit(features, sampled)
+        total = sum(model.feature_weights_.values())
+        return {name: weight / total for name, weight in model.feature_weights_.items()} if total > 0 else equal
+
+    def _learn_coordinates(self, features: dict[str, Matrix], rng: np.random.Generator) -> NDArray[Any]:
+        """The coordinates of the training pictures in the kernel's principal components."""
+        n_landmarks = min(self.n_landmarks, len(self.train_rows_))
+        landmarks = np.sort(rng.choice(len(self.train_rows_), n_landmarks, replace=False))
+        self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_[landmarks])
+        kernel = self._kernel({name: matrix[self.train_rows_] for name, matrix in features.items()})
+        moments = Moments().fit(kernel)
+        self.kernel_mean_ = moments.x_mean_
+        between = kernel[landmarks].astype(np.float64)
+        _, self.components_ = kernel_components((between + between.T) / 2, moments, self.n_components)
+        return self._coordinates(kernel)
+
+    def _kernel(self, features: Features) -> NDArray[Any]:
+        """The kernels with the landmarks, (n_pictures, n_landmarks)."""
+        weights = np.array([self.feature_weights_[name] for name in self.distances_.metrics_])
+
+        def of_block(_: slice, block: NDArray[Any]) -> NDArray[Any]:
+            return np.exp(-self.scale * weighted_sum(block, weights))
+
+        blocks = list(self.distances_.map_blocks(features, of_block))
+        return np.concatenate(blocks) if blocks else np.empty((0, self.distances_.n_train_))
+
+    def _coordinates(self, kernel: NDArray[Any]) -> NDArray[Any]:
+        return project(kernel, self.kernel_mean_, self.components_)
+
+    def _subspace(self) -> ContextualDistance:
+        return ContextualDistance(self.n_dims, views=2, beta=self.beta, ridge=self.ridge, reduce_to=None)
+
+    def _learn_votes(self, coordinates: NDArray[Any], rng: np.random.Generator) -> None:
+        """How fast votes fall with distance, and what they are worth, from pictures coded by others' subspaces."""
+        n = len(self.train_rows_)
+        self.fall_, self.objective_ = 1.0, np.empty(0)
+        self._no_calibration()
+        if n < 2 * self.n_folds:
+            return
+        k = min(self.n_neighbors, n - 1)
+        rows, base = np.empty((n, k), np.intp), np.empty((n, k, 1))
+        for fold in np.array_split(rng.permutation(n), self.n_folds):
+            rest = np.setdiff1d(np.arange(n), fold)
+            subspace = self._subspace().fit(coordinates[rest], self.train_tags_[rest])
+            codes = subspace.transform_training(coordinates, self.train_tags_)
+            queries = subspace.transform(coordinates[fold])
+            rows[fold], base[fold, :, 0] = nearest(queries, codes, k, own_rows=fold)
+        scale = base.mean() or 1.0
+        votes = Votes(rows, self.train_tags_)
+        with progress.task("Weighing neighbours", total=_MAX_ITER) as bar:
+            weights, trace = maximise_likelihood(
+                votes, base / scale, np.array([10.0]), self.slope_, self.offset_, max_iter=_MAX_ITER, bar=bar
+            )
+        self.fall_, self.objective_ = float(weights[0] / scale), np.array(trace)
+        self._calibrate(votes, votes.tally(fading(base, np.array([self.fall_]))))

@@ -1,0 +1,78 @@
+"""The tags of the most similar training pictures."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from visterm.contracts import Estimator, Features, Scores, check_features, check_tags, rows_with_tags
+from visterm.distances import METRICS, metric_named, nearest
+from visterm.neighbours.neighbour_count import choose_neighbours
+from visterm.neighbours.votes import count_votes
+
+
+class KnnAnnotator(Estimator):
+    """The tags most frequent among the ``n_neighbors`` nearest tagged training pictures.
+
+    Scores are the share of neighbours that carry the tag; where a list is made of them, ties go to the rarer tag
+    (Nakayama et al. 2010). Rows without tags are not neighbours. ``n_neighbors="auto"`` takes the number that tags
+    training pictures best when their own tags are covered up.
+
+    With ``shrinkage`` s the score is ``(votes + s * share) / (n_neighbors + s)``, ``share`` being how much of the
+    collection carries the tag, counted with half a picture more: tags that no neighbour carries keep the small
+    probability that their frequency gives them, rare and never seen ones too, as sums of logarithms need.
+
+    >>> KnnAnnotator(n_neighbors=2).fit([[0.0], [1.0], [9.0]], [[1, 0], [1, 1], [0, 1]]).score_tags([[0.2]])
+    array([[1. , 0.5]])
+    """
+
+    scores_are_probabilities = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "metric": [StrOptions(set(METRICS))],
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, n_neighbors: Any = 16, *, metric: str = "euclidean", shrinkage: float = 0.0) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.shrinkage = shrinkage
+
+    def fit(self, X: Features, tags: Any) -> Self:
+        """Keep the tagged pictures."""
+        self._validate_params()
+        X = check_features(self, X, fitting=True, non_negative=metric_named(self.metric).needs_counts)
+        tags = check_tags(tags, X.shape[0])
+        self.train_rows_ = rows_with_tags(tags)
+        self.train_features_ = X[self.train_rows_]
+        self.train_tags_ = tags[self.train_rows_]
+        self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        if self.n_neighbors == "auto":
+            self.n_neighbors_ = choose_neighbours(self.train_features_, self.train_tags_, self.metric)
+        else:
+            self.n_neighbors_ = int(self.n_neighbors)
+        return self
+
+    def score_tags(self, X: Features) -> Scores:
+        """The share of neighbours that carry each tag."""
+        neighbours = self._neighbours(X)
+        return self._shrunk(count_votes(neighbours, self.train_tags_), neighbours.shape[1])
+
+    def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The rows of the training pictures that vote, nearest first, and the weight of each."""
+        neighbours = self._neighbours(X)
+        return self.train_rows_[neighbours], np.full(neighbours.shape, 1 / max(1, neighbours.shape[1]))
+
+    def _neighbours(self, X: Features) -> NDArray[np.intp]:
+        X = check_features(self, X, fitting=False)
+        return nearest(X, self.train_features_, self.n_neighbors_, metric=self.metric)[0]
+
+    def _shrunk(self, votes: NDArray[Any], k: int) -> Scores:
+        if not self.shrinkage:
+            return votes / k
+        shares = (self.tag_counts_ + 0.5) / (len(self.train_rows_) + 1)
+        return (votes + self.shrinkage * shares) / (k + self.shrinkage)

@@ -1,0 +1,233 @@
+"""Two-pass k nearest neighbours: every tag sends its nearest pictures, then these vote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from visterm.compute import progress
+from visterm.contracts import Features, Scores, check_feature_mapping, check_tags, n_pictures, rows_with_tags
+from visterm.distances import BaseDistances, weighted_sum
+from visterm.neighbours._non_negative import minimise
+from visterm.neighbours.calibrated import CalibratedVotes
+from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood
+
+#: The distance of a place in a table of neighbours that nobody takes.
+_NOBODY = 1e3
+
+
+class TwoPassKnn(CalibratedVotes):
+    """2PKNN (Verma and Jawahar, ECCV 2012), with its large-margin metric learning.
+
+    First pass: of every tag, the ``n_neighbors`` pictures nearest the query, so that rare tags are as well represented
+    as frequent ones. Second pass: those pictures vote with weight ``exp(-d / bandwidth)``, ``d`` being the weighted
+    sum of the base distances. ``learning`` finds the weights from the training pictures, each with the pictures that
+    the first pass sends to it without itself:
+
+    - ``margin``, the paper's: the weights minimise the distances to the nearest pictures of its own tags (targets)
+      plus the hinge losses of pictures that share no tag and are not a unit farther (impostors). The problem is
+      convex; projected quasi-Newton steps solve it.
+    - ``likelihood``: the weights maximise the likelihood of its tags under the votes (TagProp's objective on 2PKNN's
+      neighbours); the bandwidth is learned, too.
+    - ``none``: all features count the same.
+
+    ``objective_`` is the loss, or the log-likelihood, after every step. ``tag_power``, ``sigmoids`` and ``shrinkage``
+    make probabilities of votes as in :class:`~visterm.neighbours.TagProp`; with none of them scores are shares of
+    the votes, as in the paper. ``X`` and ``metric``, too, are those of TagProp.
+
+    >>> X, tags = np.array([[0.0], [0.2], [0.4], [5.0]]), [[1, 0], [1, 0], [1, 0], [0, 1]]
+    >>> model = TwoPassKnn(1, metric="l1", bandwidth=1.0, learning="none", tag_power=0).fit(X, tags)
+    >>> model.score_tags([[0.3]]).round(2)
+    array([[0.86, 0.14]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "metric": [str, Mapping],
+        "bandwidth": [Interval(Real, 0, None, closed="neither")],
+        "learning": [StrOptions({"likelihood", "margin", "none"})],
+        "sigmoids": ["boolean"],
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
+        "tag_power": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 4,
+        *,
+        metric: Any = "auto",
+        bandwidth: float = 0.02,
+        learning: str = "likelihood",
+        sigmoids: bool = False,
+        shrinkage: float = 1.0,
+        tag_power: float = 1.0,
+        max_iter: int = 50,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.bandwidth = bandwidth
+        self.learning = learning
+        self.sigmoids = sigmoids
+        self.shrinkage = shrinkage
+        self.tag_power = tag_power
+        self.max_iter = max_iter
+
+    def fit(self, X: Features, tags: Any) -> Self:
+        """Keep the tagged pictures; learn how much each feature counts, and what votes for each tag are worth."""
+        self._validate_params()
+        features = check_feature_mapping(self, X, fitting=True)
+        tags = check_tags(tags, n_pictures(features))
+        self.train_rows_ = rows_with_tags(tags)
+        self.train_tags_ = tags[self.train_rows_]
+        self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_)
+        self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / len(self.distances_.metrics_))
+        self.bandwidth_ = float(self.bandwidth)
+        self._no_calibration()
+        self.objective_ = np.empty(0)
+        if len(self.train_rows_) < 2:
+            return self
+        pictures = self.distances_.of_training(features)
+        if self.learning == "likelihood":
+            self._learn_likelihood(pictures)
+        elif self.learning == "margin" and len(self.feature_weights_) > 1:
+            self._learn_margin(pictures)
+        if self.tag_power or self.sigmoids:
+            rows, base = self._sent(pictures)
+            votes = Votes(rows, self.train_tags_)
+            self._calibrate(votes, votes.tally(fading(base, self._weights() / self.bandwidth_)))
+        return self
+
+    def score_tags(self, X: Features) -> Scores:
+        """The probability of each tag, or its share of the votes."""
+        parts = [votes @ self.train_tags_ for votes in self._votes(X)]
+        if not parts:
+            return np.empty((0, len(self.tag_counts_)))
+        return self._probabilities(np.concatenate(parts))
+
+    def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
+        """The rows of the training pictures with most votes, as many as vote for any picture, and their votes."""
+        rows, votes = [], []
+        for cast in self._votes(X):
+            order = np.argsort(-cast, axis=1, kind="stable")
+            rows.append(order)
+            votes.append(np.take_along_axis(cast, order, axis=1))
+        if not rows:
+            return np.empty((0, 0), np.intp), np.empty((0, 0))
+        n_voting = int(max((part > 0).sum(axis=1).max() for part in votes))
+        return self.train_rows_[np.concatenate(rows)[:, :n_voting]], np.concatenate(votes)[:, :n_voting]
+
+    def _votes(self, X: Features) -> list[Floats]:
+        """The second pass, for blocks of pictures: the weight of every training picture, summing to one."""
+        features, weights = check_feature_mapping(self, X, fitting=False), self._weights()
+
+        def of_block(_: slice, block: NDArray[Any]) -> Floats:
+            joint = weighted_sum(block, weights)
+            chosen = self._chosen(joint)
+            nearest = joint.min(axis=1, keepdims=True)
+            votes = np.where(chosen, np.exp((nearest - joint) / self.bandwidth_, dtype=np.float64), 0.0)
+            return votes / votes.sum(axis=1, keepdims=True)
+
+        return list(self.distances_.map_blocks(features, of_block))
+
+    def _weights(self) -> Floats:
+        return np.array(list(self.feature_weights_.values()))
+
+    def _chosen(self, joint: NDArray[Any]) -> NDArray[np.bool_]:
+        """The first pass: which training pictures are among the nearest of one of their tags."""
+        from visterm.neighbours import _kernels
+
+        by_tag = self.train_tags_.tocsc()
+        chosen = np.empty(joint.shape, np.bool_)
+        _kernels.nearest_of_each_tag(joint, by_tag.indptr, by_tag.indices, self.n_neighbors, chosen)
+        return chosen
+
+    def _sent(self, pictures: Features) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        """What the first pass sends to every training picture without itself, nearest first, by base distances.
+
+        Rows (n_train, n_sent) and distances (n_train, n_sent, n_features); places left over are far from everything.
+        """
+        weights = self._weights()
+
+        def of_block(rows: slice, block: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.intp]]:
+            joint = weighted_sum(block, weights)
+            joint[np.arange(len(joint)), np.arange(rows.start, rows.stop)] = np.inf
+            joint[~self._chosen(joint)] = np.inf
+            n_sent = np.isfinite(joint).sum(axis=1)
+            order = np.argsort(joint, axis=1, kind="stable")[:, : max(1, int(n_sent.max()))]
+            return order, np.take_along_axis(block, order[None], axis=2).transpose(1, 2, 0), n_sent
+
+        found = list(self.distances_.map_blocks(pictures, of_block))
+        n_most = max(part.shape[1] for part, _, _ in found)
+        rows = np.zeros((len(self.train_rows_), n_most), np.intp)
+        base = np.full((*rows.shape, len(weights)), _NOBODY, found[0][1].dtype)
+        start = 0
+        for order, near, n_sent in found:
+            taken = np.arange(order.shape[1]) < n_sent[:, None]
+            block = slice(start, start + len(order))
+            rows[block, : order.shape[1]] = np.where(taken, order, 0)
+            base[block, : order.shape[1]] = np.where(taken[..., None], near, _NOBODY)
+            start += len(order)
+        return rows, base
+
+    def _learn_likelihood(self, pictures: Features) -> None:
+        rows, base = self._sent(pictures)
+        votes = Votes(rows, self.train_tags_)
+        with progress.task("Learning the metric", total=self.max_iter) as bar:
+            weights, trace = maximise_likelihood(
+                votes,
+                base,
+                self._weights() / self.bandwidth_,
+                self.slope_,
+                self.offset_,
+                max_iter=self.max_iter,
+                bar=bar,
+            )
+        self.objective_ = np.array(trace)
+        self._keep_weights(weights)
+        if weights.sum() > 0:
+            self.bandwidth_ = float(1 / weights.sum())
+
+    def _learn_margin(self, pictures: Features) -> None:
+        from visterm.neighbours import _kernels
+
+        base, targets, gains = self._triplets(pictures)
+        pull = np.where(targets[..., None], base, 0).sum(axis=(0, 1), dtype=np.float64)
+        n_targets = max(1, int(targets.sum()))  # losses are means over targets, whatever the collection's size
+
+        def cost(weights: Floats) -> tuple[float, Floats]:
+            gradient = np.zeros(len(weights))
+            loss = _kernels.margin_terms(base, targets, gains, weights, gradient)
+            return (loss + float(weights @ pull)) / n_targets, (gradient + pull) / n_targets
+
+        with progress.task("Learning the metric", total=self.max_iter) as bar:
+            weights, trace = minimise(cost, np.ones(base.shape[2]), max_iter=self.max_iter, bar=bar)
+        self.objective_ = np.array(trace)
+        self._keep_weights(weights)
+
+    def _keep_weights(self, weights: Floats) -> None:
+        if weights.sum() > 0:
+            self.feature_weights_ = dict(zip(self.feature_weights_, (weights / weights.sum()).tolist(), strict=True))
+
+    def _triplets(self, pictures: Features) -> tuple[NDArray[Any], NDArray[np.bool_], Floats]:
+        """Of every training picture: who is sent to it, which of them share a tag, what those that do not weigh.
+
+        The nearest ``n_neighbors`` for each of its tags are targets; the loss of an impostor counts the more, the
+        more tags of the picture it misses, which is all of them.
+        """
+        rows, base = self._sent(pictures)
+        shared = np.zeros(rows.shape)
+        for picture, near in enumerate(rows):
+            shared[picture] = (self.train_tags_[near] @ self.train_tags_[[picture]].T).toarray().ravel()
+        somebody = base[..., 0] < _NOBODY
+        targets = (shared > 0) & somebody
+        n_wanted = self.n_neighbors * np.diff(self.train_tags_.indptr)[:, None]
+        targets &= np.cumsum(targets, axis=1) <= n_wanted
+        gains = ((shared == 0) & somebody).astype(np.float64)
+        return np.ascontiguousarray(base), targets, gains

@@ -1,0 +1,148 @@
+"""The folder of an index: segments whose files never change; a change adds segments and drops others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.search._segments import Keys, Segment
+from visterm.search.snapshot import Snapshot
+from visterm.storage import ArrayFile, ArrayFolder, damaged, write_text_atomically
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the vectors of an index are."""
+
+    n_dims: int
+    metric: str
+    dtype: str
+    about: str
+
+    def __post_init__(self) -> None:
+        if type(self.n_dims) is not int or not all(isinstance(t, str) for t in (self.metric, self.dtype, self.about)):
+            raise TypeError("it does not say what it holds")
+
+    @property
+    def n_rows(self) -> int:
+        """The numbers kept of a picture: for distances, half the square of its length beside its dimensions."""
+        return self.n_dims + (self.metric == "euclidean")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A segment: its name, how many pictures it holds, and the name of the list of those that do not count."""
+
+    name: str
+    n: int
+    dead: str
+    lists: bool = False  # whether an earlier version ordered it into lists, which nobody reads any more
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[0-9a-f]{16}", self.name) or not re.fullmatch(r"([0-9a-f]{16})?", self.dead):
+            raise ValueError("a segment has no proper name")
+        if type(self.n) is not int or not 0 <= self.n < 2**48:
+            raise ValueError(f"a segment of {self.n!r} pictures")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an index is, and its segments."""
+
+    about: About
+    segments: tuple[Entry, ...]
+
+
+class IndexFolder(ArrayFolder[Manifest, Snapshot]):
+    """The files of an index: of each segment its keys and vectors, and which of them were removed or replaced."""
+
+    format: ClassVar[str] = "visterm index"
+    absent: ClassVar[str] = "there is no index"
+    other: ClassVar[str] = "another index"
+    file_names: ClassVar[re.Pattern[str]] = re.compile(
+        r"[0-9a-f]{16}\.(keys|vectors\.npy|dead\.npy|lists\.npy|centres\.npy)"
+    )
+
+    def __init__(self, path: Path, about: About) -> None:
+        super().__init__(path, asdict(about))
+        self._about = about
+        self.create(lambda: Manifest(about, ()))
+
+    @classmethod
+    def parse(cls, fields: dict[str, Any]) -> Manifest:
+        """The manifest of these JSON values."""
+        return Manifest(About(**fields["about"]), tuple(Entry(**entry) for entry in fields["segments"]))
+
+    @staticmethod
+    def about_of(manifest: Manifest) -> object:
+        """What the vectors are."""
+        return asdict(manifest.about)
+
+    @staticmethod
+    def tokens(manifest: Manifest) -> set[str]:
+        """The names of segments and of lists of dead columns."""
+        return {token for entry in manifest.segments for token in (entry.name, entry.dead) if token}
+
+    def arrays(self, manifest: Manifest) -> list[tuple[ArrayFile, int]]:
+        """The vectors of every segment: a row for each dimension."""
+        return [(self._vectors(entry.name, entry.n), self._about.n_rows) for entry in manifest.segments]
+
+    def load(self, manifest: Manifest, since: tuple[Manifest, Snapshot] | None) -> Snapshot:
+        """Map all segments; of those that are known, only what was removed ``since`` is read."""
+        known = {} if since is None else {part.name: part for part in since[1].segments}
+        parts = []
+        for entry in manifest.segments:
+            part = known.get(entry.name) or self._segment(entry)
+            if part.dead_name != entry.dead:
+                part = replace(part, dead=self._dead(entry), dead_name=entry.dead)
+            parts.append(part)
+        return Snapshot(parts, manifest.about.metric, manifest.about.n_dims)
+
+    def write(self, parts: Sequence[Segment], known: Sequence[Segment]) -> None:
+        """Make ``parts`` the contents of the folder; the files of those among ``known`` are there already."""
+        names = {part.name for part in known}
+        dead_names = {part.dead_name for part in known}
+        for part in parts:
+            if part.name not in names:
+                write_text_atomically(self.path / f"{part.name}.keys", "\n".join(part.keys))
+                self._vectors(part.name, len(part)).create(part.vectors)
+            if part.dead_name and part.dead_name not in dead_names:
+                ArrayFile(self.path / f"{part.dead_name}.dead.npy", "<i8").create(part.dead)
+        entries = (Entry(part.name, len(part), part.dead_name) for part in parts)
+        self.commit(Manifest(self._about, tuple(entries)))
+
+    def _vectors(self, name: str, n_pictures: int) -> ArrayFile:
+        dtype = np.dtype(self._about.dtype).newbyteorder("<").str
+        return ArrayFile(self.path / f"{name}.vectors.npy", dtype, n_pictures)
+
+    def _segment(self, entry: Entry) -> Segment:
+        """The segment with all its columns alive."""
+        file = self.path / f"{entry.name}.keys"
+        try:
+            text = file.read_bytes().decode()
+        except ValueError as error:
+            raise damaged(file, error) from error
+        keys = Keys(text.split("\n") if text else ())
+        # A view of the map that is a plain array, which is quicker to take parts of.
+        vectors = np.asarray(self._vectors(entry.name, entry.n).map(self._about.n_rows))
+        if len(keys) != entry.n:
+            raise damaged(file, f"it holds {len(keys)} keys and vectors of shape {vectors.shape}")
+        return Segment(entry.name, keys, vectors)
+
+    def _dead(self, entry: Entry) -> NDArray[np.int64]:
+        if not entry.dead:
+            return np.empty(0, np.int64)
+        name = f"{entry.dead}.dead.npy"
+        try:
+            dead = np.load(self.path / name, allow_pickle=False).astype(np.int64)
+        except (ValueError, EOFError) as error:
+            raise damaged(self.path / name, error) from error
+        if dead.ndim != 1 or (len(dead) and not 0 <= dead.min() <= dead.max() < entry.n):
+            raise damaged(self.path / name, f"it removes columns that {entry.name} does not have")
+        return dead

@@ -1,0 +1,124 @@
+"""How sure a trained method may be when it searches, and how well it then searches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.compute import progress
+from visterm.contracts import Features, Task
+from visterm.errors import InputError
+from visterm.learning import MAX_QUERY_WORDS, STANDARD_MEASURES, Trained
+from visterm.measures import evaluate
+from visterm.ranking.queries import from_tags
+from visterm.search.pairs import log_pairs_of, pairs_of
+from visterm.search.relevance import Relevance, word_scores
+
+Floats = NDArray[np.floating[Any]]
+
+#: A relevance that serves only to measure is learned from 200 queries.
+_FEW_QUERIES = 200
+#: The name under which the average precision of the method's own ranking, without Relevance, is reported.
+BY_OWN_SCORES = "AvgP by own scores"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredPictures:
+    """What an estimator says of pictures: every word's score, and log-probabilities of the pairs that it knows."""
+
+    scores: Floats
+    log_pairs: Floats | None
+    pairs: Sequence[tuple[int, int]]
+
+    @classmethod
+    def by(cls, estimator: Any, X: Features) -> ScoredPictures:
+        """The pictures ``X``, scored by a fitted estimator."""
+        _, pairs = pairs_of(estimator)
+        return cls(word_scores(estimator, X), log_pairs_of(estimator, X) if pairs else None, pairs)
+
+
+def learned_search(trained: Trained) -> tuple[Relevance | None, dict[str, float]]:
+    """The relevance of a trained method, and its measures when it searches with it.
+
+    The relevance is learned from pictures held out of a fit; None where there are too few. Measured is the final
+    estimator on the test pictures; without any, the held-out fit, each half of its pictures with what was learned from
+    the other.
+    """
+    if trained.held_out is None:
+        return None, {}
+    held_out, train_tags = trained.held_out.tagged(), trained.held_out.train_tags
+    try:
+        with progress.task("Learning how sure a search may be"):
+            scored = ScoredPictures.by(trained.held_out.estimator, held_out.X)
+            relevance = learn_relevance(scored, held_out.tags, train_tags)
+            if len(trained.test):
+                found = _measure_on_test(trained, relevance)
+            else:
+                found = measure_by_halves(scored, held_out.tags, train_tags, relevance)
+    except InputError:  # the model can search, but nobody knows how sure it may be
+        return None, {}
+    (first, *_) = STANDARD_MEASURES[Task.RANK]
+    if not found or first.name not in trained.metrics:
+        return relevance, {}
+    return relevance, found | {BY_OWN_SCORES: trained.metrics[first.name]}
+
+
+def learn_relevance(scored: ScoredPictures, tags: sparse.csr_array, train_tags: sparse.csr_array) -> Relevance:
+    """Learn from scored pictures with ``tags`` that the scoring estimator had not seen."""
+    relevance = _fit(Relevance(), scored.scores, tags, train_tags)
+    if scored.log_pairs is not None:
+        relevance.fit_pairs(relevance.log_probabilities(scored.scores), scored.log_pairs, scored.pairs, tags)
+    return relevance
+
+
+def measure_search(
+    log_p: Floats, scored: ScoredPictures, tags: sparse.csr_array, relevance: Relevance
+) -> dict[str, float]:
+    """The measures of a search among pictures, ranked by the probability that they fit all words of a query."""
+    column = {pair: i for i, pair in enumerate(scored.pairs)}
+    asked = from_tags(tags, max_words=MAX_QUERY_WORDS)
+    scores = [relevance.joint(log_p, words, scored.log_pairs, column) for words in asked.columns()]
+    return evaluate(STANDARD_MEASURES[Task.RANK], asked.relevance, np.stack(scores))
+
+
+def measure_by_halves(
+    scored: ScoredPictures, tags: sparse.csr_array, train_tags: sparse.csr_array, relevance: Relevance
+) -> dict[str, float]:
+    """:func:`measure_search` where each half of the pictures is judged by what was learned from the other half.
+
+    Nothing where a half is too small to learn from.
+    """
+    every = np.arange(len(scored.scores))
+    log_p = np.empty(scored.scores.shape, np.float32)
+    try:
+        for half in (every % 2 == 0, every % 2 == 1):
+            other = every[~half]
+            learned = _fit(Relevance(n_queries=_FEW_QUERIES), scored.scores[other], tags[other], train_tags)
+            log_p[half] = learned.log_probabilities(scored.scores[half])
+    except InputError:
+        return {}
+    return measure_search(log_p, scored, tags, relevance)
+
+
+def _measure_on_test(trained: Trained, relevance: Relevance) -> dict[str, float]:
+    rows = trained.test[trained.data.has_tags[trained.test]]
+    if not len(rows):
+        return {}
+    test = trained.data.select(rows)
+    scored = ScoredPictures.by(trained.estimator, test.X)
+    return measure_search(relevance.log_probabilities(scored.scores), scored, test.tags, relevance)
+
+
+def _fit(relevance: Relevance, scores: Floats, tags: sparse.csr_array, train_tags: sparse.csr_array) -> Relevance:
+    return relevance.fit(
+        scores,
+        tags,
+        tag_counts=np.bincount(train_tags.indices, minlength=train_tags.shape[1]),
+        n_tagged=int((np.diff(train_tags.indptr) > 0).sum()),
+        asked=train_tags,
+    )

@@ -1,0 +1,33 @@
+from .array_file import ArrayFile as ArrayFile
+from .array_file import damaged as damaged
+from .array_folder import ArrayFolder as ArrayFolder
+from .atomic import replacing as replacing
+from .atomic import write_bytes_atomically as write_bytes_atomically
+from .atomic import write_error as write_error
+from .atomic import write_text_atomically as write_text_atomically
+from .lock import WriteLock as WriteLock
+from .row_files import DenseRows as DenseRows
+from .row_files import MappedRows as MappedRows
+from .row_files import RowFiles as RowFiles
+from .row_files import cut as cut
+from .row_files import row_files as row_files
+from .row_files import stored_dtype as stored_dtype
+from .row_spec import RowSpec as RowSpec
+
+__all__ = [
+    "ArrayFile",
+    "ArrayFolder",
+    "DenseRows",
+    "MappedRows",
+    "RowFiles",
+    "RowSpec",
+    "WriteLock",
+    "cut",
+    "damaged",
+    "replacing",
+    "row_files",
+    "stored_dtype",
+    "write_bytes_atomically",
+    "write_error",
+    "write_text_atomically",
+]

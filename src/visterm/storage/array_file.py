@@ -1,0 +1,130 @@
+"""A ``.npy`` file that grows at its end: rows are added without rewriting, and mapped without reading.
+
+How many rows count is written elsewhere (in a manifest); bytes after those rows are what an unfinished write left, and
+the next one writes over them. The row count in the file's own header is for other tools that open the file.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import mmap
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import InputError
+
+_HEADER_BYTES = 128
+_MAGIC = b"\x93NUMPY\x01\x00" + (_HEADER_BYTES - 10).to_bytes(2, "little")
+
+
+class ArrayFile:
+    """The file at ``path``, whose rows are single values (``width`` None) or ``width`` values of ``dtype``."""
+
+    def __init__(self, path: Path, dtype: str, width: int | None = None) -> None:
+        self.path = path
+        self.dtype = np.dtype(dtype)
+        self._row_shape = () if width is None else (width,)
+        self._row_bytes = self.dtype.itemsize * math.prod(self._row_shape)
+
+    def create(self, rows: NDArray[Any] | None = None) -> None:
+        """Make the file, with ``rows`` or without any; it is on disk on return, its name when the folder is synced."""
+        with self.path.open("xb") as file:
+            file.write(self._header(0 if rows is None else len(rows)))
+            if rows is not None:
+                self._write(file, rows)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def extend(self, rows: NDArray[Any], *, start: int) -> None:
+        """Write ``rows`` behind the first ``start`` rows; they are on disk on return."""
+        with self.path.open("r+b") as file:
+            file.seek(self._end_of(start))
+            self._write(file, rows)
+            file.seek(0)
+            file.write(self._header(start + len(rows)))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def trim(self, n_rows: int) -> None:
+        """Cut off what an unfinished write left behind the first ``n_rows`` rows."""
+        if self._checked_size(n_rows) == self._end_of(n_rows):
+            return
+        self._check_header()
+        with self.path.open("r+b") as file:
+            file.write(self._header(n_rows))
+            file.truncate(self._end_of(n_rows))
+
+    def map(self, n_rows: int) -> np.memmap[Any, Any]:
+        """The first ``n_rows`` rows, read from disk when they are touched; they cannot be written to."""
+        self._checked_size(n_rows)
+        self._check_header()
+        shape = (n_rows, *self._row_shape)
+        return np.memmap(self.path, dtype=self.dtype, mode="r", offset=_HEADER_BYTES, shape=shape)
+
+    def problems(self, n_rows: int) -> Iterator[str]:
+        """What is wrong with the file, of which ``n_rows`` rows count."""
+        try:
+            size = self._checked_size(n_rows)
+            self._check_header()
+        except (InputError, OSError) as error:
+            yield f"{self.path.name}: {error}"
+            return
+        if excess := size - self._end_of(n_rows):
+            yield f"{self.path.name}: {excess} bytes of an unfinished write; the next write removes them"
+
+    def _write(self, file: IO[bytes], rows: NDArray[Any]) -> None:
+        if rows.size:
+            file.write(np.ascontiguousarray(rows, dtype=self.dtype).reshape(-1).view(np.uint8).data)
+
+    def _end_of(self, n_rows: int) -> int:
+        return _HEADER_BYTES + n_rows * self._row_bytes
+
+    def _header(self, n_rows: int) -> bytes:
+        # The row count has a fixed width, so that one read while it is rewritten is still a number.
+        shape = ", ".join([f"{n_rows:20d}", *map(str, self._row_shape)])
+        text = f"{{'descr': '{self.dtype.str}', 'fortran_order': False, 'shape': ({shape},), }}"
+        return _MAGIC + text.encode().ljust(_HEADER_BYTES - len(_MAGIC) - 1) + b"\n"
+
+    def _checked_size(self, n_rows: int) -> int:
+        status = self.path.lstat()
+        if not stat.S_ISREG(status.st_mode):  # a link or a pipe: never follow, cut or wait for what is not ours
+            raise InputError(f"{self.path} is not a plain file")
+        size = status.st_size
+        if size < self._end_of(n_rows):
+            raise damaged(self.path, f"cut off at {size} bytes instead of {self._end_of(n_rows)}")
+        return size
+
+    def _check_header(self) -> None:
+        with self.path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+        try:
+            fields = ast.literal_eval(header[len(_MAGIC) :].decode("ascii").strip())
+            found = (header[: len(_MAGIC)], fields["descr"], fields["fortran_order"], fields["shape"][1:])
+        except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
+            found = None
+        if found != (_MAGIC, self.dtype.str, False, self._row_shape):
+            rows = f"{self._row_shape[0]} values" if self._row_shape else "one value"
+            raise damaged(self.path, f"not an array of {self.dtype.name} rows of {rows}")
+
+
+def damaged(path: Path, reason: object) -> InputError:
+    """The error that tells a person that ``path``, which holds derived data, is damaged, and what to do.
+
+    >>> damaged(Path("features", "manifest.json"), "it is empty")
+    InputError('features/manifest.json is damaged (it is empty): delete the folder to have it made again')
+    """
+    return InputError(f"{path} is damaged ({reason}): delete the folder to have it made again")
+
+
+def release(array: np.memmap[Any, Any]) -> None:
+    """Give the memory of a mapped array back to the system; its rows are read from disk when touched again."""
+    mapping = array._mmap  # type: ignore[attr-defined]
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED)

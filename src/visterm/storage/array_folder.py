@@ -1,0 +1,265 @@
+"""Arrays in a folder that are only ever added to, and a small manifest that says what of them counts.
+
+A change writes new bytes that nothing refers to, waits until they are on disk, and then replaces the manifest in one
+step: the change happens when the manifest does. So a process killed at any moment leaves the folder as it was before
+or after a change, one process writes while any number read, and a reader sees a change whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from visterm.errors import InputError, VistermError
+from visterm.storage.array_file import ArrayFile, damaged
+from visterm.storage.atomic import TEMPORARY_PATTERN, sync_folder, write_error, write_text_atomically
+from visterm.storage.lock import WriteLock
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    Manifest = TypeVar("Manifest", bound=DataclassInstance)
+else:
+    Manifest = TypeVar("Manifest")
+State = TypeVar("State")
+
+MANIFEST = "manifest.json"
+_MAX_BYTES = 2**20
+#: File systems stamp files by a clock that ticks every few milliseconds. Two manifests within a tick can look alike.
+_TICK_NS = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen(Generic[Manifest, State]):
+    """What was read last: ``stamp`` tells its manifest file from the next one."""
+
+    stamp: tuple[int, ...]
+    manifest: Manifest
+    state: State
+
+
+class ArrayFolder(ABC, Generic[Manifest, State]):
+    """The folder ``path``: its manifests, its one writer, its readers and what unfinished writes left in it.
+
+    A subclass says what the manifest holds (a dataclass of JSON values), which files it refers to, and how they become
+    the ``State`` that readers use. Files are called ``TOKEN.WHAT``, and the manifest names the tokens in use. ``about``
+    says what the folder must hold; a folder that holds something else is refused.
+    """
+
+    #: The name and the version of the format, as the manifest gives them.
+    format: ClassVar[str]
+    version: ClassVar[int] = 1
+    #: How messages begin that say there is nothing here, and how they call what is of another kind.
+    absent: ClassVar[str]
+    other: ClassVar[str]
+    #: The names of all files that the folder's writers make, but for the manifest.
+    file_names: ClassVar[re.Pattern[str]]
+
+    def __init__(self, path: Path, about: object) -> None:
+        self.path, self.about = path, about
+        self._lock = WriteLock(path)
+        self._turn = threading.RLock()  # threads of this process wait for each other; other processes are refused
+        self._guard = threading.RLock()
+        self._seen: _Seen[Manifest, State] | None = None
+
+    # What a subclass provides
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, fields: dict[str, Any]) -> Manifest:
+        """The manifest of these JSON values; a ValueError, TypeError or KeyError where they are none."""
+
+    @staticmethod
+    @abstractmethod
+    def about_of(manifest: Manifest) -> object:
+        """What a folder with this manifest holds, to be compared with ``about``."""
+
+    @staticmethod
+    @abstractmethod
+    def tokens(manifest: Manifest) -> set[str]:
+        """The tokens with which the names of the files in use begin."""
+
+    @abstractmethod
+    def arrays(self, manifest: Manifest) -> list[tuple[ArrayFile, int]]:
+        """Every array in use, with the number of its rows that count."""
+
+    @abstractmethod
+    def load(self, manifest: Manifest, since: tuple[Manifest, State] | None) -> State:
+        """What readers use; ``since`` is what they used before, of which unchanged parts need not be read again.
+
+        A missing file is an OSError: another process may have put a new manifest in place since this one was read.
+        """
+
+    # Reading
+
+    @classmethod
+    def read(cls, path: Path) -> Manifest:
+        """The manifest of the folder ``path``."""
+        file = path / MANIFEST
+        try:
+            status = file.stat()
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
+                raise ValueError("not a small plain file")
+            found = json.loads(file.read_bytes())
+            if not isinstance(found, dict) or found.pop("format", None) != cls.format:
+                raise ValueError(f"not the manifest of a folder of {cls.format!r}")
+            version = found.pop("version", None)
+            if version != cls.version:
+                raise ValueError(f"format version {version!r}, while this program reads {cls.version}")
+            return cls.parse(found)
+        except FileNotFoundError as error:
+            raise InputError(f"{cls.absent} in {path}: it has no {MANIFEST}") from error
+        except OSError as error:
+            raise InputError(f"cannot read {file}: {error.strerror or error}") from error
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise damaged(file, error) from error
+
+    def manifest(self) -> Manifest:
+        """The manifest now; an error where the folder holds something else."""
+        manifest = self.read(self.path)
+        found = self.about_of(manifest)
+        if found != self.about:
+            raise InputError(f"{self.path} holds {self.other}: {found} instead of {self.about}")
+        return manifest
+
+    def exists(self) -> bool:
+        """Whether the folder has a manifest."""
+        return (self.path / MANIFEST).exists()
+
+    def current(self) -> State:
+        """What the newest manifest refers to. Nothing is read while the manifest stays the same file."""
+        seen = self._seen
+        if seen is not None and seen.stamp == self._stamp():
+            return seen.state
+        with self._guard:
+            while True:
+                stamp = self._stamp()
+                manifest = self.manifest()
+                seen = self._seen
+                if seen is not None and seen.manifest == manifest:
+                    state = seen.state
+                else:
+                    try:
+                        state = self.load(manifest, None if seen is None else (seen.manifest, seen.state))
+                    except OSError as error:
+                        if self._stamp() == stamp:  # else another process has put a new manifest in place meanwhile
+                            raise _unreadable(error) from error
+                        continue
+                self._seen = _Seen(stamp if self._is_settled(stamp) else (), manifest, state)
+                return state
+
+    def check(self) -> list[str]:
+        """What is wrong with the files, one line each; nothing in a sound folder."""
+        manifest = self.manifest()
+        problems = [line for array, n_rows in self.arrays(manifest) for line in array.problems(n_rows)]
+        problems += [f"{file.name}: left by an unfinished write; the next one removes it" for file in self._strays()]
+        if not problems:
+            try:
+                self.verify(self.load(manifest, None))
+            except InputError as error:
+                problems.append(str(error))
+            except OSError as error:
+                problems.append(str(_unreadable(error)))
+        return problems
+
+    def verify(self, state: State) -> None:
+        """Raise an :class:`InputError` where ``state`` contradicts itself, beyond what :meth:`load` looks at."""
+
+    # Writing
+
+    def create(self, first: Callable[[], Manifest]) -> None:
+        """Make the folder with the manifest ``first()``, unless it has one."""
+        try:
+            if not self.exists():
+                self.path.mkdir(parents=True, exist_ok=True)
+                with self._turn, self._lock.held():
+                    if not self.exists():  # nobody was faster
+                        self.commit(first())
+        except OSError as error:
+            raise write_error(self.path / MANIFEST, error) from error
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Be the one writer inside the block, which begins without what a killed writer left."""
+        with self._turn, self._lock.held() as first:
+            if first:
+                self._tidy()
+            yield
+
+    @contextmanager
+    def changing(self) -> Iterator[State]:
+        """Be the one writer and change files; a failure leaves a committed state, and no traces beside it."""
+        with self.holding():
+            try:
+                yield self.current()
+            except BaseException as error:
+                with suppress(VistermError):  # what failed matters more than that tidying did
+                    self._tidy()
+                if isinstance(error, OSError):
+                    raise write_error(self.path, error) from error
+                raise
+
+    def commit(self, manifest: Manifest) -> None:
+        """Make ``manifest``, whose files are on disk, that of the folder; files that only the last one used go."""
+        before = self.tokens(self.read(self.path)) if self.exists() else set()
+        if self.tokens(manifest) - before:
+            sync_folder(self.path)  # the names of new files, before the manifest refers to them
+        fields = {"format": self.format, "version": self.version} | asdict(manifest)
+        write_text_atomically(self.path / MANIFEST, json.dumps(fields, indent=2) + "\n")
+        if before - self.tokens(manifest):
+            self._remove_strays()
+
+    # Inside
+
+    def _stamp(self) -> tuple[int, ...]:
+        """What tells one manifest file from the next."""
+        try:
+            status = (self.path / MANIFEST).stat()
+        except OSError as error:
+            raise InputError(f"{self.path} is gone: {error.strerror or error}") from error
+        return (status.st_ino, status.st_mtime_ns, status.st_size)
+
+    @staticmethod
+    def _is_settled(stamp: tuple[int, ...]) -> bool:
+        """Whether a later manifest would have another stamp; one of this moment is read again the next time."""
+        return time.time_ns() - stamp[1] > _TICK_NS
+
+    def _tidy(self) -> None:
+        """Remove what unfinished writes left. Only for the one writer."""
+        manifest = self.manifest()
+        self._remove_strays()
+        try:
+            for array, n_rows in self.arrays(manifest):
+                array.trim(n_rows)
+        except FileNotFoundError as error:
+            raise _unreadable(error) from error
+        except OSError as error:
+            raise write_error(self.path, error) from error
+
+    def _remove_strays(self) -> None:
+        for file in self._strays():
+            with suppress(OSError):  # Windows keeps a file that is mapped: a later write removes it
+                file.unlink()
+
+    def _strays(self) -> list[Path]:
+        """Files of the folder's own making that the manifest does not refer to."""
+        used = self.tokens(self.manifest())
+        files = (file for file in self.path.iterdir() if self.file_names.fullmatch(file.name))
+        strays = [file for file in files if file.name.partition(".")[0] not in used]
+        return sorted([*strays, *self.path.glob(TEMPORARY_PATTERN)])
+
+
+def _unreadable(error: OSError) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"{error.filename} is missing: delete the folder to have it made again")
+    reason = error.strerror or error
+    return InputError(f"cannot read {error.filename}: {reason}; delete the folder to have it made again")

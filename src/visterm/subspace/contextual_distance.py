@@ -1,0 +1,98 @@
+"""Canonical contextual distance: codes whose Euclidean distance is a divergence between what two pictures mean."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils._param_validation import Interval, Options
+
+from visterm.contracts import Features, check_feature_mapping, check_tags, n_pictures
+from visterm.subspace.cca import CCA
+from visterm.subspace.moments import Moments
+
+#: A correlation of one would leave no uncertainty, and distances without bound.
+_MOST_CORRELATED = 1 - 1e-6
+
+
+class ContextualDistance(CCA):
+    """Probabilistic CCA: a picture is a Gaussian over latent meanings, and distances compare the Gaussians.
+
+    With correlations ``Lambda``, ``M_x = Lambda^beta`` and ``M_y = Lambda^{1 - beta}``, the meaning ``z`` of a picture
+    has, by its features alone,
+
+        E(z|x) = M_x U_x^T (x - x_mean),   Phi_x = I - M_x^2                              (6), (7)
+
+    and, where its tags are known too, ``E(z|x,y)`` and ``Phi_xy`` of equations (8) and (9). ``views=1`` (CCD1) codes
+    every picture as ``Phi_x^{-1/2} E(z|x)``; ``views=2`` (CCD2) codes queries as ``Phi_xy^{-1/2} E(z|x)`` and tagged
+    training pictures, by :meth:`transform_training`, as ``Phi_xy^{-1/2} E(z|x,y)``. Squared distances of codes are
+    Kullback-Leibler divergences (10), (11) up to their constants. ``ridge`` and ``reduce_to`` are those of
+    :class:`CCA`.
+
+    Nakayama, Harada, Kuniyoshi: Evaluation of dimensionality reduction methods for image auto-annotation, BMVC 2010.
+
+    >>> rng = np.random.default_rng(0)
+    >>> tags = rng.integers(0, 2, (100, 3))
+    >>> X = tags @ rng.standard_normal((3, 8)) + rng.standard_normal((100, 8))
+    >>> codes = ContextualDistance(2).fit(X, tags)
+    >>> codes.transform(X[:5]).shape, codes.transform_training(X[:5], tags[:5]).shape
+    ((5, 2), (5, 2))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **CCA._parameter_constraints,
+        "views": [Options(Integral, {1, 2})],
+        "beta": [Interval(Real, 0, 1, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        n_dims: int = 20,
+        *,
+        views: int = 2,
+        beta: float = 0.5,
+        ridge: float = 0.1,
+        reduce_to: int | None = 200,
+    ) -> None:
+        super().__init__(n_dims, ridge=ridge, reduce_to=reduce_to)
+        self.views = views
+        self.beta = beta
+
+    def transform_training(self, X: Features, tags: Any) -> NDArray[Any]:
+        """The codes of pictures whose tags are known; those of rows without tags are the codes of queries."""
+        features = check_feature_mapping(self, X, fitting=False)
+        tags = check_tags(tags, n_pictures(features), n_tags=len(self.y_mean_))
+        codes = self._projected(features, self.components_)
+        if self.views == 1:
+            return codes
+        tagged = np.flatnonzero(np.diff(tags.indptr))
+        seen = self._projected({name: X[tagged] for name, X in features.items()}, self.training_components_)
+        codes[tagged] = seen + self._from_tags(tags[tagged]).astype(codes.dtype)
+        return codes
+
+    def fit_transform(self, X: Features, tags: Any = None) -> NDArray[Any]:
+        """Fit, then the codes of the same pictures, with what their tags say."""
+        return self.fit(X, tags).transform_training(X, tags)
+
+    def _solve(self, moments: Moments) -> None:
+        super()._solve(moments)
+        correlation = np.minimum(self.correlations_, _MOST_CORRELATED)
+        M_x, M_y = correlation**self.beta, correlation ** (1 - self.beta)
+        apart = 1 / (1 - correlation**2)  # (I - Lambda^2)^{-1}
+        x_weight, y_weight = apart * (M_x - correlation * M_y), apart * (M_y - correlation * M_x)
+        self.uncertainty_x_ = 1 - M_x**2  # Phi_x
+        self.uncertainty_xy_ = 1 - x_weight * M_x - y_weight * M_y  # Phi_xy
+        scale = 1 / np.sqrt(self.uncertainty_x_ if self.views == 1 else self.uncertainty_xy_)
+        self.components_ = self.x_components_ * (M_x * scale)
+        self.training_components_ = self.x_components_ * (x_weight * scale)
+        self.training_tag_components_ = self.tag_components_ * (y_weight * scale)
+
+    def _undo(self, scales: NDArray[np.float64]) -> None:
+        super()._undo(scales)
+        self.training_components_ = self.training_components_ * scales[:, None]
+
+    def _from_tags(self, tags: sparse.csr_array) -> NDArray[Any]:
+        return tags @ self.training_tag_components_ - self.y_mean_ @ self.training_tag_components_

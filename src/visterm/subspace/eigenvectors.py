@@ -1,0 +1,44 @@
+"""Leading eigenvectors of symmetric matrices, of signs that do not depend on the solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.compute.threads import one_blas_thread
+
+
+def leading(matrix: NDArray[Any], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The ``n`` largest eigenvalues of a symmetric matrix, largest first, and their vectors, signs fixed.
+
+    >>> leading(np.diag([1.0, 3.0, 2.0]), 2)[0]
+    array([3., 2.])
+    """
+    from scipy.linalg import eigh
+    from scipy.sparse.linalg import eigsh
+
+    size = len(matrix)
+    with one_blas_thread():
+        if size > 1500 and n <= size // 8:
+            start = np.random.default_rng(0).standard_normal(size)
+            values, vectors = eigsh(matrix, k=n, v0=start)
+        elif n > size // 4:
+            values, vectors = eigh(matrix, driver="evd")  # all of them by the fastest driver
+        else:
+            values, vectors = eigh(matrix, subset_by_index=[size - n, size - 1])
+    order = np.argsort(-values, kind="stable")[:n]
+    return np.maximum(values[order], 0), with_fixed_signs(vectors[:, order])
+
+
+def with_fixed_signs(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Every column turned so that its largest entry (the first of equals) is positive."""
+    return vectors * signs(vectors)
+
+
+def signs(vectors: NDArray[Any]) -> NDArray[Any]:
+    """The sign of the largest entry of every column; of entries that rounding alone tells apart, the first."""
+    sizes = np.abs(vectors)
+    first = np.argmax(sizes >= sizes.max(axis=0, initial=0) * (1 - 1e-6), axis=0)
+    return np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

@@ -1,0 +1,144 @@
+"""What the linear subspaces share: sums in, a projection out."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.compute.threads import one_blas_thread
+from visterm.contracts import (
+    Estimator,
+    Features,
+    Matrix,
+    check_feature_mapping,
+    check_tags,
+    n_pictures,
+    rows_with_tags,
+    take,
+)
+from visterm.errors import InputError
+from visterm.subspace.moments import BLOCK, Moments
+
+#: Features wider than this are not covered by an (n_dims, n_dims) matrix.
+MAX_COVARIANCE_DIMS = 4096
+
+
+class LinearEmbedding(Estimator):
+    """``transform(X) = (X - x_mean_) @ components_``, found from the moments of the training pictures alone.
+
+    ``partial_fit`` takes more pictures (and new tags) in and solves again, in time that does not depend on how many
+    pictures were seen before; the result is that of fitting all of them at once. Pictures without tags are left out by
+    methods that learn from tags.
+
+    ``X`` is one matrix or a mapping of name to matrix. Several features are taken side by side, each scaled to a total
+    variance of one, so that none counts for being long; scales are found from the moments, and so stay exact when
+    pictures come and go.
+    """
+
+    learns_from_tags: ClassVar[bool] = True
+    needs_covariance: ClassVar[bool] = True
+
+    n_dims: Any
+    components_: NDArray[Any]
+
+    def fit(self, X: Features, tags: Any = None) -> Self:
+        """Learn the subspace."""
+        self._validate_params()
+        X, tags = self._tagged(X, tags, fitting=True)
+        return self._fit_moments(Moments(covariance=self.needs_covariance).fit(X, tags))
+
+    def partial_fit(self, X: Features, tags: Any = None) -> Self:
+        """Take more pictures in; ``tags`` may have more columns than before, at the end."""
+        if not hasattr(self, "moments_"):
+            return self.fit(X, tags)
+        X, tags = self._tagged(X, tags, fitting=False)
+        return self._fit_moments(self.moments_.partial_fit(X, tags))
+
+    def fit_moments(self, moments: Moments) -> Self:
+        """Learn the subspace from sums made elsewhere, on other machines or at another time."""
+        self._validate_params()
+        self.n_features_in_, self.feature_widths_ = len(moments.x_mean_), moments.feature_widths_
+        return self._fit_moments(moments)
+
+    def transform(self, X: Features) -> NDArray[Any]:
+        """The codes of pictures, (n_pictures, n_dims)."""
+        return self._projected(check_feature_mapping(self, X, fitting=False), self.components_)
+
+    def fit_transform(self, X: Features, tags: Any = None) -> NDArray[Any]:
+        """Fit, then the codes of the same pictures."""
+        return self.fit(X, tags).transform(X)
+
+    def _fit_moments(self, moments: Moments) -> Self:
+        self.moments_ = moments
+        self.x_mean_ = moments.x_mean_
+        scales = self._scales(moments)
+        with one_blas_thread():
+            self._solve(moments if scales is None else moments.scaled(scales))
+        if scales is not None:
+            self._undo(scales)
+        return self
+
+    def _scales(self, moments: Moments) -> NDArray[np.float64] | None:
+        """What every dimension is multiplied by so that each of several features has a variance of one in all."""
+        widths = list(self.feature_widths_.values())
+        if len(widths) == 1:
+            return None
+        totals = np.array([part.sum() for part in np.split(moments.x_variance, np.cumsum(widths)[:-1])])
+        return np.repeat(1 / np.sqrt(np.where(totals > 0, totals, 1.0)), widths)
+
+    def _undo(self, scales: NDArray[np.float64]) -> None:
+        """Make components of scaled features those of the features as they are."""
+        self.components_ = self.components_ * scales[:, None]
+
+    def _projected(self, X: dict[str, Matrix], components: NDArray[Any]) -> NDArray[Any]:
+        """``(x - x_mean_) @ components`` of pictures described by all features one after the other."""
+        ends = np.cumsum(list(self.feature_widths_.values()))
+        codes = None
+        for (name, width), end in zip(self.feature_widths_.items(), ends, strict=True):
+            part = slice(end - width, end)
+            found = project(X[name], self.x_mean_[part], components[part])
+            codes = found if codes is None else codes + found
+        assert codes is not None  # noqa: S101 - there is at least one feature
+        return codes
+
+    def _solve(self, moments: Moments) -> None:
+        """Set ``components_`` and whatever else the method knows."""
+        raise NotImplementedError
+
+    def _tagged(self, X: Features, tags: Any, *, fitting: bool) -> tuple[Features, sparse.csr_array | None]:
+        """The checked pictures to learn from, and their tags."""
+        checked = check_feature_mapping(self, X, fitting=fitting)
+        if self.needs_covariance and self.n_features_in_ > MAX_COVARIANCE_DIMS:
+            raise InputError(
+                f"{type(self).__name__} of {self.n_features_in_} features would need their covariances: bring them to "
+                f"at most {MAX_COVARIANCE_DIMS} first, by KernelMap or PCA"
+            )
+        if not self.learns_from_tags:
+            return _as_given(checked), None
+        if tags is None:
+            raise InputError(f"{type(self).__name__} learns from tags: pass them as (n_pictures, n_tags)")
+        tags = check_tags(tags, n_pictures(checked))
+        rows = rows_with_tags(tags)
+        if len(rows) == tags.shape[0]:
+            return _as_given(checked), tags
+        return take(_as_given(checked), rows), tags[rows]
+
+
+def _as_given(features: dict[str, Matrix]) -> Features:
+    """One matrix where one was given, else the mapping."""
+    return features["x"] if set(features) == {"x"} else features
+
+
+def project(X: Matrix, mean: NDArray[Any], components: NDArray[Any]) -> NDArray[Any]:
+    """``(X - mean) @ components`` in the precision of ``X``, blockwise, so that no centred copy of ``X`` is made."""
+    codes = np.empty((X.shape[0], components.shape[1]), X.dtype)
+    if isinstance(X, np.ndarray):
+        mean, components = mean.astype(X.dtype), components.astype(X.dtype)
+        for start in range(0, len(X), BLOCK):
+            np.matmul(X[start : start + BLOCK] - mean, components, out=codes[start : start + BLOCK])
+    elif X.shape[0]:
+        codes[:] = X @ components - mean @ components
+    return codes

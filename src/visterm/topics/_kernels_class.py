@@ -1,0 +1,254 @@
+"""Numba kernels of the class term of supervised LDA, ``weight * (eta_c . phibar - log sum_l exp(S_l))``.
+
+The second part is Jensen's bound on the expected log normaliser of the softmax, the paper's equation (6)::
+
+    e_l = exp(eta_l / N)                        # (n_topics,), N the size of the picture
+    S_l = sum_v c_v log(phi_v . e_l)
+
+While the phi of a picture move, its S and all phi_v . e_l are kept up to date instead of being computed anew.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from visterm.topics._kernels_lda import FAST, TINY
+from visterm.topics.bags import Bags
+
+#: Below this distance from 1 a short series of the logarithm is exact to about 1e-14, and uses vector registers.
+_NEAR = 0.06
+
+
+class ClassTerm(NamedTuple):
+    """The class term of one picture.
+
+    ``limit`` is how many tokens may move between two looks at the odds: steps follow the term's tangent at the phi
+    where the odds of the classes were last computed. A step of one codeword raises the bound for c_v <= 1, where the
+    term is convex; steps of several raise it as long as weight * (sum of their c_v) * spread^2 <= 4, spread = max e_l /
+    min e_l - 1: there entropy outweighs the error of the tangent (Pinsker's and Popoviciu's inequalities).
+    """
+
+    weight: float  # 0 for a picture of unknown class or without codewords
+    spread: float  # the largest max e_l / min e_l - 1
+    limit: float
+    own: Any  # weight * eta_c / N of the picture's class, (n_topics,)
+    factors: Any  # e_l, each over its largest entry, (n_classes, n_topics)
+    by_topic: Any  # the same, (n_topics, n_classes)
+    products: Any  # phi_v . factors_l, (n_codewords, n_classes)
+    log_sums: Any  # S, (n_classes,)
+    odds: Any  # weight * softmax(S) when it was last computed, (n_classes,)
+    ratios: Any  # numbers to work in, (n_classes,)
+    moved: Any  # as ratios
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def softmax_into(log_sums: Any, odds: Any, weight: float) -> float:
+    """``odds`` = weight * softmax(log_sums); returns log(sum(exp(log_sums)))."""
+    largest, total = log_sums[0], 0.0
+    for c in range(len(log_sums)):
+        largest = max(largest, log_sums[c])
+    for c in range(len(log_sums)):
+        odds[c] = math.exp(log_sums[c] - largest)
+        total += odds[c]
+    for c in range(len(log_sums)):
+        odds[c] *= weight / total
+    return largest + math.log(total)
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def add_logarithms(count: float, ratios: Any, spread: float, sums: Any) -> None:
+    """``sums`` += count * log(ratios), the ratios lying within a factor of 1 + ``spread`` of 1."""
+    if spread < _NEAR:
+        for c in range(len(ratios)):
+            # log(r) = 2 artanh((r - 1) / (r + 1))
+            t = (ratios[c] - 1.0) / (ratios[c] + 1.0)
+            square = t * t
+            sums[c] += 2.0 * count * t * (1.0 + square * (1 / 3 + square * (1 / 5 + square * (1 / 7 + square / 9))))
+    else:
+        for c in range(len(ratios)):
+            sums[c] += count * math.log(ratios[c])
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def exponentiate(coefficients: Any, size: float, factors: Any) -> float:
+    """``factors`` = exp(coefficients / size), each row over its largest; returns max over rows of largest/smallest - 1.
+
+    A factor common to a row cancels wherever factors are used, except in the sums S, where it is added back as
+    max(coefficients of the row).
+    """
+    spread = 0.0
+    for c in range(coefficients.shape[0]):
+        largest, smallest = coefficients[c, 0], coefficients[c, 0]
+        for k in range(coefficients.shape[1]):
+            largest = max(largest, coefficients[c, k])
+            smallest = min(smallest, coefficients[c, k])
+        for k in range(coefficients.shape[1]):
+            factors[c, k] = math.exp((coefficients[c, k] - largest) / size) + TINY
+        spread = max(spread, math.exp(min(300.0, (largest - smallest) / size)) - 1.0)
+    return spread
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def dots(phi: Any, factors: Any, out: Any) -> None:
+    """``out`` = factors @ phi."""
+    for c in range(factors.shape[0]):
+        total = 0.0
+        for k in range(factors.shape[1]):
+            total += phi[k] * factors[c, k]
+        out[c] = total
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def class_sums(counts: Any, phi: Any, coefficients: Any, term: ClassTerm) -> None:
+    """Set the products and the sums S of one picture.
+
+    The same as::
+
+        products = phi @ factors.T
+        log_sums = coefficients.max(axis=1) + counts @ np.log(products)
+    """
+    for c in range(len(term.log_sums)):
+        term.log_sums[c] = coefficients[c].max()
+    for j in range(len(counts)):
+        dots(phi[j], term.factors, term.products[j])
+        add_logarithms(counts[j], term.products[j], term.spread, term.log_sums)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def class_room(n_classes: int, n_topics: int, n_codewords: int) -> ClassTerm:
+    """A term to work in, for pictures of up to ``n_codewords`` different codewords."""
+    return ClassTerm(
+        0.0,
+        0.0,
+        np.inf,
+        np.empty(n_topics),
+        np.empty((n_classes, n_topics)),
+        np.empty((n_topics, n_classes)),
+        np.empty((n_codewords, n_classes)),
+        np.empty(n_classes),
+        np.empty(n_classes),
+        np.empty(n_classes),
+        np.empty(n_classes),
+    )
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def class_term_of(counts: Any, phi: Any, own: int, weight: float, coefficients: Any, room: ClassTerm) -> ClassTerm:
+    """The term of a picture of class number ``own``, in the arrays of ``room``; of weight 0 where that is -1."""
+    if own < 0 or len(counts) == 0 or weight <= 0.0:
+        weight = 0.0
+    spread = 0.0
+    if weight > 0.0:
+        size = counts.sum()
+        spread = exponentiate(coefficients, size, room.factors)
+        for k in range(coefficients.shape[1]):
+            room.own[k] = weight * coefficients[own, k] / size
+            for c in range(coefficients.shape[0]):
+                room.by_topic[k, c] = room.factors[c, k]
+    limit = 4.0 / (weight * spread * spread + TINY)
+    term = ClassTerm(
+        weight,
+        spread,
+        limit,
+        room.own,
+        room.factors,
+        room.by_topic,
+        room.products,
+        room.log_sums,
+        room.odds,
+        room.ratios,
+        room.moved,
+    )
+    if weight > 0.0:
+        class_sums(counts, phi, coefficients, term)
+    return term
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def class_evidence(term: ClassTerm, j: int, linear: Any, evidence: Any) -> None:
+    """What the class says of the topic of codeword ``j``: the last two terms of equation (8), at the odds last seen.
+
+    The same as::
+
+        linear += own                                         # weight * eta_c / N
+        evidence = linear - by_topic @ (odds / products[j])   # weight * h_v / (h_v . phi_v)
+    """
+    ratios, products, by_topic, own, odds = term.ratios, term.products, term.by_topic, term.own, term.odds
+    n_classes = len(ratios)
+    for c in range(n_classes):
+        ratios[c] = odds[c] / products[j, c]
+    for k in range(len(evidence)):
+        linear[k] += own[k]
+        pull = 0.0
+        for c in range(n_classes):
+            pull += ratios[c] * by_topic[k, c]
+        evidence[k] = linear[k] - pull
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def move_products(moved: Any, products: Any, j: int, ratios: Any) -> None:
+    """``ratios`` = moved / products[j], then ``products[j]`` = moved: the phi of codeword ``j`` has moved."""
+    for c in range(len(moved)):
+        ratios[c] = moved[c] / products[j, c]
+        products[j, c] = moved[c]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def log_normaliser_at(term: ClassTerm, j: int, count: float, phi: Any) -> float:
+    """log sum_l exp(S_l) if codeword ``j`` had this ``phi``."""
+    sums, odds = np.empty(len(term.log_sums)), np.empty(len(term.log_sums))
+    dots(phi, term.factors, odds)
+    for c in range(len(sums)):
+        sums[c] = term.log_sums[c] + count * math.log(odds[c] / term.products[j, c])
+    return softmax_into(sums, odds, 1.0)
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def class_value_and_gradient(
+    bags: Bags, phi: Any, classes: Any, class_weights: Any, coefficients: Any, gradient: Any
+) -> float:
+    """sum_d weight_d (eta_c . phibar_d - log sum_l exp(S_dl)), the class part of the bound; its gradient is added.
+
+    For pictures of known class, equation (12)::
+
+        gradient_l += weight * (1[c = l] phibar - softmax(S)_l sum_v (c_v / N) phi_v e_l / (phi_v . e_l))
+    """
+    n_classes, n_topics = coefficients.shape
+    room = class_room(n_classes, n_topics, largest_row(bags.indptr))
+    tilted = np.empty((n_classes, n_topics))
+    value = 0.0
+    for d in range(len(bags.indptr) - 1):
+        first, last, own = bags.indptr[d], bags.indptr[d + 1], classes[d]
+        counts, picture_phi = bags.counts[first:last], phi[first:last]
+        term = class_term_of(counts, picture_phi, own, class_weights[d], coefficients, room)
+        if term.weight == 0.0:
+            continue
+        size = counts.sum()
+        value -= term.weight * softmax_into(term.log_sums, term.odds, term.weight)
+        tilted[:] = 0.0
+        for j in range(len(counts)):
+            share = counts[j] / size
+            for k in range(n_topics):
+                value += term.weight * share * picture_phi[j, k] * coefficients[own, k]
+                gradient[own, k] += term.weight * share * picture_phi[j, k]
+            for c in range(n_classes):
+                pull = share / term.products[j, c]
+                for k in range(n_topics):
+                    tilted[c, k] += pull * picture_phi[j, k]
+        for c in range(n_classes):
+            for k in range(n_topics):
+                gradient[c, k] -= term.odds[c] * tilted[c, k] * term.factors[c, k]
+    return value
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def largest_row(indptr: Any) -> int:
+    """The number of entries of the longest CSR row."""
+    most = 0
+    for d in range(len(indptr) - 1):
+        most = max(most, indptr[d + 1] - indptr[d])
+    return most

@@ -1,0 +1,106 @@
+"""A committee of supervised topic models: what single models owe to their random starts averages out."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from visterm.contracts import Features, Scores
+from visterm.contracts.estimator import Estimator
+from visterm.topics.slda import SupervisedLDA
+
+
+class TopicCommittee(ClassifierMixin, Estimator):
+    """Supervised topic models from different random starts, which decide by the mean of their probabilities.
+
+    The mean over ``n_members`` of p(class | topics of the member) of :class:`~visterm.topics.slda.SupervisedLDA`, and
+    the same of the tags: where members err, they seldom err alike (Hansen and Salamon, PAMI 1990). It costs
+    n_members times a single model, in learning and in use. The other parameters are those of the members.
+
+    >>> X, y = [[4, 0, 1], [3, 1, 1], [0, 5, 1], [1, 4, 0]], [3, 3, 8, 8]
+    >>> TopicCommittee(n_topics=2, n_members=3, random_state=0).fit(X, y).predict([[5, 0, 0], [0, 5, 0]])
+    array([3, 8])
+    """
+
+    scores_are_probabilities = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_topics": [Interval(Integral, 1, None, closed="left")],
+        "n_members": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "smoothing": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": [StrOptions({"balanced"}), None],
+        "refine": [Interval(Integral, 0, None, closed="left")],
+        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
+        "random_state": ["random_state"],
+    }
+
+    classes_: NDArray[Any]
+    members_: list[SupervisedLDA]
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        n_members: int = 5,
+        alpha: float = 1.0,
+        smoothing: float = 0.01,
+        class_weight: str | None = None,
+        refine: int = 25,
+        n_tokens: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.n_members = n_members
+        self.alpha = alpha
+        self.smoothing = smoothing
+        self.class_weight = class_weight
+        self.refine = refine
+        self.n_tokens = n_tokens
+        self.random_state = random_state
+
+    def fit(self, X: Features, y: ArrayLike | None = None, tags: Any = None) -> Self:
+        """Learn every member from all pictures, with a class, tags, both or neither, as SupervisedLDA does."""
+        from sklearn.utils import check_random_state
+
+        self._validate_params()
+        random = check_random_state(self.random_state)
+        of_members = {name: value for name, value in self.get_params().items() if name != "n_members"}
+        self.members_ = [
+            SupervisedLDA(**of_members | {"random_state": random.randint(2**31)}).fit(X, y, tags)
+            for _ in range(self.n_members)
+        ]
+        self.classes_ = self.members_[0].classes_
+        self.n_features_in_ = self.members_[0].n_features_in_
+        return self
+
+    def predict_proba(self, X: Features) -> Scores:
+        """The mean of the members' probabilities of every class."""
+        check_is_fitted(self)
+        return np.mean([member.predict_proba(X) for member in self.members_], axis=0)
+
+    def predict(self, X: Features) -> NDArray[Any]:
+        """The class of the highest mean probability."""
+        chances = self.predict_proba(X)
+        return self.classes_[np.argmax(chances, axis=1)]
+
+    def score_tags(self, X: Features) -> Scores:
+        """The mean of the members' probabilities of every tag."""
+        check_is_fitted(self)
+        return np.mean([member.score_tags(X) for member in self.members_], axis=0)
+
+    def transform(self, X: Features) -> NDArray[np.float64]:
+        """The topic proportions under every member, side by side, (n_pictures, n_members * n_topics)."""
+        check_is_fitted(self)
+        return np.hstack([member.transform(X) for member in self.members_])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags

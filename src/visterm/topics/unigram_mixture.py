@@ -1,0 +1,200 @@
+"""The mixture of unigrams: one topic a picture, shared by its codewords and its tags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import logsumexp, softmax
+from sklearn.utils._param_validation import Interval
+
+from visterm.compute import progress
+from visterm.contracts import Features, Scores, check_tags
+from visterm.contracts.estimator import Estimator
+from visterm.topics.bags import check_bags, check_tag_bags, distributions
+from visterm.topics.em import climb
+
+_TINY = np.finfo(np.float64).tiny  # stands for probability 0, whose logarithm would be infinite
+
+
+@dataclass(frozen=True, slots=True)
+class Unigrams:
+    """The parameters of the mixture; rows are topics."""
+
+    shares: NDArray[np.float64]  # theta, (n_topics,)
+    codewords: NDArray[np.float64]  # pi, (n_topics, n_codewords)
+    tags: NDArray[np.float64]  # beta, (n_topics, n_tags)
+
+    @classmethod
+    def maximise(
+        cls, bags: sparse.csr_array, tags: sparse.csr_array, responsibilities: NDArray[Any], smoothing: float
+    ) -> Unigrams:
+        """The M step: expected counts, with ``smoothing`` added to each, as distributions."""
+        return cls(
+            distributions(responsibilities.sum(axis=0) + smoothing),
+            distributions((bags.T @ responsibilities).T + smoothing),
+            distributions((tags.T @ responsibilities).T + smoothing),
+        )
+
+    def log_joint(self, bags: sparse.csr_array, tags: sparse.csr_array | None) -> NDArray[np.float64]:
+        """``log p(topic, codewords, tags)``, (n_pictures, n_topics); an untagged picture lacks the last terms."""
+        joint = bags @ _log(self.codewords).T + _log(self.shares)
+        return joint if tags is None else joint + tags @ _log(self.tags).T
+
+    def log_prior(self, smoothing: float) -> float:
+        """The logarithm of the Dirichlet(1 + smoothing) densities, up to a constant."""
+        return smoothing * float(sum(_log(part).sum() for part in (self.shares, self.codewords, self.tags)))
+
+
+def fit_unigrams(
+    bags: sparse.csr_array,
+    tags: sparse.csr_array,
+    responsibilities: NDArray[Any],
+    *,
+    smoothing: float,
+    max_iter: int,
+    tol: float,
+    bar: progress.Bar,
+) -> tuple[Unigrams, NDArray[np.float64]]:
+    """Expectation maximisation from the given responsibilities: the parameters, and the objective of every step."""
+
+    def e_step(unigrams: Unigrams) -> tuple[NDArray[np.float64], float]:
+        joint = unigrams.log_joint(bags, tags)
+        objective = float(logsumexp(joint, axis=1).sum()) + unigrams.log_prior(smoothing)
+        return softmax(joint, axis=1), objective
+
+    def m_step(_: Unigrams, responsibilities: NDArray[Any]) -> Unigrams:
+        return Unigrams.maximise(bags, tags, responsibilities, smoothing)
+
+    start = Unigrams.maximise(bags, tags, responsibilities, smoothing)
+    return climb(start, e_step, m_step, max_iter=max_iter, tol=tol, bar=bar)
+
+
+class UnigramMixture(Estimator):
+    """Tags from the one topic of a picture, learned from its codewords and, where it has them, its tags.
+
+    Topic z ~ theta; every codeword ~ pi_z; every tag ~ beta_z. Expectation maximisation raises the posterior of
+    theta, pi and beta under Dirichlet(1 + ``smoothing``) priors, the likelihood itself for 0, at every step::
+
+        sum_i log sum_k exp(log theta_k + sum_v c_iv log pi_kv + sum_m log beta_{k, w_im})
+
+    Untagged pictures take part with their codewords: hand over the pictures to be tagged with empty rows of tags, and
+    the topics fit them too. The best of ``n_restarts`` starts is kept. It is the model that Shao et al. (ACM TIST 2014)
+    regularise over a graph of neighbours.
+
+    >>> X, tags = [[4, 0], [3, 1], [0, 5], [1, 4]], [[1, 0], [1, 0], [0, 1], [0, 0]]
+    >>> UnigramMixture(n_topics=2, random_state=0).fit(X, tags).score_tags([[5, 0], [0, 5]]).argmax(axis=1)
+    array([0, 1])
+    """
+
+    scores_are_probabilities = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_topics": [Interval(Integral, 1, None, closed="left")],
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
+        "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Real],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_topics: int = 20,
+        *,
+        smoothing: float = 0.1,
+        n_tokens: float | None = None,
+        n_restarts: int = 3,
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        random_state: Any = None,
+    ) -> None:
+        self.n_topics = n_topics
+        self.smoothing = smoothing
+        self.n_tokens = n_tokens
+        self.n_restarts = n_restarts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Features, tags: Any) -> Self:
+        """Learn the topics of all pictures and the tags of the topics."""
+        from sklearn.utils import check_random_state
+
+        self._validate_params()
+        bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
+        tags = check_tag_bags(tags, bags.shape[0])
+        random = check_random_state(self.random_state)
+        with progress.task("Fitting a mixture of unigrams", total=self.n_restarts * self.max_iter) as bar:
+            runs = [
+                fit_unigrams(
+                    bags,
+                    tags,
+                    start_responsibilities(bags, tags, self.n_topics, random),
+                    smoothing=self.smoothing,
+                    max_iter=self.max_iter,
+                    tol=self.tol,
+                    bar=bar,
+                )
+                for _ in range(self.n_restarts)
+            ]
+        best, self.objective_ = max(runs, key=lambda run: run[1][-1])
+        self.topic_shares_, self.topic_codewords_, self.topic_tags_ = best.shares, best.codewords, best.tags
+        self.n_iter_ = len(self.objective_)
+        return self
+
+    def log_joint(self, X: Features, tags: Any = None) -> NDArray[np.float64]:
+        """``log p(topic, codewords, tags)``, (n_pictures, n_topics); without ``tags``, of topic and codewords."""
+        bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
+        if tags is not None:
+            tags = check_tags(tags, bags.shape[0], n_tags=self.topic_tags_.shape[1])
+        return self._unigrams().log_joint(bags, tags)
+
+    def log_likelihood(self, X: Features, tags: Any = None) -> NDArray[np.float64]:
+        """``log p(codewords, tags)`` of every picture."""
+        return logsumexp(self.log_joint(X, tags), axis=1)
+
+    def transform(self, X: Features, tags: Any = None) -> NDArray[np.float64]:
+        """The responsibility of every topic for every picture, (n_pictures, n_topics)."""
+        return softmax(self.log_joint(X, tags), axis=1)
+
+    def score_tags(self, X: Features) -> Scores:
+        """``p(tag | codewords)``: the probability of each tag to be the next one given to the picture."""
+        return self.transform(X) @ self.topic_tags_
+
+    def _unigrams(self) -> Unigrams:
+        return Unigrams(self.topic_shares_, self.topic_codewords_, self.topic_tags_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def _log(probabilities: NDArray[Any]) -> NDArray[np.float64]:
+    return np.log(np.maximum(probabilities, _TINY))
+
+
+def start_responsibilities(
+    bags: sparse.csr_array, tags: sparse.csr_array, n_topics: int, random: Any
+) -> NDArray[np.float64]:
+    """Responsibilities that lean towards the most similar of ``n_topics`` pictures spread out as k-means++ does."""
+    from sklearn.cluster import kmeans_plusplus
+
+    roots = sparse.csr_array(sparse.hstack([_root_of_shares(bags), _root_of_shares(tags)]))
+    n_seeds = min(n_topics, roots.shape[0])
+    _, seeds = kmeans_plusplus(roots, n_seeds, random_state=random)
+    # Noise tells apart seeds that are equally near, and topics beyond the number of pictures from each other.
+    leaning = random.random_sample((roots.shape[0], n_topics)) * 0.1
+    leaning[:, :n_seeds] += (roots @ roots[seeds].T).toarray()
+    return softmax(10 * leaning, axis=1)
+
+
+def _root_of_shares(counts: sparse.csr_array) -> sparse.csr_array:
+    totals = np.asarray(counts.sum(axis=1)).ravel()
+    return sparse.csr_array(sparse.diags_array(1 / np.maximum(totals, _TINY)) @ counts).sqrt()

@@ -1,0 +1,106 @@
+"""Features of the whole picture, computed together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.storage import RowSpec
+from visterm.vision.histograms import ColourSpace
+from visterm.vision.lbp import N_PATTERNS
+from visterm.vision.recipes.base import Recipe
+
+
+class GlobalsRecipe(Recipe):
+    """GIST, colour histograms, correlogram, colour moments, edge directions and Haar wavelets, by name."""
+
+    name = "globals"
+    summary = "eight features of the whole picture: GIST, histograms, correlogram, moments, edges, wavelets"
+    seconds_per_picture = 0.04
+    _dims: ClassVar[dict[str, int]] = {
+        "gist": 512,
+        "hsv": 4096,
+        "rgb": 4096,
+        "lab": 4096,
+        "correlogram": 144,
+        "moments": 225,
+        "edges": 73,
+        "haar": 4032,
+    }
+
+    @property
+    def outputs(self) -> Mapping[str, RowSpec]:
+        """One dense feature each."""
+        return {name: RowSpec(n_dims) for name, n_dims in self._dims.items()}
+
+    def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
+        """All of them from one decoded picture."""
+        from visterm.vision.correlogram import colour_correlogram
+        from visterm.vision.edges import edge_direction_histogram
+        from visterm.vision.gist_vector import gist
+        from visterm.vision.grid_moments import grid_colour_moments
+        from visterm.vision.haar import haar_wavelet
+        from visterm.vision.histograms import colour_histogram
+
+        return {
+            "gist": gist(rgb),
+            "hsv": colour_histogram(rgb, "hsv"),
+            "rgb": colour_histogram(rgb, "rgb"),
+            "lab": colour_histogram(rgb, "lab"),
+            "correlogram": colour_correlogram(rgb),
+            "moments": grid_colour_moments(rgb),
+            "edges": edge_direction_histogram(rgb),
+            "haar": haar_wavelet(rgb),
+        }
+
+
+class PlacedHistograms(Recipe):
+    """Colours and patterns in three horizontal stripes, GIST and the whole picture's colours, by name.
+
+    Sky is above and grass below: what a picture shows has to do with where its colours are (Makadia et al., ECCV 2008;
+    Guillaumin et al., ICCV 2009).
+    """
+
+    name = "placed-histograms"
+    summary = "GIST, colours, and colours and patterns in three horizontal stripes"
+    seconds_per_picture = 0.03
+    _N_STRIPES = 3
+    _BINS = (12, 12, 12)
+
+    @property
+    def outputs(self) -> Mapping[str, RowSpec]:
+        """GIST is dense; of its many colours a picture has few."""
+        n_colours = self._N_STRIPES * math.prod(self._BINS)
+        colours = {f"{space}-stripes": RowSpec(n_colours, sparse=True) for space in ("hsv", "lab", "rgb")}
+        patterns = RowSpec(self._N_STRIPES * N_PATTERNS)
+        return {"gist": RowSpec(512), "hsv": RowSpec(4096, sparse=True), **colours, "lbp-stripes": patterns}
+
+    def parameters(self) -> dict[str, Any]:
+        """Stripes and boxes."""
+        return {"n_stripes": self._N_STRIPES, "bins": list(self._BINS)}
+
+    def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
+        """All of them from one decoded picture."""
+        from scipy.sparse import csr_array
+
+        from visterm.vision.colour import to_grey
+        from visterm.vision.gist_vector import gist
+        from visterm.vision.histograms import colour_histogram
+        from visterm.vision.lbp import lbp_codes
+
+        stripes = [stripe for stripe in np.array_split(rgb, self._N_STRIPES) if stripe.size]
+        found: dict[str, Any] = {"gist": gist(rgb), "hsv": csr_array(colour_histogram(rgb, "hsv")[None])}
+        for space in get_args(ColourSpace):
+            histograms = np.zeros((self._N_STRIPES, math.prod(self._BINS)), np.float32)
+            for row, stripe in enumerate(stripes):
+                histograms[row] = colour_histogram(stripe, space, self._BINS)
+            found[f"{space}-stripes"] = csr_array(histograms.reshape(1, -1))
+        codes = lbp_codes(to_grey(rgb))
+        counts = [np.bincount(part.ravel(), minlength=N_PATTERNS) for part in np.array_split(codes, self._N_STRIPES)]
+        patterns = np.concatenate(counts).astype(np.float32)
+        found["lbp-stripes"] = patterns / max(1, patterns.sum())
+        return found

@@ -1,0 +1,144 @@
+"""Base distances of several features: plain definitions, one scale, tables that methods share."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from visterm.distances import METRICS, BaseDistances, base_distances, combined, metric_named, select
+from visterm.errors import InputError
+from visterm.neighbours import JEC, TagProp, TwoPassKnn
+
+
+@pytest.fixture
+def X():
+    rng = np.random.default_rng(0)
+    return {
+        "bag": sparse.csr_array(rng.poisson(0.3, (50, 40)).astype(np.float32)),
+        "histogram": rng.random((50, 8)).astype(np.float32),
+        "signed": rng.standard_normal((50, 5)),
+    }
+
+
+def some(X, rows):
+    return {name: matrix[rows] for name, matrix in X.items()}
+
+
+def test_distances_have_a_mean_of_one(X):
+    tables = BaseDistances().fit(X).transform_training()
+    for table in tables.values():
+        assert table.dtype == np.float32
+        np.testing.assert_allclose(table[~np.eye(50, dtype=bool)].mean(), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("metric", sorted(METRICS))
+def test_tables_are_those_of_the_metric(X, metric):
+    features = {name: matrix for name, matrix in X.items() if name != "signed" or metric in {"l1", "euclidean"}}
+    model = BaseDistances(metric).fit(some(features, slice(30)))
+    for name, table in model.transform(some(features, slice(30, 50))).items():
+        dense = features[name].toarray() if sparse.issparse(features[name]) else features[name]
+        plain = metric_named(metric)(dense[30:].astype(float), dense[:30].astype(float))
+        np.testing.assert_allclose(table * model.scales_[name], plain, rtol=1e-4, atol=1e-6)
+    for name, table in model.transform_training().items():
+        np.testing.assert_array_equal(table, table.T)
+        np.testing.assert_array_equal(np.diag(table), 0)
+        off = ~np.eye(30, dtype=bool)
+        np.testing.assert_allclose(table[off], model.transform(some(features, slice(30)))[name][off], rtol=1e-5)
+
+
+def test_blocks_do_not_matter(X, monkeypatch):
+    model = BaseDistances().fit(X)
+    whole, training = model.transform(X), model.transform_training()
+    monkeypatch.setattr(base_distances, "BLOCK_BYTES", 1)
+    for name in X:
+        np.testing.assert_array_equal(model.transform(X)[name], whole[name])
+        np.testing.assert_array_equal(model.transform_training()[name], training[name])
+    rows = list(model.map_blocks(X, lambda rows, block: (rows.start, block.shape)))
+    assert rows == [(row, (3, 1, 50)) for row in range(50)]
+
+
+def test_large_features_are_compared_in_float32(X, monkeypatch):
+    exact = BaseDistances().fit(X).transform(X)
+    monkeypatch.setattr(base_distances, "_DOUBLE_UP_TO", 0)
+    for name, table in BaseDistances().fit(X).transform(X).items():
+        np.testing.assert_allclose(table, exact[name], rtol=1e-4, atol=1e-5)
+
+
+def test_float32_collections_are_not_copied_to_float64():
+    train = np.random.default_rng(0).standard_normal((20_000, 128)).astype(np.float32)
+    for metric in ("euclidean", "cosine"):
+        ready = metric_named(metric).prepare(train)
+        assert ready.dtype == np.float32
+        tracemalloc.start()
+        found = metric_named(metric).between(ready[:3], ready)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < train.nbytes * 2
+        scipy_name = {"euclidean": "euclidean", "cosine": "cosine"}[metric]
+        np.testing.assert_allclose(found, cdist(train[:3], train, scipy_name), atol=1e-6)
+
+
+@pytest.mark.parametrize("method", [JEC, TagProp, TwoPassKnn])
+def test_methods_share_tables(X, method):
+    rng = np.random.default_rng(1)
+    tags = (rng.random((50, 4)) < 0.4).astype(int)
+    tags[[3, 17]] = 0  # not tagged: no neighbours, whatever the table says
+    train, test = np.arange(40), np.arange(40, 50)
+    expected = method().fit(some(X, train), tags[train]).score_tags(some(X, test))
+    everything = BaseDistances().fit(X).transform_training()
+    model = method(metric="precomputed").fit(select(everything, train, train), tags[train])
+    found = model.score_tags(select(everything, test, train))
+    np.testing.assert_allclose(found, expected, rtol=0.02, atol=0.01)
+    rows, _ = model.neighbours_of(select(everything, test, train))
+    assert not set(rows.ravel()) & {3, 17}
+    # Some features given, others as distances.
+    mixed = {"bag": "precomputed"}
+    model = method(metric=mixed).fit(some(X, train) | {"bag": select(everything, train, train)["bag"]}, tags[train])
+    again = model.score_tags(some(X, test) | {"bag": select(everything, test, train)["bag"]})
+    np.testing.assert_allclose(again, expected, rtol=0.02, atol=0.01)
+
+
+def test_nearest_by_weighted_sums(X):
+    model, weights = BaseDistances().fit(X, rows=np.arange(5, 50)), np.array([0.2, 1.0, 0.0])
+    joint = combined({name: table.astype(float) for name, table in model.transform(X).items()}, list(weights))
+    rows, base = model.nearest(X, 4, weights)
+    np.testing.assert_allclose(base @ weights, np.sort(joint, axis=1)[:, :4], rtol=1e-5)
+    np.testing.assert_allclose(np.take_along_axis(joint, rows, axis=1), base @ weights, rtol=1e-5)
+    training = model.of_training(X)
+    rows, base = model.nearest(training, 99, weights, leave_out_self=True)
+    assert base.shape == (45, 44, 3)
+    assert all(sorted([*near, picture]) == list(range(45)) for picture, near in enumerate(rows.tolist()))
+    assert model.nearest(some(X, slice(0)), 4, weights)[1].shape == (0, 4, 3)
+
+
+def test_weighted_sums(X):
+    tables = BaseDistances().fit(X).transform_training()
+    total = combined(tables, {"signed": 2.0, "bag": 0.0, "histogram": 0.5})
+    assert total.dtype == np.float32
+    np.testing.assert_allclose(total, 2 * tables["signed"] + 0.5 * tables["histogram"], rtol=1e-6)
+    np.testing.assert_allclose(combined(tables, [0.0, 0.5, 2.0]), total)
+    with pytest.raises(InputError, match="weights are of bag"):
+        combined(tables, {"bag": 1.0})
+
+
+def test_what_is_refused(X):
+    with pytest.raises(InputError, match=r"dense square .* \(50, 40\)"):
+        BaseDistances("precomputed").fit({"bag": X["bag"]})
+    with pytest.raises(InputError, match=r"'table' are negative somewhere"):
+        BaseDistances("precomputed").fit({"table": -np.ones((3, 3))})
+    with pytest.raises(InputError, match=r"unknown metric 'manhattan' of feature 'bag'.*precomputed"):
+        BaseDistances("manhattan").fit(X)
+    with pytest.raises(InputError, match="'signed' has negative values"):
+        BaseDistances("chi2").fit(X)
+    with pytest.raises(InputError, match="use those given to fit"):
+        BaseDistances("precomputed").fit({"table": np.ones((3, 3))}).transform_training()
+
+
+def test_pictures_that_are_all_alike():
+    tables = BaseDistances().fit(np.ones((4, 2))).transform_training()
+    np.testing.assert_array_equal(tables["x"], 0)
+    assert BaseDistances().fit(np.ones((1, 2))).transform(np.zeros((0, 2)))["x"].shape == (0, 1)

@@ -1,0 +1,82 @@
+"""Comparisons: the baselines come first, differences are tested on the same pictures, and time is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from visterm import registry
+from visterm.contracts import Task
+from visterm.errors import InputError
+from visterm.evaluate import compare
+from visterm.learning import Dataset, measure, validation_split
+
+METHODS = [registry.get("knn"), registry.get("knn-tags")]
+
+
+def make(name="colour", noise=0.05):
+    """Pictures of two classes with a tag each, told apart by two codewords."""
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    tags = np.column_stack([y == 0, y == 1, rng.random(120) < 0.3])
+    X = np.abs(np.column_stack([y, 1 - y]) + noise * rng.standard_normal((120, 2)))
+    return Dataset(name, X, y, ("a", "b"), sparse.csr_array(tags, dtype=np.float32), ("x", "y", "z"))
+
+
+def test_the_figures_are_those_of_measuring_each_method():
+    asked = []
+    found = compare(METHODS, lambda recipe: asked.append(recipe) or make())
+    assert asked == ["colour", "bow-240"]  # each recipe once
+    assert [each.method for each in found.performances[Task.CLASSIFY]] == ["majority-class", "knn"]
+    assert [each.method for each in found.performances[Task.ANNOTATE]] == ["tag-frequency", "knn-tags"]
+    data = make()
+    alone = measure(METHODS[0], data, validation_split(data)).performance
+    assert found.performances[Task.CLASSIFY][1].values == alone.values
+    assert found.left_out == ()
+
+
+def test_what_is_better_than_chance_is_told_by_letters():
+    found = compare(METHODS, lambda recipe: make())
+    assert found.beats[Task.CLASSIFY] == {"majority-class": "", "knn": "a"}
+    assert found.letter(Task.CLASSIFY, "knn") == "b"
+    assert found.best(Task.CLASSIFY) == ["knn"]
+    blind = compare(METHODS[:1], lambda recipe: make(noise=1e6))
+    assert blind.beats[Task.CLASSIFY] == {"majority-class": "", "knn": ""}
+
+
+def test_methods_as_good_as_the_best_are_named_with_it():
+    found = compare([*METHODS, registry.get("ridge-tags")], lambda recipe: make())
+    best = found.best(Task.ANNOTATE)
+    assert set(best) == {"knn-tags", "ridge-tags"}
+    first = {each.method: each.values[Task.ANNOTATE]["picture F@5"] for each in found.performances[Task.ANNOTATE]}
+    assert first[best[0]] >= first[best[1]]
+
+
+def test_methods_that_saw_other_pictures_are_not_paired():
+    others = {"colour": make(), "bow-240": make().select(np.arange(119))}
+    found = compare(METHODS[:1], others.__getitem__)
+    assert found.beats[Task.CLASSIFY] == {"majority-class": ""}
+    assert found.letter(Task.CLASSIFY, "knn") == ""
+    assert found.best(Task.CLASSIFY) == ["knn"]
+
+
+def test_no_method_is_begun_when_time_is_up():
+    found = compare(METHODS, lambda recipe: make(), max_seconds=-1)
+    assert found.left_out == ("knn", "knn-tags")
+    assert [each.method for each in found.performances[Task.CLASSIFY]] == ["majority-class"]
+    assert found.best(Task.CLASSIFY) == []
+
+
+def test_one_recipe_serves_all_when_it_is_named():
+    asked = []
+    compare(METHODS, lambda recipe: asked.append(recipe) or make(), recipe="gist")
+    assert asked == ["gist"]
+
+
+def test_nothing_labelled_is_an_error():
+    bare = replace(make(), y=np.full(120, -1), tags=sparse.csr_array((120, 3), dtype=np.float32))
+    with pytest.raises(InputError, match="nothing can be measured"):
+        compare(METHODS, lambda recipe: bare)

@@ -1,0 +1,246 @@
+"""Workspaces and models of earlier versions still open and answer as they did.
+
+``workspace.tar.xz`` was written by the version that ``expected.json`` names, by ``make_golden.py``. Both stay as they
+are. Everything is asked through the command line.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from visterm.app.cli import app
+
+HERE = Path(__file__).parent
+EXPECTED = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
+#: Scores may differ by this part of the largest one of a model.
+TOLERANCE = 1e-4
+#: Logarithms of probabilities may differ by this where they are read from an index ...
+INDEX_TOLERANCE = 1e-3
+#: ... and by this where they are computed, since an index rounds them to 16 bits.
+SEARCH_TOLERANCE = 2e-2
+#: Expected scores have six digits.
+ROUNDING = 2e-6
+
+Ranked = Sequence[tuple[str, float]]
+Ask = Callable[..., Any]
+
+
+def unpack(folder: Path) -> Path:
+    with tarfile.open(HERE / "workspace.tar.xz") as tar:
+        tar.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def golden(tmp_path_factory) -> Path:
+    """The workspace as it was packed."""
+    return unpack(tmp_path_factory.mktemp("golden"))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Ask:
+    """Run a command in a workspace and read its document."""
+    data = str(tmp_path_factory.mktemp("data"))  # nobody's word vectors
+
+    def run(folder: Path, *arguments: object) -> Any:
+        environment = {"XDG_DATA_HOME": data, "VISTERM_WORKSPACE": str(folder), "VISTERM_DATA": None}
+        with chdir(folder):
+            done = CliRunner().invoke(app, [*map(str, arguments), "--json"], env=environment)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        assert done.exit_code == 0, f"{arguments}: exit code {done.exit_code}\n{done.stdout}\n{done.stderr}"
+        return json.loads(done.stdout)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def ask(run, golden) -> Ask:
+    """Run a command in the golden workspace."""
+    return lambda *arguments: run(golden, *arguments)
+
+
+# Comparing: documents may have gained fields, and scores may differ a little
+
+
+def check(expected: Any, got: Any, where: str = "") -> None:
+    """All that was expected is there."""
+    if isinstance(expected, dict):
+        assert isinstance(got, dict), where
+        for key, value in expected.items():
+            assert key in got, f"{where}: {key} is missing"
+            check(value, got[key], f"{where}/{key}")
+    elif isinstance(expected, list):
+        assert len(got) == len(expected), f"{where}: {got} instead of {expected}"
+        for i, (one, other) in enumerate(zip(expected, got, strict=True)):
+            check(one, other, f"{where}/{i}")
+    elif isinstance(expected, float):
+        assert got == pytest.approx(expected, rel=1e-6, abs=1e-9), where
+    else:
+        assert got == expected, where
+
+
+def check_ranked(expected: Ranked, got: Ranked, tolerance: float, where: str) -> None:
+    """The same scores, the same name first, and the same names wherever scores tell them apart."""
+    assert len(got) == len(expected), f"{where}: {got} instead of {expected}"
+    if not expected:
+        return
+    message = f"{where}: {got} instead of {expected}"
+    assert got[0][0] == expected[0][0], message
+    for (_, one), (_, other) in zip(expected, got, strict=True):
+        assert abs(one - other) <= tolerance, message
+    last = expected[-1][1]
+    for name, score in got:
+        alike = {known for known, other in expected if abs(other - score) <= 2 * tolerance}
+        # What is as good as the last one may have come in for another that was cut off.
+        assert name in alike or abs(score - last) <= 2 * tolerance, message
+
+
+def tolerance_of(scores: Sequence[float]) -> float:
+    """How much scores of this size may differ."""
+    return (TOLERANCE + ROUNDING) * max(map(abs, scores), default=0.0)
+
+
+def labels(document: Mapping[str, Any]) -> dict[str, Ranked]:
+    """What classify and tag answered, by picture."""
+    return {
+        Path(answer["path"]).as_posix(): [(label["name"], label["score"]) for label in answer["labels"]]
+        for answer in document["answers"]
+    }
+
+
+def found(document: Mapping[str, Any]) -> Ranked:
+    """What search and similar found."""
+    return [(item["path"], item["score"]) for item in document["found"]]
+
+
+def logarithms(ranked: Ranked) -> Ranked:
+    """Scores that span many magnitudes, made comparable."""
+    return [(name, math.log(max(score, 1e-300))) for name, score in ranked]
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    """The contents of all files but locks."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "lock"]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+# The collection
+
+
+def test_the_pictures_are_known_again(ask):
+    files = ask("add", "postcards", "--dry-run")["files"]
+    assert files["unchanged"] == EXPECTED["status"]["n_paths"] - EXPECTED["status"]["n_missing"]
+    assert not files["added"]
+
+
+def test_the_collection_holds_what_it_held(ask):
+    check(EXPECTED["status"], ask("status"))
+
+
+def test_the_vocabulary_and_its_edits_stay(ask):
+    got = ask("vocabulary")
+    for kind, expected in EXPECTED["vocabulary"].items():
+        check(expected["aliases"], got[kind]["aliases"], kind)
+        check(sorted(expected["dropped"]), sorted(got[kind]["dropped"]), kind)
+        terms = {term["name"]: term for term in got[kind]["terms"]}
+        assert set(terms) == {term["name"] for term in expected["terms"]}
+        for term in expected["terms"]:
+            check(term, terms[term["name"]], f"{kind} {term['name']}")
+
+
+def test_all_labels_are_exported(ask, tmp_path):
+    ask("export", tmp_path / "labels.jsonl", "--format", "jsonl")
+    lines = (tmp_path / "labels.jsonl").read_text(encoding="utf-8").splitlines()
+    check(EXPECTED["export"], [json.loads(line) for line in lines])
+
+
+def test_the_recipes_are_still_there(ask):
+    got = {item["name"]: item for item in ask("features")["recipes"]}
+    for item in EXPECTED["features"]:
+        assert item["name"] in got
+        assert got[item["name"]]["n_dims"] == item["n_dims"], item["name"]
+
+
+def test_nothing_is_wrong_with_the_workspace(ask):
+    assert ask("doctor")["problems"] == []
+
+
+# Its models
+
+
+def test_all_models_are_listed_with_their_measures(ask):
+    got = {(info["name"], info["version"]): info for info in ask("models")["models"]}
+    assert len(got) == len(EXPECTED["models"])
+    for info in EXPECTED["models"]:
+        info["baseline_metrics"] = info.pop("floor_metrics")  # as it is called since
+        check(info, got[info["name"], info["version"]], info["name"])
+
+
+@pytest.mark.parametrize("reference", EXPECTED["answers"])
+def test_the_model_answers_as_it_did(ask, reference):
+    visitor = EXPECTED["visitor"]
+    for verb, expected in EXPECTED["answers"][reference].items():
+        if verb == "search":
+            got = found(ask("search", *EXPECTED["asked_of_every_model"], "-m", reference))
+            check_ranked(logarithms(expected), logarithms(got), SEARCH_TOLERANCE, "search")
+            continue
+        answers = labels(ask(verb, visitor, "-m", reference))
+        if set(expected) != {visitor}:
+            answers |= labels(ask(verb, "-m", reference, "-k", EXPECTED["n_best"]))
+        assert set(answers) == set(expected)
+        tolerance = tolerance_of([score for ranked in expected.values() for _, score in ranked])
+        for picture, ranked in expected.items():
+            check_ranked(ranked, answers[picture], tolerance, f"{verb} {picture}")
+
+
+# Finding
+
+
+def check_search(expected: Mapping[str, Any], document: Mapping[str, Any], tolerance: float) -> None:
+    where = " ".join(expected["arguments"])
+    check_ranked(logarithms(expected["found"]), logarithms(found(document)), tolerance, where)
+    assert sorted(item["path"] for item in document["found"] if item["told"]) == sorted(expected["told"])
+    assert (document["unknown"], document["taken_as"]) == (expected["unknown"], expected["taken_as"])
+
+
+@pytest.mark.parametrize("expected", EXPECTED["searches"], ids=lambda expected: " ".join(expected["arguments"]))
+def test_searches_find_what_they_found(ask, expected):
+    document = ask("search", *expected["arguments"])
+    check_search(expected, document, INDEX_TOLERANCE)
+    assert document["n_likely"] == expected["n_likely"]
+
+
+@pytest.mark.parametrize("expected", EXPECTED["similar"], ids=lambda expected: " ".join(expected["arguments"]))
+def test_look_alikes_are_the_same(ask, expected):
+    known, got = logarithms(expected["found"]), logarithms(found(ask("similar", *expected["arguments"])))
+    check_ranked(known, got, tolerance_of([1.0, *(score for _, score in known)]), "similar")
+
+
+def test_indexes_and_features_are_used_as_they_are(run, tmp_path):
+    state = unpack(tmp_path) / ".visterm"
+    before = {part: files_below(state / part) for part in ("features", "index", "recipes")}
+    assert all(before.values())
+    for search in EXPECTED["searches"]:
+        run(tmp_path, "search", *search["arguments"])
+    run(tmp_path, "similar", *next(item["arguments"] for item in EXPECTED["similar"] if "ccd2" in item["arguments"]))
+    run(tmp_path, "classify", "-m", "slda")
+    run(tmp_path, "tag", "-m", "tagprop")
+    for part, files in before.items():
+        assert files_below(state / part) == files, part
+
+
+def test_indexes_made_again_find_the_same(run, tmp_path):
+    shutil.rmtree(unpack(tmp_path) / ".visterm" / "index")
+    for expected in EXPECTED["searches"]:
+        check_search(expected, run(tmp_path, "search", *expected["arguments"]), SEARCH_TOLERANCE)

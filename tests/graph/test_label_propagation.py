@@ -1,0 +1,107 @@
+"""Label propagation: against the closed forms and scikit-learn's two methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.semi_supervised import LabelPropagation as TheirPropagation
+from sklearn.semi_supervised import LabelSpreading
+
+from visterm.errors import InputError
+from visterm.graph import LabelPropagation, PictureGraph, harmonic, spread
+
+
+@pytest.fixture
+def halves(rng):
+    """Two clouds, two pictures of each known."""
+    X = rng.normal(size=(60, 2)) + np.repeat([[0, 0], [4, 4]], 30, axis=0)
+    y = np.full(60, -1)
+    y[[0, 1, 30, 31]] = [0, 0, 1, 1]
+    return X, y
+
+
+def test_spreading_is_the_closed_form(links):
+    labels = np.zeros((12, 3))
+    labels[[0, 4, 9], [0, 1, 2]] = 1
+    degrees = np.asarray(links.sum(axis=1))
+    normal = links.toarray() / np.sqrt(np.outer(degrees, degrees))
+    for alpha in (0.3, 0.99):
+        expected = (1 - alpha) * np.linalg.solve(np.eye(12) - alpha * normal, labels)
+        np.testing.assert_allclose(spread(links, labels, alpha), expected, atol=1e-7)
+
+
+def test_the_harmonic_solution_is_the_closed_form(links):
+    known = np.zeros(12, bool)
+    known[[0, 4, 9]] = True
+    labels = np.zeros((12, 3))
+    labels[[0, 4, 9], [0, 1, 2]] = 1
+    laplacian = np.diag(links.sum(axis=1)) - links.toarray()
+    expected = np.linalg.solve(laplacian[np.ix_(~known, ~known)], links.toarray()[np.ix_(~known, known)])
+    np.testing.assert_allclose(harmonic(links, labels, known)[~known], expected @ labels[known], atol=1e-6)
+
+
+def test_scikit_learn_spreads_the_same(halves):
+    X, y = halves
+    graph = PictureGraph(5, metric="euclidean").fit(X)
+    kernel = graph.links_.toarray()
+    tags = np.zeros((60, 2))
+    tags[y >= 0, y[y >= 0]] = 1
+    theirs = LabelSpreading(kernel=lambda a, b: kernel, alpha=0.7, max_iter=1000, tol=1e-8).fit(X, y)
+    ours = LabelPropagation(alpha=0.7).fit(X, tags, graph=graph).score_training()
+    reached = theirs.label_distributions_.sum(axis=1) > 0.5
+    np.testing.assert_allclose(ours[reached], theirs.label_distributions_[reached], atol=1e-4)
+    np.testing.assert_array_equal(ours.argmax(axis=1)[reached], theirs.transduction_[reached])
+
+
+def test_scikit_learn_propagates_the_same(halves):
+    X, y = halves
+    graph = PictureGraph(None, max_distance=30.0, metric="euclidean", weights="heat").fit(X)  # all are linked
+    kernel = graph.links_.toarray()
+    tags = np.zeros((60, 2))
+    tags[y >= 0, y[y >= 0]] = 1
+    theirs = TheirPropagation(kernel=lambda a, b: kernel, max_iter=5000, tol=1e-9).fit(X, y)
+    ours = LabelPropagation(alpha=1).fit(X, tags, graph=graph).score_training()
+    np.testing.assert_allclose(ours, theirs.label_distributions_, atol=2e-3)
+
+
+def test_several_tags_travel_independently(halves):
+    X, y = halves
+    graph = PictureGraph(6, metric="euclidean").fit(X)
+    tags = np.zeros((60, 3))
+    tags[y == 0, 0] = tags[y == 1, 1] = 1
+    tags[[0, 30], 2] = 1
+    together = LabelPropagation(alpha=0.9).fit(X, tags, graph=graph).score_training()
+    # Knowing who is tagged, a tag does not depend on the others.
+    fewer = tags.copy()
+    fewer[:, 1] = 0
+    fewer[y == 1, 2] = 1
+    np.testing.assert_allclose(
+        LabelPropagation(alpha=0.9).fit(X, fewer, graph=graph).score_training()[:, 0], together[:, 0], atol=1e-6
+    )
+    assert together.min() >= 0
+    assert together.max() <= 1
+
+
+def test_how_far_to_look_is_chosen_on_hidden_tags(counts):
+    X, tags, groups = counts
+    model = LabelPropagation(5).fit(X, tags)
+    assert model.alpha_ in model.alphas
+    assert model.held_out_.shape == (4, 2)
+    assert (model.score_training()[:, :3].argmax(axis=1) == groups).mean() > 0.9
+
+
+def test_who_nobody_is_linked_with_gets_frequencies():
+    X, tags = [[0.0], [1.0], [50.0], [51.0]], [[1, 0], [1, 1], [0, 0], [0, 0]]
+    model = LabelPropagation(1, metric="euclidean", alpha=0.5).fit(X, tags)
+    np.testing.assert_allclose(model.score_training()[2:], [[1.0, 0.5]] * 2)
+    np.testing.assert_allclose(model.score_tags([[51.0]]), [[1.0, 0.5]])
+
+
+def test_wrong_settings_are_refused(counts):
+    X, tags, _ = counts
+    for alpha in (-0.1, 1.5, "far"):
+        with pytest.raises(InputError, match="alpha"):
+            LabelPropagation(alpha=alpha).fit(X, tags)
+    with pytest.raises(InputError, match="no picture has a tag"):
+        LabelPropagation().fit(X, sparse.csr_array(tags.shape))

@@ -1,0 +1,130 @@
+"""Training fits a method at most twice, and nobody learns from what it is measured on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from visterm import registry
+from visterm.contracts import Task
+from visterm.contracts.estimator import Estimator
+from visterm.errors import InputError
+from visterm.learning import Dataset, measure, train_method, validation_split
+from visterm.registry import Method
+from visterm.search.learned import learned_search
+
+N, N_TAGS = 40, 3
+
+
+class Counted(Estimator):
+    """Scores tags by the first columns of X; writes down the pictures and tags of every fit."""
+
+    scores_are_probabilities = False
+    fits: list
+
+    def fit(self, X, tags):
+        if not tags.nnz:
+            raise InputError("no picture has a tag")
+        type(self).fits.append((X[:, -1].astype(int).tolist(), np.flatnonzero(np.diff(tags.indptr)).tolist()))
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def score_tags(self, X):
+        return np.asarray(X)[:, :N_TAGS]
+
+
+class Transductive(Counted):
+    learns_from_untagged = True
+
+
+@pytest.fixture(params=[Counted, Transductive])
+def method(request, monkeypatch):
+    request.param.fits = []
+    monkeypatch.setattr(
+        Method, "load", lambda self, load=Method.load: request.param if self.name == "counted" else load(self)
+    )
+    return Method("counted", "a class of this file", frozenset({Task.ANNOTATE}), "colour", "a test")
+
+
+def make(n_test=0, n_tagged=N):
+    """Pictures whose last feature is their row; the last ``n_test`` are test pictures."""
+    rng = np.random.default_rng(0)
+    tags = (rng.random((N, N_TAGS)) < 0.5) | (np.arange(N)[:, None] % N_TAGS == np.arange(N_TAGS))
+    tags[n_tagged:] = False
+    X = np.column_stack([tags + 0.7 * rng.standard_normal((N, N_TAGS)), np.arange(N)])
+    splits = (None,) * (N - n_test) + ("test",) * n_test
+    classes = np.full(N, -1)
+    return Dataset("d", X, classes, (), sparse.csr_array(tags, dtype=np.float32), ("a", "b", "c"), splits)
+
+
+def test_with_test_pictures_the_final_fit_is_the_measured_one(method):
+    data, cls = make(n_test=10), method.load()
+    trained = train_method(method, data)
+    relevance, found = learned_search(trained)
+    (final, of_final), (part, of_part) = cls.fits  # two fits and no more
+    if cls is Transductive:
+        assert final == list(range(N))  # all pictures, but no test picture with its tags
+        assert of_final == list(range(30))
+        assert len(part) == 30
+        assert len(of_part) == 22
+    else:
+        assert final == list(range(30))
+        assert len(part) == 22
+    assert not set(trained.held_out.split.test) & set(np.array(part)[of_part])
+    again = measure(method, data, validation_split(data), transductive=cls is Transductive)
+    assert trained.metrics == again.performance.flat()
+    assert set(trained.baseline) == set(trained.metrics)
+    assert relevance is not None
+    assert set(found) == {"AvgP", "P@10", "BEP", "AvgP by own scores"}
+    assert found["AvgP by own scores"] == trained.metrics["AvgP"]
+    assert len(trained.own()) == 30
+
+
+def test_without_test_pictures_a_part_is_measured_and_everything_learned(method):
+    data, cls = make(), method.load()
+    trained = train_method(method, data)
+    relevance, found = learned_search(trained)
+    (_, of_part), (final, of_final) = cls.fits
+    assert len(of_part) == 30
+    assert final == of_final == list(range(N))
+    assert trained.held_out.tagged().X[:, -1].tolist() == sorted(set(range(N)) - set(of_part_rows(cls)))
+    again = measure(method, data, validation_split(data), transductive=cls is Transductive)
+    assert trained.metrics == again.performance.flat()
+    assert relevance is not None
+    assert 0 < found["AvgP"] <= 1
+
+
+def of_part_rows(cls):
+    pictures, tagged = cls.fits[0]
+    return np.array(pictures)[tagged]
+
+
+@pytest.mark.parametrize("method", [Counted], indirect=True)
+def test_too_few_labels_are_learned_from_but_not_measured(method):
+    trained = train_method(method, make(n_tagged=1))
+    assert len(Counted.fits) == 1
+    assert trained.performance is None
+    assert trained.metrics == trained.baseline == {}
+    assert learned_search(trained) == (None, {})
+    with pytest.raises(InputError, match="counted learns from pictures with tags, and none has any"):
+        train_method(method, make(n_tagged=0))
+
+
+@pytest.mark.parametrize("method", [Counted], indirect=True)
+def test_test_pictures_without_tags_measure_nothing(method):
+    trained = train_method(method, make(n_test=10, n_tagged=30))
+    assert len(Counted.fits) == 2
+    assert trained.performance is None
+    relevance, found = learned_search(trained)
+    assert relevance is not None
+    assert found == {}
+
+
+def test_classifiers_have_no_search_to_learn():
+    data = replace(make(n_test=10), y=np.arange(N) % 2, class_names=("x", "y"))
+    trained = train_method(registry.baseline(Task.CLASSIFY), data)
+    assert trained.held_out is None
+    assert trained.metrics["accuracy"] == trained.baseline["accuracy"]

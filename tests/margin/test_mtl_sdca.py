@@ -1,0 +1,323 @@
+"""Multitask learning: the U step by brute force, a falling objective, classes and tags in one model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.svm import LinearSVC
+
+from visterm.errors import InputError
+from visterm.margin import _kernels
+from visterm.margin.coupled import CoupledSolution, solve_coupled
+from visterm.margin.dual import Block, Coordinates, Problem
+from visterm.margin.inner_products import GramInnerProducts
+from visterm.margin.losses import Hinge, Logistic, SmoothHinge, Squared
+from visterm.margin.mtl_sdca import MultitaskSDCA
+from visterm.margin.precision import solve
+from visterm.margin.sdca import SDCAClassifier
+from visterm.margin.sdca_stacked import StackedSDCA
+
+
+def coupled_problem(seed, n_pictures=14, n_dims=4, n_tasks=3, k=2):
+    rng = np.random.default_rng(seed)
+    X, W = rng.normal(size=(n_pictures, n_dims)), rng.normal(size=(n_tasks, k))
+    y = np.where(rng.random((n_tasks, n_pictures)) < 0.4, 1.0, -1.0)
+    return X, W, y
+
+
+def flattened(X, W):
+    """x_i w_t^T as rows, task by task."""
+    return np.concatenate([[np.outer(x, w).ravel() for x in X] for w in W])
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    C=st.floats(0.01, 5.0),
+    loss=st.sampled_from([Hinge(), SmoothHinge(), Squared(), Logistic()]),
+)
+def test_u_step_is_an_svm_on_flattened_features(seed, C, loss):
+    X, W, y = coupled_problem(seed)
+    weights, rng = np.full(y.shape, C), np.random.default_rng(seed)
+    problem = Problem(GramInnerProducts(X @ X.T), y, weights, loss)
+    coupled = solve_coupled(problem, W @ W.T, tol=1e-6, rng=rng, start=np.zeros_like(y))
+    flat = flattened(X, W)
+    single = solve(GramInnerProducts(flat @ flat.T), y.reshape(1, -1), weights.reshape(1, -1), loss, tol=1e-6, rng=rng)
+    assert coupled.primal == pytest.approx(single.primal[0], rel=3e-6)
+    assert coupled.gap <= 1e-6
+    U = X.T @ coupled.theta.T @ W  # (n_dims, k)
+    np.testing.assert_allclose(coupled.scores, (X @ U @ W.T).T, atol=1e-8)
+    assert coupled.squared_norm == pytest.approx((U**2).sum(), abs=1e-8)
+
+
+def test_u_step_objective_is_that_of_linear_svc():
+    X, W, y = coupled_problem(3, n_pictures=20)
+    svc = LinearSVC(C=0.5, loss="hinge", fit_intercept=False, tol=1e-9, max_iter=500_000)
+    svc.fit(flattened(X, W), y.ravel())
+    value = 0.5 * (svc.coef_**2).sum() + 0.5 * Hinge().value(y.ravel() * (flattened(X, W) @ svc.coef_[0])).sum()
+    problem = Problem(GramInnerProducts(X @ X.T), y, np.full(y.shape, 0.5), Hinge())
+    ours = solve_coupled(problem, W @ W.T, tol=1e-6, rng=np.random.default_rng(0), start=np.zeros_like(y))
+    assert ours.primal == pytest.approx(value, rel=1e-5)
+
+
+def test_equation_7_over_a_block_equals_single_steps():
+    """The NumPy reference of ``ascend_coupled``."""
+    X, W, y = coupled_problem(5)
+    G, M, C = X @ X.T, W @ W.T, 0.4
+    rng = np.random.default_rng(0)
+    b, rows = rng.uniform(size=y.shape), rng.permutation(len(X))[:9]
+    expected = b.copy()
+    for i in rows:
+        for t in range(len(y)):
+            U = X.T @ (C * expected * y).T @ W
+            score, q = X[i] @ U @ W[t], C * (X[i] @ X[i]) * (W[t] @ W[t])
+            expected[t, i] = np.clip(expected[t, i] + (1 - y[t, i] * score) / q, 0, 1)
+    f = np.ascontiguousarray((M @ (C * b * y) @ G)[:, rows])
+    delta, before = np.zeros_like(f), b.copy()
+    block = Block(np.ascontiguousarray(G[np.ix_(rows, rows)]), rows, f, delta)
+    _kernels.ascend_coupled(block, M, Coordinates(b, y, np.full(y.shape, C)), Hinge().code)
+    np.testing.assert_allclose(b, expected, atol=1e-9)
+    np.testing.assert_allclose(delta, (C * (b - before) * y)[:, rows], atol=1e-9)
+    np.testing.assert_allclose(f, (M @ (C * b * y) @ G)[:, rows], atol=1e-9)
+
+
+def test_orthonormal_predictors_give_back_one_vs_all(blobs):
+    G, C = blobs.X @ blobs.X.T, np.full(blobs.labels.shape, 0.8)
+    rng = np.random.default_rng(0)
+    alone = solve(GramInnerProducts(G), blobs.labels, C, SmoothHinge(), tol=1e-8, rng=rng)
+    problem = Problem(GramInnerProducts(G), blobs.labels, C, SmoothHinge())
+    together = solve_coupled(problem, np.eye(3), tol=1e-8, rng=rng, start=np.zeros_like(C))
+    np.testing.assert_allclose(together.scores, alone.scores, atol=2e-3)
+
+
+def test_the_dual_of_the_u_step_never_falls():
+    X, W, y = coupled_problem(11, n_pictures=40)
+    problem, M = Problem(GramInnerProducts(X @ X.T), y, np.full(y.shape, 3.0), Hinge()), W @ W.T
+    b, rng, duals = np.zeros_like(y), np.random.default_rng(0), []
+    for tol in (0.5, 0.1, 0.01, 1e-3, 1e-4):
+        state = solve_coupled(problem, M, tol=tol, rng=rng, start=b)
+        duals.append(state.dual)
+        assert state.gap <= tol
+        b = state.b
+    assert (np.diff(duals) >= -1e-9).all()
+    assert CoupledSolution(problem, M, b).primal >= duals[-1]
+
+
+def objective_1(X, y, scores_of, U_norm, W, lam, mu, loss):
+    n_tasks, n = y.shape
+    return loss.value(y * scores_of).sum() / (n * n_tasks) + lam / 2 * (W**2).sum() / n_tasks + mu / 2 * U_norm
+
+
+@pytest.mark.parametrize("n_dims", [None, 1, 2])
+@pytest.mark.parametrize("loss", ["hinge", "smooth_hinge", "logistic"])
+def test_the_objective_never_rises(n_dims, loss, blobs):
+    model = MultitaskSDCA(C=1.0, n_dims=n_dims, loss=loss, calibration_folds=0, random_state=0).fit(blobs.X, blobs.y)
+    assert len(model.objective_) >= 3
+    assert (np.diff(model.objective_) <= 0).all()
+    assert model.n_iter_ >= 1
+
+
+def trace_norm_optimum(X, y, weight, loss, n_steps=3000):
+    """min over V of the mean loss of y V X^T + weight ||V||_*, by proximal gradient steps with momentum."""
+    n_tasks, n = y.shape
+    step = n * n_tasks * loss.gamma / np.linalg.norm(X, 2) ** 2
+    V, ahead, momentum, best = np.zeros((n_tasks, X.shape[1])), np.zeros((n_tasks, X.shape[1])), 1.0, np.inf
+    for _ in range(n_steps):
+        slope = -y * np.clip((1 - y * (ahead @ X.T)) / loss.gamma, 0, 1) / (n * n_tasks)
+        left, values, right = np.linalg.svd(ahead - step * slope @ X, full_matrices=False)
+        values = np.maximum(values - step * weight, 0)
+        previous, V = V, (left * values) @ right
+        grown = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        ahead, momentum = V + (momentum - 1) / grown * (V - previous), grown
+        best = min(best, loss.value(y * (V @ X.T)).mean() + weight * values.sum())
+    return best
+
+
+@pytest.mark.parametrize("ratio", [0.1, 1.0, 10.0])
+def test_at_the_end_the_objective_is_that_of_the_trace_norm(ratio, blobs):
+    # min of lam/2T ||W||^2 + mu/2 ||U||^2 over all U, W of the product V is sqrt(lam mu / T) ||V||_*.
+    product, n_tasks = 2e-4, len(blobs.labels)
+    lam, mu = np.sqrt(product * ratio), np.sqrt(product / ratio)
+    model = MultitaskSDCA(
+        1.0, lam=lam, mu=mu, loss="smooth_hinge", tol=1e-5, max_iter=300, intercept_scaling=0, calibration_folds=0,
+        random_state=0,
+    ).fit(blobs.X, blobs.y)  # fmt: skip
+    optimum = trace_norm_optimum(blobs.X, blobs.labels, np.sqrt(product / n_tasks), SmoothHinge())
+    assert optimum * (1 - 1e-6) <= model.objective_[-1] <= optimum * (1 + 1e-3)
+
+
+def test_one_round_with_predictors_at_their_bounds_depends_on_one_number(blobs):
+    # All dual variables of the predictors at C_w: w_t = C_w sum_i y_ti z_i, and the map sees C_w^2 C_u.
+    n_tasks, n = blobs.labels.shape
+
+    def scores(C_w, C_u):
+        settings = {"tol": 1e-7, "max_iter": 1, "calibration_folds": 0, "random_state": 0}
+        model = MultitaskSDCA(10.0, lam=1 / (C_w * n), mu=1 / (C_u * n * n_tasks), **settings)
+        return model.fit(blobs.X, blobs.y).decision_function(blobs.X)
+
+    np.testing.assert_allclose(scores(1e-5, 1e6), scores(2e-5, 2.5e5), atol=2e-3)
+
+
+def test_few_dims_mean_low_rank(many_blobs):
+    data = many_blobs(n_pictures=120, n_dims=8, n_classes=6)
+    full = MultitaskSDCA(C=1.0, calibration_folds=0, random_state=0).fit(data.X, data.y)
+    model = MultitaskSDCA(C=1.0, n_dims=2, calibration_folds=0, random_state=0).fit(data.X, data.y)
+    weights = np.hstack([model.coef_, model.intercept_[:, None]])
+    assert np.linalg.matrix_rank(weights, tol=1e-6 * np.abs(weights).max()) <= 2
+    assert np.linalg.matrix_rank(full.coef_) > 2
+
+
+def test_a_map_hardly_penalised_gives_back_the_ranking_of_one_vs_all(many_blobs):
+    # With separable classes and mu, lam -> 0 both are hard-margin machines; their functions agree up to scale.
+    data = many_blobs(n_pictures=60, n_dims=40, n_classes=3, spread=0.3)
+    alone = SDCAClassifier(C=1e4, calibration_folds=0, intercept_scaling=0, random_state=0).fit(data.X, data.y)
+    together = MultitaskSDCA(C=1e4, lam=1e-7, calibration_folds=0, intercept_scaling=0, random_state=0)
+    together.fit(data.X, data.y)
+    for a, b in zip(alone.decision_function(data.X).T, together.decision_function(data.X).T, strict=True):
+        assert np.corrcoef(a, b)[0, 1] > 0.99
+
+
+def test_folded_weights_equal_the_expansion(blobs):
+    G = blobs.X @ blobs.X.T
+    linear = MultitaskSDCA(C=2.0, tol=1e-6, calibration_folds=0, random_state=0).fit(blobs.X, blobs.y)
+    given = MultitaskSDCA(C=2.0, tol=1e-6, calibration_folds=0, random_state=0, kernel="precomputed").fit(G, blobs.y)
+    np.testing.assert_allclose(given.decision_function(G), linear.decision_function(blobs.X), atol=0.05)
+    np.testing.assert_array_equal(given.predict(G), linear.predict(blobs.X))
+
+
+def two_views(seed=0, n=80):
+    """Classes and tags that say the same, so each can help the other."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 4
+    tags = np.stack([y < 2, y % 2 == 0, rng.random(n) < 0.3], axis=1).astype(float)
+    tags[:, 2] = np.maximum(tags[:, 2], tags[:, :2].sum(axis=1) == 0)  # every row has a tag
+    X = rng.normal(size=(4, 5))[y] + 0.5 * rng.normal(size=(n, 5))
+    return X, y, tags
+
+
+def test_classes_and_tags_in_one_model():
+    X, y, tags = two_views()
+    model = MultitaskSDCA(C=1.0, random_state=0).fit(X, y=y, tags=tags)
+    assert model.score(X, y) > 0.8
+    scores = model.score_tags(X)
+    assert scores.shape == tags.shape
+    for t in range(2):
+        assert scores[tags[:, t] == 1, t].min() > scores[tags[:, t] == 0, t].min()
+    assert model.task_similarity_.shape == (7, 7)
+    np.testing.assert_allclose(np.diag(model.task_similarity_), 1)
+    probabilities = model.tag_probabilities(X)
+    assert ((probabilities >= 0) & (probabilities <= 1)).all()
+    np.testing.assert_allclose(probabilities.mean(axis=0), tags.mean(axis=0), atol=0.15)
+
+
+def test_unlabelled_pictures_take_no_part():
+    X, y, tags = two_views()
+    extra = np.vstack([X, 100 * np.ones((5, X.shape[1]))])
+    for kernel in ("linear", "hellinger"):
+        with_extra = MultitaskSDCA(kernel=kernel, random_state=0).fit(
+            extra, y=np.append(y, [-1] * 5), tags=np.vstack([tags, np.zeros((5, 3))])
+        )
+        without = MultitaskSDCA(kernel=kernel, random_state=0).fit(X, y=y, tags=tags)
+        np.testing.assert_allclose(with_extra.decision_function(X), without.decision_function(X))
+        np.testing.assert_allclose(with_extra.score_tags(X), without.score_tags(X))
+
+
+def test_partial_labels_each_serve_their_own_tasks():
+    X, y, tags = two_views()
+    y, tags = y.copy(), tags.copy()
+    y[::3], tags[1::3] = -1, 0
+    model = MultitaskSDCA(C=1.0, random_state=0).fit(X, y=y, tags=sparse.csr_array(tags))
+    assert model.score(X[y >= 0], y[y >= 0]) > 0.8
+    assert np.isfinite(model.score_tags(X)).all()
+
+
+def test_classes_alone_and_tags_alone():
+    X, y, tags = two_views()
+    classes_alone = MultitaskSDCA(random_state=0).fit(X, y)
+    with pytest.raises(InputError, match="classes alone"):
+        classes_alone.score_tags(X)
+    tags_alone = MultitaskSDCA(random_state=0).fit(X, tags)  # a matrix of indicators is tags
+    with pytest.raises(InputError, match="tags alone"):
+        tags_alone.predict(X)
+    np.testing.assert_allclose(tags_alone.score_tags(X), MultitaskSDCA(random_state=0).fit(X, tags=tags).score_tags(X))
+
+
+def test_tag_scores_are_normalised_on_held_out_pictures():
+    X, _, tags = two_views(n=200)
+    power = MultitaskSDCA(random_state=0, tag_power=1.0).fit(X, tags=tags)
+    raw = MultitaskSDCA(random_state=0, calibration_folds=0).fit(X, tags=tags)
+    np.testing.assert_allclose(power.score_tags(X) * power.tag_scales_ + power.tag_means_, raw.score_tags(X), atol=1e-6)
+    assert (power.tag_scales_ > 0).all()
+
+
+def test_more_classes_than_pictures_of_them_and_bad_parameters(blobs):
+    X = np.eye(6)
+    model = MultitaskSDCA(C=10.0, calibration_folds=2, random_state=0).fit(X, np.arange(6))  # one picture a class
+    assert np.isfinite(model.predict_proba(X)).all()
+    for parameters in ({"C": 0.0}, {"mu": -1.0}, {"n_dims": 9}, {"kernel": "rbf"}, {"loss": "zero"}, {"tol": 0.0}):
+        with pytest.raises(InputError):
+            MultitaskSDCA(**parameters).fit(blobs.X, blobs.y)
+
+
+def test_stacked_is_two_layers_in_one(blobs):
+    model = StackedSDCA(C=1.0, C_second=2.0, calibration_folds=0, random_state=0).fit(blobs.X, blobs.y)
+    first = solve(
+        GramInnerProducts(blobs.X @ blobs.X.T, 1.0),
+        blobs.labels,
+        np.ones(blobs.labels.shape),
+        Hinge(),
+        rng=np.random.default_rng(0),
+    )
+    # The second layer's functions are combinations of the first's.
+    combined = np.linalg.lstsq(first.scores.T, model.decision_function(blobs.X), rcond=None)
+    assert np.abs(first.scores.T @ combined[0] - model.decision_function(blobs.X)).max() < 0.1
+    assert model.score(blobs.X, blobs.y) > 0.5
+
+
+def test_squared_loss_in_closed_form_is_what_coordinate_ascent_comes_to(blobs, monkeypatch):
+    from visterm.margin import alternation
+
+    settings = {"C": 2.0, "loss": "squared", "tol": 1e-7, "max_iter": 4, "calibration_folds": 0, "random_state": 0}
+    for features in ({"X": blobs.X}, {"X": blobs.X @ blobs.X.T, "kernel": "precomputed"}):
+        X = features.pop("X")
+        formula = MultitaskSDCA(**settings, **features).fit(X, blobs.y)
+        with monkeypatch.context() as patch:
+            patch.setattr(alternation, "is_closed", lambda *_: False)
+            ascent = MultitaskSDCA(**settings, **features).fit(X, blobs.y)
+        np.testing.assert_allclose(formula.objective_, ascent.objective_, rtol=1e-4)
+        np.testing.assert_allclose(formula.decision_function(X), ascent.decision_function(X), atol=5e-3)
+        assert (np.diff(formula.objective_) <= 1e-12).all()
+
+
+def test_warm_start_ends_at_the_same_objective(blobs):
+    settings = {"mu": 1e-3, "tol": 1e-5, "calibration_folds": 0, "random_state": 0, "max_iter": 3}
+    model = MultitaskSDCA(C=1.0, warm_start=True, **settings).fit(blobs.X, blobs.y)
+    again = model.set_params(C=2.0).fit(blobs.X, blobs.y)
+    cold = MultitaskSDCA(C=2.0, **settings).fit(blobs.X, blobs.y)
+    assert again.objective_[-1] == pytest.approx(cold.objective_[-1], rel=1e-3)
+    assert not hasattr(cold, "duals_")
+    fewer = model.fit(blobs.X[:60], blobs.y[:60])  # other pictures: nothing to start from
+    assert fewer.duals_["map"].shape == (3, 60)
+
+
+@pytest.mark.parametrize("method", [MultitaskSDCA, StackedSDCA])
+def test_weights_of_pictures_are_copies(blobs, method):
+    weight = 1 + np.arange(len(blobs.y)) // 3 % 2
+    n, copies = len(blobs.y), np.repeat(np.arange(len(blobs.y)), weight)
+    settings = {"C": 0.5, "tol": 1e-6, "calibration_folds": 0, "random_state": 0}
+    if method is MultitaskSDCA:  # the paper's regularisers are relative to the number of pictures
+        settings |= {"max_iter": 2}
+        weighted = method(lam=1 / n, mu=1 / (3 * n), **settings)
+        copied = method(lam=1 / len(copies), mu=1 / (3 * len(copies)), **settings)
+    else:
+        weighted, copied = method(**settings), method(**settings)
+    weighted.fit(blobs.X, blobs.y, picture_weight=weight)
+    copied.fit(blobs.X[copies], blobs.y[copies])
+    np.testing.assert_allclose(
+        weighted.decision_function(blobs.X), copied.decision_function(blobs.X), rtol=2e-2, atol=2e-2
+    )
+    with pytest.raises(InputError, match="picture_weight"):
+        weighted.fit(blobs.X, blobs.y, picture_weight=np.ones(3))

@@ -1,0 +1,74 @@
+"""Ridge: scikit-learn's solution, leave-one-out by actually leaving out, comparable tags."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+
+from visterm.errors import InputError
+from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts
+from visterm.margin.kernel_ridge import ridge
+from visterm.margin.ridge_tags import KernelRidgeAnnotator
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 5))
+    return X, (rng.random((30, 4)) < 0.4).astype(float)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_solution_is_that_of_scikit_learn(problem, shift):
+    X, targets = problem
+    theta, _ = ridge(GramInnerProducts(X @ X.T, shift), targets, 0.3)
+    theirs = KernelRidge(alpha=0.3, kernel="precomputed").fit(X @ X.T + shift, targets)
+    np.testing.assert_allclose(theta, theirs.dual_coef_, atol=1e-10)
+
+
+@pytest.mark.parametrize("form", [GramInnerProducts, FeatureInnerProducts])
+@pytest.mark.parametrize("shift", [0.0, 2.0])
+def test_left_out_scores_are_those_of_leaving_out(problem, form, shift):
+    X, targets = problem
+    G = X @ X.T + shift
+    theta, left_out = ridge(form(X @ X.T if form is GramInnerProducts else X, shift), targets, 0.3)
+    np.testing.assert_allclose(theta, np.linalg.solve(G + 0.3 * np.eye(30), targets), atol=1e-8)
+    for i in range(30):
+        rest = np.delete(np.arange(30), i)
+        without = np.linalg.solve(G[np.ix_(rest, rest)] + 0.3 * np.eye(29), targets[rest])
+        np.testing.assert_allclose(left_out[i], G[i, rest] @ without, atol=1e-8)
+
+
+def test_a_kernel_that_is_none_is_refused():
+    with pytest.raises(InputError, match="positive definite"):
+        KernelRidgeAnnotator(alpha=0.1, kernel="precomputed").fit(-np.eye(3), np.eye(3))
+    with pytest.raises(InputError, match="alpha"):
+        KernelRidgeAnnotator(alpha=0.0).fit(np.eye(3), np.eye(3))
+
+
+def test_rare_tags_are_heard():
+    """Two tags equally well told by the features, one of them rare: after normalisation both make the list."""
+    rng = np.random.default_rng(0)
+    n = 400
+    rare = np.arange(n) < 12
+    tags = np.stack([np.ones(n), rare], axis=1)
+    tags[:, 0] = rng.random(n) < 0.7
+    tags[~tags.any(axis=1), 0] = 1
+    X = np.abs(rng.normal(size=(n, 6))) + np.outer(rare, [0, 0, 0, 0, 0, 2.0])
+    raw = KernelRidgeAnnotator(kernel="hellinger", tag_power=0.0).fit(X, tags).score_tags(X)
+    scaled = KernelRidgeAnnotator(kernel="hellinger").fit(X, tags).score_tags(X)
+    found = (scaled[rare, 1] > scaled[rare, 0]).mean()
+    assert found > 0.8
+    assert found > (raw[rare, 1] > raw[rare, 0]).mean() - 1e-9
+
+
+def test_tag_probabilities_are_calibrated():
+    rng = np.random.default_rng(1)
+    X = rng.random((600, 8))
+    p = 1 / (1 + np.exp(-8 * (X[:, 0] - 0.5)))
+    tags = np.stack([rng.random(600) < p, np.ones(600)], axis=1).astype(float)
+    model = KernelRidgeAnnotator(kernel="linear", alpha=1.0).fit(X[:400], tags[:400])
+    probabilities = model.tag_probabilities(X[400:])
+    assert np.abs(probabilities[:, 0] - p[400:]).mean() < 0.1
+    assert probabilities[:, 1].min() > 0.9

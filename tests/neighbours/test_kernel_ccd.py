@@ -1,0 +1,91 @@
+"""Neighbours by meaning: features that know the tags count, votes are evidence, answers stay on disk."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from visterm.distances import BaseDistances, select
+from visterm.errors import InputError
+from visterm.measures import WordF
+from visterm.models.state import pack, unpack
+from visterm.neighbours import KernelContextualAnnotator, KnnAnnotator
+
+
+@pytest.fixture
+def collection():
+    rng = np.random.default_rng(4)
+    tags = (rng.random((260, 10)) < 0.2).astype(np.float32)
+    tags[tags.sum(axis=1) == 0, 0] = 1
+    X = {
+        "bag": rng.poisson(1 + 4 * (tags @ rng.random((10, 24)))).astype(float),
+        "noise": 8 * rng.standard_normal((260, 5)),
+    }
+    return X, tags
+
+
+def part(X, rows):
+    return {name: block[rows] for name, block in X.items()}
+
+
+METHOD = KernelContextualAnnotator(10, n_neighbors=40, n_components=60)
+
+
+def test_better_than_the_features_themselves(collection):
+    X, tags = collection
+    train, test = slice(200), slice(200, 260)
+    model = clone(METHOD).fit(part(X, train), tags[train])
+    assert model.feature_weights_["bag"] > 3 * model.feature_weights_["noise"]
+    assert sum(model.feature_weights_.values()) == pytest.approx(1)
+    assert (np.diff(model.objective_) >= -1e-12).all()
+    assert model.fall_ > 0
+    found = WordF(2)(tags[test], model.score_tags(part(X, test)), frequencies=model.tag_counts_)
+    plain = KnnAnnotator("auto").fit(np.hstack(list(part(X, train).values())), tags[train])
+    joined = np.hstack(list(part(X, test).values()))
+    assert found > WordF(2)(tags[test], plain.score_tags(joined), frequencies=model.tag_counts_) + 0.05
+
+
+def test_votes_are_evidence(collection):
+    X, tags = collection
+    tags[:20] = 0
+    model = clone(METHOD).set_params(tag_power=0).fit(X, tags)
+    rows, weights = model.neighbours_of(part(X, slice(4)))
+    assert rows.min() >= 20
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+    np.testing.assert_allclose(np.einsum("ik,ikt->it", weights, tags[rows]), model.score_tags(part(X, slice(4))))
+
+
+def test_precomputed_distances_give_the_same(collection):
+    X, tags = collection
+    expected = clone(METHOD).fit(part(X, slice(200)), tags[:200]).score_tags(part(X, slice(200, 260)))
+    tables = BaseDistances().fit(X).transform_training()
+    train, test = np.arange(200), np.arange(200, 260)
+    model = clone(METHOD).set_params(metric="precomputed").fit(select(tables, train, train), tags[:200])
+    np.testing.assert_allclose(model.score_tags(select(tables, test, train)), expected, atol=0.05)
+
+
+def test_fewer_landmarks_than_pictures(collection):
+    X, tags = collection
+    model = clone(METHOD).set_params(n_landmarks=50).fit(X, tags)
+    assert model.distances_.n_train_ == 50
+    assert model.transform(part(X, slice(3))).shape == (3, 10)
+    assert model.score_tags(part(X, slice(0))).shape == (0, 10)
+
+
+def test_what_was_learned_can_be_stored(collection):
+    X, tags = collection
+    model, tensors = clone(METHOD).fit(X, tags), {}
+    again = unpack(pack(model, "model", tensors), tensors)
+    np.testing.assert_array_equal(again.score_tags(part(X, slice(5))), model.score_tags(part(X, slice(5))))
+
+
+def test_few_pictures_and_what_is_refused():
+    model = KernelContextualAnnotator().fit([[0.0, 1.0], [1.0, 0.0], [5.0, 5.0]], [[1, 0], [1, 0], [0, 1]])
+    assert model.score_tags([[0.5, 0.5]]).shape == (1, 2)
+    with pytest.raises(InputError, match="n_landmarks"):
+        KernelContextualAnnotator(n_landmarks=1).fit([[0.0], [1.0]], [[1], [1]])
+    with pytest.raises(InputError, match="scale"):
+        KernelContextualAnnotator(scale=0).fit([[0.0], [1.0]], [[1], [1]])
+    with pytest.raises(InputError, match="no picture has a tag"):
+        KernelContextualAnnotator().fit([[0.0], [1.0]], [[0], [0]])

@@ -1,0 +1,289 @@
+"""Neighbour methods of several features, against plain definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import approx_fprime
+from scipy.spatial.distance import cdist
+
+from visterm.calibration import sigmoid
+from visterm.distances import base_distances
+from visterm.errors import InputError
+from visterm.neighbours import JEC, SUBSPACES, CodeAnnotator, KnnAnnotator, TagProp, TwoPassKnn, _kernels
+from visterm.neighbours.votes import Votes, fading
+
+METHODS = [
+    JEC(),
+    TagProp(20),
+    TagProp(20, weighting="rank"),
+    TwoPassKnn(2),
+    TwoPassKnn(2, learning="margin", sigmoids=False),
+]
+
+
+def named(methods=METHODS):
+    return pytest.mark.parametrize("method", methods, ids=lambda m: f"{m!r}".replace(" ", ""))
+
+
+@pytest.fixture
+def collection():
+    """Sixty pictures of five tags by two features: one knows the tags, the other is noise."""
+    rng = np.random.default_rng(5)
+    tags = (rng.random((60, 5)) < 0.3).astype(np.float32)
+    tags[tags.sum(axis=1) == 0, 0] = 1
+    X = {
+        "useful": rng.poisson(1 + 6 * (tags @ rng.random((5, 9)))).astype(float),
+        "noise": rng.standard_normal((60, 3)),
+    }
+    return X, tags
+
+
+def rows_of(X, rows):
+    return {name: matrix[rows] for name, matrix in X.items()}
+
+
+@named()
+def test_features_may_be_of_any_kind(method, collection):
+    from sklearn.base import clone
+
+    X, tags = collection
+    expected = clone(method).fit(X, tags).score_tags(rows_of(X, slice(7)))
+    mixed = {"noise": np.asfortranarray(X["noise"]), "useful": sparse.csr_array(X["useful"])}
+    ordered = {name: mixed[name] for name in X}
+    np.testing.assert_allclose(
+        clone(method).fit(ordered, tags).score_tags(rows_of(mixed, slice(7))), expected, atol=1e-6
+    )
+
+
+@named()
+def test_blocks_do_not_matter(method, collection, monkeypatch):
+    from sklearn.base import clone
+
+    X, tags = collection
+    expected = clone(method).fit(X, tags).score_tags(X)
+    monkeypatch.setattr(base_distances, "BLOCK_BYTES", 1)
+    np.testing.assert_allclose(clone(method).fit(X, tags).score_tags(X), expected, atol=1e-9)
+
+
+@named()
+def test_neighbours_are_evidence(method, collection):
+    from sklearn.base import clone
+
+    X, tags = collection
+    untagged = tags.copy()
+    untagged[:10] = 0
+    model = clone(method).fit(X, untagged)
+    rows, weights = model.neighbours_of(rows_of(X, slice(3)))
+    assert rows.shape == weights.shape
+    assert rows.min() >= 10  # rows of what was given to fit
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+    if isinstance(method, TwoPassKnn) and not method.tag_power:
+        votes = np.einsum("ik,ikt->it", weights, untagged[rows])
+        np.testing.assert_allclose(votes, model.score_tags(rows_of(X, slice(3))), rtol=1e-6)
+
+
+@named()
+def test_what_is_refused(method, collection):
+    from sklearn.base import clone
+
+    X, tags = collection
+    model = clone(method).fit(X, tags)
+    with pytest.raises(InputError, match="useful, noise"):
+        model.score_tags(X["useful"])
+    with pytest.raises(InputError, match="widths"):
+        model.score_tags({"useful": X["useful"]})
+    with pytest.raises(InputError, match="rows differ"):
+        clone(method).fit({"a": X["useful"], "b": X["noise"][:3]}, tags)
+    with pytest.raises(InputError, match="no feature"):
+        clone(method).fit({}, tags)
+    with pytest.raises(InputError, match=r"feature 'noise'.*NaN"):
+        clone(method).fit(X | {"noise": X["noise"] * np.nan}, tags)
+    with pytest.raises(InputError, match="'noise' has negative values"):
+        clone(method).set_params(metric={"noise": "chi2"}).fit(X, tags)
+    with pytest.raises(InputError, match="n_neighbors"):
+        clone(method).set_params(n_neighbors=0).fit(X, tags)
+
+
+@named()
+def test_one_picture_is_enough(method):
+    from sklearn.base import clone
+
+    scores = clone(method).fit([[1.0, 2.0]], [[1, 0]]).score_tags([[3.0, 1.0], [1.0, 1.0]])
+    assert (scores[:, 0] > scores[:, 1]).all()
+
+
+def test_base_distances_count_the_same(collection):
+    X, tags = collection
+    model = JEC(metric="l1").fit(X, tags)
+    expected = sum(
+        cdist(X[name], X[name], "cityblock") / (cdist(X[name], X[name], "cityblock").sum() / (60 * 59)) for name in X
+    )
+    rows, _ = model.neighbours_of(X)
+    np.testing.assert_array_equal(rows, np.argsort(expected, axis=1, kind="stable")[:, :5])
+
+
+def test_greedy_transfer_by_hand(collection):
+    X, tags = collection
+    model = JEC(4).fit(X, tags)
+    rows, _ = model.neighbours_of(X)
+    counts, together = tags.sum(axis=0), tags.T @ tags
+    for scores, near in zip(model.score_tags(X), rows, strict=True):
+        first = set(np.flatnonzero(tags[near[0]]))
+        local = tags[near[1:]].sum(axis=0) * together[sorted(first)].sum(axis=0)
+        expected = sorted(range(5), key=lambda t: (t not in first, -counts[t] if t in first else -local[t]))
+        assert [expected.index(t) for t in np.argsort(-scores, kind="stable")] == sorted(range(5))
+
+
+def test_kernels_of_votes_are_products(collection):
+    _, tags = collection
+    rng = np.random.default_rng(0)
+    rows, shares, Y = rng.integers(0, 60, (8, 6)), rng.random((8, 6)), sparse.csr_array(tags)
+    votes = np.empty((8, 5))
+    _kernels.propagate(shares, rows, Y.indptr, Y.indices, votes)
+    np.testing.assert_allclose(votes, np.einsum("ik,ikt->it", shares, tags[rows]))
+    gradient, back = rng.standard_normal((8, 5)), np.empty((8, 6))
+    _kernels.gather(gradient, rows, Y.indptr, Y.indices, back)
+    np.testing.assert_allclose(back, np.einsum("it,ikt->ik", gradient, tags[rows]))
+
+
+@pytest.mark.parametrize("with_sigmoids", [False, True])
+def test_likelihood_and_its_slope(collection, with_sigmoids):
+    _, tags = collection
+    rng = np.random.default_rng(0)
+    rows = np.array([rng.choice(60, 12, replace=False) for _ in range(60)])
+    votes = Votes(rows, sparse.csr_array(tags))
+    slope, offset = (rng.random(5) * 4, rng.random(5)) if with_sigmoids else (np.full(5, np.inf), np.zeros(5))
+    base = rng.random((60, 12, 3))
+
+    def value(weights):
+        shares = fading(base, weights)
+        x = np.einsum("ik,ikt->it", shares, tags[rows])
+        p = sigmoid(x, slope, offset) if with_sigmoids else np.clip(x, 1e-5, 1 - 1e-5)
+        return np.sum(np.where(tags > 0, votes.gain * np.log(p), votes.loss * np.log(1 - p)))
+
+    at = np.array([0.5, 1.0, 2.0])
+    shares = fading(base, at)
+    found, slopes = votes.likelihood(shares, slope, offset)
+    np.testing.assert_allclose(found, value(at))
+    if with_sigmoids:  # no probability is cut off, so that the gradient is exact
+        pull = -shares * (slopes - (shares * slopes).sum(axis=1, keepdims=True))
+        np.testing.assert_allclose(
+            np.einsum("ik,ikf->f", pull, base), approx_fprime(at, value, 1e-6), rtol=1e-4, atol=1e-7
+        )
+
+
+@pytest.mark.parametrize("weighting", ["rank", "distance"])
+def test_the_likelihood_rises(collection, weighting):
+    X, tags = collection
+    model = TagProp(30, weighting=weighting).fit(X, tags)
+    assert len(model.objective_) > 1
+    assert (np.diff(model.objective_) >= -1e-12).all()
+    if weighting == "rank":
+        np.testing.assert_allclose(model.rank_weights_.sum(), 1)
+        assert (model.rank_weights_ >= 0).all()
+    else:
+        assert model.feature_weights_["useful"] > model.feature_weights_["noise"] >= 0
+
+
+def test_rank_weights_are_at_their_optimum(collection):
+    """The likelihood is concave in the weights of ranks: no weight moved to another rank raises it."""
+    X, tags = collection
+    model = TagProp(6, weighting="rank", max_iter=2000).fit(X, tags)
+    rows, _ = model.distances_.nearest(X, 6, np.full(2, 0.5), leave_out_self=True)
+    votes = Votes(rows, model.train_tags_)
+    none = np.full(5, np.inf), np.zeros(5)
+    best, _ = votes.likelihood(np.tile(model.rank_weights_, (60, 1)), *none)
+    for target in np.eye(6):
+        moved = 0.99 * model.rank_weights_ + 0.01 * target
+        assert votes.likelihood(np.tile(moved, (60, 1)), *none)[0] <= best + 1e-4
+
+
+def test_two_passes_by_hand(collection):
+    X, tags = collection
+    model = TwoPassKnn(2, metric="l1", bandwidth=0.3, learning="none", tag_power=0).fit(X, tags)
+    joint = sum(cdist(X[name], X[name], "cityblock") / model.distances_.scales_[name] for name in X) / 2
+    for scores, distances in zip(model.score_tags(X), joint, strict=True):
+        sent = set()
+        for tag in range(5):
+            carriers = np.flatnonzero(tags[:, tag])
+            sent |= set(carriers[np.argsort(distances[carriers], kind="stable")[:2]])
+        sent = sorted(sent)
+        votes = np.exp(-distances[sent] / 0.3)
+        np.testing.assert_allclose(scores, votes @ tags[sent] / votes.sum(), rtol=1e-6)
+
+
+def test_margins_by_hand_and_by_differences():
+    rng = np.random.default_rng(0)
+    D, targets, gains = rng.random((7, 6, 3)), rng.random((7, 6)) < 0.4, rng.random((7, 6))
+
+    def loss(w):
+        joint = D @ w
+        return sum(
+            gains[i, j] * max(0, 1 + joint[i, k] - joint[i, j])
+            for i in range(7) for k in range(6) for j in range(6) if targets[i, k] and not targets[i, j]
+        )  # fmt: skip
+
+    at, gradient = np.array([1.0, 2.0, 0.5]), np.zeros(3)
+    np.testing.assert_allclose(_kernels.margin_terms(D, targets, gains, at, gradient), loss(at))
+    np.testing.assert_allclose(gradient, approx_fprime(at, loss, 1e-7), rtol=1e-4)
+
+
+@pytest.mark.parametrize("learning", ["margin", "likelihood"])
+def test_learned_metrics_prefer_what_knows_the_tags(collection, learning):
+    X, tags = collection
+    model = TwoPassKnn(3, learning=learning).fit(X, tags)
+    assert model.feature_weights_["useful"] > model.feature_weights_["noise"]
+    np.testing.assert_allclose(sum(model.feature_weights_.values()), 1)
+    steps = np.diff(model.objective_)
+    assert (steps <= 1e-12).all() if learning == "margin" else (steps >= -1e-12).all()
+    equal = TwoPassKnn(3, learning="none").fit(X, tags)
+    assert equal.feature_weights_ == {"useful": 0.5, "noise": 0.5}
+    assert equal.bandwidth_ == 0.02
+    with pytest.raises(InputError, match=r"learning.*likelihood"):
+        TwoPassKnn(learning="lmnn").fit(X, tags)
+
+
+def test_who_is_sent_to_training_pictures(collection, monkeypatch):
+    X, tags = collection
+    model = TwoPassKnn(2, metric="l1", learning="none", tag_power=0).fit(X, tags)
+    joint = sum(cdist(X[name], X[name], "cityblock") / model.distances_.scales_[name] for name in X) / 2
+    np.fill_diagonal(joint, np.inf)
+    rows, near = model._sent(X)
+    for picture, distances in enumerate(joint):
+        sent = set()
+        for tag in range(5):
+            carriers = np.setdiff1d(np.flatnonzero(tags[:, tag]), picture)
+            sent |= set(carriers[np.argsort(distances[carriers], kind="stable")[:2]].tolist())
+        somebody = near[picture, :, 0] < 1e3
+        assert set(rows[picture, somebody].tolist()) == sent
+        assert picture not in sent
+        np.testing.assert_allclose(near[picture, somebody].mean(axis=1), np.sort(distances[sorted(sent)]), rtol=1e-6)
+    monkeypatch.setattr(base_distances, "BLOCK_BYTES", 1)
+    again, _ = model._sent(X)
+    np.testing.assert_array_equal(again, rows)
+
+
+@pytest.mark.parametrize("kernel", [None, "chi2"])
+@pytest.mark.parametrize("subspace", SUBSPACES)
+def test_annotation_by_codes(subspace, kernel, collection):
+    X, tags = collection
+    model = CodeAnnotator(subspace, n_dims=3, n_neighbors=4, kernel=kernel).fit(X["useful"], tags)
+    scores = model.score_tags(X["useful"])
+    assert scores.shape == (60, 5)
+    assert scores[tags > 0].mean() > scores[tags == 0].mean() + 0.15
+    rows, weights = model.neighbours_of(X["useful"][:2])
+    np.testing.assert_allclose(np.einsum("ik,ikt->it", weights, tags[rows]), scores[:2])
+    with pytest.raises(InputError, match=r"subspace.*ccd2"):
+        CodeAnnotator("lda").fit(X["useful"], tags)
+
+
+def test_evidence_of_plain_neighbours(collection):
+    X, tags = collection
+    untagged = tags.copy()
+    untagged[:5] = 0
+    rows, weights = KnnAnnotator(3).fit(X["useful"], untagged).neighbours_of(X["useful"][:2])
+    assert rows.shape == (2, 3)
+    assert rows.min() >= 5
+    np.testing.assert_allclose(weights, 1 / 3)

@@ -1,0 +1,65 @@
+"""A search is measured with a relevance that had not seen the pictures it judges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from visterm.measures import AveragePrecision
+from visterm.ranking.queries import from_tags
+from visterm.search.learned import ScoredPictures, learn_relevance, measure_by_halves, measure_search
+from visterm.search.relevance import Relevance
+
+
+@pytest.fixture
+def scored():
+    rng = np.random.default_rng(0)
+    tags = (rng.random((120, 4)) < 0.4).astype(np.float32)
+    tags[~tags.any(axis=1), 0] = 1
+    scores = 2 * tags + rng.standard_normal(tags.shape)
+    return ScoredPictures(scores[:60], None, []), sparse.csr_array(tags[:60]), sparse.csr_array(tags[60:])
+
+
+def test_relevance_is_fitted_to_held_out_scores_and_training_captions(scored):
+    pictures, tags, train_tags = scored
+    relevance = learn_relevance(pictures, tags, train_tags)
+    counts = train_tags.toarray().sum(axis=0)
+    by_hand = Relevance().fit(pictures.scores, tags, tag_counts=counts, n_tagged=60, asked=train_tags)
+    np.testing.assert_array_equal(relevance.coefficients_, by_hand.coefficients_)
+    assert relevance.nothing_below_ == by_hand.nothing_below_
+
+
+def test_pictures_are_ranked_by_the_probability_of_all_words(scored):
+    pictures, tags, train_tags = scored
+    relevance = learn_relevance(pictures, tags, train_tags)
+    log_p = relevance.log_probabilities(pictures.scores)
+    asked = from_tags(tags, max_words=3)
+    joint = np.stack([relevance.joint(log_p, words) for words in asked.columns()])
+    found = measure_search(log_p, pictures, tags, relevance)
+    assert found["AvgP"] == AveragePrecision()(asked.relevance, joint)
+
+
+def test_no_half_is_judged_by_itself(scored, monkeypatch):
+    pictures, tags, train_tags = scored
+    relevance = learn_relevance(pictures, tags, train_tags)
+    learned_from = []
+    fit = Relevance.fit
+
+    def spy(self, scores, *args, **settings):
+        learned_from.append(scores)
+        return fit(self, scores, *args, **settings)
+
+    monkeypatch.setattr(Relevance, "fit", spy)
+    halved = measure_by_halves(pictures, tags, train_tags, relevance)
+    np.testing.assert_array_equal(learned_from[0], pictures.scores[1::2])
+    np.testing.assert_array_equal(learned_from[1], pictures.scores[::2])
+    together = measure_search(relevance.log_probabilities(pictures.scores), pictures, tags, relevance)
+    assert halved["AvgP"] == pytest.approx(together["AvgP"], abs=0.1)
+
+
+def test_halves_too_small_to_learn_from_measure_nothing(scored):
+    pictures, tags, train_tags = scored
+    few = ScoredPictures(pictures.scores[:3], None, [])
+    relevance = learn_relevance(few, tags[:3], train_tags)
+    assert measure_by_halves(few, tags[:3], train_tags, relevance) == {}

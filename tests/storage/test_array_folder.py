@@ -1,0 +1,219 @@
+"""The commit protocol of a folder of arrays: what reaches the disk when, what readers see, who may write."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import zlib
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from visterm.errors import InputError, VistermError
+from visterm.features import FeatureStore
+from visterm.search.index import Index
+from visterm.storage import ArrayFile, ArrayFolder, RowSpec
+
+
+def keys_of(numbers):
+    return [sha256(str(number).encode()).hexdigest() for number in numbers]
+
+
+def store_in(folder):
+    store = FeatureStore(folder, RowSpec(2))
+    store.append(keys_of(range(4)), np.arange(8).reshape(4, 2))
+    store.remove(keys_of([1]))
+    return store
+
+
+def index_in(folder):
+    index = Index(2, folder=folder)
+    index.add(keys_of(range(12)), np.arange(24).reshape(12, 2))
+    index.remove(keys_of([1]))
+    return index
+
+
+CHANGES = {
+    "append": (store_in, lambda store: store.append(keys_of([7, 8]), [[1, 1], [2, 2]])),
+    "remove": (store_in, lambda store: store.remove(keys_of([2]))),
+    "compact": (store_in, lambda store: store.compact()),
+    "index add": (index_in, lambda index: index.add(keys_of([0, 7]), [[1, 1], [2, 2]])),
+    "index merge": (index_in, lambda index: index.add(keys_of(range(9, 30)), np.ones((21, 2)))),
+    "index remove": (index_in, lambda index: index.remove(keys_of([2]))),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux which file a descriptor is of")
+@pytest.mark.parametrize("change", CHANGES)
+def test_bytes_and_names_are_on_disk_before_the_manifest_refers_to_them(tmp_path, monkeypatch, change):
+    """The power may fail at any moment: what the new manifest needs must have been waited for."""
+    make, work = CHANGES[change]
+    target = make(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    synced, checked = {}, []
+    fsync, replace = os.fsync, os.replace
+
+    def recorded(descriptor):
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        synced[path] = sorted(p.name for p in path.iterdir()) if path.is_dir() else path.read_bytes()
+        fsync(descriptor)
+
+    def replaced(source, goal):
+        assert synced[Path(source)] == Path(source).read_bytes()
+        if Path(goal).name == "manifest.json":
+            files = [path for path in tmp_path.glob("*.*") if path.suffix in (".npy", ".keys")]
+            for path in files:
+                if before.get(path.name) != path.read_bytes():
+                    # Keys took their name by being replaced: they were synced under another name.
+                    assert synced.get(path) == path.read_bytes() or path.suffix == ".keys"
+            if new := {path.name for path in files} - before.keys():
+                assert new <= set(synced[tmp_path])
+            checked.append(len(files))
+        replace(source, goal)
+
+    monkeypatch.setattr(os, "fsync", recorded)
+    monkeypatch.setattr(os, "replace", replaced)
+    work(target)
+    assert checked
+    assert "manifest.json" in synced[tmp_path]  # and the new manifest's name is on disk when the change returns
+
+
+def test_two_manifests_within_one_tick_of_the_clock_are_told_apart(tmp_path):
+    store = store_in(tmp_path)
+    file = tmp_path / "manifest.json"
+    old, stamp = file.read_text(), file.stat()
+    assert len(store) == 3
+    # The same inode, size and time, as another manifest in the same tick can have.
+    file.write_text(old.replace('"n_removed": 1', '"n_removed": 0'))
+    os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert (file.stat().st_ino, file.stat().st_size) == (stamp.st_ino, stamp.st_size)
+    assert len(store) == 4
+
+
+def test_nothing_is_read_while_the_manifest_stays_the_same(tmp_path, monkeypatch):
+    for target in (store_in(tmp_path / "store"), index_in(tmp_path / "index")):
+        file = target._folder.path / "manifest.json"
+        os.utime(file, ns=(0, 10**18))  # long ago
+        before = target._folder.current()
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "read_bytes", None)
+            assert target._folder.current() is before
+
+
+@pytest.mark.parametrize(("make", "change"), [(store_in, "compact"), (index_in, "index merge")])
+def test_a_reader_tries_again_when_files_went_while_it_read(tmp_path, monkeypatch, make, change):
+    """Between its reading of the manifest and of the files, another writer puts others in their place."""
+    writer = make(tmp_path)
+    reader = type(writer).open(tmp_path)
+    writer.remove(keys_of([3]))
+    original, calls = ArrayFolder.manifest, []
+
+    def interrupted(folder):
+        manifest = original(folder)
+        if folder is reader._folder and not calls:
+            calls.append(1)
+            CHANGES[change][1](writer)
+        return manifest
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ArrayFolder, "manifest", interrupted)
+        assert reader.keys() == writer.keys()
+    assert calls
+
+
+@pytest.mark.parametrize("make", [store_in, index_in])
+def test_a_missing_file_is_told_once_and_for_all(tmp_path, make):
+    target = make(tmp_path)
+    file = max(tmp_path.glob("*.npy"), key=lambda path: path.stat().st_size)
+    file.unlink()
+    with pytest.raises(InputError, match=f"{file.name} is missing: delete the folder to have it made again"):
+        type(target).open(tmp_path).keys()
+    assert any(file.name in problem for problem in target.check())
+
+
+def test_an_index_tells_what_is_wrong_with_its_files(tmp_path):
+    index = index_in(tmp_path)
+    assert index.check() == []
+    assert Index(2).check() == []
+    (vectors,) = tmp_path.glob("*.vectors.npy")
+    whole = vectors.read_bytes()
+    vectors.write_bytes(whole[:-1])
+    assert [problem.partition(":")[0] for problem in index.check()] == [vectors.name]
+    vectors.write_bytes(whole)
+    (tmp_path / "0123456789abcdef.vectors.npy").touch()
+    assert len(index.check()) == 1
+    index.add(keys_of([99]), [[1, 1]])
+    assert index.check() == []
+    (dead,) = tmp_path.glob("*.dead.npy")
+    np.save(dead, np.array([77]))
+    assert "removes columns" in index.check()[0]
+
+
+def test_threads_wait_for_each_other_and_other_objects_are_refused(tmp_path):
+    store = store_in(tmp_path)
+    began, done = threading.Event(), []
+
+    def append():
+        began.set()
+        store.append(keys_of([50]), [[5, 5]])
+        done.append(1)
+
+    with store.writer() as writer:
+        thread = threading.Thread(target=append)
+        thread.start()
+        began.wait()
+        thread.join(0.2)
+        assert not done
+        assert len(store) == 3  # reading waits for nobody
+        with pytest.raises(VistermError, match="is being written to by process"):
+            FeatureStore.open(tmp_path).append(keys_of([60]), [[1, 1]])
+        writer.add(keys_of([51])[0], [6, 6])
+    thread.join()
+    assert set(keys_of([50, 51])) <= set(store.keys())
+
+
+def test_folders_of_the_first_version_open(tmp_path):
+    """Indexes were written by ``numpy.save``, and could have lists, of which nothing is read."""
+    keys, rows = keys_of(range(3)), np.arange(6, dtype=np.float16).reshape(2, 3)
+    name, dead = "0123456789abcdef", "fedcba9876543210"
+    (tmp_path / f"{name}.keys").write_text("\n".join(keys))
+    np.save(tmp_path / f"{name}.vectors.npy", rows)
+    np.save(tmp_path / f"{dead}.dead.npy", np.array([1]))
+    about = {"n_dims": 2, "metric": "dot", "dtype": "float16", "about": "words"}
+    segments = [{"name": name, "n": 3, "dead": dead, "lists": True}]
+    manifest = {"format": "visterm index", "version": 1, "about": about, "segments": segments}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    index = Index.open(tmp_path)
+    assert index.keys() == [keys[0], keys[2]]
+    assert index.nearest([1, 0], 5).scores.tolist() == [2, 0]
+    index.add(keys[1:2], [[9, 9]])
+    assert Index.open(tmp_path).nearest([1, 0], 1).keys == keys[1:2]
+
+    folder = tmp_path / "features"
+    folder.mkdir()
+    np.save(folder / "01234567.rows.npy", np.eye(3, dtype=np.float32))
+    np.save(folder / "01234567.keys.npy", np.frombuffer(bytes.fromhex("".join(keys)), np.uint8).reshape(3, 32))
+    np.save(folder / "01234567.removed.npy", np.array([2]))
+    counts = {"n_rows": 3, "n_values": 0, "n_removed": 1, "keys_crc32": zlib.crc32(bytes.fromhex("".join(keys)))}
+    spec = {"n_dims": 3, "dtype": "float32", "sparse": False}
+    manifest = {"format": "visterm features", "version": 1, "spec": spec, "recipe": "abc", "generation": "01234567"}
+    (folder / "manifest.json").write_text(json.dumps(manifest | counts))
+    store = FeatureStore(folder, RowSpec(3), recipe="abc")
+    assert store.rows(store.keys()).tolist() == [[1, 0, 0], [0, 1, 0]]
+    store.append(keys[2:], [[7, 7, 7]])
+    assert store.check() == []
+
+
+def test_an_array_made_at_once_is_the_one_that_grew(tmp_path):
+    rows = np.arange(6, dtype="<f4").reshape(3, 2)
+    whole, grown = ArrayFile(tmp_path / "a.npy", "<f4", 2), ArrayFile(tmp_path / "b.npy", "<f4", 2)
+    whole.create(rows)
+    grown.create()
+    grown.extend(rows[:1], start=0)
+    grown.extend(rows[1:], start=1)
+    assert whole.path.read_bytes() == grown.path.read_bytes()
+    np.testing.assert_array_equal(np.load(whole.path), rows)
