@@ -68,7 +68,7 @@ def test_the_floor_of_searching_is_that_of_tagging():
 
 def test_defaults_of_the_method_and_parameters_of_the_caller():
     assert joint().create().get_params() == KnnClassifier().get_params()
-    method = joint(defaults={"metric": "cosine"})
+    method = joint(preset={"metric": "cosine"})
     assert method.create().metric == "cosine"
     assert method.create(metric="euclidean", n_neighbors=3).get_params() == {"metric": "euclidean", "n_neighbors": 3}
     with pytest.raises(InputError, match="no parameter 'k': its parameters are metric, n_neighbors"):
@@ -84,3 +84,10 @@ def test_listing_methods_imports_none_of_them():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
+def test_a_preset_holds_only_what_the_class_has_otherwise(method):
+    own = method.load()().get_params(deep=False)
+    assert all(own[name] != value for name, value in method.preset.items())
+    assert method.create().get_params(deep=False) == own | method.preset

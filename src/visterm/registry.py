@@ -24,7 +24,8 @@ class Method:
     recipe: str
     summary: str
     reference: str = ""
-    defaults: dict[str, Any] = field(default_factory=dict)
+    #: Parameters that the method uses where its class has other defaults, chosen for pictures.
+    preset: dict[str, Any] = field(default_factory=dict)
     #: A method that never looks at the picture: what every other method is compared with.
     is_baseline: bool = False
 
@@ -34,15 +35,15 @@ class Method:
         return getattr(import_module(module), name)
 
     def create(self, **parameters: Any) -> Any:
-        """An unfitted estimator with the method's defaults overridden by ``parameters``."""
+        """An unfitted estimator with the method's preset, overridden by ``parameters``."""
         cls = self.load()
-        known = cls().get_params() if not self.defaults else cls(**self.defaults).get_params()
+        known = cls().get_params() if not self.preset else cls(**self.preset).get_params()
         for name in parameters:
             if name not in known:
                 raise InputError(
                     f"{self.name} has no parameter {name!r}: its parameters are {', '.join(sorted(known)) or 'none'}"
                 )
-        return cls(**(self.defaults | parameters))
+        return cls(**(self.preset | parameters))
 
     def does(self, task: Task) -> bool:
         """Whether the method can do ``task``; every annotator can search, through a TagRanker."""
@@ -108,7 +109,7 @@ for _method in (
         CLASSIFY,
         "bow-240",
         "the class of the most similar pictures",
-        defaults={"metric": "hellinger"},
+        preset={"metric": "hellinger"},
     ),
     Method(
         "knn-tags",
@@ -117,7 +118,7 @@ for _method in (
         "bow-240",
         "the tags of the most similar pictures",
         reference="Nakayama et al., BMVC 2010",
-        defaults={"metric": "hellinger"},
+        preset={"metric": "hellinger"},
     ),
     Method(
         "sdca",
@@ -126,7 +127,7 @@ for _method in (
         "bow-240",
         "each class separated from all others by a wide margin",
         reference="Lapin, Schiele, Hein, CVPR 2014",
-        defaults={"C": 10.0, "kernel": "auto"},
+        preset={"C": 10.0, "kernel": "auto"},
     ),
     Method(
         "sdca-stacked",
@@ -135,7 +136,7 @@ for _method in (
         "bow-240",
         "a second layer of margins over the scores of the first",
         reference="Lapin, Schiele, Hein, CVPR 2014",
-        defaults={"C": 10.0, "kernel": "auto"},
+        preset={"C": 10.0, "kernel": "auto"},
     ),
     Method(
         "sdca-top-k",
@@ -144,7 +145,7 @@ for _method in (
         "bow-240",
         "all classes separated at once, the right one among the first k",
         reference="Lapin, Hein, Schiele, NIPS 2015",
-        defaults={"C": 10.0, "kernel": "auto"},
+        preset={"C": 10.0, "kernel": "auto"},
     ),
     Method(
         "mtl-sdca",
@@ -153,7 +154,7 @@ for _method in (
         "bow-240",
         "classes and tags separated in a representation they share",
         reference="Lapin, Schiele, Hein, CVPR 2014",
-        defaults={"C": 10.0, "kernel": "auto", "max_iter": 3, "calibration_folds": 2, "tol": 0.01},
+        preset={"C": 10.0, "kernel": "auto", "max_iter": 3, "calibration_folds": 2, "tol": 0.01},
     ),
     Method(
         "ridge-tags",
@@ -169,7 +170,7 @@ for _method in (
         "bow-240",
         "the tags of the picture's one topic, learned from untagged pictures too",
         reference="Shao et al., ACM TIST 2014",
-        defaults={"n_tokens": 100, "random_state": 0},
+        preset={"n_tokens": 100, "random_state": 0},
     ),
     Method(
         "plsa-words",
@@ -178,7 +179,7 @@ for _method in (
         "bow-240",
         "tags through the topics of tags, then the codewords of those topics",
         reference="Monay and Gatica-Perez, ACM Multimedia 2004",
-        defaults={"asymmetric": True, "n_tokens": 100, "random_state": 0},
+        preset={"n_tokens": 100, "random_state": 0},
     ),
     Method(
         "plsa",
@@ -187,7 +188,7 @@ for _method in (
         "bow-240",
         "tags through topics of codewords and tags together",
         reference="Hofmann, Machine Learning 2001",
-        defaults={"asymmetric": False, "n_tokens": 100, "random_state": 0},
+        preset={"asymmetric": False, "n_tokens": 100, "random_state": 0},
     ),
     Method(
         "link-lda",
@@ -196,7 +197,7 @@ for _method in (
         "bow-240",
         "tags through topic proportions that codewords and tags share",
         reference="Erosheva, Fienberg and Lafferty, PNAS 2004",
-        defaults={"n_tokens": 100, "random_state": 0},
+        preset={"n_tokens": 100, "random_state": 0},
     ),
     Method(
         "theme-lda",
@@ -205,7 +206,7 @@ for _method in (
         "bow-240",
         "the class whose mixture of topics explains the picture best",
         reference="Fei-Fei and Perona, CVPR 2005",
-        defaults={"random_state": 0},
+        preset={"random_state": 0},
     ),
     Method(
         "topic-neighbours",
@@ -214,7 +215,7 @@ for _method in (
         "bow-240",
         "the class of the pictures of the most similar topics",
         reference="Bosch, Zisserman and Munoz, ECCV 2006",
-        defaults={"n_tokens": 1000, "random_state": 0},
+        preset={"n_tokens": 1000, "random_state": 0},
     ),
     Method(
         "slda",
@@ -223,7 +224,7 @@ for _method in (
         "bow-240",
         "class and tags from topics learned for both",
         reference="Wang, Blei and Fei-Fei, CVPR 2009",
-        defaults={"n_tokens": 200, "random_state": 0},
+        preset={"n_tokens": 200, "random_state": 0},
     ),
     Method(
         "slda-committee",
@@ -232,7 +233,7 @@ for _method in (
         "bow-240",
         "the mean of several supervised topic models",
         reference="Wang, Blei and Fei-Fei, CVPR 2009",
-        defaults={"n_members": 3, "n_tokens": 200, "random_state": 0},
+        preset={"n_members": 3, "n_tokens": 200, "random_state": 0},
     ),
     Method(
         "corr-lda",
@@ -241,7 +242,7 @@ for _method in (
         "bow-240",
         "the tags of the topics of a picture's regions",
         reference="Blei and Jordan, SIGIR 2003",
-        defaults={"n_tokens": 200, "random_state": 0},
+        preset={"n_tokens": 200, "random_state": 0},
     ),
     Method(
         "ccd2",
@@ -282,7 +283,7 @@ for _method in (
         "bow-240",
         "topics that look-alikes agree on, for collections of which few pictures are tagged",
         reference="Shao et al., ACM TIST 2014",
-        defaults={"metric": "hellinger", "n_tokens": 20, "random_state": 0},
+        preset={"metric": "hellinger", "n_tokens": 20, "random_state": 0},
     ),
     Method(
         "label-propagation",
@@ -291,7 +292,7 @@ for _method in (
         "bow-240",
         "tags that travel along links between look-alikes",
         reference="Zhou et al., NIPS 2004",
-        defaults={"metric": "hellinger"},
+        preset={"metric": "hellinger"},
     ),
     Method(
         "pamir",
@@ -300,7 +301,7 @@ for _method in (
         "bow-240",
         "words placed so that relevant pictures lead the others, learned from queries of several words",
         reference="Grangier and Bengio, TPAMI 2008",
-        defaults={"n_steps": 200_000, "loss": "warp", "random_state": 0},
+        preset={"n_steps": 200_000, "loss": "warp", "random_state": 0},
     ),
     Method(
         "cmrm",
@@ -309,7 +310,7 @@ for _method in (
         "bow-240",
         "the words of training pictures that could have produced the codewords",
         reference="Jeon, Lavrenko and Manmatha, SIGIR 2003",
-        defaults={"n_tokens": 100},
+        preset={"n_tokens": 100},
     ),
     Method(
         "cmtt",
@@ -326,7 +327,7 @@ for _method in (
         "bow-240",
         "one wide margin a word, averaged over the words of a query",
         reference="Grangier and Bengio, TPAMI 2008",
-        defaults={"C": 10.0, "random_state": 0},
+        preset={"C": 10.0, "random_state": 0},
     ),
     Method(
         "caption-ridge",

@@ -41,13 +41,17 @@ class Models(Document):
 
 @dataclass(frozen=True)
 class MethodSummary:
-    """A method: its name, what it can do, its default features, what it does, and who proposed it."""
+    """A method: its name, what it can do, its default features, what it does, and who proposed it.
+
+    ``preset`` has the parameters that it uses where its class has other defaults.
+    """
 
     name: str
     tasks: list[str]
     recipe: str
     summary: str
     reference: str
+    preset: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -160,7 +164,7 @@ def methods() -> Methods:
     """The methods that can be trained."""
     return Methods(
         [
-            MethodSummary(known.name, sorted(known.tasks), known.recipe, known.summary, known.reference)
+            MethodSummary(known.name, sorted(known.tasks), known.recipe, known.summary, known.reference, known.preset)
             for known in registry.methods()
         ]
     )
