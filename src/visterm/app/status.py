@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from visterm.app.document import Document
+from visterm.catalogue import Counts
 
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
@@ -20,25 +21,10 @@ class Unreadable:
 
 
 @dataclass(frozen=True)
-class Status(Document):
-    """Counts, coverage, classes, frequent tags, unreadable files and models; see ``catalogue.inventory.Counts``."""
+class Status(Counts, Document):
+    """Counts of everything, unreadable files and models."""
 
     workspace: str
-    n_pictures: int
-    n_ok: int
-    n_unreadable: int
-    n_missing: int
-    n_paths: int
-    n_with_class: int
-    n_with_tags: int
-    n_with_caption: int
-    n_regions: int
-    n_classes: int
-    n_tags: int
-    classes: dict[str, int]
-    frequent_tags: dict[str, int]
-    label_sources: dict[str, int]
-    splits: dict[str, int]
     unreadable: list[Unreadable]
     models: list[str]
 
@@ -46,8 +32,8 @@ class Status(Document):
 def status(workspace: Workspace) -> Status:
     """How much there is of everything."""
     return Status(
-        workspace=str(workspace.folder),
         **asdict(workspace.catalogue.counts()),
+        workspace=str(workspace.folder),
         unreadable=[Unreadable(path, reason) for path, reason in workspace.catalogue.unreadable()],
         models=[info.reference for info in workspace.shelf.infos()],
     )

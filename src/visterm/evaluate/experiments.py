@@ -26,7 +26,7 @@ from __future__ import annotations
 import statistics
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,14 +99,6 @@ class ExperimentsReport:
     findings: tuple[Finding, ...]
     not_run: tuple[str, ...]
     table: Path
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as a JSON document."""
-        return {
-            "findings": [asdict(found) | {"mean": found.mean, "deviation": found.deviation} for found in self.findings],
-            "not_run": list(self.not_run),
-            "table": str(self.table),
-        }
 
 
 def run_experiments(
