@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -162,6 +163,15 @@ def test_what_another_process_changes_is_seen_at_the_next_call(photos, workspace
     in_another_process(workspace, "remove", postcards / "pictures" / "0007.jpg")
     assert told(photos.search("keepsake")) == set()
     assert photos.status().n_pictures == 49
+
+
+def test_a_change_past_visterm_is_seen_too(photos):
+    photos.search("zeppelin")
+    other = sqlite3.connect(photos.catalogue.file)
+    with other:
+        other.execute("UPDATE picture SET caption = 'a zeppelin' WHERE id = 3")
+    other.close()
+    assert len(told(photos.search("zeppelin"))) == 1
 
 
 def test_a_model_that_appears_answers_next(photos, workspace):

@@ -167,3 +167,13 @@ def test_threads_have_their_own_connections_and_one_closes_all(catalogue):
     catalogue.close()
     with pytest.raises(VistermError, match="closed"):
         catalogue.truth()
+
+
+def test_a_tag_that_loses_its_last_picture_is_gone(catalogue):
+    catalogue.label(1, "tag", "boat")
+    catalogue.label(2, "tag", "sea")
+    known, sequence = catalogue.truth(), catalogue.version()[1]
+    catalogue.unlabel(1, "tag", "boat")
+    again = catalogue.relabelled(known, catalogue.relabelled_since(sequence))
+    assert again.tag_names == ["sea"]
+    assert equal(again, catalogue.truth())

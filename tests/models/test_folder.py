@@ -320,3 +320,15 @@ def test_models_of_format_1_are_brought_forward_and_stay_as_they_are(saved):
     assert of_margin == {"$": "estimator", "class": "visterm.margin:SDCAClassifier", "fitted": {"temperature_": 0.25}}
     assert upgraded["estimator"]["class"] == "elsewhere.methods:Mine"
     assert upgraded["relevance"]["fitted"] == {"temperature_": 4.0}
+
+
+def test_a_name_that_a_package_only_borrowed_is_refused(saved, monkeypatch):
+    from sklearn.linear_model import LogisticRegression
+
+    import visterm.neighbours
+
+    monkeypatch.setattr(visterm.neighbours, "LogisticRegression", LogisticRegression, raising=False)
+    stored = {"$": "estimator", "class": "visterm.neighbours:LogisticRegression", "parameters": {}, "fitted": {}}
+    change(saved, estimator=stored)
+    with pytest.raises(InputError, match="is not a method"):
+        load_model(saved)
