@@ -1,6 +1,6 @@
 """How fast a folder of pictures is added: ``python benchmarks/add.py [FOLDER]``.
 
-Without a folder, the Corel5K photographs beside the checkout are used where present, else 2,000 made pictures.
+Without a folder, it uses the Corel5K photographs beside the checkout, or else 2,000 generated pictures.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ N_BARE_ADDS = 50_000
 
 
 def main() -> None:
-    """Print the figures, one a line."""
+    """Print one figure per line."""
     with tempfile.TemporaryDirectory() as name:
         top = Path(name)
         folder = Path(sys.argv[1]) if len(sys.argv) > 1 else COREL if COREL.is_dir() else make_pictures(top / "made")

@@ -15,7 +15,7 @@ from visterm.vision import Codebook
 
 
 def descriptors(n: int, n_dims: int, seed: int) -> np.ndarray:
-    """Descriptors around a curved sheet of 12 dimensions, as the patches of photographs lie."""
+    """Descriptors around a curved sheet of 12 dimensions, like those of photographs."""
     shared = np.random.default_rng(0)
     inner, outer = shared.normal(size=(12, 64)), shared.normal(size=(64, n_dims))
     rng = np.random.default_rng(seed)
@@ -24,7 +24,7 @@ def descriptors(n: int, n_dims: int, seed: int) -> np.ndarray:
 
 
 def learning(X: np.ndarray, n_words: int, n_iterations: int) -> None:
-    """Print seconds and inertia of learning ``n_words`` words."""
+    """Print seconds and inertia of learning ``n_words`` codewords."""
     from sklearn.cluster import KMeans, MiniBatchKMeans
 
     began = time.perf_counter()
@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    warnings.simplefilter("ignore")  # scikit-learn warns that so few iterations do not converge
+    warnings.simplefilter("ignore")  # scikit-learn warns that this number of iterations does not converge
     X = descriptors(options.descriptors, options.dims, seed=1)
     test = descriptors(10_000, options.dims, seed=2)
     for n_words in options.words:

@@ -1,4 +1,4 @@
-"""Codes of a few bytes against codes of floats: memory, queries a second, and how many neighbours stay the same.
+"""Codes of a few bytes against codes of floats: memory, queries per second, and how many neighbours stay the same.
 
 python benchmarks/codes.py [--small]
 """
@@ -35,7 +35,7 @@ def main() -> None:
     nearest(queries[:100], train, N_NEIGHBOURS)  # compiled before it is timed
     (exact, _), took = seconds(lambda: nearest(queries, train, N_NEIGHBOURS))
     print(f"{len(queries):,} queries, {len(train):,} codes of 20 dimensions, {N_NEIGHBOURS} neighbours")
-    print(f"  float32    80 bytes each {len(queries) / took:8.0f} queries a processor second")
+    print(f"  float32    80 bytes each {len(queries) / took:8.0f} queries per processor second")
     for n_bytes in (4, 5, 10, 20):
         quantizer, learned = seconds(lambda n_bytes=n_bytes: ProductQuantizer(n_bytes).fit(train))
         codes = quantizer.transform(train)
@@ -45,7 +45,7 @@ def main() -> None:
         )
         kept = np.mean([len(np.intersect1d(a, b)) / N_NEIGHBOURS for a, b in zip(exact, found, strict=True)])
         print(
-            f"  quantised  {n_bytes:2} bytes each {len(queries) / took:8.0f} queries a processor second, "
+            f"  quantised  {n_bytes:2} bytes each {len(queries) / took:8.0f} queries per processor second, "
             f"{100 * kept:3.0f} % of the neighbours, learned in {learned:.1f} s"
         )
 

@@ -1,7 +1,7 @@
-"""The preset EfficientNet-Lite0 by torch and by onnxruntime: pictures a second, equality, and what it is worth.
+"""The preset EfficientNet-Lite0 by torch and by onnxruntime: pictures per second, equality, and accuracy.
 
 Needs the extra: pip install 'visterm[deep]'.
-Run: python benchmarks/deep.py --pictures FOLDER, where FOLDER holds one folder of pictures for each class
+Run: python benchmarks/deep.py --pictures FOLDER, where FOLDER holds one folder of pictures per class
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def pictures_per_second(network: Network, batch: np.ndarray, n_workers: int, rou
 
 
 def speed(rounds: int) -> None:
-    """Print the speed of both runners with one and two threads, and how far apart their vectors are."""
+    """Print the speed of both runners with one and two threads, and how much their vectors differ."""
     import torch
 
     batch = np.random.default_rng(0).standard_normal((BATCH, 3, 224, 224), np.float32)
@@ -108,7 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pictures", type=Path)
     parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of the measurement of speed; 0: none")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of the speed measurement; 0: none")
     options = parser.parse_args()
     if options.rounds:
         speed(options.rounds)

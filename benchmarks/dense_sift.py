@@ -1,10 +1,10 @@
-"""Dense SIFT against VLFeat's C code: pictures a second, how alike the descriptors are, and what threads bring.
+"""Dense SIFT against VLFeat's C code: pictures per second, how alike the descriptors are, and what threads gain.
 
 Run: python benchmarks/dense_sift.py [--pictures FOLDER]
 
-VLFeat is measured where ``cyvlfeat`` is installed. Both sides describe the same 256 x 256 pictures on the same grid
-(step 4, bins of 4, 6, 8, 10 and 12 pixels), by one thread, in turns; the best of several rounds counts. Beside the gain
-by two threads stands the processor time they use, which others on the machine hardly influence.
+VLFeat is measured if ``cyvlfeat`` is installed. Both sides compute descriptors of the same 256 x 256 pictures on the
+same grid (step 4, bins of 4, 6, 8, 10 and 12 pixels), with one thread, in turns; the best of several rounds counts.
+Beside the gain of two threads stands their processor time, which other programs hardly influence.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STEP, BIN_SIZES, SIDE, ROUNDS = 4, (4, 6, 8, 10, 12), 256, 7
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pictures", type=Path, help="a folder of photographs; without it, textures are made up")
+    parser.add_argument("--pictures", type=Path, help="a folder of photographs; without it, generated textures")
     pictures = load(parser.parse_args().pictures)
     contenders: dict[str, Callable[[np.ndarray], Any]] = {
         "visterm": lambda grey: dense_sift(grey, STEP, BIN_SIZES),
@@ -68,7 +68,7 @@ def report_threads(pictures: list[np.ndarray]) -> None:
     """Print how much faster two threads are than one, and how much more processor time they use."""
 
     def describe(grey: np.ndarray) -> int:
-        return len(dense_sift(grey, STEP, BIN_SIZES)[0])  # descriptors are dropped at once, as when they are encoded
+        return len(dense_sift(grey, STEP, BIN_SIZES)[0])  # descriptors are dropped at once, as after encoding
 
     with ThreadPoolExecutor(2) as pool:
         ways: dict[str, Callable[[], int]] = {
@@ -103,7 +103,7 @@ def load(folder: Path | None, n_pictures: int = 8) -> list[np.ndarray]:
 
 
 def best_seconds(contenders: dict[str, Callable[[np.ndarray], Any]], pictures: list[np.ndarray]) -> dict[str, float]:
-    """The least time each contender took for all pictures, in rounds in which each has its turn."""
+    """The least time of each program for all pictures, over rounds in which they take turns."""
     seconds = dict.fromkeys(contenders, np.inf)
     for work in contenders.values():
         work(pictures[0])  # compiles
@@ -124,7 +124,7 @@ def vlfeat_fast(grey: np.ndarray, bin_sizes: tuple[int, ...] = BIN_SIZES) -> lis
 
 
 def cosines_to_vlfeat(grey: np.ndarray) -> np.ndarray:
-    """The cosine between both descriptors of every patch that is not suppressed."""
+    """The cosine between both descriptors of every patch that neither side suppresses."""
     theirs = np.concatenate([descriptors for _, descriptors in vlfeat_fast(grey)])
     _, ours = dense_sift(grey, STEP, BIN_SIZES, magnification=None)
     kept = ours.any(axis=1)
@@ -132,7 +132,7 @@ def cosines_to_vlfeat(grey: np.ndarray) -> np.ndarray:
 
 
 def opencv() -> Callable[[np.ndarray], Any]:
-    """OpenCV's descriptor of the same patches, as keypoints given by hand."""
+    """OpenCV's descriptors of the same patches, given as keypoints."""
     import cv2
 
     cv2.setNumThreads(1)

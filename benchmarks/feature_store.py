@@ -1,4 +1,4 @@
-"""How fast features are written and read, next to plain ``np.save`` and a memory map of the same rows, in one process.
+"""How fast features are written and read, against plain ``np.save`` and a memory map of the same rows, in one process.
 
 Run ``python benchmarks/feature_store.py [--folder DIR]``. Both sides flush what they wrote to disk before the clock
 stops (the store after each batch); reads come from the page cache. Times are the best of three, and vary with the disk.
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from visterm.features import FeatureStore
 from visterm.storage import RowSpec
 
-#: Pictures, dimensions and rows read at random: Fisher vectors, and compact embeddings of a large collection.
+#: Pictures, dimensions and random rows to read: Fisher vectors, and compact embeddings of a large collection.
 SETTINGS = ((1_000, 131_072, 128), (200_000, 128, 10_000))
 REPEATS = 3
 
@@ -34,7 +34,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def alternately(ours: Callable[[], object], theirs: Callable[[], object]) -> tuple[float, float]:
-    """How long each takes at its quickest, when they take turns: the disk's moods are shared fairly."""
+    """The least time of each; they take turns, so that a slow disk affects both alike."""
     turns = [(seconds(ours), seconds(theirs)) for _ in range(REPEATS)]
     return min(turn[0] for turn in turns), min(turn[1] for turn in turns)
 

@@ -16,7 +16,7 @@ from visterm.vision import DiagonalGMM, FisherEncoder, SpatialPyramid
 
 
 def descriptors(n: int, n_dims: int, seed: int) -> np.ndarray:
-    """Descriptors in overlapping clusters of unequal size and spread, as local descriptors after PCA are."""
+    """Descriptors in overlapping clusters of unequal size and spread, like local descriptors after PCA."""
     centres = np.random.default_rng(0).normal(size=(400, n_dims)) * np.linspace(2.0, 0.3, n_dims)
     rng = np.random.default_rng(seed)
     cluster = rng.choice(400, size=n, p=rng.dirichlet(np.ones(400)))
@@ -24,7 +24,7 @@ def descriptors(n: int, n_dims: int, seed: int) -> np.ndarray:
 
 
 def best(runs: dict[str, Callable[[], np.ndarray]], rounds: int) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """The least seconds and the result of each run, taken in turns so that all see the same machine."""
+    """The least seconds and the result of each run; they take turns, so that load affects all alike."""
     seconds = dict.fromkeys(runs, np.inf)
     results = {}
     for _ in range(rounds):
@@ -36,7 +36,7 @@ def best(runs: dict[str, Callable[[], np.ndarray]], rounds: int) -> tuple[dict[s
 
 
 def scikit_image(gmm: DiagonalGMM, X: np.ndarray) -> Callable[[], np.ndarray]:
-    """scikit-image's vector of means and deviations under ``gmm``, brought to our convention."""
+    """scikit-image's vector of means and deviations under ``gmm``, converted to our convention."""
     from skimage.feature import fisher_vector
     from sklearn.mixture import GaussianMixture
 

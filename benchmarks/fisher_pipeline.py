@@ -1,4 +1,4 @@
-"""The recipe `fisher` on photographs of 500 x 375: pictures a second on 1 and 2 threads, and the share of each stage.
+"""The recipe `fisher` on photographs of 500 x 375: pictures per second on 1 and 2 threads, and the share of each stage.
 
 Run: python benchmarks/fisher_pipeline.py [--pictures ../shared/data/scenes8] [--recipe fisher]
 
@@ -22,7 +22,7 @@ from visterm.vision import FisherEncoder, FisherRecipe, TrainingPictures, decode
 
 
 def enlarged(source: Path, folder: Path, n_pictures: int) -> list[Path]:
-    """Pictures of 500 x 375 made of those in ``source``."""
+    """The pictures of ``source``, resized to 500 x 375."""
     files = sorted(path for path in source.rglob("*") if path.suffix.lower() in (".jpg", ".jpeg", ".png"))
     chosen = files[:: max(1, len(files) // n_pictures)][:n_pictures]
     made = []
@@ -79,8 +79,8 @@ def main() -> None:
             spent = stages(made, files)
         total = sum(spent.values())
         for name, value in spent.items():
-            print(f"{name:<12} {1000 * value / len(files):7.1f} ms a picture  {value / total:5.0%}")
-        print(f"{'sum':<12} {1000 * total / len(files):7.1f} ms a picture")
+            print(f"{name:<12} {1000 * value / len(files):7.1f} ms per picture  {value / total:5.0%}")
+        print(f"{'sum':<12} {1000 * total / len(files):7.1f} ms per picture")
         batches = np.array_split(np.array(files, dtype=object), max(1, len(files) // 4))
         for n_threads in (1, 2):
 

@@ -1,10 +1,10 @@
-"""Global features and regions: milliseconds a picture, and how well each feature tells scenes apart.
+"""Global features and regions: milliseconds per picture, and how well each feature separates scenes.
 
 Run: python benchmarks/global_features.py [--pictures FOLDER]
 
-Times are processor time of one thread, the median of several pictures of 384 x 256 pixels, each in the best of several
-rounds. Given a folder with one subfolder of photographs per class, a linear support vector machine is trained on half
-of each class and tested on the other half, over 5 random splits.
+Times are processor time of one thread: the median over several pictures of 384 x 256 pixels, each in its best of
+several rounds. Given a folder with one subfolder of photographs per class, a linear support vector machine is trained
+on half of each class and tested on the other half, over 5 random splits.
 """
 
 from __future__ import annotations
@@ -53,21 +53,21 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--pictures", type=Path, help="one folder of photographs per class; without it, made-up textures"
+        "--pictures", type=Path, help="one folder of photographs per class; without it, generated textures"
     )
     folder = parser.parse_args().pictures
     labelled = photographs(folder) if folder else []
     pictures = [picture for picture, _ in labelled[:: max(1, len(labelled) // 8)]][:8] or textures()
     resized = [np.asarray(Image.fromarray(each).resize((WIDTH, HEIGHT))) for each in pictures]
 
-    print(f"milliseconds a picture of {WIDTH} x {HEIGHT}, one thread")
+    print(f"milliseconds per picture of {WIDTH} x {HEIGHT}, one thread")
     for name, feature in FEATURES.items():
         print(f"  {name:25} {len(feature(resized[0])):5} numbers {milliseconds(feature, resized):7.1f} ms")
     print(f"  {'segment':25} {milliseconds(segment, resized):21.1f} ms")
     divided = [(picture, segment(picture)) for picture in resized]
     print(f"  {'region features':25} {milliseconds(lambda both: region_features(*both), divided):21.1f} ms")
     n_regions = [int(labels.max()) + 1 for _, labels in divided]
-    print(f"  regions a picture: {np.mean(n_regions):.1f}")
+    print(f"  regions per picture: {np.mean(n_regions):.1f}")
     if labelled:
         report_accuracy(labelled)
 
@@ -98,7 +98,7 @@ def accuracy(X: np.ndarray, classes: np.ndarray) -> str:
 
 
 def milliseconds(work: Callable[[Any], Any], inputs: list[Any]) -> float:
-    """The median over ``inputs`` of the least processor time ``work`` took."""
+    """The median over ``inputs`` of the least processor time of ``work``."""
     work(inputs[0])  # compiles
     best = []
     for each in inputs:

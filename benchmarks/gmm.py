@@ -15,7 +15,7 @@ from visterm.vision import DiagonalGMM
 
 
 def descriptors(n: int, n_dims: int) -> np.ndarray:
-    """Descriptors in overlapping clusters of unequal size and spread, as local descriptors after PCA are."""
+    """Descriptors in overlapping clusters of unequal size and spread, like local descriptors after PCA."""
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(400, n_dims)) * np.linspace(2.0, 0.3, n_dims)
     cluster = rng.choice(400, size=n, p=rng.dirichlet(np.ones(400)))
@@ -34,7 +34,7 @@ def main() -> None:
 
     from sklearn.mixture import GaussianMixture
 
-    warnings.simplefilter("ignore")  # scikit-learn warns that so few iterations do not converge
+    warnings.simplefilter("ignore")  # scikit-learn warns that this number of iterations does not converge
     X = descriptors(options.descriptors, options.dims)
     start = DiagonalGMM(options.components, random_state=0)
     start.initialise(X[:20_000])

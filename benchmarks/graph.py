@@ -2,8 +2,8 @@
 
 python benchmarks/graph.py [--pictures 10000 100000] [--topics 50]
 
-Pictures are codes of 20 dimensions from 1,000 clusters. Processor seconds; recall against all comparisons on 500
-pictures.
+Pictures are codes of 20 dimensions from 1,000 clusters. Times are processor seconds. Recall is measured on 500 pictures
+against exact search.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def recall(graph: PictureGraph, X: np.ndarray) -> float:
 
 
 def measure(n: int, n_topics: int) -> None:
-    """Print one size."""
+    """Print the figures of one size."""
     X = pictures(n)
     graph, build = timed(lambda: PictureGraph(N_NEIGHBOURS, metric="euclidean").fit(X))
     kind = "approximate" if graph.is_approximate else "exact"
@@ -57,7 +57,7 @@ def measure(n: int, n_topics: int) -> None:
     print(f"\n{n:,} pictures, {links.nnz:,} links ({kind}), {graph.n_components_} components")
     print(f"  build            {build:8.2f} s, recall {recall(graph, X):.3f}")
     size = sum(part.nbytes for part in (links.data, links.indices, links.indptr)) + graph.chosen_.data.nbytes * 2
-    print(f"  graph            {size / 2**20:8.0f} MB, {size / links.nnz:.0f} bytes a link")
+    print(f"  graph            {size / 2**20:8.0f} MB, {size / links.nnz:.0f} bytes per link")
     rng = np.random.default_rng(2)
     variables = Discrete(3 * rng.standard_normal((n, n_topics)))
     state = variables.free()
@@ -83,7 +83,7 @@ def against_scikit_learn(n: int) -> None:
     labels = np.zeros((n, 10))
     labels[y >= 0, y[y >= 0]] = 1
     ours, our_seconds = timed(lambda: spread(graph.links_, labels, 0.9))
-    # Handed our links, scikit-learn only spreads: the search for neighbours is not counted.
+    # scikit-learn gets our links and only spreads: the search for neighbours is not counted.
     theirs = LabelSpreading(kernel=lambda a, b: graph.links_, alpha=0.9, max_iter=1000, tol=1e-6)  # noqa: ARG005
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

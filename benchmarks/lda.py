@@ -1,7 +1,7 @@
 """LDA against scikit-learn's, in one process: ``python benchmarks/lda.py``.
 
-Processor seconds to the same held-out perplexity, measured for both by the same bound; cost against the number of
-pictures; memory of a fit.
+It prints the processor seconds to the same held-out perplexity, measured for both by the same bound; the cost against
+the number of pictures; and the memory of a fit.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from sklearn.decomposition import LatentDirichletAllocation
 from visterm.topics import LDA, infer_topics, normalised
 
 N_TOPICS, N_CODEWORDS, LENGTH, ALPHA = 50, 1000, 300, 0.1
-#: Where either ends depends on its start, so both are averaged over these.
+#: The result depends on the start, so both are averaged over these seeds.
 SEEDS = (0, 1, 2, 3)
 SIZES = (1_000, 10_000, 100_000)
 
 
 def pictures(n: int, seed: int) -> sparse.csr_array:
-    """Pictures of known topics, all lengths alike."""
+    """Pictures of known topics, all of the same length."""
     rng = np.random.default_rng(seed)
     topics = np.random.default_rng(0).dirichlet(np.full(N_CODEWORDS, 0.05), N_TOPICS)
     proportions = rng.dirichlet(np.full(N_TOPICS, ALPHA), n)
@@ -32,7 +32,7 @@ def pictures(n: int, seed: int) -> sparse.csr_array:
 
 
 def perplexity(bags: sparse.csr_array, topics: np.ndarray) -> float:
-    """exp(-bound a codeword), for topics of either."""
+    """exp(-bound per codeword), for the topics of either."""
     return float(np.exp(-infer_topics(bags, topics, ALPHA).statistics.bound / bags.sum()))
 
 
@@ -48,7 +48,7 @@ def averaged(fit: Callable[[int], np.ndarray], test: sparse.csr_array) -> tuple[
 
 
 def main() -> None:
-    """Print the figures, one a line."""
+    """Print one figure per line."""
     train, test = pictures(2000, 1), pictures(500, 2)
     LDA(2, max_iter=2).fit(train[:300])  # compile
 
@@ -83,7 +83,7 @@ def main() -> None:
         LDA(N_TOPICS, alpha=ALPHA, max_iter=2, tol=0, random_state=0).fit(many)
         seconds, peak = time.process_time() - started, tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        cost = f"{seconds / many.nnz * 1e9:6.0f} ns a count  {peak / n:8.0f} bytes a picture"
+        cost = f"{seconds / many.nnz * 1e9:6.0f} ns per count  {peak / n:8.0f} bytes per picture"
         print(f"{f'{n} pictures':24}{seconds:8.2f} s  {cost}", flush=True)
 
 

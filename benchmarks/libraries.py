@@ -1,10 +1,10 @@
-"""What we wrote ourselves against libraries that do the same: word forms, nearest neighbours, pictures.
+"""Our own code against libraries that do the same: word forms, nearest neighbours, pictures.
 
 python benchmarks/libraries.py [--only forms neighbours pictures] [--points 20000 100000]
 
-Needs, beside Visterm: pip install snowballstemmer inflect pynndescent faiss-cpu scikit-image; what is not installed is
-skipped. The candidates run by turns, and the least processor time of several rounds counts. Ratios
-are the library's time to ours: above 1, ours is quicker.
+Needs, besides Visterm: pip install snowballstemmer inflect pynndescent faiss-cpu scikit-image. Libraries that are not
+installed are skipped. The candidates take turns, and the least processor time of several rounds counts. Ratios are the
+library's time divided by ours: above 1, ours is faster.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from visterm.language import singular
 N_NEIGHBOURS, N_DIMS = 10, 240
 COREL_WORDS = Path(__file__).resolve().parents[2] / "shared" / "data" / "corel5k" / "labels" / "words"
 
-#: Forms and the words they are forms of: a search for one is meant to find the other.
+#: Words and their forms: a search for one should find the other.
 ENGLISH_PLURALS = """
     children:child mice:mouse leaves:leaf geese:goose feet:foot glasses:glass buses:bus teeth:tooth men:man women:woman
     oxen:ox wolves:wolf knives:knife wives:wife shelves:shelf scarves:scarf loaves:loaf calves:calf hooves:hoof
@@ -70,7 +70,7 @@ SPANISH = """
     calles:calle nubes:nube bosques:bosque lagos:lago ovejas:oveja vacas:vaca pájaros:pájaro mujeres:mujer
     hombres:hombre jardines:jardín leones:león corriendo:correr comía:comer
 """
-#: Words that differ in meaning: a search for one is not meant to find the other.
+#: Words that differ in meaning: a search for one should not find the other.
 APART = """
     news:new universe:university building:build painting:paint wedding:wed morning:morn evening:even ceiling:ceil
     clothing:cloth landing:land crossing:cross saw:see rose:rise ground:grind found:find left:leave leaves:leave
@@ -78,7 +78,7 @@ APART = """
     short:shorts customs:custom iron:irony bearing:bear fencing:fence stable:stability alps:alp fall:fell jean:jeans
     pant:pants mean:means
 """
-#: Words that are no plurals, though most end as plurals do: they are meant to stay as they are.
+#: Words that are no plurals, though most end like plurals: they should stay unchanged.
 KEPT = """
     news species series bass gas tennis chess bus glass grass cactus iris lens canvas christmas paris swiss atlas chaos
     cosmos dress cross compass princess octopus circus sheep deer scissors trousers jeans
@@ -124,14 +124,14 @@ def vocabulary(n: int, rng: np.random.Generator) -> dict[str, int]:
 
 
 def merged(of: Callable[[str], str], text: str) -> tuple[int, int, list[str]]:
-    """How many forms meet their word, of how many, and those that do not."""
+    """The number of forms that meet their word, the number of all, and those that do not."""
     asked = pairs(text)
     missed = [form for form, word in asked if of(form) != of(word)]
     return len(asked) - len(missed), len(asked), missed
 
 
 def false_merges(of: Callable[[str], str]) -> list[str]:
-    """The pairs of different meaning that are taken for one word."""
+    """The pairs of different meaning that are merged into one word."""
     return [f"{a}={b}" for a, b in pairs(APART) if of(a) == of(b)]
 
 
@@ -150,7 +150,7 @@ def cost(code: str) -> tuple[float, float]:
     """Processor seconds and megabytes that ``code`` adds to a Python that does nothing."""
 
     def run(line: str) -> tuple[float, float]:
-        # The peak that Linux counts since the program began: getrusage would tell that of the parent.
+        # The peak that Linux counts since the program began: getrusage would give the peak of the parent.
         peak = "[row.split()[1] for row in open('/proc/self/status') if row.startswith('VmHWM')][0]"
         script = f"{line}\nimport time\nprint(time.process_time(), {peak})"
         runs = [subprocess.run([sys.executable, "-c", script], capture_output=True, check=True) for _ in range(5)]
@@ -230,7 +230,7 @@ def forms(rounds: int) -> None:
 
 
 def histograms(n: int) -> np.ndarray:
-    """Square roots of histograms of 300 codewords a picture, each from a mixture of a few of 50 themes."""
+    """Square roots of histograms of 300 codewords per picture, each from a mixture of a few of 50 themes."""
     rng = np.random.default_rng(0)
     themes = rng.dirichlet(np.full(N_DIMS, 0.05), 50)
     shares = rng.dirichlet(np.full(50, 0.08), n) @ themes
@@ -239,7 +239,7 @@ def histograms(n: int) -> np.ndarray:
 
 
 def by_faiss(faiss: Any, kind: str, X: np.ndarray) -> np.ndarray:
-    """The neighbours of all rows, themselves among them."""
+    """The neighbours of all rows, including each row itself."""
     if kind == "HNSW":
         index = faiss.IndexHNSWFlat(N_DIMS, 16)
         index.hnsw.efConstruction, index.hnsw.efSearch = 40, 32
@@ -254,12 +254,12 @@ def by_faiss(faiss: Any, kind: str, X: np.ndarray) -> np.ndarray:
 
 
 def by_pynndescent(pynndescent: Any, X: np.ndarray, n_neighbors: int) -> np.ndarray:
-    """The neighbours of all rows, themselves first."""
+    """The neighbours of all rows, each row itself first."""
     return pynndescent.NNDescent(X, n_neighbors=n_neighbors, random_state=0).neighbor_graph[0][:, : N_NEIGHBOURS + 1]
 
 
 def compiling(statement: str, cache: str) -> float:
-    """Processor seconds of a first use in a new process, with compiled code kept in ``cache``."""
+    """Processor seconds of the first use in a new process, with compiled code kept in ``cache``."""
     before = os.times()
     code = f"import numpy as np; X = np.random.default_rng(0).random((6000, 20)).astype('float32'); {statement}"
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"NUMBA_CACHE_DIR": cache})
@@ -311,7 +311,7 @@ def neighbours(points: Sequence[int]) -> None:
 
 
 def explained(labels: np.ndarray, lab: np.ndarray) -> float:
-    """The share of the variance of colours that lies between superpixels."""
+    """The share of the colour variance that lies between superpixels."""
     flat, colours = np.unique(labels, return_inverse=True)[1].ravel(), lab.reshape(-1, 3).astype(np.float64)
     sizes = np.bincount(flat)
     means = np.stack([np.bincount(flat, colours[:, c]) / sizes for c in range(3)], axis=1)
@@ -319,14 +319,14 @@ def explained(labels: np.ndarray, lab: np.ndarray) -> float:
 
 
 def agreement(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """The share of pixels whose two labels belong together: each of theirs with the one of ours it meets most often."""
+    """The share of pixels whose two labels agree: each of their labels is paired with the one of ours it meets most."""
     met = np.zeros((int(theirs.max()) + 1, int(ours.max()) + 1), np.int64)
     np.add.at(met, (theirs.ravel(), ours.ravel()), 1)
     return float(met.max(axis=1).sum() / met.sum())
 
 
 def pictures(rounds: int) -> None:
-    """Print milliseconds a picture and how far the results agree."""
+    """Print milliseconds per picture and how well the results agree."""
     from visterm.postcards import paint
 
     print("\nPictures")
@@ -345,7 +345,7 @@ def pictures(rounds: int) -> None:
 
 
 def of_picture(rgb: np.ndarray, rounds: int) -> dict[str, tuple[float, float, dict[str, float]]]:
-    """Seconds of ours and of scikit-image, and the agreement, for each thing done with a picture."""
+    """Seconds of ours and of scikit-image, and the agreement, for each operation on a picture."""
     from scipy.ndimage import gaussian_filter
     from skimage.color import rgb2lab
     from skimage.feature import local_binary_pattern
@@ -360,7 +360,7 @@ def of_picture(rgb: np.ndarray, rounds: int) -> dict[str, tuple[float, float, di
     blurred = gaussian_filter(lab, (0.7, 0.7, 0))
 
     def theirs() -> np.ndarray:
-        # scikit-image scales the values to go from 0 to 1: place has to count as much less.
+        # scikit-image scales the values to 0 to 1, so place must count less by the same factor.
         return slic(
             blurred, 400, compactness=12 / (blurred.max() - blurred.min()), max_num_iter=6, sigma=0, convert2lab=False,
             start_label=0, min_size_factor=0.25, channel_axis=2,

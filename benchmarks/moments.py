@@ -2,9 +2,9 @@
 
     python benchmarks/moments.py [--small]
 
-Ratios of processor time: fitting canonical contextual distance (20 dimensions) on a collection of NUS-WIDE's size
-(161,789 pictures of 500 features with 81 tags) over the one product ``X.T @ X`` of the same array; scikit-learn's CCA
-over ours on 2,000 pictures of 256 features with 100 tags; taking in 1,000 pictures over fitting all of them.
+It prints ratios of processor time: fitting canonical contextual distance (20 dimensions) on a collection of the size of
+NUS-WIDE (161,789 pictures of 500 features with 81 tags) over the one product ``X.T @ X`` of the same array;
+scikit-learn's CCA over ours on 2,000 pictures of 256 features with 100 tags; adding 1,000 pictures over fitting all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours: queries a second on small codes, and base distances against SciPy and scikit-learn.
+"""Exact nearest neighbours: queries per second on small codes, and base distances against SciPy and scikit-learn.
 
 python benchmarks/neighbours.py [--small]
 """

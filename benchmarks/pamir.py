@@ -1,9 +1,9 @@
 """Passive-aggressive ranking, in one process: ``python benchmarks/pamir.py``.
 
-Processor seconds of a million steps on 10,000 visterms (77 a picture), against the same steps in NumPy; of all that is
-needed to search a collection of 5,000 pictures: choosing the number of steps on held-out pictures, learning, indexing
-the pictures; and of a query. Steps are timed as the least of several runs, NumPy's and ours by turns: what else the
-machine does then slows neither alone.
+It prints the processor seconds of a million steps on 10,000 visterms (77 per picture) against the same steps in NumPy;
+of everything needed to search a collection of 5,000 pictures (choosing the number of steps on held-out pictures,
+learning, indexing the pictures); and of a query. Steps are timed as the least of several runs. NumPy and ours take
+turns, so that other load affects both alike.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ N_STEPS, N_NUMPY_STEPS, AGGRESSIVENESS, N_RUNS = 1_000_000, 10_000, 0.1, 5
 
 
 def collection(n_pictures: int, seed: int) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Pictures of 77 visterms, a quarter of them of its words; captions of two to five words of one of 50 themes."""
+    """Pictures of 77 visterms, a quarter of them from its words; captions of two to five words of one of 50 themes."""
     rng = np.random.default_rng(seed)
     themes = np.array([rng.permutation(N_WORDS)[:12] for _ in range(50)])
     tags = np.zeros((n_pictures, N_WORDS), bool)
@@ -74,7 +74,7 @@ def compiled(X: sparse.csr_array, triplets: Triplets, loss: str) -> float:
 
 
 def main() -> None:
-    """Print the figures, one a line."""
+    """Print one figure per line."""
     X, tags = collection(N_PICTURES + 1000, 0)
     X_new, X, tags = X[N_PICTURES:], X[:N_PICTURES], tags[:N_PICTURES]
     lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
@@ -108,7 +108,7 @@ def main() -> None:
         flush=True,
     )
     print(
-        f"{'indexing 5,000 pictures':36}{indexed:8.2f} s   {scores.itemsize * scores.shape[1]} bytes a picture",
+        f"{'indexing 5,000 pictures':36}{indexed:8.2f} s   {scores.itemsize * scores.shape[1]} bytes per picture",
         flush=True,
     )
     started = time.process_time()

@@ -37,14 +37,14 @@ def bags(n_pictures: int, n_words: int, n_tokens: int, seed: int = 0) -> sparse.
 
 
 def log_likelihood(counts: sparse.csr_array, pictures: np.ndarray, words: np.ndarray) -> float:
-    """A token's mean log-probability."""
+    """The mean log-probability of a token."""
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     p = np.einsum("ij,ij->i", pictures[rows], words[counts.indices])
     return float(counts.data @ np.log(np.maximum(p, 1e-300)) / counts.sum())
 
 
 def ours(counts: sparse.csr_array, n_topics: int, target: float = np.inf) -> tuple[float, int]:
-    """CPU seconds and steps until the log-likelihood a token is ``target``, or for N_STEPS steps."""
+    """CPU seconds and steps until the log-likelihood per token is ``target``, or for N_STEPS steps."""
     aspects = Aspects.random(counts, n_topics, np.random.RandomState(0))
     begun = time.process_time()
     for step in range(1, 1000):

@@ -1,4 +1,4 @@
-"""How much a recipe says of scenes: accuracy of scikit-learn's LinearSVC on half of the pictures, 5 random halves.
+"""How good a recipe is for scenes: accuracy of scikit-learn's LinearSVC on half of the pictures, 5 random halves.
 
 Run: python benchmarks/recipe_quality.py [--pictures ../shared/data/scenes8] [RECIPE ...]
 
@@ -19,15 +19,15 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
-from visterm.app.describing import features_of_files
 
+from visterm.app.features import features_of_files
 from visterm.errors import MissingExtraError
 from visterm.learning.splits import stratified
 from visterm.vision import TrainingPictures, recipe, recipe_names
 
 
 def condensed(X: np.ndarray) -> np.ndarray:
-    """Rows with the same inner products in at most as many dimensions as there are rows: the same SVM, much sooner."""
+    """Rows with the same inner products in at most as many dimensions as there are rows: the same SVM, much faster."""
     if X.shape[1] <= len(X):
         return X
     values, vectors = np.linalg.eigh((X @ X.T).astype(np.float64))
@@ -35,7 +35,7 @@ def condensed(X: np.ndarray) -> np.ndarray:
 
 
 def prepared(X: Any) -> Any:
-    """``X`` as a linear classifier likes it."""
+    """``X`` prepared for a linear classifier."""
     if hasattr(X, "toarray"):
         X = X.toarray()
     X = np.asarray(X, dtype=np.float32)

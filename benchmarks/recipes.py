@@ -1,4 +1,4 @@
-"""Whole recipes over a folder of pictures: minutes, pictures a second, peak memory, as `visterm features` does it.
+"""Whole recipes over a folder of pictures, as in `visterm features`: minutes, pictures per second, peak memory.
 
 Run: python benchmarks/recipes.py FOLDER [RECIPE ...]
      python benchmarks/recipes.py ../shared/data/corel5k/images visterms-10k bow-1000 globals
@@ -12,9 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from visterm.app import adding
-from visterm.app.describing import describe, ready_recipe
-from visterm.app.workspace import Workspace
+from visterm.app import Workspace
+from visterm.app.features import describe, ready_recipe
 
 
 def main() -> None:
@@ -25,7 +24,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as home, Workspace.create(Path(home)) as workspace:
         started = time.perf_counter()
-        report = adding.add(workspace, [arguments.folder], look_for_labels=False)
+        report = workspace.add(arguments.folder, look_for_labels=False)
         print(f"added {report.files.added} pictures in {time.perf_counter() - started:.1f} s")
         recipes = []
         for name in arguments.recipes:

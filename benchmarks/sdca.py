@@ -1,9 +1,9 @@
 """SDCAClassifier against SVC(precomputed) one-vs-rest and LinearSVC(hinge): the same problem, the same gap.
 
-20 classes, 4000 pictures, an intercept in all three. Processor seconds and seconds by the clock are compared, the least
-of several rounds in which ours and SVC take turns; SVC also with its classes in two processes. Then multitask against
-single task, with and without the Gram matrix, the cost of a path of C by cross-validation, and with --large a dual of
-the size of SUN397.
+20 classes, 4000 pictures, an intercept in all three. It compares processor seconds and clock seconds, the least of
+several rounds in which ours and SVC take turns; SVC also runs with its classes in two processes. Then follow multitask
+against single task, with and without the Gram matrix; the cost of a path of C by cross-validation; and with --large a
+dual of the size of SUN397.
 
 Run: python benchmarks/sdca.py [--large]
 """
@@ -35,14 +35,14 @@ def problem(n: int, d: int, n_classes: int, seed: int = 0) -> tuple[np.ndarray, 
 
 
 class Seconds(NamedTuple):
-    """What a run took: processor seconds and seconds by the clock."""
+    """Processor seconds and clock seconds of a run."""
 
     processor: float
     clock: float
 
 
 def least(*runs: Callable[[], Any], rounds: int = 1) -> tuple[list[Seconds], list[Any]]:
-    """The least seconds of each run, which take turns, and the last results."""
+    """The least seconds of each run and the last results; the runs take turns."""
     processor, clock = np.full((2, len(runs), rounds), np.inf)
     results = [None] * len(runs)
     for turn in range(rounds):

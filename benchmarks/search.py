@@ -1,11 +1,11 @@
-"""Search in a large collection: every picture looked at, or those that can be the best; what it costs.
+"""The cost of search in a large collection: evaluating every picture, or only those that can be among the best.
 
     python benchmarks/search.py [--pictures 200000] [--words 374]
 
-Every time is end to end, in Python, of one query: from the typed words to the pictures with their probabilities and
-reasons, or from a vector to keys. All 200 different queries are asked five times over, and of each the least counts, as
-other programs take their share of the processor; the processor's own time is the mean of all. "First" is the first time
-that a searcher is asked for the words.
+Every time is that of one query, end to end in Python: from the typed words to the pictures with their probabilities and
+reasons, or from a vector to keys. All 200 different queries are asked five times; for each the least clock time counts,
+since other programs use the processor too. Processor time is the mean of all. "First" is the first time that a searcher
+is asked for the words.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def show(name: str, times: tuple[float, float, float], note: str = "") -> None:
 
 
 def words(n_pictures: int, n_words: int, rng: np.random.Generator) -> None:
-    """Queries of one to three words over pictures of which a tenth is tagged."""
+    """Queries of one to three words over pictures; a tenth of them is tagged."""
     names = [f"word{i:04d}" for i in range(n_words)]
     keys = [f"{i:064x}" for i in range(n_pictures)]
-    # Pictures of 100 kinds, each with words of its own and some of others', as captions are.
+    # Pictures of 100 kinds; each kind has its own words and some of the others', like captions.
     kinds = rng.integers(0, 100, n_pictures)
     lean = np.where(rng.random((100, n_words)) < 0.05, 3.0, -5.0) + rng.standard_normal((100, n_words))
     index = Index(n_words, dtype="float16", folder=Path(tempfile.mkdtemp()))
@@ -73,7 +73,7 @@ def words(n_pictures: int, n_words: int, rng: np.random.Generator) -> None:
     searcher.search(names[0])
     opened = time.perf_counter() - started
     size = sum(part.vectors.nbytes for part in index.snapshot().segments) / n_pictures
-    print(f"{n_pictures:,} pictures, {n_words} words in float16: {size:.0f} bytes a picture on disk, mapped; ", end="")
+    print(f"{n_pictures:,} pictures, {n_words} words in float16: {size:.0f} bytes per picture on disk; ", end="")
     print(f"indexed in {built:.1f} s, opened in {opened:.1f} s")
     own = [np.argsort(-row)[:8] for row in lean]
     apart = [[names[w] for w in rng.choice(n_words, 5, replace=False)] for _ in range(N_QUERIES)]
@@ -111,7 +111,7 @@ def words(n_pictures: int, n_words: int, rng: np.random.Generator) -> None:
 
 
 def _opened(evidence: Evidence, beliefs: Beliefs, text: str) -> list[Searcher]:
-    """Searchers that were asked for nothing but one query."""
+    """New searchers, each asked only one query."""
     searchers = [Searcher(evidence, beliefs) for _ in range(N_PASSES)]
     for searcher in searchers:
         searcher.search(text)
@@ -119,7 +119,7 @@ def _opened(evidence: Evidence, beliefs: Beliefs, text: str) -> list[Searcher]:
 
 
 def codes(n_pictures: int, n_dims: int, rng: np.random.Generator) -> None:
-    """Look-alikes by codes: a thousand clouds of unequal size, as pictures of the same things make."""
+    """Look-alikes by codes: a thousand clusters of unequal size, like pictures of the same things."""
     centres = rng.standard_normal((1000, n_dims)) * 1.2
     X = centres[(rng.pareto(1.0, n_pictures) * 100).astype(int) % 1000] + rng.standard_normal((n_pictures, n_dims))
     X = X.astype(np.float32)
@@ -129,7 +129,7 @@ def codes(n_pictures: int, n_dims: int, rng: np.random.Generator) -> None:
         index = Index(n_dims, metric="euclidean", dtype=dtype)
         index.add(keys, X)
         n_bytes = index.snapshot().segments[0].vectors.nbytes / n_pictures
-        print(f"{n_pictures:,} codes of {n_dims} dimensions, {dtype}: {n_bytes:.0f} bytes a picture")
+        print(f"{n_pictures:,} codes of {n_dims} dimensions, {dtype}: {n_bytes:.0f} bytes per picture")
         show("all codes compared", milliseconds(*[lambda i, index=index: index.nearest(queries[i], 10)] * 2))
 
 

@@ -1,6 +1,7 @@
 """Processor seconds of supervised LDA on the LabelMe codewords: ``python benchmarks/slda.py DATA_FOLDER``.
 
-The authors' C++ took 203 processor seconds at 20 topics on a machine of this kind. Made pictures show how cost grows.
+The authors' C++ took 203 processor seconds at 20 topics on a machine of this kind. Generated pictures show how the
+cost grows.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ AUTHORS_SECONDS = 203.0
 
 
 def main() -> None:
-    """Print the figures, one a line."""
+    """Print one figure per line."""
     rng = np.random.default_rng(0)
     made = sparse.csr_array(rng.poisson(0.2, (4000, 200)).astype(np.float64))
     classes = rng.integers(0, 8, 4000)
@@ -28,7 +29,7 @@ def main() -> None:
         started = time.process_time()
         SupervisedLDA(20, max_iter=3, tol=0, refine=0, random_state=0).fit(made[:n], classes[:n])
         seconds = time.process_time() - started
-        print(f"{f'{n} pictures':24}{seconds:8.2f} s  {seconds / made[:n].nnz * 1e6:6.1f} µs a count", flush=True)
+        print(f"{f'{n} pictures':24}{seconds:8.2f} s  {seconds / made[:n].nnz * 1e6:6.1f} µs per count", flush=True)
     if len(sys.argv) > 1:
         data = research_data.load("labelme8", Path(sys.argv[1]))
         train = data.select(np.flatnonzero(np.array(data.splits) == "train"))

@@ -1,4 +1,4 @@
-"""Processor time of starting the command line, and of plain Python beside it.
+"""Processor time to start the command line, and plain Python for comparison.
 
 Run: python benchmarks/start.py
 """

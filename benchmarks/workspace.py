@@ -1,6 +1,6 @@
 """A workspace of 50,000 pictures: what opening, searching, labelling and starting from the shell cost.
 
-The pictures are names only, with tags, classes and random features; a model is trained on 2,000 of them.
+The pictures are only names with random features; 2,000 of them have tags and classes, and two models learn from these.
 
 Run: python benchmarks/workspace.py [--pictures 50000] [--seconds 60] [--folder DIR]
 """
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def build(folder: Path, n_pictures: int) -> None:
-    """A workspace of pictures that have no files: names, classes, tags, random features and a trained model."""
+    """A workspace of pictures that have no files: names, classes, tags, random features and two trained models."""
     rng = np.random.default_rng(0)
     started = time.perf_counter()
     with visterm.open(folder, create=True) as photos:
@@ -168,7 +168,7 @@ def shell(folder: Path, *arguments: str) -> None:
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """What ``work`` gives, and the milliseconds it took."""
+    """The result of ``work``, and the milliseconds it took."""
     started = time.perf_counter()
     result = work()
     return result, 1000 * (time.perf_counter() - started)

@@ -98,3 +98,18 @@ def test_documentation_imports_only_public_names(page):
         assert not deep, f"{page.name} imports from {module}"
         for name in names.split(","):
             assert hasattr(public, name.strip()), f"{page.name} imports {name} from {module}"
+
+
+@pytest.mark.parametrize(
+    "script", sorted([*(ROOT / "experiments").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]), ids=lambda p: p.name
+)
+def test_scripts_import_names_that_exist(script):
+    for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "visterm":
+            module = import_module(node.module)
+            for alias in node.names:
+                try:
+                    found = hasattr(module, alias.name) or import_module(f"{node.module}.{alias.name}")
+                except ImportError:
+                    found = False
+                assert found, f"{script.name}: {node.module} has no {alias.name}"

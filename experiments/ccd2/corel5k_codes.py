@@ -2,10 +2,10 @@
 
     python experiments/ccd2/corel5k_codes.py --data FOLDER [--cache results/features] [--out results]
 
-Official split, the 260 words used in both parts, five tags a picture, from the features of the recipe ``tagging``,
-each through a kernel map of 200 dimensions. Ridge, dimensions and neighbours are chosen on 500 training pictures held
-out, for all features together and for each alone; then all training pictures are learned from, and the test pictures
-measured once. Writes corel5k_codes.{md,png}.
+Official split, the 260 words used in both parts, five tags per picture. The features are those of the recipe
+``tagging``, each through a kernel map of 200 dimensions. Ridge, dimensions and neighbours are chosen on 500 held-out
+training pictures, for all features together and for each alone. Then the methods learn from all training pictures,
+and the test pictures are measured once. Writes corel5k_codes.{md,png}.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def described(X: dict[str, Any], train: Any, test: Any) -> tuple[dict[str, Any],
     """The kernel maps of the features, learned from the training pictures."""
     kernels = {name: "cosine" if name.endswith("fisher") else "l1" if name == "gist" else "chi2" for name in X}
     found: tuple[dict[str, Any], dict[str, Any]] = {}, {}
-    for name, matrix in X.items():  # one after the other: some are large
+    for name, matrix in X.items():  # one feature at a time: some are large
         maps = FeatureMaps(kernels[name]).fit({name: matrix[train].astype(np.float32)})
         for part, rows in zip(found, (train, test), strict=True):
             part |= maps.transform({name: matrix[rows].astype(np.float32)})
@@ -41,7 +41,7 @@ def described(X: dict[str, Any], train: Any, test: Any) -> tuple[dict[str, Any],
 
 
 def chosen(A: dict[str, Any], tags: Any, V: dict[str, Any], truth: Any) -> dict[str, Any]:
-    """The ridge, dimensions and neighbours of the largest F on the validation pictures."""
+    """The ridge, dimensions and neighbours with the largest F on the validation pictures."""
     moments = Moments().fit(A, tags)
     found: dict[tuple[float, int, int], float] = {}
     for ridge in RIDGES:
@@ -91,7 +91,7 @@ def main() -> None:
         coded = QuantizedKnnAnnotator(best["k"], n_bytes=n_bytes).fit(codes, tags[train])
         f = WordF(5)(tags[test], coded.score_tags(queries), frequencies=counts)
         sizes.append(("product quantisation", n_bytes, f))
-    lines += ["", "| codes of all features together | bytes a picture | F |", "|---|---|---|"]
+    lines += ["", "| codes of all features together | bytes per picture | F |", "|---|---|---|"]
     lines += [f"| {kind} | {size} | {100 * f:.1f} |" for kind, size, f in sizes]
     print("\n".join(lines[-len(sizes) :]))
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def _plot(sizes: list[tuple[str, int, float]], file: Path) -> None:
     figure, ax = plt.subplots(figsize=(5, 3))
     ax.plot([size for _, size, _ in sizes[1:]], [100 * f for _, _, f in sizes[1:]], marker="o", label=sizes[1][0])
     ax.axhline(100 * sizes[0][2], linestyle="--", color="grey", label=f"float32, {sizes[0][1]} bytes")
-    ax.set_xlabel("bytes a picture")
+    ax.set_xlabel("bytes per picture")
     ax.set_ylabel("F of words in %")
     ax.set_ylim(bottom=0)
     ax.legend()

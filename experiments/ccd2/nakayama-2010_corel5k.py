@@ -2,10 +2,10 @@
 
     python experiments/ccd2/nakayama-2010_corel5k.py --data FOLDER [--cache results/features] [--out results]
 
-Official split, the 260 words used in both parts, five tags a picture. Everything is chosen on 500 training pictures
-held out, never on test pictures (the paper takes the best on test pictures): the ridge of CCA and CCD, beta of CCD,
-and for each number of dimensions how many neighbours vote. Features wider than 1,000 are brought to their 200 leading
-principal components first, as in the paper. Writes nakayama-2010_corel5k.{md,json,png}.
+Official split, the 260 words used in both parts, five tags per picture. All settings are chosen on 500 held-out
+training pictures, never on test pictures (the paper takes the best on test pictures): the ridge of CCA and CCD, beta
+of CCD, and for each number of dimensions how many neighbours vote. Features wider than 1,000 are first reduced to
+their 200 leading principal components, as in the paper. Writes nakayama-2010_corel5k.{md,json,png}.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from visterm.measures import MeanPrecision, MeanRecall, NPlus, WordF
 from visterm.neighbours import f_by_neighbours
 from visterm.subspace import CCA, PCA, PLS, ContextualDistance, KernelMap, Moments
 
-#: The features of the paper: the recipe they are part of, and the base distance of their kernel map.
+#: The features of the paper: the recipe that contains each, and the base distance of its kernel map.
 FEATURES = {"bow-1000": ("bow-1000", "chi2"), "hue-100": ("hue-100", "chi2"), "gist": ("globals", "l1"),
             "hsv": ("globals", "chi2")}  # fmt: skip
 SUBSPACES = ("pca", "pcaw", "pls", "npls", "cca", "ccd1", "ccd2")
@@ -37,14 +37,14 @@ WIDE, REDUCED = 1000, 200
 
 
 def settings(subspace: str) -> Iterator[dict[str, float]]:
-    """The settings of a subspace among which validation chooses."""
+    """The settings of a subspace from which validation chooses."""
     for ridge in RIDGES if subspace in {"cca", "ccd1", "ccd2"} else (0.0,):
         for beta in BETAS if subspace in {"ccd1", "ccd2"} else (0.0,):
             yield {"ridge": ridge, "beta": beta}
 
 
 def create(subspace: str, ridge: float, beta: float) -> Any:
-    """The subspace of the most dimensions; fewer are its first ones."""
+    """The subspace with the most dimensions; smaller ones are its first dimensions."""
     n_dims = max(DIMS)
     match subspace:
         case "pca" | "pcaw":
@@ -136,7 +136,7 @@ def main() -> None:
 
 
 def _shares(X: Any) -> Any:
-    """Bags as shares, so that large and small pictures are comparable."""
+    """Bags as shares, which makes large and small pictures comparable."""
     if not sparse.issparse(X):
         return np.asarray(X, np.float32)
     dense = X.toarray().astype(np.float32)

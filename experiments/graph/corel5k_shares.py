@@ -1,12 +1,12 @@
-"""Corel5K with 1, 5, 25 and 100 % of the training pictures tagged: where methods that learn from untagged pictures pay.
+"""Corel5K with 1, 5, 25 and 100 % of the training pictures tagged: when does learning from untagged pictures help?
 
     python experiments/graph/corel5k_shares.py --data FOLDER [--set blobs pictures] [--validation] [--out results]
 
-All pictures are known; of the training pictures a share is tagged, and the tags of the test pictures are asked for.
-Methods over graphs and the mixture learn from all, the others from tagged pictures only. ``blobs``: the region clusters
-are what all methods see. ``pictures``: topics count words of SIFT and hue in three stripes, all others compare one
-vector of 200 principal components of gist, colour histograms, local binary patterns and words. ``--validation`` asks
-for the tags of 500 training pictures instead: what settings are chosen on. Each share is drawn three times.
+All pictures are known. A share of the training pictures is tagged; the methods predict the tags of the test pictures.
+Methods over graphs and the mixture learn from all pictures, the others from tagged pictures only. ``blobs``: all
+methods see the region clusters. ``pictures``: topics count codewords of SIFT and hue in three stripes; all others
+compare one vector of 200 principal components of gist, colour histograms, local binary patterns and codewords.
+``--validation`` predicts the tags of 500 training pictures instead, to choose settings. Each share has three draws.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ HISTOGRAMS = (
     "lab-words",
     "hue-words",
 )
-#: Topics, and tokens that a picture's words count for (blobs: as many as they are); for ``pictures`` of 10, 30, 100 and
-#: 300 tokens, by validation at 25 %.
+#: Topics, and the number of tokens that a picture's codewords count for (blobs: their own number). For ``pictures`` it
+#: was chosen from 10, 30, 100 and 300 tokens, by validation at 25 %.
 SETTINGS: dict[str, dict[str, Any]] = {
     "blobs": {"n_topics": 100, "n_tokens": 0},
     "pictures": {"n_topics": 50, "n_tokens": 30},
@@ -74,7 +74,7 @@ def looks(X: Any) -> np.ndarray:
 
 
 def methods(topics: dict[str, Any], seed: int) -> dict[str, Any]:
-    """Estimators by name; those of one feature with which."""
+    """Estimators by name; an estimator of one feature with the name of that feature."""
     topics = topics | {"random_state": seed, "n_restarts": 1, "max_iter": 40}
     mixture = UnigramMixture(**topics)
     graph = PictureGraph(10)

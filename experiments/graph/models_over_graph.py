@@ -1,9 +1,10 @@
-"""Every kind of model over the graph, beside itself without it; and whether what it says of its confidence is true.
+"""Every kind of model with and without the graph, and whether its probabilities are right.
 
     python experiments/graph/models_over_graph.py --data FOLDER [--samples corel16k002 corel16k003] [--out results]
 
 The setting of shao-2014_corel16k.py, one draw of each sample, 30 topics: a quarter of the pictures is tagged, the
-strength is chosen on hidden tags. Below, of the mixture: how often a suggestion said to be so probable is right.
+strength is chosen on hidden tags. For the mixture, a second table shows how often suggestions of each probability are
+right.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def measure(tagger: GraphRegularized, data: Dataset, split: splits.Split, graph:
 
 
 def reliability(scores: np.ndarray, truth: np.ndarray) -> str:
-    """Said and found, by how probable suggestions were said to be; the mean distance, weighed by their number."""
+    """Predicted and observed frequency for each bin of probability; their mean distance, weighted by bin size."""
     lines = ["| said | suggestions | mean said | right |\n", "|---|---|---|---|\n"]
     error = 0.0
     for low, high in itertools.pairwise(BINS):

@@ -2,11 +2,11 @@
 
     python experiments/graph/shao-2014_corel16k.py --data FOLDER [--draws 2] [--topics 10 20 ...] [--out results]
 
-A subset is one of the samples of Barnard et al. (about 7,000 pictures, 150 to 164 words, some ten region clusters a
-picture); a quarter of it, drawn at random, keeps its tags, the others are to be tagged. All are learned from together,
-except by the methods that learn from tagged pictures only (pLSA-Words, neighbours). Strength and reach are chosen in
-each subset on a fifth of its tagged pictures. What is done is kept in results/shao-2014_corel16k.csv and not done
-again; ``--samples`` lets several processes share the work.
+A subset is one of the samples of Barnard et al. (about 7,000 pictures, 150 to 164 words, about ten region clusters per
+picture). A random quarter of it keeps its tags; the others are to be tagged. Methods learn from all pictures, except
+those that learn from tagged pictures only (pLSA-Words, neighbours). Strength and reach are chosen in each subset on a
+fifth of its tagged pictures. Finished runs are kept in results/shao-2014_corel16k.csv and not repeated; ``--samples``
+lets several processes share the work.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from visterm.learning import Dataset, splits
 from visterm.measures import CompleteLength, TagAccuracy
 
 SAMPLES = ("corel16k002", "corel16k003", "corel16k004", "corel16k006")
-#: Methods without topics, and those with, by the name in the table.
+#: Methods without topics and methods with topics, by their name in the table.
 PLAIN: dict[str, tuple[str, dict[str, Any]]] = {
     "tag frequency": ("tag-frequency", {}),
     "neighbours": ("knn-tags", {"n_neighbors": 50, "metric": "cosine"}),
@@ -45,7 +45,7 @@ COLUMNS = ("sample", "draw", "method", "topics", "accuracy", "complete length", 
 
 
 def subsets(samples: list[str], n_draws: int, folder: Path) -> Iterator[tuple[str, int, Dataset, splits.Split]]:
-    """The pictures of each sample that are not of other CDs, and which of them are tagged."""
+    """The pictures of each sample, without those of other CDs, and which of them are tagged."""
     for sample in samples:
         data = research_data.load(sample, folder)
         data = data.select(np.flatnonzero(np.array(data.splits) != "second test"))
@@ -68,7 +68,7 @@ def measure(name: str, parameters: dict[str, Any], data: Dataset, split: splits.
 
 
 def carry_out(arguments: argparse.Namespace, file: Path) -> None:
-    """Run what is not yet in ``file``."""
+    """Run everything that is not yet in ``file``."""
     done = set()
     if file.exists():
         with file.open(encoding="utf-8") as stream:
@@ -132,7 +132,7 @@ def plot(found: dict[tuple[str, str], np.ndarray], topics: list[int], file: Path
             values = [found[label, str(k)][:, column] for k in ks]
             axis.errorbar(ks, [v.mean() for v in values], [v.std() for v in values], label=label, capsize=3, marker="o")
         for label, style in zip(PLAIN, (":", "-.", "--", (0, (5, 1))), strict=True):
-            if (label, "") in found and not (column and "neighbours" in label):  # far off: they rank few words
+            if (label, "") in found and not (column and "neighbours" in label):  # far away: they rank few words
                 axis.axhline(found[label, ""][:, column].mean(), color="grey", linestyle=style, label=label)
         axis.set(xlabel="topics", ylabel=name)
         axis.grid(alpha=0.3)

@@ -1,16 +1,16 @@
 """Table 1 of Lapin, Schiele, Hein (CVPR 2014): single-task and multitask SDCA on the digits of Kang et al. 2011.
 
-The protocol, fixed before the test pictures were looked at:
+The protocol, fixed before any test picture was used:
 
-- 5 to 100 pictures a class are drawn from a fixed set of 1500 to train on; the rest of the set is to validate on. The
-  500 test pictures are fixed. The paper takes 5 draws; since one draw of few pictures differs from the next by several
-  points, 20 are taken here (10 of 50 and 100 a class), and the first 5 shown beside.
+- 5 to 100 training pictures per class are drawn from a fixed set of 1500; the rest of the set is for validation. The
+  500 test pictures are fixed. The paper takes 5 draws. One draw of few pictures differs from the next by several
+  points, so 20 draws are taken here (10 of 50 and 100 pictures per class); the first 5 are shown as well.
 - Features are those given (principal components), rows scaled to unit length; hinge loss; an intercept.
-- One-vs-all: C of 11 values, 0.01 to 1000, by accuracy on the validation pictures.
-- Multitask: from that one-vs-all solution on. At the optimum of (1) only the product of lam and mu matters, before it
-  also how strongly the predictors are held back; so with C_w = 1 / (lam n) and C_u = 1 / (mu n T), C_w of 5 values and
-  C_w C_u of 7. Algorithm 1 is run for one round and to its end (at most 20 rounds). All three by accuracy on the
-  validation pictures; multitask to the end is shown beside.
+- One-vs-all: C from 11 values, 0.01 to 1000, by accuracy on the validation pictures.
+- Multitask starts from this one-vs-all solution. At the optimum of (1) only the product of lam and mu matters; before
+  it, also how strongly the predictors are regularised. So with C_w = 1 / (lam n) and C_u = 1 / (mu n T), C_w has 5
+  values and C_w C_u has 7. Algorithm 1 is run for one round and to its end (at most 20 rounds). All three are chosen by
+  accuracy on the validation pictures; multitask to the end is shown as well.
 - Of equally accurate settings the middle one is taken.
 
 Run: python experiments/mtl-sdca/lapin-2014_digits.py --data FOLDER   (the folder that holds usps_mnist_mtl)
@@ -43,7 +43,7 @@ ALONE = tuple(10.0 ** np.arange(-2, 3.1, 0.5))
 PREDICTORS = tuple(2.0 ** np.arange(-12, 1, 3))
 PRODUCTS = tuple(2.0 ** np.arange(-6, 7, 2))
 ONE_ROUND, TO_THE_END = 1, 20
-#: Draws of few pictures a class, of many, and of the paper.
+#: Number of draws: for few pictures per class, for many, and in the paper.
 DRAWS_OF_FEW, DRAWS_OF_MANY, DRAWS_OF_PAPER = 20, 10, 5
 FEW = 20
 
@@ -72,7 +72,7 @@ def _unit(X: np.ndarray) -> np.ndarray:
 
 
 def draw(pool: Pictures, per_class: int, rng: np.random.Generator) -> tuple[Pictures, Pictures]:
-    """Pictures to train on, as many of each digit, and all others to validate on."""
+    """Training pictures, the same number of each digit, and all others for validation."""
     of_digits = [np.flatnonzero(pool.y == digit) for digit in np.unique(pool.y)]
     train = np.concatenate([rng.permutation(rows)[:per_class] for rows in of_digits])
     return pool.take(np.sort(train)), pool.take(np.setdiff1d(np.arange(len(pool.y)), train))
@@ -85,7 +85,7 @@ def alone(train: Pictures, seed: int) -> Iterator[SDCAClassifier]:
 
 
 def together(train: Pictures, C: float, rounds: int, seed: int) -> Iterator[MultitaskSDCA]:
-    """Multitask machines for every setting, from the one-vs-all solution of ``C`` on."""
+    """Multitask machines for every setting, started from the one-vs-all solution of ``C``."""
     n, n_tasks = len(train.y), len(np.unique(train.y))
     for C_w in PREDICTORS:
         for product in PRODUCTS:
@@ -94,7 +94,7 @@ def together(train: Pictures, C: float, rounds: int, seed: int) -> Iterator[Mult
 
 
 def best(models: list, validation: Pictures) -> SDCAClassifier | MultitaskSDCA:
-    """The model most accurate on validation pictures; of equals, the one in the middle of them."""
+    """The model most accurate on validation pictures; of equal ones, the middle one."""
     scores = np.array([model.score(*validation) for model in models])
     equal = np.flatnonzero(scores == scores.max())
     return models[equal[len(equal) // 2]]

@@ -1,10 +1,10 @@
-"""Few pictures a class: one-vs-all, stacked and multitask machines on eight scenes described by Fisher vectors.
+"""Few pictures per class: one-vs-all, stacked and multitask machines on Fisher vectors of eight scenes.
 
-The protocol of Lapin, Schiele and Hein (CVPR 2014, Section 4) in small: Fisher vectors of SIFT and local colour
-statistics over a spatial pyramid (262,144 dimensions), 10 random splits, 5, 10 or 16 training pictures a class, the
-other half (16 a class) for testing. C of one-vs-all by 2-fold cross-validation on the training pictures of every
-split; the parameters of the stacked and multitask machines by 2-fold cross-validation on those of the first split, then
-fixed. Kernel matrices are divided by the mean of their diagonal. Accuracy of the first K guesses, K = 1 to 8.
+The protocol of Lapin, Schiele and Hein (CVPR 2014, Section 4) on a small scale: Fisher vectors of SIFT and local colour
+statistics over a spatial pyramid (262,144 dimensions), 10 random splits, 5, 10 or 16 training pictures per class, the
+other half (16 per class) for testing. C of one-vs-all is chosen by 2-fold cross-validation on the training pictures of
+every split; the parameters of the stacked and multitask machines on those of the first split, then fixed. Kernel
+matrices are divided by the mean of their diagonal. The measure is the accuracy of the first K guesses, K = 1 to 8.
 
 Run: python experiments/mtl-sdca/lapin-2014_scenes8.py --data FOLDER   (the folder that holds scenes8)
 """
@@ -36,14 +36,14 @@ Make = Callable[[int], Any]
 
 
 def draw(y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """(n_classes, TEST) rows to train on, of which each size takes the first columns, and the rows to test on."""
+    """(n_classes, TEST) rows to train on (each size takes the first columns), and the rows to test on."""
     rng = np.random.default_rng(seed)
     dealt = np.array([rng.permutation(np.flatnonzero(y == label)) for label in np.unique(y)])
     return dealt[:, TEST:], dealt[:, :TEST].ravel()
 
 
 def one_vs_all(C: float) -> Make:
-    """A single layer; like the others, for the number of training pictures it is given."""
+    """A single layer; like the others, made for a given number of training pictures."""
     return lambda _: SDCAClassifier(C, kernel="precomputed", calibration_folds=0, random_state=0)
 
 
@@ -65,7 +65,7 @@ def multitask(C: float, C_predictors: float, C_map: float, n_tasks: int) -> Make
 
 
 def best(makes: list[Make], G: np.ndarray, y: np.ndarray) -> Make:
-    """The machine most accurate on held-out halves; of equals, the one in the middle of them."""
+    """The machine most accurate on held-out halves; of equal ones, the middle one."""
     parts = folds(y, 2, np.random.default_rng(0))
     correct = np.zeros(len(makes))
     for train, held_out in (parts, parts[::-1]):
@@ -101,7 +101,7 @@ def measure(G: np.ndarray, y: np.ndarray, size: int, n_splits: int) -> Iterator[
 
 
 def draw_similarity(X: np.ndarray, y: np.ndarray, names: tuple[str, ...], file: Path) -> None:
-    """Which classes are taken for each other, by scores of held-out thirds of all pictures."""
+    """Which classes are confused, by scores of held-out thirds of all pictures."""
     model = MultitaskSDCA(10.0, kernel="hellinger", random_state=0).fit(X, y)
     save_similarity(model.task_similarity_, names, file)
     for name, nearest in nearest_tasks(model.task_similarity_, names, 2).items():

@@ -2,10 +2,10 @@
 
     python experiments/pamir/grangier-2008_corel5k.py --data FOLDER --features visterms strong deep [--validation-only]
 
-4,000 pictures are learned from, 500 choose every setting by average precision, 499 are tested once. Queries are all
-sets of words of a test caption, of the words that two or more test pictures have: the paper's 179 words and 2,241
-queries. Three descriptions of the pictures: ``visterms`` as in the paper; ``strong``, the product kernel of thirteen
-features; ``deep``, the same with those of a pretrained network. Tables and plots go to ``results/``.
+Rankers learn from 4,000 pictures. 500 pictures choose every setting by average precision, and 499 are tested once.
+Queries are all sets of words of a test caption, made of the words that two or more test pictures have: the paper's 179
+words and 2,241 queries. There are three kinds of features: ``visterms`` as in the paper; ``strong``, the product kernel
+of thirteen features; ``deep``, the same with those of a pretrained network. Tables and plots go to ``results/``.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from visterm.measures import NDCG, AveragePrecision, BreakEvenPoint, PrecisionAt
 from visterm.ranking import PAMIR
 from visterm.ranking.queries import Queries, from_tags, idf, relevant_pictures
 
-#: AvgP, P10 of the paper's Table IX (larger pictures, each ranker with blocks and codebook of its own choice).
-PUBLISHED = {"PAMIR": (26.3, 10.0), "one SVM a word": (22.0, 9.3)}
+#: AvgP, P10 of the paper's Table IX (larger pictures; each ranker has its own blocks and codebook).
+PUBLISHED = {"PAMIR": (26.3, 10.0), "one SVM per word": (22.0, 9.3)}
 MEASURES = (AveragePrecision(), PrecisionAt(10), BreakEvenPoint())
 
 
@@ -43,7 +43,7 @@ class Outcome:
 
 
 def carry_out(rankers: Iterator[Ranker], task: Task, *, test: bool) -> dict[str, Outcome]:
-    """Choose the setting of every ranker on the validation queries; then ask it those of the test pictures."""
+    """Choose the setting of every ranker on the validation queries; then ask it the test queries."""
     outcomes: dict[str, Outcome] = {}
     truth = task.asked["validation"].relevance
     for ranker in rankers:
@@ -62,7 +62,7 @@ def carry_out(rankers: Iterator[Ranker], task: Task, *, test: bool) -> dict[str,
 
 
 def table(outcomes: Mapping[str, Outcome], task: Task, seen: sparse.csr_array) -> list[str]:
-    """All figures in %, best measure by measure over the test queries; letters name the rankers beaten in AvgP."""
+    """The table of all measures over the test queries in %; letters name the rankers that each one beats in AvgP."""
     asked = task.asked["test"]
     values = {name: [m.per_query(asked.relevance, o.scores) for m in MEASURES] for name, o in outcomes.items()}
     beaten = letters({name: of[0] for name, of in values.items()})
@@ -88,7 +88,7 @@ def table(outcomes: Mapping[str, Outcome], task: Task, seen: sparse.csr_array) -
 
 
 def graded(task: Task, *, test: bool) -> list[str]:
-    """Rankings that count pictures with some of the words for something: PAMIR trained with and without that."""
+    """Graded relevance, in which a picture with some of the words counts in part: PAMIR trained with and without it."""
     part = "test" if test else "validation"
     truth = _gains(task.asked[part].words, getattr(task, part).tags)
     lines = ["| trained on | nDCG@10 | AvgP |", "|---|---|---|"]
@@ -115,7 +115,7 @@ def _row(cells: list[str]) -> str:
 
 
 def tasks(arguments: argparse.Namespace) -> Iterator[tuple[str, Task, list[Ranker], sparse.csr_array]]:
-    """Every description with its rankers, and the tags of all pictures whose queries count as seen."""
+    """Every kind of features with its rankers, and the tags of all pictures whose queries count as seen."""
     pictures = load_pictures("corel5k", arguments.data, "visterms-10k", cache=arguments.cache)
     own, test = np.flatnonzero(~pictures.is_test), np.flatnonzero(pictures.is_test)
     order = np.random.default_rng(0).permutation(len(own))
@@ -153,7 +153,7 @@ def tasks(arguments: argparse.Namespace) -> Iterator[tuple[str, Task, list[Ranke
 
 
 def _asked(tags: sparse.csr_array) -> Queries:
-    """The queries of pictures, of the words that two or more of them have."""
+    """The queries of pictures, made of the words that two or more of them have."""
     frequent = np.asarray(tags.sum(axis=0)).ravel() >= 2
     kept = sparse.csr_array(tags.multiply(frequent[None, :].astype(np.float32)))
     kept.eliminate_zeros()
@@ -161,7 +161,7 @@ def _asked(tags: sparse.csr_array) -> Queries:
 
 
 def plot(outcomes: Mapping[str, Mapping[str, Outcome]], asked: Queries, file: Path) -> None:
-    """The average precision of every ranker, by description."""
+    """The average precision of every ranker, by kind of features."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 1.2 + 0.27 * sum(map(len, outcomes.values()))), layout="constrained")

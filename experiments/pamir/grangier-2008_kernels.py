@@ -2,9 +2,9 @@
 
     python experiments/pamir/grangier-2008_kernels.py --data FOLDER [--pictures 1000]
 
-The kernels of local descriptors compare all blocks of all pictures, so only some of the training pictures are learned
-from, by all kernels the same; each kernel's parameter and PAMIR's are those of best average precision on the 500
-validation pictures. No test picture is looked at. The table goes to ``results/``.
+The kernels of local descriptors compare all blocks of all pictures, so all kernels learn from the same part of the
+training pictures. The parameters of each kernel and of PAMIR are those with the best average precision on the 500
+validation pictures. No test picture is used. The table goes to ``results/``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main() -> None:
 def kernels(
     arguments: argparse.Namespace, features: Any, train: np.ndarray, validation: np.ndarray
 ) -> Iterator[tuple[str, str, Any, Any, float]]:
-    """The name of every kernel, PAMIR's name for it, what it compares, and what computing it cost."""
+    """The name of every kernel, PAMIR's name for it, what it compares, and the seconds to compute it."""
     (counts,) = features.values()
     counts = sparse.csr_array(counts, dtype=np.float32)
     for kernel in ("visterm", "log-visterm"):
@@ -80,7 +80,7 @@ def kernels(
 
 
 def blocks_of(arguments: argparse.Namespace, rows: np.ndarray) -> LocalDescriptors:
-    """The blocks that visterms are made of, as square roots, whose distances are those of histograms."""
+    """The blocks that visterms are made of, as square roots: their distances compare histograms."""
     recipe = FeatureLibrary(arguments.cache / "corel5k").recipe("visterms-10k", {})
     labels = arguments.data / "corel5k" / "labels"
     files = [corel.base(labels) / record.path for record in corel.read(labels, Reading(str(labels), corel.FORMAT))]

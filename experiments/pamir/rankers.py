@@ -1,4 +1,4 @@
-"""The rankers that the experiments on Corel5K compare, with the settings each may choose from."""
+"""The rankers that the experiments on Corel5K compare, and the settings of each."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Task:
-    """Training, validation and test pictures by one description, and the queries of the last two."""
+    """Training, validation and test pictures with one kind of features, and the queries of the last two."""
 
     train: Part
     validation: Part
@@ -54,14 +54,14 @@ class Task:
     kernel: Callable[[str, float], np.ndarray]
 
     def scores(self, model: Any, part: str, X: Any = None) -> np.ndarray:
-        """What a ranker says of a part's queries."""
+        """A ranker's scores for the queries of a part."""
         Q = query_vectors(self.asked[part].words, self.idf)
         return model.score_queries(getattr(self, part).X if X is None else X, Q)
 
 
 @dataclass
 class Ranker:
-    """A ranker, the settings it may choose from, and how it is fitted with one."""
+    """A ranker, its settings to choose from, and how to fit it with one of them."""
 
     name: str
     fit: Callable[..., Any]
@@ -74,7 +74,7 @@ def grid(**values: tuple[Any, ...]) -> list[Setting]:
 
 
 def on_features(task: Task, make: Callable[..., Any]) -> Callable[..., Any]:
-    """A ranker that takes the features as they are."""
+    """A ranker that takes the features directly."""
 
     def fit(**setting: Any) -> Callable[[str], np.ndarray]:
         model = make(**setting)
@@ -86,7 +86,7 @@ def on_features(task: Task, make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def on_kernel(task: Task, make: Callable[..., Any]) -> Callable[..., Any]:
-    """A ranker that takes the kernel, of a scale to be chosen."""
+    """A ranker that takes the kernel; its scale is chosen."""
 
     def fit(scale: float, **setting: Any) -> Callable[[str], np.ndarray]:
         model = make(**setting)
@@ -127,7 +127,7 @@ def calibrated(task: Task) -> Callable[..., Any]:
 
 
 def ranked_logarithms(task: Task) -> Callable[..., Any]:
-    """PAMIR on the left-out log-probabilities of ridge regression, from where it ranks by their sum."""
+    """PAMIR on the left-out log-probabilities of ridge regression; it starts from the ranking by their sum."""
 
     def fit(scale: float, alpha: float, aggressiveness: float, loss: str) -> Callable[[str], np.ndarray]:
         present = task.train.tags.toarray()
@@ -157,7 +157,7 @@ def ranked_logarithms(task: Task) -> Callable[..., Any]:
 
 
 def visterm_rankers(task: Task) -> Iterator[Ranker]:
-    """Those of the paper, and ours, on visterms."""
+    """The rankers of the paper, and ours, on visterms."""
     pamir = {"aggressiveness": (0.03, 0.1, 0.3), "averaged": (True, False)}
     yield Ranker("CMRM", on_features(task, CMRM), grid(alpha=(0.1, 0.3, 0.5), beta=(0.1, 0.3, 0.6, 0.9)))
     yield Ranker("CMTT", on_features(task, CMTT), grid(n_singular_values=(20, 50, 100, 200, 400)))
@@ -167,7 +167,7 @@ def visterm_rankers(task: Task) -> Iterator[Ranker]:
         grid(n_topics=(60, 120, 240)),
     )
     machines = [{"C": (0.1, 0.3, 1.0, 3.0, 10.0), "kernel": kernel} for kernel in ("visterm", "log-visterm")]
-    yield Ranker("one SVM a word", on_features(task, lambda **s: ConceptSVM(random_state=0, **s)), machines)
+    yield Ranker("one SVM per word", on_features(task, lambda **s: ConceptSVM(random_state=0, **s)), machines)
     for name, loss, kernel, n_steps in (
         ("PAMIR, as in the paper", "hinge", "visterm", 3_000_000),
         ("PAMIR, damped counts", "hinge", "log-visterm", 3_000_000),
@@ -196,7 +196,7 @@ def kernel_rankers(task: Task) -> Iterator[Ranker]:
     given = {"kernel": "precomputed"}
     common = given | {"random_state": 0}
     yield Ranker(
-        "one SVM a word", on_kernel(task, lambda **s: ConceptSVM(**common, **s)), grid(scale=(0.5,), C=(10.0,))
+        "one SVM per word", on_kernel(task, lambda **s: ConceptSVM(**common, **s)), grid(scale=(0.5,), C=(10.0,))
     )
     for name, fixed in (
         ("PAMIR", {"loss": "hinge", "n_steps": 3_000_000}),
@@ -221,7 +221,7 @@ def kernel_rankers(task: Task) -> Iterator[Ranker]:
 
 
 def tagprop(tables: Mapping[str, Mapping[str, np.ndarray]], task: Task) -> Ranker:
-    """Neighbours weighed by likelihood, on the same base distances."""
+    """Neighbours with weights learned by likelihood, on the same base distances."""
 
     def fit() -> Callable[[str], np.ndarray]:
         model = TagRanker(TagProp(metric="precomputed"), equal_words=True).fit(tables["train"], task.train.tags)

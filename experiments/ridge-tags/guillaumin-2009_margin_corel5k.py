@@ -1,13 +1,13 @@
 """Margin methods on Corel5K with many features: tags one-vs-all and multitask, and the 50 CDs as classes.
 
-Features are compared by the product kernel, their weights learned by TagProp's likelihood (Guillaumin et al., ICCV
-2009) from the tags or classes of the training pictures. Official split; the 260 words used in both parts, five tags a
-picture. Every setting is chosen on 500 of the 4,500 training pictures, then learned again from all and measured once
-on the test pictures. With ``--deep`` the network's features are one more factor of the kernel.
+The product kernel compares the features; TagProp's likelihood (Guillaumin et al., ICCV 2009) learns their weights from
+the tags or classes of the training pictures. Official split; the 260 words used in both parts, five tags per picture.
+Every setting is chosen on 500 of the 4,500 training pictures. Then each method learns again from all of them and is
+measured once on the test pictures. With ``--deep`` the network's features are one more factor of the kernel.
 
 Run: python experiments/ridge-tags/guillaumin-2009_margin_corel5k.py --data FOLDER [--deep]
 
-Distances between all pictures are computed once, a feature at a time, and kept in ``--tables`` (100 MB a feature).
+Distances between all pictures are computed once, one feature at a time, and kept in ``--tables`` (100 MB per feature).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def tag_methods(n_tags: int) -> dict[str, tuple[Callable[..., Any], list[Setting
 
 
 class InDeviations:
-    """One-vs-all ridge, each tag divided by the deviation of its left-out scores and nothing else."""
+    """One-vs-all ridge; the scores of each tag are divided by the deviation of its left-out scores, nothing else."""
 
     def __init__(self, alpha: float) -> None:
         self.alpha = alpha
@@ -102,7 +102,7 @@ def _grid(**values: tuple[Any, ...]) -> list[Settings]:
 
 
 class Split:
-    """A part to learn from and a part to measure on: kernels of any scale, their weights learned once."""
+    """A part to learn from and a part to measure on: kernels of any scale, with weights learned once."""
 
     def __init__(self, tables: Mapping[str, np.ndarray], labels: Any, train: np.ndarray, test: np.ndarray) -> None:
         learned = ProductKernel(1.0, metric="precomputed", weights="likelihood")
@@ -113,7 +113,7 @@ class Split:
         self.labels, self.rest = labels[train], labels[test]
 
     def kernels(self, scale: float) -> tuple[np.ndarray, np.ndarray]:
-        """Between the training pictures, and of the others with them."""
+        """The kernel between the training pictures, and that of the others with them."""
         return self.inner ** np.float32(scale), self.outer ** np.float32(scale)
 
 
@@ -134,7 +134,7 @@ def compare(
     figures: Figures,
     main: int,
 ) -> list[str]:
-    """Choose each method's scale and settings by the figure at place ``main``, then measure; lines of a table."""
+    """Choose each method's scale and settings by the figure at position ``main``, then measure; lines of a table."""
     lines = []
     for name, (make, settings) in methods.items():
         began = time.process_time()

@@ -1,12 +1,12 @@
-"""What search gains when it asks a model of two words together, beside each of them: `caption-ridge` on Corel5K.
+"""What search gains when it also asks a model for pairs of words: `caption-ridge` on Corel5K.
 
     python experiments/search/corel5k_pairs.py --data FOLDER_OF_RESEARCH_DATA [--test] [--out results]
 
 `caption-ridge` learns from 4,000 pictures by the kernel exp(-3 d), where d is the mean of the distances by all
-features of the recipe tagging, each brought to a mean of 1. Without ``--test``, probabilities are learned from half of
-the 500 validation pictures and everything is measured on the other half, both ways round; with it, they are learned
-from the validation pictures and measured on the 499 test pictures. Queries are all sets of up to three words of a
-caption of the pictures measured. Writes results/search_pairs.md.
+features of the recipe tagging, each scaled to a mean of 1. Without ``--test``, probabilities are learned from half of
+the 500 validation pictures and measured on the other half, then the other way round. With it, they are learned from the
+validation pictures and measured on the 499 test pictures. Queries are all sets of up to three words of a caption of the
+pictures measured. Writes results/search_pairs.md.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _kernel(tables: Any, rows: Array, train: Array) -> Array:
 def _measured(
     model: CaptionRidge, kernel: Array, train_tags: Any, tags: Any, learned: Array, asked: Array
 ) -> Iterator[tuple[str, list[float]]]:
-    """AvgP of all queries, of one word, of several; log loss and Brier score of several words (1 where unknown)."""
+    """AvgP of all queries, of one word, of several; log loss and Brier score of several words (1 if unknown)."""
     counts, n_tagged = np.bincount(train_tags.indices, minlength=tags.shape[1]), train_tags.shape[0]
     scores = word_scores(model, kernel)
     numbers, pairs = pairs_of(model)

@@ -1,12 +1,12 @@
-"""Are search's probabilities right, and its "nothing found"? On Corel5K and on postcards.
+"""Are the probabilities of search right, and its "nothing found"? On Corel5K and on postcards.
 
     python experiments/search/corel5k_relevance.py --data FOLDER_OF_RESEARCH_DATA [--postcards-only] [--out results]
 
-Corel5K: methods learn from 4,000 pictures, probabilities from 500 others (the validation pictures), and everything is
-measured once on the 499 test pictures. Postcards: 1,000 painted ones; a quarter of the tagged training pictures is
-held out for the probabilities, the test pictures are measured. Queries are up to three words of a training caption,
-drawn at random: some have relevant pictures among those measured, others have none. A picture is relevant when it
-carries all words. Writes results/search_relevance.md and .png; scores are kept in results/search_scores.
+Corel5K: methods learn from 4,000 pictures and probabilities from 500 others (the validation pictures). Everything is
+measured once on the 499 test pictures. Postcards: of 1,000 painted postcards, a quarter of the tagged training pictures
+is held out for the probabilities; the test pictures are measured. Queries are up to three words of a training caption,
+drawn at random: some have relevant pictures among those measured, others have none. A picture is relevant if it has all
+words. Writes results/search_relevance.md and .png; scores are kept in results/search_scores.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from visterm.search.threshold import cut_off
 METHODS = ("knn-tags", "ridge-tags", "tagprop")
 N_QUERIES = 4000
 BINS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-#: Of the features of the recipe tagging, those that are quick to compare.
+#: The features of the recipe tagging that are quick to compare.
 FEATURES = (
     *("gist", "hsv-stripes", "lab-stripes", "lbp-stripes"),
     *("sift-words", "opponent-words", "lab-words", "hue-words"),
@@ -45,7 +45,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Scored:
-    """Word scores of pictures held out for the probabilities and of test pictures, and everyone's tags."""
+    """Word scores of the pictures held out for the probabilities and of the test pictures, and the tags of all."""
 
     data: str
     method: str
@@ -115,20 +115,19 @@ def corel5k(options: argparse.Namespace) -> Iterator[Scored]:
 
 
 def postcards(_options: argparse.Namespace) -> Iterator[Scored]:
-    """Three methods on their usual features."""
-    from visterm.app.describing import ready_recipe
-
-    from visterm.app import adding, training
-    from visterm.app.workspace import Workspace
+    """Three methods on their default features."""
+    from visterm.app import Workspace
+    from visterm.app.features import ready_recipe
+    from visterm.app.training import labelled
     from visterm.postcards import make_postcards
 
     with tempfile.TemporaryDirectory() as folder:
         make_postcards(Path(folder), 1000)
         with Workspace.create(Path(folder)) as workspace:
-            adding.add(workspace, [Path(folder)])
+            workspace.add()
             for name in METHODS:
                 method = registry.get(name)
-                data = training.labelled(workspace, ready_recipe(workspace, method.recipe))
+                data = labelled(workspace, ready_recipe(workspace, method.recipe))
                 tagged = np.flatnonzero(data.has_tags & ~data.is_test)
                 order = np.random.default_rng(0).permutation(len(tagged))
                 n_held_out = len(tagged) // 4
@@ -141,7 +140,7 @@ def postcards(_options: argparse.Namespace) -> Iterator[Scored]:
 def scored_by(
     data: str, method: str, estimator: Any, X: Any, tags: Any, train: Array, held_out: Array, test: Array
 ) -> Scored:
-    """Everything the measures need, so that the estimator can go."""
+    """Everything the measures need, so that the estimator can be freed."""
     ranker = TagRanker.of_fitted(estimator, take(X, held_out), int(tags.shape[1]))
     asked = queries.from_tags(tags[test], max_words=3)
     counts = np.bincount(tags[train].indices, minlength=tags.shape[1])
@@ -173,7 +172,7 @@ def measured(scored: Scored) -> tuple[str, Array]:
     relevant = [scored.test_tags[:, list(words)].all(axis=1) for words in asked]
     share = np.maximum(counts, 0.5) / n_train
     p, y = np.exp(np.concatenate(joint)), np.concatenate(relevant)
-    # Without looking at the picture: all words in the share of training pictures that carry all.
+    # The baseline never looks at the picture: the share of training pictures that have all words.
     often = np.concatenate(
         [np.full(len(j), _share(scored, words, share)) for j, words in zip(joint, asked, strict=True)]
     )
@@ -204,8 +203,8 @@ def _share(scored: Scored, words: tuple[int, ...], share: Array) -> float:
 def _flat(scored: Scored, asked: list[tuple[int, ...]], counts: Array, nothing: float) -> list[Array]:
     """What one threshold for all queries on the model's own scores finds.
 
-    On the held-out pictures it finds nothing, rightly, as often as ours. Scores of several words are the idf-weighted
-    sum of each word's standardised scores, as rankers have it.
+    On the held-out pictures it rightly finds nothing as often as ours. Scores of several words are the idf-weighted
+    sum of each word's standardised scores, as in rankers.
     """
     mean, deviation = scored.held_out.mean(axis=0), scored.held_out.std(axis=0) + 1e-9
     Q = vectors_of_words(asked, counts, len(scored.train_tags))
@@ -215,7 +214,7 @@ def _flat(scored: Scored, asked: list[tuple[int, ...]], counts: Array, nothing: 
 
 
 def _nothing_held_out(scored: Scored, relevance: Relevance, asked: list[tuple[int, ...]]) -> float:
-    """How often ours finds nothing among the held-out pictures where nothing is."""
+    """How often ours finds nothing for queries without a relevant held-out picture."""
     log_p = relevance.log_probabilities(scored.held_out)
     joint = [together(list(log_p[:, list(words)].T), relevance.dependence_) for words in asked]
     found = [np.exp(j) >= cut_off(j, relevance.nothing_below_) for j in joint]
@@ -223,7 +222,7 @@ def _nothing_held_out(scored: Scored, relevance: Relevance, asked: list[tuple[in
 
 
 def _decisions(found: list[Array], relevant: list[Array]) -> tuple[float, float, float]:
-    """Mean F where something is relevant; how often nothing is found where nothing is, and something where it is."""
+    """Mean F of queries with a relevant picture; how often nothing is found without one, and something with one."""
     some = [(f, r) for f, r in zip(found, relevant, strict=True) if r.any()]
     none = [f for f, r in zip(found, relevant, strict=True) if not r.any()]
     F = [2 * (f & r).sum() / max(1, f.sum() + r.sum()) for f, r in some]
@@ -250,7 +249,7 @@ def _reliability(p: Array, y: Array) -> Array:
 
 
 def plot(curves: dict[str, Array], file: Path) -> None:
-    """How often pictures shown with a probability fit."""
+    """How often pictures shown with a probability match."""
     import matplotlib as mpl
 
     mpl.use("Agg")

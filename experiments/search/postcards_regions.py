@@ -1,12 +1,12 @@
-"""Do the regions that count lie on what was asked for? On postcards, where the place of everything is known.
+"""Do the regions that matter lie on the object? On postcards, where the place of every object is known.
 
     python experiments/search/postcards_regions.py [--pictures 600] [--cases 60] [--out results]
 
-Methods learn from the labelled postcards. For objects that are painted on test pictures (those of no more than a
-fifth of the picture, up to four of a kind, which the model holds for at least 30% likely) the regions that count for
-the object's word are found by hiding them. *Lift* is the share of what counts that lies on the object, divided by the
-object's share of the picture, 1 by chance; *pointing* is how often the cell that counts most touches the object, beside
-how often a cell drawn at random does. Writes results/search_regions.md and results/search_regions.jpg.
+Methods learn from the labelled postcards. The objects lie on test pictures: each covers at most a fifth of the picture
+and has a probability of at least 30%; there are up to four of a kind. Hiding regions shows which of them matter for the
+object's word. *Lift* is the share of the weight that lies on the object, divided by the object's share of the picture;
+1 by chance. *Pointing* is how often the cell with the largest weight touches the object, and how often a random cell
+does. Writes results/search_regions.md and results/search_regions.jpg.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.app import adding, training
 from visterm.app.regions import Regions, regions_of
 from visterm.app.sheets import contact_sheet, save_sheet
 from visterm.app.workspace import Workspace
@@ -34,7 +33,7 @@ from visterm.vision import decode_rgb
 
 METHODS = ("ridge-tags", "pamir", "knn-tags")
 LARGEST, LEAST_LIKELY, MOST_OF_A_KIND = 0.2, 0.3, 4
-#: A cell touches an object that covers so much of it.
+#: A cell touches an object that covers at least this share of the cell.
 TOUCHED = 0.05
 N_SHOWN = 9
 
@@ -61,10 +60,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         make_postcards(Path(folder), options.pictures)
         with Workspace.create(Path(folder)) as workspace:
-            adding.add(workspace, [Path(folder)])
+            workspace.add()
             for method in METHODS:
-                training.train(workspace, method)
-                model = workspace.model(Task.RANK, method)
+                workspace.train(method)
+                model = workspace.shelf.model(Task.RANK, method)
                 cases = likely_cases(workspace, model, options.pictures, options.cases)
                 found = regions(model, cases)
                 lines.append(f"| `{method}` | {measured(cases, found)} |")
@@ -75,7 +74,7 @@ def main() -> None:
 
 
 def likely_cases(workspace: Workspace, model: Model, n_pictures: int, n_cases: int) -> list[Case]:
-    """Objects on test pictures which the model believes to be there, in an order drawn at random."""
+    """Objects on test pictures that the model thinks are there, in random order."""
     rows = [json.loads(line) for line in (workspace.folder / "truth.jsonl").read_text(encoding="utf-8").splitlines()]
     order = [i for i in np.random.default_rng(0).permutation(n_pictures) if role_of(int(i)) == "test"]
     kinds: Counter[str] = Counter()
@@ -97,7 +96,7 @@ def likely_cases(workspace: Workspace, model: Model, n_pictures: int, n_cases: i
 
 
 def regions(model: Model, cases: list[Case]) -> list[Regions]:
-    """Which regions count for the word of each case."""
+    """Which regions matter for the word of each case."""
 
     def believe(i: int, X: Features) -> NDArray[Any]:
         column = model.info.tags.index(cases[i].name)
@@ -107,7 +106,7 @@ def regions(model: Model, cases: list[Case]) -> list[Regions]:
 
 
 def measured(cases: list[Case], found: list[Regions]) -> str:
-    """The cells of a table: how many cases, lift and pointing."""
+    """The cells of a table: the number of cases, lift and pointing."""
     lifts, hits, chances = [], [], []
     for case, counted in zip(cases, found, strict=True):
         shares = np.array(counted.shares)
@@ -126,7 +125,7 @@ def measured(cases: list[Case], found: list[Regions]) -> str:
 
 
 def examples(cases: list[Case], found: list[Regions]) -> Any:
-    """The first pictures as they are, each beside what counts for a word."""
+    """The first pictures, each beside the regions that matter for a word."""
     first = list({case.file: (case, of) for case, of in reversed(list(zip(cases, found, strict=True)))}.values())
     shown = first[-N_SHOWN:][::-1]
     return contact_sheet(

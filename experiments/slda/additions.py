@@ -1,8 +1,8 @@
-"""What supervised LDA does beyond the paper, measured on held-out training pictures; test pictures are not looked at.
+"""What supervised LDA does beyond the paper, measured on held-out training pictures; no test picture is used.
 
 - LabelMe-8: weights of classes, with eight training pictures in half of the classes and fifty in the others, 20 topics.
 - Corel5K's region clusters, 60 topics: refinement; the temperature of the probabilities; samples of the topics of a
-  picture in place of their mean.
+  picture instead of their mean.
 
 Run: python experiments/slda/additions.py --data FOLDER
 Writes results/slda-additions.md.
@@ -73,7 +73,7 @@ def short_bags(folder: Path) -> list[str]:
 
 
 def sampled_proba(model: SupervisedLDA, X: sparse.csr_array) -> Any:
-    """The mean over samples of the codewords' topics of softmax(eta . zbar), in place of softmax(eta . E[zbar])."""
+    """The mean over samples of the codewords' topics of softmax(eta . zbar), instead of softmax(eta . E[zbar])."""
     rng = np.random.default_rng(0)
     cumulated = responsibilities(model.infer(X).gamma, X, model.topic_codewords_).cumsum(axis=1)
     owners = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))

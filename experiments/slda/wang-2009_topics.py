@@ -1,15 +1,15 @@
 """Figure 2 of Wang, Blei, Fei-Fei (CVPR 2009): accuracy against the number of topics, for topic models that classify.
 
-Also the F-measure of five tags where the data have tags, and bound and accuracy at every iteration. Pictures train and
-test as given; every figure is the mean over seeds. Every method runs with its default settings. ``--choose`` looks at
-the training pictures alone: it cross-validates supervised LDA, three times in five folds, and names the number
-of topics of the highest mean accuracy.
+Also the F-measure of five tags if the data have tags, and bound and accuracy at every iteration. The split is the given
+one; every figure is the mean over seeds. Every method runs with its default settings. ``--choose`` uses the training
+pictures only: it cross-validates supervised LDA, three times in five folds, and names the number of topics with the
+highest mean accuracy.
 
 Run: python experiments/slda/wang-2009_topics.py --data FOLDER [--set corel5k-blobs] [--topics 20 60 100] [--seeds 5]
      python experiments/slda/wang-2009_topics.py --data FOLDER --choose --topics 20 40 60 80 100
 Writes results/wang-2009_topics_SET.md and .png, or results/wang-2009_topics_SET_choice.md. Rows measured before, kept
-in results/wang-2009_topics_SET.json, stay in the table and the plot; delete that file to start afresh. ``--methods``
-measures some only; the plot is drawn when the paper's own model is among them.
+in results/wang-2009_topics_SET.json, stay in the table and the plot; delete that file to start again. ``--methods``
+measures only some methods; the plot is drawn if the paper's own model is among them.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def main() -> None:
     parser.add_argument("--set", default="labelme8", choices=SETS)
     parser.add_argument("--topics", type=int, nargs="+", default=[20, 60, 100])
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--methods", nargs="+", help="some of the methods only, by name")
+    parser.add_argument("--methods", nargs="+", help="only these methods, by name")
     parser.add_argument("--choose", action="store_true", help="choose the number of topics on the training pictures")
     parser.add_argument("--results", type=Path, default=Path("results"))
     asked = parser.parse_args()
@@ -124,7 +124,7 @@ def main() -> None:
 
 
 def keep(row: Row, file: Path) -> list[Row]:
-    """Put a row into the file in place of one like it; all rows of the file, this one last."""
+    """Write a row to the file, replacing that of the same method and topics; all rows of the file, this one last."""
     rows: list[Row] = [tuple(other) for other in json.loads(file.read_text("utf-8"))] if file.exists() else []
     rows = [other for other in rows if other[:2] != row[:2]] + [row]
     write_text_atomically(file, json.dumps(rows))
@@ -132,7 +132,7 @@ def keep(row: Row, file: Path) -> list[Row]:
 
 
 def choice(train: Dataset, topics: list[int]) -> str:
-    """Accuracy on held-out training pictures for every number of topics, in Markdown, and the number to take."""
+    """Accuracy on held-out training pictures for every number of topics, in Markdown, and the best number."""
     lines, means = ["| topics | accuracy, mean ± deviation of the repeats |", "| --- | --- |"], {}
     for n_topics in topics:
         repeats = []
@@ -152,7 +152,7 @@ def choice(train: Dataset, topics: list[int]) -> str:
 
 
 def trace(train: Dataset, test: Dataset, counts: Any, n_topics: int) -> list[tuple[int, float, float]]:
-    """Iteration, bound and test accuracy of the paper's model: a seed's iterations are the same however many follow."""
+    """Iteration, bound and test accuracy of the paper's model; for one seed, more iterations repeat the first ones."""
     points = []
     for n in ITERATIONS:
         model = SupervisedLDA(n_topics, max_iter=n, tol=0, refine=0, random_state=0).fit(train.X, train.y)

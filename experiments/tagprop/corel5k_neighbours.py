@@ -3,10 +3,10 @@
     python experiments/tagprop/corel5k_neighbours.py --data FOLDER [--cache results/features]
         [--tables results/distances/corel5k] [--out results] [--deep] [--methods NAME ...] [--validation]
 
-Official split, the 260 words used in both parts, five tags a picture. The features are those of the recipe
-``tagging``, 16 base distances (Fisher vectors of the whole picture and of its three stripes count apart), computed
-once and kept. ``--validation`` measures on 500 training pictures held out from training instead of the test pictures:
-what the settings below were chosen on. The papers use larger pictures and 15 features. ``--deep`` measures kernel CCD
+Official split, the 260 words used in both parts, five tags per picture. The features are those of the recipe
+``tagging``: 16 base distances (Fisher vectors of the whole picture and of its three stripes count separately), computed
+once and kept. ``--validation`` measures on 500 held-out training pictures instead of the test pictures; the settings
+below were chosen this way. The papers use larger pictures and 15 features. ``--deep`` measures kernel CCD
 a second time with a pretrained network's features (the recipe ``deep``) as one more base distance. Writes
 corel5k_neighbours.md.
 """
@@ -37,7 +37,7 @@ MEASURES = (MeanPrecision(5), MeanRecall(5), WordF(5), NPlus(5))
 
 
 def scores(method: Any, tables: dict[str, Any], tags: Any, train: Any, test: Any) -> Any:
-    """The scores of the test pictures by the method learned from the training pictures."""
+    """The scores of the test pictures by the method, trained on the training pictures."""
     from sklearn.base import clone
 
     model = clone(method).set_params(metric="precomputed")

@@ -83,7 +83,7 @@ def test_what_is_refused():
     for precision in (0, 1.1, "high"):
         with pytest.raises(InputError, match="precision"):
             TagThresholds(precision=precision).fit([[1.0]], [[1]])
-    with pytest.raises(InputError, match="scores are of 1 tags, but thresholds of 2"):
+    with pytest.raises(InputError, match="scores are for 1 tags, but thresholds for 2"):
         TagThresholds().fit(np.eye(2), np.eye(2)).predict([[1.0]])
-    with pytest.raises(InputError, match="cannot be held out in 5 parts"):
+    with pytest.raises(InputError, match="cannot be split into 5 folds"):
         ThresholdedAnnotator(KnnAnnotator(1)).fit([[0.0], [1.0]], [[1], [1]])

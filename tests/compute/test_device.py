@@ -78,7 +78,7 @@ def test_torch_devices_need_torch(name, without_torch):
 def test_named_gpus_need_a_gpu(name, torch):
     assert choose_device(name) == Device(name)
     torch.gpus = 0
-    with pytest.raises(InputError, match="no GPU"):
+    with pytest.raises(InputError, match="needs a GPU"):
         choose_device(name)
     assert choose_device("cpu").uses_torch
 

@@ -30,7 +30,7 @@ def test_rows_are_pictures_in_every_kind_of_features():
     assert n_pictures(X) == n_pictures(X.tolist()) == n_pictures(sparse.csr_array(X)) == n_pictures({"a": X}) == 3
     with pytest.raises(InputError, match=r"rows differ: \{'a': 3, 'b': 2\}"):
         n_pictures({"a": X, "b": X[:2]})
-    with pytest.raises(InputError, match="same pictures"):
+    with pytest.raises(InputError, match="a row for each picture"):
         n_pictures({})
 
 

@@ -121,14 +121,14 @@ def test_weighted_sums(X):
     assert total.dtype == np.float32
     np.testing.assert_allclose(total, 2 * tables["signed"] + 0.5 * tables["histogram"], rtol=1e-6)
     np.testing.assert_allclose(combined(tables, [0.0, 0.5, 2.0]), total)
-    with pytest.raises(InputError, match="weights are of bag"):
+    with pytest.raises(InputError, match="weights are for bag"):
         combined(tables, {"bag": 1.0})
 
 
 def test_what_is_refused(X):
     with pytest.raises(InputError, match=r"dense square .* \(50, 40\)"):
         BaseDistances("precomputed").fit({"bag": X["bag"]})
-    with pytest.raises(InputError, match=r"'table' are negative somewhere"):
+    with pytest.raises(InputError, match=r"'table' contain negative values"):
         BaseDistances("precomputed").fit({"table": -np.ones((3, 3))})
     with pytest.raises(InputError, match=r"unknown metric 'manhattan' of feature 'bag'.*precomputed"):
         BaseDistances("manhattan").fit(X)

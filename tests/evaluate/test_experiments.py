@@ -129,7 +129,7 @@ def test_folds_without_classes_are_drawn_of_all_pictures(experiment, monkeypatch
         ('split = "given"', 'split = "fair"', "unknown split 'fair': choose given, stratified"),
         ('split = "given"', "", "not a usable experiment: 'split'"),
         ('split = "given"', 'split = "stratified"', "the split stratified needs 'share'"),
-        ('split = "given"', 'split = "given"\nrepeats = 0', "at least once"),
+        ('split = "given"', 'split = "given"\nrepeats = 0', "at least one repeat"),
         ('split = "given"', 'split = "given"\nrepeats = "5"', "not a usable experiment"),
         ('[protocol]\nsplit = "given"', 'protocol = "given"', "not a"),
     ],
@@ -152,7 +152,7 @@ def test_unreadable_files(tmp_path):
 
 
 def test_measures_that_the_method_cannot_reach(experiment):
-    with pytest.raises(InputError, match="'AvgP' cannot be measured of majority-class"):
+    with pytest.raises(InputError, match="'AvgP' cannot be measured for majority-class"):
         carry_out(read(experiment(("mean class accuracy", "AvgP"))), Path())
 
 

@@ -64,5 +64,5 @@ def test_what_is_missing_or_damaged_is_said(data):
     with pytest.raises(InputError, match="scenes8 is not in"):
         load_pictures("scenes8", data / "nowhere", "colour", cache=data / "cache")
     (data / "scenes8" / "coast" / "0.jpg").write_bytes(b"not a picture")
-    with pytest.raises(InputError, match=r"a picture of scenes8 cannot be described: .*0\.jpg"):
+    with pytest.raises(InputError, match=r"the features of a picture of scenes8 cannot be computed: .*0\.jpg"):
         load_pictures("scenes8", data, "colour", cache=data / "cache")

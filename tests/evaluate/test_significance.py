@@ -145,7 +145,7 @@ def test_one_system_beats_nobody():
         (lambda: paired_bootstrap([], []), "no pairs"),
         (lambda: paired_bootstrap([1.0], [1.0], confidence=1.0), "confidence"),
         (lambda: letters({"a": [1.0]}, alpha=0), "alpha"),
-        (lambda: letters({str(i): [1.0] for i in range(53)}), "not for 53"),
+        (lambda: letters({str(i): [1.0] for i in range(53)}), "not 53"),
     ],
 )
 def test_unusable_input_is_refused(call, message):

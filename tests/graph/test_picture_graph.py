@@ -49,7 +49,7 @@ def test_weights(metric, rng):
         weighed = PictureGraph(4, metric=metric, weights="cosine").fit(X).links_.toarray()
         np.testing.assert_allclose(weighed[linked], cosines[linked], rtol=1e-5)
     else:
-        with pytest.raises(InputError, match="knows no cosine"):
+        with pytest.raises(InputError, match="has no cosine"):
             PictureGraph(4, metric=metric, weights="cosine").fit(X)
 
 
@@ -153,7 +153,7 @@ def test_one_picture_is_a_graph():
     [
         ({"n_neighbors": 0}, "n_neighbors.* range \\[1, inf"),
         ({"n_neighbors": 2.5}, "n_neighbors.* must be an int"),
-        ({"n_neighbors": None}, "give n_neighbors, max_distance or both"),
+        ({"n_neighbors": None}, "set n_neighbors, max_distance or both"),
         ({"max_distance": -1.0}, "max_distance.* range \\[0.0, inf"),
         ({"metric": "manhattan"}, "unknown metric"),
         ({"weights": "strong"}, "weights.* among .*heat.* Got 'strong'"),
@@ -169,7 +169,7 @@ def test_wrong_pictures_are_refused(rng):
     with pytest.raises(InputError, match="features"):
         graph.add(rng.random((2, 4)))
     for rows in ([5], [-1]):
-        with pytest.raises(InputError, match="there are pictures 0 to 4"):
+        with pytest.raises(InputError, match="the pictures are 0 to 4"):
             graph.remove(rows)
     with pytest.raises(InputError, match="not all"):
         graph.remove(range(5))

@@ -109,7 +109,7 @@ def test_too_few_labels_are_learned_from_but_not_measured(method):
     assert trained.performance is None
     assert trained.metrics == trained.baseline == {}
     assert learned_search(trained) == (None, {})
-    with pytest.raises(InputError, match="counted learns from pictures with tags, and none has any"):
+    with pytest.raises(InputError, match="counted learns from pictures with tags, but there are none"):
         train_method(method, make(n_tagged=0))
 
 

@@ -237,10 +237,10 @@ def test_partial_labels_each_serve_their_own_tasks():
 def test_classes_alone_and_tags_alone():
     X, y, tags = two_views()
     classes_alone = MultitaskSDCA(random_state=0).fit(X, y)
-    with pytest.raises(InputError, match="classes alone"):
+    with pytest.raises(InputError, match="classes only"):
         classes_alone.score_tags(X)
     tags_alone = MultitaskSDCA(random_state=0).fit(X, tags)  # a matrix of indicators is tags
-    with pytest.raises(InputError, match="tags alone"):
+    with pytest.raises(InputError, match="tags only"):
         tags_alone.predict(X)
     np.testing.assert_allclose(tags_alone.score_tags(X), MultitaskSDCA(random_state=0).fit(X, tags=tags).score_tags(X))
 

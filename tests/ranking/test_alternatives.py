@@ -109,7 +109,7 @@ def test_every_word_chooses_its_own_c(captioned):
         (CMRM(alpha=0.0), "'alpha' parameter"),
         (CMRM(beta=2.0), "'beta' parameter"),
         (CMTT(0), "n_singular_values"),
-        (ConceptSVM(C=[]), "C must be a positive number or several, at least one"),
+        (ConceptSVM(C=[]), "C must be one positive number or a list"),
         (ConceptSVM(n_folds=1), "'n_folds' parameter"),
         (ConceptSVM(C=-1.0), "'C' parameter"),
     ],

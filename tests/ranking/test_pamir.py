@@ -147,8 +147,8 @@ def test_given_queries_are_learned_from_and_no_others(captioned):
     ("parameters", "message"),
     [
         ({"aggressiveness": 0.0}, "'aggressiveness' parameter"),
-        ({"aggressiveness": []}, "aggressiveness must be a positive number"),
-        ({"aggressiveness": [0.1, -1.0]}, "aggressiveness must be a positive number"),
+        ({"aggressiveness": []}, "aggressiveness must be one positive number"),
+        ({"aggressiveness": [0.1, -1.0]}, "aggressiveness must be one positive number"),
         ({"n_steps": 0}, "'n_steps' parameter"),
         ({"loss": "square"}, "'loss' parameter"),
         ({"sampling": "all"}, "'sampling' parameter"),
@@ -168,5 +168,5 @@ def test_too_few_pictures_to_hold_any_out_are_all_learned_from():
 
 
 def test_queries_must_be_of_the_same_words_and_pictures(captioned):
-    with pytest.raises(InputError, match="queries speak of 1 words and 50 pictures, but there are 5 tags"):
+    with pytest.raises(InputError, match="queries have 1 words and 50 pictures, but there are 5 tags"):
         pamir().fit(captioned.X, captioned.tags, Queries(sparse.csr_array([[1]]), captioned.tags.T.tocsr()[[0]]))

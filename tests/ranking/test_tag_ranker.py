@@ -87,7 +87,7 @@ def test_over_a_fitted_annotator_it_is_the_same_ranker():
 @pytest.mark.parametrize("value", [-0.1, 1.1])
 def test_probabilities_that_are_none_are_refused(value):
     ranker = TagRanker(GivenProbabilities()).fit(PROBABILITIES, TAGS)
-    with pytest.raises(InputError, match="GivenProbabilities says its scores are probabilities"):
+    with pytest.raises(InputError, match="GivenProbabilities declares its scores as probabilities"):
         ranker.score_queries([[value, 0.0, 0.0]], np.eye(3))
 
 

@@ -310,10 +310,10 @@ def test_top_weights_fall_towards_the_top():
 @pytest.mark.parametrize(
     ("Q", "gains", "message"),
     [
-        ([[1.0]], [[1.0, 1.0]], "no query tells pictures apart"),
-        ([[1.0]], [[0.0, 0.0]], "no query tells pictures apart"),
-        ([[0.0]], [[1.0, 0.0]], "no query tells pictures apart"),
-        ([[1.0], [1.0]], [[1.0, 0.0]], "one row a query"),
+        ([[1.0]], [[1.0, 1.0]], "no query separates pictures"),
+        ([[1.0]], [[0.0, 0.0]], "no query separates pictures"),
+        ([[0.0]], [[1.0, 0.0]], "no query separates pictures"),
+        ([[1.0], [1.0]], [[1.0, 0.0]], "one row per query"),
         ([[1.0]], [[-1.0, 0.0]], "not negative"),
         ([[1.0]], [[np.nan, 0.0]], "finite"),
     ],

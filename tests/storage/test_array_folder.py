@@ -130,7 +130,7 @@ def test_a_missing_file_is_told_once_and_for_all(tmp_path, make):
     target = make(tmp_path)
     file = max(tmp_path.glob("*.npy"), key=lambda path: path.stat().st_size)
     file.unlink()
-    with pytest.raises(InputError, match=f"{file.name} is missing: delete the folder to have it made again"):
+    with pytest.raises(InputError, match=f"{file.name} is missing: delete the folder, and it is created again"):
         type(target).open(tmp_path).keys()
     assert any(file.name in problem for problem in target.check())
 

@@ -89,5 +89,5 @@ def test_misuse_is_refused():
         TfIdf().transform(csr_array([[1.0]]))
     with pytest.raises(InputError, match="at least one picture"):
         TfIdf().fit(csr_array((0, 3)))
-    with pytest.raises(InputError, match="1 words"):
+    with pytest.raises(InputError, match="1 codewords"):
         TfIdf().fit(csr_array([[1.0]])).transform(csr_array([[1.0, 2.0]]))

@@ -188,9 +188,9 @@ def test_no_descriptors():
 
 
 def test_misuse_is_refused():
-    with pytest.raises(InputError, match="at least as many"):
+    with pytest.raises(InputError, match="as many descriptors"):
         Codebook(5).fit(np.ones((4, 2)))
-    with pytest.raises(InputError, match="at least one word"):
+    with pytest.raises(InputError, match="at least one codeword"):
         Codebook(0).fit(np.ones((4, 2)))
     with pytest.raises(InputError, match="NaN"):
         Codebook(1).fit([[np.nan]])

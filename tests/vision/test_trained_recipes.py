@@ -249,7 +249,7 @@ def test_recipes_combine(pictures, rgb):
     for output in both.outputs:
         same(rows[output], again[output])
     assert recipe("colour+globals").outputs.keys() == {"colour", *recipe("globals").outputs}
-    with pytest.raises(InputError, match="named twice"):
+    with pytest.raises(InputError, match="the same name"):
         recipe("colour+colour")
     with pytest.raises(InputError, match="unknown recipe"):
         recipe("colour+magic")

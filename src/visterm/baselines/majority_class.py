@@ -1,4 +1,4 @@
-"""The baseline of classifiers: the most frequent class, without looking at the picture."""
+"""The baseline for classifiers: the most frequent class, without looking at the picture."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from visterm.contracts import Estimator, Features, Scores, check_classes, check_
 
 
 class MajorityClass(ClassifierMixin, Estimator):
-    """Every picture belongs to the most frequent class.
+    """Predicts the most frequent class for every picture.
 
-    ``predict_proba`` is the class frequency in training, the best a method can say that has not seen the picture.
+    ``predict_proba`` is the class frequency in training: the best answer of a method that does not look at the picture.
 
     >>> MajorityClass().fit([[0.0], [0.0], [0.0]], [4, 7, 7]).predict([[1.0]])
     array([7])

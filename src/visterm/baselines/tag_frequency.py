@@ -1,4 +1,4 @@
-"""The baseline of annotators: the most frequent tags, without looking at the picture."""
+"""The baseline for annotators: the most frequent tags, without looking at the picture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from visterm.contracts import Estimator, Features, Scores, check_features, check
 
 
 class TagFrequency(Estimator):
-    """Every picture gets the tags used most: the empirical frequency, the first baseline of Shao et al.
+    """Gives every picture the most frequent tags: the empirical frequency, the first baseline of Shao et al.
 
     The frequency is the share of *tagged* training pictures that carry the tag; rows without tags are not counted.
 

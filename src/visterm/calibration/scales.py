@@ -1,4 +1,4 @@
-"""What makes the scores of frequent and rare tags comparable: each tag's deviation, and its lead."""
+"""Makes the scores of frequent and rare tags comparable: by each tag's deviation, and by its lead."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ Array = NDArray[Any]
 
 #: Shrinks a tag's lead towards the typical lead, as if by 20 more pictures.
 _TYPICAL_PICTURES = 20.0
-#: Added to every deviation: a tag whose scores hardly vary does not become loud by dividing by almost nothing.
+#: Added to every deviation, so that a tag whose scores hardly vary is not divided by almost zero.
 _LEAST_DEVIATION = 1e-3
 
 
 def deviations(scores: Array, power: float = 1.0) -> tuple[Array, Array]:
     """The mean of each tag's held-out scores, and its deviation to the given power.
 
-    Scores of a frequent tag spread wider than those of a rare one; in a list of the best tags the rare one would never
-    appear. Power 1 gives every tag unit deviation, 0 leaves the spread as it is.
+    Scores of a frequent tag vary more than those of a rare one, so a list of the best tags would never contain the rare
+    one. Power 1 gives every tag unit deviation, power 0 leaves the scores as they are.
     """
     return scores.mean(axis=0), (scores.std(axis=0) + _LEAST_DEVIATION) ** power
 
 
 def tag_leads(scores: Array, present: Array, deviations: Array) -> Array:
-    """The mean score of every tag's own pictures less that of all pictures.
+    """For every tag, the mean score of its own pictures minus that of all pictures: its lead.
 
-    ``scores`` are those of pictures left out of learning, ``deviations`` each tag's. The lead of a tag of few pictures
-    is drawn towards what is typical of tags of its deviation; where no tag stands out, deviations take its place.
+    ``scores`` are those of held-out pictures, ``deviations`` those of each tag. The lead of a tag with few pictures is
+    shrunk towards the typical lead of tags with its deviation. If no tag has a lead, the deviations are returned.
 
     >>> scores = np.array([[4.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
     >>> leads = tag_leads(scores, scores > 0, scores.std(axis=0))
@@ -45,10 +45,10 @@ def tag_leads(scores: Array, present: Array, deviations: Array) -> Array:
 
 
 def tag_scales(scores: Array, present: Array, power: float) -> tuple[Array, Array]:
-    """What to subtract from each tag's scores and to divide them by, from held-out scores.
+    """What to subtract from each tag's scores, and then to divide them by, learned from held-out scores.
 
-    The divisor is the tag's lead to the given power. In units of it, pictures score the same at the tags they carry,
-    however frequent and however well told these are.
+    The divisor is the tag's lead to the given power. After division, pictures have similar scores at the tags they
+    carry, whether a tag is frequent or rare, and easy or hard to predict.
     """
     means, spread = deviations(scores)
     return means, tag_leads(scores, present, spread) ** power

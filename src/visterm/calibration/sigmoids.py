@@ -1,6 +1,6 @@
-"""Scores of tags become probabilities: a sigmoid for every tag, each on its own, drawn to a common one, or shared.
+"""Turns scores of tags into probabilities: a sigmoid per tag, fitted alone, shrunk to a common one, or shared.
 
-All are fitted by Newton steps on the likelihood of held-out pictures' tags, all tags at once.
+All are fitted by Newton steps on the likelihood of the tags of held-out pictures, all tags at once.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ _PLATT_STEPS = 50
 
 
 def sigmoid(scores: NDArray[Any], slope: Any, offset: Any) -> NDArray[Any]:
-    """``1 / (1 + exp(-(slope * scores + offset)))``, a slope and an offset for every column."""
+    """``1 / (1 + exp(-(slope * scores + offset)))``, with a slope and an offset for every column."""
     from scipy.special import expit
 
     return expit(scores * slope + offset)
 
 
 def fit_platt(scores: NDArray[Any], present: NDArray[Any]) -> Floats:
-    """(n_tags, 2) slopes and offsets of a sigmoid for every tag on its own (Platt 1999).
+    """(n_tags, 2) slopes and offsets: a separate sigmoid for every tag (Platt 1999).
 
-    Targets are Platt's smoothed ones, so that a tag seen once does not become certain.
+    The targets are smoothed as in Platt's paper, so that a tag seen once does not become certain.
     """
     scores, present = scores.astype(np.float64), present.astype(np.float64)
     n_present = present.sum(axis=0)
     n_absent = len(present) - n_present
     target = np.where(present > 0, (n_present + 1) / (n_present + 2), 1 / (n_absent + 2))
     own = np.stack([np.ones(scores.shape[1]), np.log((n_present + 1) / (n_absent + 1))])
-    # The small prior keeps the step finite where the scores separate a tag.
+    # The small prior keeps the step finite if the scores separate a tag perfectly.
     centre, prior = np.zeros((2, 1)), (1e-3, 1e-9)
     for _ in range(_PLATT_STEPS):
         step = _newton(scores, target, None, own, centre, prior)
@@ -48,10 +48,11 @@ def fit_platt(scores: NDArray[Any], present: NDArray[Any]) -> Floats:
 def fit_sigmoids(
     votes: Floats, present: NDArray[np.bool_], gain: float, loss: float, *, shrinkage: float
 ) -> tuple[Floats, Floats]:
-    """Slope and offset of every tag, by weighted maximum likelihood drawn towards the sigmoid of all tags.
+    """Slope and offset of every tag, by weighted maximum likelihood, shrunk towards the sigmoid of all tags.
 
-    Present tags weigh ``gain``, absent ones ``loss``. A tag of few pictures could be separated perfectly, and its slope
-    would grow without bound: evidence worth ``shrinkage`` present tags holds it to what is common to all.
+    Present tags have the weight ``gain``, absent ones ``loss``. The scores could separate a tag of few pictures
+    perfectly, and its slope would grow without bound: a prior worth ``shrinkage`` present tags keeps it near the common
+    sigmoid.
     """
     weights = np.where(present, gain, loss)
     scale = np.sqrt(np.mean(votes**2)) or 1.0  # both unknowns of about the same size
@@ -64,12 +65,12 @@ def fit_sigmoids(
 
 
 def fit_deviations(votes: Floats, present: NDArray[np.bool_], *, power: float) -> tuple[Floats, Floats]:
-    """Slope and offset of every tag: votes by how far they stand out for the tag, then one sigmoid for all tags.
+    """Slope and offset of every tag: votes are standardised per tag, then one sigmoid serves all tags.
 
-    Votes less their mean over pictures are divided by the ``power`` of the geometric mean of their deviation and of the
-    tag's lead (:func:`~visterm.calibration.tag_leads`), so that frequent and rare tags are on one scale and the largest
-    of a picture are those that stand out most; the sigmoid, of maximum likelihood, makes probabilities of them and
-    keeps their order.
+    Votes minus their mean over pictures are divided by the ``power`` of the geometric mean of their deviation and of
+    the tag's lead (:func:`~visterm.calibration.tag_leads`). This puts frequent and rare tags on one scale: the largest
+    values of a picture are the tags that stand out most. The sigmoid, fitted by maximum likelihood, turns them into
+    probabilities and keeps their order.
     """
     mean, deviation = deviations(votes)
     spread = np.sqrt(deviation * tag_leads(votes, present, deviation)) ** power
@@ -98,7 +99,7 @@ def _newton(
     *,
     together: bool = False,
 ) -> Floats:
-    """A Newton step of (slope, offset), damped where it would leap; Gaussian priors hold them to ``centre``."""
+    """A Newton step of (slope, offset), damped if it is large; Gaussian priors pull them towards ``centre``."""
     from scipy.special import expit
 
     def total(part: Floats) -> Floats:
@@ -107,7 +108,7 @@ def _newton(
     p = x * at[0] + at[1]
     expit(p, out=p)
     miss, curve = target - p, p * (1 - p)
-    # In place: more arrays of this size would cost more time than the arithmetic.
+    # In place: allocating more arrays of this size would take longer than the arithmetic.
     if weights is not None:
         miss *= weights
         curve *= weights
@@ -119,7 +120,7 @@ def _newton(
     h00 = total(curve)
     g0, g1 = g0 - prior[0] * (at[0] - centre[0]), g1 - prior[1] * (at[1] - centre[1])
     h00, h11 = h00 + prior[0], h11 + prior[1]
-    # No smaller but for rounding: the Hessian without the priors is not negative.
+    # Only rounding can make it smaller: the Hessian without the priors is positive semidefinite.
     determinant = np.maximum(h00 * h11 - h01 * h01, max(prior[0] * prior[1], 1e-300))
     step = np.stack([(h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant])
     return step / np.maximum(1.0, np.abs(step).max(axis=0) / 2)

@@ -1,4 +1,4 @@
-"""How sure a suggestion is: from the chance of a tag to be the next one to the probability that the picture has it."""
+"""How sure a suggestion is: from the chance that a tag is drawn next to the probability that the picture has it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from visterm.calibration.sigmoids import fit_platt, sigmoid
 from visterm.contracts import Scores
 from visterm.contracts.estimator import Estimator
 
-_LEAST = 1e-12  # a chance whose logarithm is taken
+_LEAST = 1e-12  # smallest chance before taking the logarithm
 
 
 class TagConfidence(Estimator):
     """Turns chances (rows sum to one) into probabilities, in the same order.
 
-    Where pictures with known tags were held out, ``sigmoid(slope * log(chance) + offset)`` with the slope and offset
-    most likely for them, the same for all tags. Without such pictures: of as many draws as pictures have tags on
-    average, the probability that one at least is the tag.
+    With tagged held-out pictures, the probability is ``sigmoid(slope * log(chance) + offset)``; slope and offset are
+    fitted to them by maximum likelihood and are the same for all tags. Without such pictures, it is the probability
+    that at least one of n draws is the tag, where n is the average number of tags per picture.
 
     >>> TagConfidence().of_draws(2).probabilities(np.array([[0.5, 0.5]]))
     array([[0.75, 0.75]])
     """
 
     def of_draws(self, n_draws: float) -> Self:
-        """Take tags for independent draws."""
+        """Treat tags as independent draws."""
         self.n_draws_ = float(n_draws)
         self.slope_, self.offset_ = 0.0, 0.0
         return self
@@ -40,8 +40,8 @@ class TagConfidence(Estimator):
         return self
 
     def probabilities(self, chances: NDArray[Any]) -> Scores:
-        """Of every tag of every picture."""
-        if not self.slope_ > 0:  # nothing was learned, or only that chances mean nothing
+        """The probability of every tag of every picture."""
+        if not self.slope_ > 0:  # nothing was learned, or the chances carry no information
             return -np.expm1(self.n_draws_ * np.log1p(-np.minimum(chances, 1 - _LEAST)))
         return sigmoid(_logs(chances), self.slope_, self.offset_)
 

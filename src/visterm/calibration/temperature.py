@@ -1,4 +1,4 @@
-"""One number that makes class scores probabilities: ``softmax(scores / temperature)``."""
+"""One number that turns class scores into probabilities: ``softmax(scores / temperature)``."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Array = NDArray[Any]
 
 
 def fit_temperature(scores: Array, classes: NDArray[np.integer[Any]], *, largest: float = math.exp(7.0)) -> float:
-    """The temperature at which held-out pictures' ``classes`` are most likely (Guo et al., ICML 2017).
+    """The temperature at which the ``classes`` of held-out pictures are most likely (Guo et al., ICML 2017).
 
-    ``classes`` are columns of ``scores``, -1 where the class is not known. Dividing by one number keeps the order of
-    the classes. The temperature lies between ``1 / largest`` and ``largest``; it is 1 where no class is known.
+    ``classes`` are columns of ``scores``, or -1 if the class is unknown. Dividing by one number keeps the order of the
+    classes. The temperature lies between ``1 / largest`` and ``largest``; it is 1 if no class is known.
 
     >>> scores = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     >>> temperature = fit_temperature(scores, np.array([0, 0, 1, 1]))
@@ -40,5 +40,5 @@ def fit_temperature(scores: Array, classes: NDArray[np.integer[Any]], *, largest
 
 
 def class_probabilities(scores: Array, temperature: float) -> Array:
-    """(n_pictures, n_classes) probabilities of scores with one column a class."""
+    """(n_pictures, n_classes) probabilities from scores with one column per class."""
     return softmax(scores / temperature, axis=1)

@@ -1,4 +1,4 @@
-"""As many tags as a picture deserves: a threshold for every tag, in place of five tags for all."""
+"""A threshold for every tag, so that each picture gets its own number of tags instead of a fixed five."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from visterm.errors import InputError
 
 
 class TagThresholds(Estimator):
-    """The score from which on each tag is given.
+    """For every tag, the score from which on a picture gets it.
 
-    On the pictures that ``fit`` is given, the threshold makes the tag's F largest; with ``precision``, it is the lowest
-    at which at least that share of the pictures given the tag carry it.
+    The threshold maximises the tag's F on the pictures passed to ``fit``. With ``precision``, it is the lowest score at
+    which at least that share of the pictures given the tag carry it.
 
-    ``fit`` takes scores of pictures whose tags are known, but that the scoring method was not fitted with. A tag of
-    few pictures says little about its own threshold: the threshold of all tags together counts beside it as much as
-    ``shrinkage`` pictures do. A tag that no picture carries has the threshold of all.
+    ``fit`` takes scores of held-out pictures with known tags. A tag with few pictures says little about its own
+    threshold, so the common threshold of all tags is added with the weight of ``shrinkage`` pictures. A tag that no
+    picture carries gets the common threshold.
 
     >>> scores, tags = np.array([[0.9, 0.2], [0.8, 0.1], [0.3, 0.1], [0.1, 0.05]]), [[1, 1], [1, 0], [0, 0], [0, 0]]
     >>> thresholds = TagThresholds(shrinkage=0).fit(scores, tags)
@@ -71,7 +71,7 @@ class TagThresholds(Estimator):
         """The tags whose scores reach their thresholds, (n_pictures, n_tags) 0/1."""
         scores = _checked(scores)
         if scores.shape[1] != len(self.thresholds_):
-            raise InputError(f"scores are of {scores.shape[1]} tags, but thresholds of {len(self.thresholds_)}")
+            raise InputError(f"scores are for {scores.shape[1]} tags, but thresholds for {len(self.thresholds_)}")
         return sparse.csr_array((scores >= self.thresholds_).astype(np.float32))
 
 
@@ -114,12 +114,12 @@ class ThresholdedAnnotator(Estimator):
         return bool(self.annotator.scores_are_probabilities)
 
     def fit(self, X: Features, tags: Any) -> Self:
-        """Score every tagged picture by a method that has not seen it; then learn from all."""
+        """Score every tagged picture with a fit that has not seen it; then fit to all of them."""
         self._validate_params()
         tags = check_tags(tags, n_pictures(X))
         tagged = np.flatnonzero(np.diff(tags.indptr))
         if self.n_folds > max(2, len(tagged)):
-            raise InputError(f"{len(tagged)} tagged pictures cannot be held out in {self.n_folds} parts")
+            raise InputError(f"{len(tagged)} tagged pictures cannot be split into {self.n_folds} folds")
         scores = np.zeros((len(tagged), tags.shape[1]))
         order = np.random.default_rng(self.random_state).permutation(len(tagged))
         for fold in np.array_split(order, self.n_folds):
@@ -136,14 +136,14 @@ class ThresholdedAnnotator(Estimator):
         return self.annotator_.score_tags(X)
 
     def predict_tags(self, X: Features) -> sparse.csr_array:
-        """The tags of each picture, as many as reach their thresholds, (n_pictures, n_tags) 0/1."""
+        """The tags whose scores reach their thresholds, (n_pictures, n_tags) 0/1."""
         return self.thresholds_.predict(self.score_tags(X))
 
 
 def _threshold(scores: NDArray[Any], present: NDArray[np.bool_], precision: float | None) -> float:
-    """The threshold of the largest F, or the lowest of the wanted precision: midway to the next score.
+    """The threshold with the largest F, or the lowest with the given precision; midway to the next score.
 
-    Where no score has the wanted precision, the threshold lies above them all.
+    If no score reaches the precision, the threshold lies above all scores.
     """
     order = np.argsort(-scores, kind="stable")
     ranked, hits, n_taken = scores[order], np.cumsum(present[order]), np.arange(1, len(scores) + 1)

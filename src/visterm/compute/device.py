@@ -1,4 +1,4 @@
-"""Where dense algebra runs: NumPy, or torch when it is installed and asked for."""
+"""Where dense algebra runs: in NumPy, or in torch if it is installed and chosen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from visterm.errors import InputError, MissingExtraError
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """An array library and the place its arrays live: ``numpy``, ``cpu`` (torch) or ``cuda[:N]`` (torch)."""
+    """An array library and where its arrays are: ``numpy``, ``cpu`` (torch) or ``cuda[:N]`` (torch)."""
 
     name: str
 
@@ -23,7 +23,7 @@ class Device:
         return self.name != "numpy"
 
     def asarray(self, array: Any, dtype: str = "float32") -> Any:
-        """``array`` on this device, copied only when it must be."""
+        """``array`` on this device, copied only if needed."""
         if not self.uses_torch:
             import numpy as np
 
@@ -33,12 +33,12 @@ class Device:
         return torch.as_tensor(array, dtype=getattr(torch, dtype), device=self.name)
 
     def to_numpy(self, array: Any) -> Any:
-        """``array`` of this device as a NumPy array."""
+        """``array``, which is on this device, as a NumPy array."""
         return array.detach().cpu().numpy() if self.uses_torch else array
 
 
 def choose_device(name: str | None = None) -> Device:
-    """The device called ``name``, or by ``VISTERM_DEVICE``, or ``auto``: a GPU if torch finds one, else NumPy.
+    """The device called ``name``, else that in ``VISTERM_DEVICE``, else ``auto``: a GPU if torch finds one, or NumPy.
 
     >>> choose_device("numpy")
     Device(name='numpy')
@@ -53,7 +53,7 @@ def choose_device(name: str | None = None) -> Device:
     if not find_spec("torch"):
         raise MissingExtraError("torch", "gpu", f"the device {name!r}")
     if name.startswith("cuda") and not _cuda_available():
-        raise InputError(f"the device {name!r} was asked for, but torch finds no GPU: use numpy or cpu")
+        raise InputError(f"the device {name!r} needs a GPU, but torch finds none: use numpy or cpu")
     return Device(name)
 
 

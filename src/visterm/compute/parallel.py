@@ -1,8 +1,8 @@
-"""One way to spread work: tasks receive shard descriptors, results are merged by ``+``.
+"""One way to distribute work: tasks receive shard descriptors, and results are merged by ``+``.
 
-A shard names rows of something every worker can open by itself (a memory map, a list of paths); the data never travel,
-only the statistics computed from them. Threads are the default, since numba kernels, BLAS and Pillow release the GIL;
-processes, Ray and Dask are chosen by configuration and run the same tasks.
+A shard names rows of something every worker can open by itself (a memory map, a list of paths). Only the statistics
+computed from the data are sent, never the data. Threads are the default, since numba kernels, BLAS and Pillow release
+the GIL. Processes, Ray and Dask are chosen by configuration and run the same tasks.
 """
 
 from __future__ import annotations
@@ -119,18 +119,18 @@ def map_shards(
 
 
 def _blas_threads(engine: Engine) -> AbstractContextManager[Any]:
-    """One thread of BLAS for each of several threads of ours: more than there are cores would wait for each other."""
+    """One BLAS thread for each of our threads: with more threads than cores, they would wait for each other."""
     return nullcontext() if engine.backend != "threads" or engine.n_jobs == 1 else one_blas_thread()
 
 
 @contextmanager
 def _results(task: Callable[[S], R], shards: Sequence[S], engine: Engine) -> Iterator[Iterator[R]]:
-    """The results in order; work that nobody waits for any more is cancelled while the engine is still there."""
+    """The results in order; work that is no longer needed is cancelled while the engine is still open."""
     import joblib
 
-    # Ray's backend cannot hand out results as they come.
+    # Ray's backend cannot return results one by one.
     return_as = "list" if engine.backend == "ray" else "generator"
-    # The configuration ends before the first result: what the caller does between results is not subject to it.
+    # The configuration ends before the first result: it must not affect what the caller does between results.
     with joblib.parallel_config(backend=_JOBLIB_NAMES[engine.backend], n_jobs=engine.n_jobs):
         results = joblib.Parallel(return_as=return_as)(joblib.delayed(task)(shard) for shard in shards)
     if isinstance(results, list):
@@ -140,14 +140,14 @@ def _results(task: Callable[[S], R], shards: Sequence[S], engine: Engine) -> Ite
         yield results
     finally:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # joblib warns of results computed in vain; stopping early is the caller's
+            warnings.simplefilter("ignore")  # joblib warns of unused results, but the caller may stop early
             results.close()
 
 
 def sum_shards(
     task: Callable[[S], R], shards: Sequence[S], *, engine: Engine | None = None, description: str = "Working"
 ) -> R:
-    """Merge ``task(shard)`` over all shards by ``+``, always in shard order, so that the answer is reproducible.
+    """Merge ``task(shard)`` over all shards by ``+``, always in shard order, so that the result is reproducible.
 
     >>> sum_shards(len, split(10, size=4))
     10

@@ -24,13 +24,13 @@ from typing import IO, Any, Protocol
 
 
 class Bar(Protocol):
-    """How far a piece of work has come: what the work tells its display."""
+    """The progress of a piece of work, as the work reports it to its display."""
 
     def advance(self, steps: int = 1) -> None:
-        """Say that ``steps`` more of the total are done."""
+        """Report that ``steps`` more steps are done."""
 
     def report(self, **values: float) -> None:
-        """Say the current value of named quantities, such as the objective."""
+        """Report the current value of named quantities, such as the objective."""
 
 
 class Display(Protocol):
@@ -45,7 +45,7 @@ class Silent:
 
     @contextmanager
     def task(self, description: str, total: int | None) -> Iterator[Bar]:  # noqa: ARG002 - the protocol's words
-        """Open a task nobody sees."""
+        """Open a task that is not shown."""
         yield self
 
     def advance(self, steps: int = 1) -> None:
@@ -89,7 +89,7 @@ class _JsonBar:
         self._written = time.monotonic()
         fields: dict[str, Any] = {"event": event, "task": self._description, "done": self._done, "total": self._total}
         fields["seconds"] = round(self._written - self._started, 3)
-        # JSON knows neither NumPy's numbers nor nan and infinity.
+        # JSON has neither NumPy's numbers nor nan and infinity.
         fields |= {name: float(value) if math.isfinite(value) else None for name, value in values.items()}
         self._stream.write(json.dumps(fields) + "\n")
         self._stream.flush()
@@ -172,7 +172,7 @@ def use(display: Display) -> Iterator[None]:
 
 
 def for_stream(*, as_json: bool, stream: IO[str] | None = None) -> Display:
-    """The display that fits: JSON lines when asked, bars on a terminal, silence when piped."""
+    """The display to use: JSON lines if requested, bars on a terminal, none when piped."""
     stream = stream or sys.stderr
     if as_json:
         return JsonLines(stream)

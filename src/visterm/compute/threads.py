@@ -1,4 +1,4 @@
-"""Threads over pieces of one computation, and how they share the cores with those of BLAS."""
+"""Threads over pieces of one computation, and how they share the cores with BLAS threads."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ R = TypeVar("R")
 
 
 def in_threads(task: Callable[[S], R], pieces: Iterable[S], n_jobs: int = -1) -> list[R]:
-    """``task(piece)`` of every piece, in order, on every core (-1) or some.
+    """``task(piece)`` for every piece, in order, on every core (-1) or some of them.
 
-    A plain pool, for pieces of milliseconds; :func:`visterm.compute.parallel.map_shards` is for those of seconds.
+    A plain pool for pieces that take milliseconds; use :func:`visterm.compute.parallel.map_shards` for longer ones.
 
     >>> in_threads(abs, [-1, 2, -3])
     [1, 2, 3]
@@ -34,16 +34,16 @@ def in_threads(task: Callable[[S], R], pieces: Iterable[S], n_jobs: int = -1) ->
 
 @lru_cache(maxsize=1)
 def n_cores() -> int:
-    """The cores this process may use: a container may have fewer than the machine."""
+    """The number of cores this process may use: a container may have fewer than the machine."""
     import joblib
 
     return int(joblib.cpu_count())
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Inside the ``with`` block BLAS stays on one core.
+    """Limit BLAS to one core inside the ``with`` block.
 
-    Its threads wait for each other, and long, on small matrices, beside threads of ours, and beside others' work.
+    BLAS threads wait long for each other on small matrices, and when other threads or processes are busy.
     """
     limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
     return limited
@@ -51,8 +51,8 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 @lru_cache(maxsize=1)
 def _libraries() -> ThreadpoolController:
-    """The libraries in memory, looked for once: that takes milliseconds."""
+    """The libraries in memory, searched only once: a search takes milliseconds."""
     from threadpoolctl import ThreadpoolController
 
-    import_module("scipy.linalg.cython_blas")  # the one that compiled code calls
+    import_module("scipy.linalg.cython_blas")  # the BLAS that compiled code calls
     return ThreadpoolController()

@@ -1,4 +1,4 @@
-"""What every method promises: the shapes, the words and the checks shared by all estimators."""
+"""The interface of every method: the shapes, names and checks that all estimators share."""
 
 import lazy_loader
 

@@ -13,15 +13,15 @@ from visterm.errors import InputError
 class Estimator(BaseEstimator):
     """A scikit-learn estimator whose pictures may be dense rows or sparse bags.
 
-    A method declares what each parameter may be, in scikit-learn's way, and its ``fit`` begins with
+    A method declares the values each parameter accepts, as scikit-learn does. Its ``fit`` begins with
     ``self._validate_params()``.
     """
 
-    #: Parameter name to what it may be: types, ``Interval``, ``StrOptions``, None, ...
+    #: Parameter name to the values it accepts: types, ``Interval``, ``StrOptions``, None, ...
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
 
     def _validate_params(self) -> None:
-        """Check the parameters against what the class declares; the message names the parameter and its range."""
+        """Check the parameters against the class's declaration; the message names the parameter and its range."""
         try:
             super()._validate_params()
         except InvalidParameterError as error:

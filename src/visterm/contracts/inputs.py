@@ -1,4 +1,4 @@
-"""Checks of what methods are given; every message says what was wrong, where, and what to do."""
+"""Checks of the input of methods; every message says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def n_pictures(X: Features) -> int:
     if is_several(X):
         sizes = {name: int(matrix.shape[0]) for name, matrix in X.items()}
         if len(set(sizes.values())) != 1:
-            raise InputError(f"every feature must describe the same pictures, but their rows differ: {sizes}")
+            raise InputError(f"every feature must have a row for each picture, but the numbers of rows differ: {sizes}")
         return next(iter(sizes.values()))
     return int(np.shape(cast(Any, X))[0])
 
@@ -39,8 +39,8 @@ def take(X: Features, rows: NDArray[np.integer[Any]] | slice) -> Features:
 def check_features(estimator: Any, X: Any, *, fitting: bool, non_negative: bool = False) -> Matrix:
     """``X`` as a finite float array or CSR matrix of the width the estimator was fitted with.
 
-    float32 and float64 are kept, anything else becomes float32. Fitting sets ``n_features_in_``. Methods of counts
-    and histograms ask for ``non_negative`` values.
+    float32 and float64 are kept, anything else becomes float32. Fitting sets ``n_features_in_``. Methods that work on
+    counts and histograms require ``non_negative`` values.
     """
     if is_several(X):
         raise InputError(
@@ -58,7 +58,7 @@ def check_features(estimator: Any, X: Any, *, fitting: bool, non_negative: bool 
             accept_sparse="csr",
             dtype=[np.float32, np.float64],
             ensure_min_samples=int(fitting),
-            ensure_non_negative=non_negative and np.shape(X)[0] > 0,  # nothing has no least value
+            ensure_non_negative=non_negative and np.shape(X)[0] > 0,  # an empty array has no minimum
         )
     except ValueError as error:
         raise InputError(str(error)) from error
@@ -68,8 +68,8 @@ def check_features(estimator: Any, X: Any, *, fitting: bool, non_negative: bool 
 def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool) -> dict[str, Matrix]:
     """``X`` as several named features of the same pictures; a plain matrix is one feature, called ``x``.
 
-    Each is checked as :func:`check_features` does. Fitting sets ``n_features_in_``, the width of all together, and
-    ``feature_widths_``, that of each.
+    Each feature is checked as in :func:`check_features`. Fitting sets ``n_features_in_`` (the total width) and
+    ``feature_widths_`` (the width of each feature).
     """
     if not is_several(X):
         if not fitting and set(getattr(estimator, "feature_widths_", {"x": 0})) != {"x"}:
@@ -83,7 +83,7 @@ def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool) -> dict[str,
     if not fitting:
         check_is_fitted(estimator)
     if not X:
-        raise InputError("X holds no feature: map at least one name to a matrix")
+        raise InputError("X contains no feature: map at least one name to a matrix")
     features = {}
     for name, matrix in X.items():
         try:
@@ -104,7 +104,7 @@ def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool) -> dict[str,
 
 
 def check_classes(y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
-    """``y`` as one class a row."""
+    """``y`` as one class per row."""
     from sklearn.utils import column_or_1d
 
     if y is None:
@@ -142,7 +142,7 @@ def check_tags(tags: Any, n_rows: int, *, n_tags: int | None = None) -> sparse.c
         )
     matrix = _as_csr(tags, "tags")
     if sparse.issparse(tags):
-        matrix = matrix.copy()  # what follows works in place, and the arrays may be the caller's
+        matrix = matrix.copy()  # the next steps work in place, and the arrays may belong to the caller
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     if not (matrix.data == 1).all():
@@ -154,7 +154,7 @@ def check_tags(tags: Any, n_rows: int, *, n_tags: int | None = None) -> sparse.c
 
 
 def rows_with_class(y: NDArray[Any]) -> NDArray[np.intp]:
-    """The rows whose class is known; at least one must be.
+    """The rows whose class is known; an error if there are none.
 
     >>> rows_with_class(np.array([4, -1, 7]))
     array([0, 2])
@@ -166,7 +166,7 @@ def rows_with_class(y: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def rows_with_tags(tags: sparse.csr_array) -> NDArray[np.intp]:
-    """The rows that carry a tag; at least one must.
+    """The rows that carry a tag; an error if there are none.
 
     >>> rows_with_tags(check_tags([[0, 1], [0, 0], [1, 1]], 3))
     array([0, 2])
@@ -181,7 +181,7 @@ def check_queries(Q: Any, n_tags: int) -> sparse.csr_array:
     """``Q`` as finite CSR weights (n_queries, n_tags)."""
     shape = _shape(Q)
     if len(shape) != 2 or shape[1] != n_tags:
-        raise InputError(f"queries must be (n_queries, {n_tags}), one column a tag, but have shape {tuple(shape)}")
+        raise InputError(f"queries must be (n_queries, {n_tags}), one column per tag, but have shape {tuple(shape)}")
     matrix = _as_csr(Q, "queries")
     if not np.isfinite(matrix.data).all():
         raise InputError("queries contain NaN or infinity")

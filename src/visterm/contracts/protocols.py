@@ -1,4 +1,4 @@
-"""The protocol of each task: what a method that can do it offers."""
+"""The protocol of each task: the interface of a method that can do it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from visterm.contracts.types import Features, Matrix, Scores
 
 @runtime_checkable
 class Classifier(Protocol):
-    """One class a picture."""
+    """Gives each picture one class."""
 
     classes_: NDArray[Any]
 
@@ -21,15 +21,15 @@ class Classifier(Protocol):
 
 @runtime_checkable
 class Annotator(Protocol):
-    """Any number of tags a picture."""
+    """Gives each picture any number of tags."""
 
     def score_tags(self, X: Features) -> Scores:
-        """(n_pictures, n_tags), larger is better; probabilities where the model defines them."""
+        """(n_pictures, n_tags), larger is better; probabilities if the model defines them."""
 
 
 @runtime_checkable
 class Ranker(Protocol):
-    """Pictures in the order of their relevance to a query."""
+    """Ranks pictures by their relevance to a query."""
 
     def score_queries(self, X: Features, Q: ArrayLike | Matrix) -> Scores:
         """(n_queries, n_pictures), larger is better; ``Q`` holds normalised idf weights (n_queries, n_tags)."""

@@ -1,7 +1,7 @@
-"""The types of what methods take and give.
+"""The types that methods take and return.
 
-Pictures are rows everywhere. ``X`` is a dense float array, a CSR matrix of counts (bags of codewords), or, for methods
-of several features, a mapping of name to array.
+Pictures are rows everywhere. ``X`` is a dense float array, a CSR matrix of counts (bags of codewords), or a mapping of
+name to array for methods that take several features.
 """
 
 from __future__ import annotations

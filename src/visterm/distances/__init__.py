@@ -1,4 +1,4 @@
-"""Base distances between pictures, and the search of the nearest."""
+"""Base distances between pictures, and the search for the nearest."""
 
 import lazy_loader
 

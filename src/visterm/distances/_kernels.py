@@ -1,4 +1,4 @@
-"""Sums over pairs of rows that no matrix product gives; each has its NumPy equivalent in its docstring."""
+"""Sums over pairs of rows that no matrix product gives. Each docstring gives the NumPy equivalent."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-_SUMS = {"reassoc", "nsz", "contract"}  # lets sums be vectorised; not-a-numbers never get here
-_CODES = 256  # small codes compared at a time: with their sums they fill the first cache
+_SUMS = {"reassoc", "nsz", "contract"}  # lets sums be vectorised; values are never NaN
+_CODES = 256  # this many small codes are compared at a time: with their sums they fill the first cache
 _TILE = 16  # rows of B that stay in the cache while rows of A pass by
 
 
@@ -38,7 +38,7 @@ def l1_dense(A: Array, B: Array, out: Array) -> None:
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def chi2_dense(A: Array, B: Array, out: Array) -> None:
     """``out[i, j] = ((A[i] - B[j])**2 / (A[i] + B[j])).sum() / 2`` with 0/0 = 0."""
-    tiny = A.dtype.type(1e-30)  # rows are shares: what is smaller is no share
+    tiny = A.dtype.type(1e-30)  # rows are shares: smaller values count as zero
     half = A.dtype.type(0.5)
     for first in range(0, B.shape[0], _TILE):
         for i in range(A.shape[0]):
@@ -81,9 +81,10 @@ def _clear(A: SparseRows, i: int, row: Array) -> None:
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def l1_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Array) -> None:
-    """As ``l1_dense`` of CSR rows: ``|a - b|`` is ``|a| + |b|`` but where both are; ``b_sums`` are sums of ``|b|``.
+    """``l1_dense`` for CSR rows: ``|a - b|`` is ``|a| + |b|`` unless both are non-zero; ``b_sums`` are sums of ``|b|``.
 
-    As in the others, entries that only ``b`` has add nothing by themselves: no branch, so that terms are vectorised.
+    As in the other kernels, entries that only ``b`` has add nothing by themselves. This avoids a branch, so that terms
+    are vectorised.
     """
     row = np.zeros(width, A.values.dtype)
     zero = A.values.dtype.type(0)
@@ -103,7 +104,7 @@ def l1_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Arra
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def chi2_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Array) -> None:
-    """As ``chi2_dense`` of CSR rows: a term is ``a + b - 4 a b / (a + b)``; ``b_sums`` are the rows' sums."""
+    """``chi2_dense`` for CSR rows: a term is ``a + b - 4 a b / (a + b)``; ``b_sums`` are the rows' sums."""
     row = np.zeros(width, A.values.dtype)
     kind = A.values.dtype
     zero, half, two, tiny = kind.type(0), kind.type(0.5), kind.type(2), kind.type(1e-30)
@@ -123,7 +124,7 @@ def chi2_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Ar
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def intersection_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Array) -> None:
-    """As ``intersection_dense`` of CSR rows: what is common is at most ``b_sums``."""
+    """``intersection_dense`` for CSR rows: the common part is at most ``b_sums``."""
     row = np.zeros(width, A.values.dtype)
     zero, one = A.values.dtype.type(0), A.values.dtype.type(1)
     for i in range(len(A.ends) - 1):
@@ -138,7 +139,7 @@ def intersection_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int,
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def smallest(block: Array, out: Array) -> None:
-    """``out[i] = argsort(block[i], kind="stable")[: out.shape[1]]``, by one walk along the row."""
+    """``out[i] = argsort(block[i], kind="stable")[: out.shape[1]]``, in one pass over the row."""
     k = out.shape[1]
     values = np.empty(k, block.dtype)
     for i in range(block.shape[0]):
@@ -159,9 +160,9 @@ def smallest(block: Array, out: Array) -> None:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def nearest_codes(A: Array, columns: Array, rows: Array, squared: Array) -> None:
-    """``squared[i], rows[i]``: the smallest ``((A[i] - B)**2).sum(axis=1)`` and where, ``columns`` being ``B.T``.
+    """``squared[i], rows[i]``: the smallest ``((A[i] - B)**2).sum(axis=1)`` and their rows; ``columns`` is ``B.T``.
 
-    Nothing but the smallest is written to memory. A sum is made in the same order wherever its row stands.
+    Only the smallest sums are written to memory. The order of additions does not depend on the position of a row.
     """
     k = rows.shape[1]
     sums = np.empty(_CODES, A.dtype)

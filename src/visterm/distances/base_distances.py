@@ -1,4 +1,4 @@
-"""Base distances of several features, brought to one scale: computed once, shared by every method that needs them."""
+"""Base distances of several features on one scale: computed once, shared by every method that needs them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from visterm.errors import InputError
 Tables = dict[str, NDArray[Any]]
 R = TypeVar("R")
 
-#: The metric of a feature that is given as its distances to the training pictures.
+#: The metric of a feature whose distances to the training pictures are given instead of its values.
 PRECOMPUTED = "precomputed"
-#: Training pictures are compared with each other in smaller blocks: within a block every pair is compared twice.
+#: Training pictures are compared with each other in blocks of this size: within a block every pair is compared twice.
 _TRAINING_BLOCK = 256
-#: Pairs of this many training pictures are measured to bring a base distance to scale.
+#: The scale of a base distance is its mean over pairs of this many training pictures.
 _SCALE_SAMPLE = 400
-#: A matrix with a smaller share of non-zero entries is compared as a sparse one, which is then faster.
+#: A matrix with a smaller share of non-zero entries is compared as a sparse matrix, which is faster.
 _SPARSE_BELOW = 0.5
-#: The metrics of which that is true.
+#: The metrics for which that is faster.
 _COMPACTED = ("chi2", "l1", "intersection")
 #: Training features of at most this many numbers are compared in float64, larger ones in float32.
 _DOUBLE_UP_TO = 2**21
@@ -36,14 +36,14 @@ class BaseDistances(Estimator):
     """The distances from pictures to the training pictures by each of several features.
 
     ``X`` is a mapping of name to matrix, or one matrix (a feature called ``x``). ``metric`` names the distance of all
-    features, or of each by a mapping: one of :mod:`visterm.distances.metrics`, or ``auto``, which takes chi2 where no
-    value is negative (histograms, bags), else the Euclidean distance. Every distance is divided by its mean over
+    features, or a mapping names one for each: one of :mod:`visterm.distances.metrics`, or ``auto``, which takes chi2 if
+    no value is negative (histograms, bags), else the Euclidean distance. Every distance is divided by its mean over
     pairs of training pictures, so that features can be added up.
 
-    :meth:`transform` and :meth:`transform_training` give tables, name to float32 (n_pictures, n_train). Methods of
-    several features take tables for features with ``metric="precomputed"``, so that many methods, settings and splits
-    share one computation: the distances between some pictures are the rows and columns of a larger table
-    (:func:`select`). :meth:`map_blocks` goes through pictures blockwise where tables would not fit into memory.
+    :meth:`transform` and :meth:`transform_training` give tables, name to float32 (n_pictures, n_train). Methods for
+    several features accept these tables as features with ``metric="precomputed"``. So many methods, settings and splits
+    share one computation: :func:`select` takes the rows and columns of some pictures from a larger table.
+    :meth:`map_blocks` goes through pictures in blocks if tables would not fit into memory.
 
     >>> X = {"colour": np.array([[0.0], [1.0], [3.0]]), "texture": np.array([[0.0, 2.0], [2.0, 0.0], [2.0, 0.0]])}
     >>> base = BaseDistances(metric={"colour": "l1"}).fit(X)
@@ -61,14 +61,14 @@ class BaseDistances(Estimator):
         self.metric = metric
 
     def fit(self, X: Features, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:  # noqa: ARG002
-        """Make the training pictures ready for comparison, and measure how far apart they are by each feature.
+        """Prepare the training pictures for comparison, and measure their mean distance by each feature.
 
-        ``rows`` are those of ``X`` to be compared with, in ascending order; None takes all. Tags are not looked at.
+        ``rows`` are the rows of ``X`` to compare with, in ascending order; None takes all. Tags are not used.
         """
         self._validate_params()
         features = as_given(X, check_feature_mapping(self, X, fitting=True))
         self.metrics_ = {name: self._metric_of(name, matrix) for name, matrix in features.items()}
-        # Precomputed distances to pictures that are not compared with are passed over, now and later.
+        # Precomputed distances to pictures outside ``rows`` are ignored, now and later.
         self.rows_ = None if rows is None or len(rows) == n_pictures(features) else np.asarray(rows)
         self.n_train_ = n_pictures(features) if self.rows_ is None else len(self.rows_)
         kind = np.float64 if self.n_train_ * self.n_features_in_ <= _DOUBLE_UP_TO else np.float32
@@ -109,7 +109,7 @@ class BaseDistances(Estimator):
         def of_rows(rows: slice) -> None:
             for name, train in self.train_features_.items():
                 metric, table = metric_named(self.metrics_[name]), tables[name]
-                # The rows before: the other half of the table mirrors this one.
+                # Only the rows before: the other half of the table mirrors this one.
                 earlier = metric.between(train[rows], train[: rows.stop]) / self.scales_[name]
                 table[rows, : rows.stop] = earlier
                 table[: rows.start, rows] = earlier[:, : rows.start].T
@@ -121,18 +121,18 @@ class BaseDistances(Estimator):
         return tables
 
     def map_blocks(self, X: Features, task: Callable[[slice, NDArray[Any]], R]) -> Iterator[R]:
-        """``task(rows, distances)`` for blocks of pictures in order, ``distances`` being (n_features, n_rows, n_train).
+        """``task(rows, distances)`` for blocks of pictures in order; ``distances`` is (n_features, n_rows, n_train).
 
-        Blocks are worked on by several threads; memory stays bounded whatever the number of pictures.
+        Several threads work on the blocks. Memory stays bounded for any number of pictures.
         """
         return self._map(check_feature_mapping(self, X, fitting=False), task)
 
     def nearest(
         self, X: Features, n_neighbors: int, weights: NDArray[np.float64], *, leave_out_self: bool = False
     ) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        """The training pictures of the smallest weighted sums, nearest first, and their base distances.
+        """The training pictures with the smallest weighted sums of distances, nearest first, and their base distances.
 
-        Numbers of training pictures are (n_pictures, n_neighbors), distances (n_pictures, n_neighbors, n_features).
+        Training rows are (n_pictures, n_neighbors), distances (n_pictures, n_neighbors, n_features).
         ``leave_out_self``: ``X`` holds the training pictures themselves, and none is its own neighbour.
         """
         n_neighbors = min(n_neighbors, self.n_train_ - int(leave_out_self))
@@ -175,7 +175,7 @@ class BaseDistances(Estimator):
         return table if self.rows_ is None else table[:, self.rows_]
 
     def _over(self, n_rows: int, task: Callable[[slice], R], at_most: int | None = None) -> Iterator[R]:
-        widest = max(self.feature_widths_.values())  # rows are widened to float64 when they are compared
+        widest = max(self.feature_widths_.values())  # rows are converted to float64 when they are compared
         size = max(1, BLOCK_BYTES // (8 * max(len(self.metrics_) * self.n_train_, widest)))
         shards = split(n_rows, size=min(size, at_most or size))
         if len(shards) == 1:
@@ -197,12 +197,12 @@ class BaseDistances(Estimator):
             choice = ", ".join(sorted([*METRICS, "auto", PRECOMPUTED]))
             raise InputError(f"unknown metric {chosen!r} of feature {name!r}: choose one of {choice}")
         if metric_named(chosen).needs_counts and matrix.min() < 0:
-            raise InputError(f"feature {name!r} has negative values, which {chosen} cannot compare: choose l1, say")
+            raise InputError(f"feature {name!r} has negative values, which {chosen} cannot compare: choose l1 instead")
         return str(chosen)
 
 
 def as_given(X: Features, checked: Mapping[str, Matrix]) -> dict[str, Matrix]:
-    """The features of ``checked``, but arrays as they came in ``X``: converted copies of wide ones are large.
+    """The features of ``checked``, with arrays unconverted as in ``X``: converted copies of wide arrays are large.
 
     >>> halves = np.ones((2, 3), np.float16)
     >>> as_given({"wide": halves}, {"wide": halves.astype(np.float32)})["wide"].dtype
@@ -215,12 +215,12 @@ def as_given(X: Features, checked: Mapping[str, Matrix]) -> dict[str, Matrix]:
 
 
 def weighted_sum(block: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[Any]:
-    """``sum_f weights[f] * block[f]``, (n_rows, n_train), of a block as :meth:`BaseDistances.map_blocks` gives it."""
+    """``sum_f weights[f] * block[f]``, (n_rows, n_train), of a block from :meth:`BaseDistances.map_blocks`."""
     return np.tensordot(weights.astype(block.dtype), block, axes=1)
 
 
 def select(tables: Mapping[str, NDArray[Any]], rows: Any, columns: Any) -> Tables:
-    """The distances from some pictures to others, from the tables of all: what a split needs, without computing.
+    """The distances from some pictures to others, taken from the tables of all, so that a split computes nothing anew.
 
     >>> select({"colour": np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]])}, [2], [0, 1])
     {'colour': array([[3., 2.]])}
@@ -236,7 +236,7 @@ def combined(tables: Mapping[str, NDArray[Any]], weights: Mapping[str, float] | 
     """
     by_name = weights if isinstance(weights, Mapping) else dict(zip(tables, weights, strict=True))
     if set(by_name) != set(tables):
-        raise InputError(f"weights are of {', '.join(by_name)}, but distances of {', '.join(tables)}")
+        raise InputError(f"weights are for {', '.join(by_name)}, but distances for {', '.join(tables)}")
     total = np.zeros_like(next(iter(tables.values())))
     for name, table in tables.items():
         if by_name[name]:
@@ -248,14 +248,14 @@ def _check_table(name: str, table: Matrix) -> None:
     if not isinstance(table, np.ndarray) or table.shape[0] != table.shape[1]:
         raise InputError(
             f"precomputed distances of feature {name!r} must be a dense square (n_train, n_train) to learn from, but "
-            f"have shape {tuple(table.shape)}"
+            f"have the shape {tuple(table.shape)}"
         )
     if table.min() < 0:
-        raise InputError(f"precomputed distances of feature {name!r} are negative somewhere: distances never are")
+        raise InputError(f"the distances of feature {name!r} contain negative values: a distance is never negative")
 
 
 def _ready(matrix: Matrix, rows: NDArray[np.intp] | None, name: str, kind: Any) -> Matrix:
-    """Rows (None: all) ready for comparison in the precision ``kind``; those of wide arrays are taken blockwise."""
+    """Rows (None: all) ready for comparison in the precision ``kind``; wide arrays are converted in blocks."""
     metric = metric_named(name)
     if not isinstance(matrix, np.ndarray) or matrix.dtype == kind or name in _COMPACTED:
         chosen = matrix if rows is None else matrix[rows]
@@ -269,7 +269,7 @@ def _ready(matrix: Matrix, rows: NDArray[np.intp] | None, name: str, kind: Any) 
 
 
 def _compact(matrix: Matrix, metric: str) -> Matrix:
-    """Mostly empty histograms as CSR: only what two pictures share is then looked at."""
+    """Mostly empty histograms as CSR: then only the entries that two pictures share are compared."""
     if not isinstance(matrix, np.ndarray) or metric not in _COMPACTED:
         return matrix
     return sparse.csr_array(matrix) if np.count_nonzero(matrix) < _SPARSE_BELOW * matrix.size else matrix
@@ -280,7 +280,7 @@ def _sample(n_rows: int) -> NDArray[np.intp]:
 
 
 def _mean_of_pairs(between: NDArray[Any]) -> float:
-    """The mean distance of two different pictures; 1 where all are the same."""
+    """The mean distance of two different pictures; 1 if all are the same."""
     n = len(between)
     apart = between.sum(dtype=np.float64) - np.trace(between, dtype=np.float64)
     return float(apart / max(1, n * (n - 1))) or 1.0

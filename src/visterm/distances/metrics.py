@@ -1,7 +1,8 @@
-"""The metrics by name: base distances between rows.
+"""Base distances between rows, by name.
 
-``euclidean`` and ``l1`` compare rows as they are, ``cosine`` their directions; ``hellinger``, ``chi2`` and
-``intersection`` compare histograms and counts by each row's shares, so that large and small pictures are comparable.
+``euclidean`` and ``l1`` compare rows as they are, ``cosine`` compares their directions. ``hellinger``, ``chi2`` and
+``intersection`` compare histograms and counts: they divide each row by its sum, so that large and small pictures are
+comparable.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from visterm.errors import InputError
 
 #: Relative to the squared length: far above the rounding of a product of any width, far below any real difference.
 _GRAIN = 2.0**-40
-#: Numbers of float32 rows that are widened to float64 at a time: their terms nearly cancel for look-alikes, but a
-#: float64 copy of a whole collection is not made.
+#: This many float32 values are converted to float64 at a time. Similar rows need float64, since their terms nearly
+#: cancel; a float64 copy of the whole collection would take too much memory.
 _WIDENED = 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A distance: rows are made ready once, then compared; ``needs_counts`` where values must not be negative."""
+    """A distance: rows are prepared once, then compared. ``needs_counts``: values must not be negative."""
 
     prepare: Callable[[Matrix], Matrix]
     between: Callable[[Matrix, Matrix], NDArray[Any]]
     needs_counts: bool = False
 
     def __call__(self, A: Matrix, B: Matrix) -> NDArray[Any]:
-        """The distances of every row of ``A`` to every row of ``B``."""
+        """The distances from every row of ``A`` to every row of ``B``."""
         return self.between(self.prepare(A), self.prepare(B))
 
 
@@ -49,7 +50,7 @@ def metric_named(name: str) -> Metric:
 
 
 def automatic_metric(matrix: Matrix) -> str:
-    """The metric that ``auto`` stands for: chi2 where no value is negative (histograms, bags), else Euclidean.
+    """The metric that ``auto`` stands for: chi2 if no value is negative (histograms, bags), else Euclidean.
 
     >>> automatic_metric(np.array([[0.5, 2.0]])), automatic_metric(np.array([[0.5, -2.0]]))
     ('chi2', 'euclidean')
@@ -79,21 +80,21 @@ def _product(A: Matrix, B: Matrix) -> NDArray[Any]:
 
 
 def _few(X: NDArray[Any]) -> Iterator[slice]:
-    """The rows of ``X``, as many at a time as may be widened."""
+    """Slices of the rows of ``X``, each small enough to convert to float64."""
     step = max(1, _WIDENED // max(1, X.shape[1]))
     for start in range(0, len(X), step):
         yield slice(start, start + step)
 
 
 def _apart(A: Matrix, B: Matrix) -> NDArray[Any]:
-    """Euclidean distances, rounded to what the arithmetic can tell apart, so that copies of a row are equally far."""
+    """Euclidean distances, rounded to the precision of the arithmetic, so that copies of a row are equally far."""
     # ||a - b||^2 = ||a||^2 + ||b||^2 - 2 a.b: one BLAS product.
     squared = _product(A, B)
     squared *= -2
     squares_of_A, squares_of_B = _squared_norms(A), _squared_norms(B)
     squared += squares_of_A[:, None]
     squared += squares_of_B[None, :]
-    # BLAS adds up in an order that depends on where a row stands: the last bits of the terms are not the data's.
+    # The order of BLAS's additions depends on the position of a row, so the last bits of the terms are noise.
     grain = _grain(squares_of_A + squares_of_B.mean())[:, None]
     squared /= grain
     np.rint(squared, out=squared)
@@ -113,7 +114,7 @@ def _apart_in_direction(A: Matrix, B: Matrix) -> NDArray[Any]:
 
 
 def _grain(squares: NDArray[Any]) -> NDArray[Any]:
-    """The power of two that is ``_GRAIN`` of each squared length, as nearly as powers of two are."""
+    """The largest power of two that is at most ``_GRAIN`` times each squared length."""
     return np.exp2(np.floor(np.log2(np.maximum(squares, 2.0**-900)))) * _GRAIN
 
 
@@ -130,7 +131,7 @@ def _intersection(A: Matrix, B: Matrix) -> NDArray[Any]:
 
 
 def _by_kernel(name: str, A: Matrix, B: Matrix) -> NDArray[Any]:
-    """Sums over pairs of rows, in the rows' precision; a pair's sum does not depend on where its rows stand."""
+    """Sums over pairs of rows, in the rows' precision; the sum of a pair does not depend on where its rows are."""
     from visterm.distances import _kernels
 
     out = np.empty((A.shape[0], B.shape[0]), A.dtype)
@@ -145,7 +146,7 @@ def _by_kernel(name: str, A: Matrix, B: Matrix) -> NDArray[Any]:
 
 
 def _rounded(distances: NDArray[Any]) -> NDArray[Any]:
-    """Without the last bits, which tell in which order sums were made: five of a float32, fifteen of a float64."""
+    """Without the last bits, which depend on the order of additions: five bits of a float32, fifteen of a float64."""
     bits: NDArray[Any] = distances.view(np.uint32 if distances.dtype == np.float32 else np.uint64)
     dropped = 5 if distances.dtype == np.float32 else 15
     bits += 1 << (dropped - 1)
@@ -155,7 +156,7 @@ def _rounded(distances: NDArray[Any]) -> NDArray[Any]:
 
 
 def _exact(X: Matrix) -> Matrix:
-    """Rows whose products are made in float64: dense ones are widened when they are multiplied."""
+    """Rows whose products are computed in float64; dense rows are converted when they are multiplied."""
     return X if isinstance(X, np.ndarray) else X.astype(np.float64, copy=False)
 
 
@@ -164,7 +165,7 @@ def _as_it_is(X: Matrix) -> Matrix:
 
 
 def _unit(X: Matrix) -> Matrix:
-    """Rows of length one; a row of zeros has no direction: it stays, as far from everything as unrelated rows are."""
+    """Rows of length one. A row of zeros has no direction and stays zero: as far from every row as unrelated rows."""
     X = _exact(X)
     lengths = np.sqrt(_squared_norms(X))
     return _scaled(X, 1 / np.where(lengths > 0, lengths, 1.0))

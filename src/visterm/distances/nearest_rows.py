@@ -1,4 +1,4 @@
-"""The nearest rows, by comparing every pair, blockwise, so that memory stays bounded."""
+"""The nearest rows: every pair is compared, in blocks, so that memory stays bounded."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from visterm.compute.parallel import map_shards, split
 from visterm.contracts import Matrix
 from visterm.distances.metrics import metric_named
 
-#: Bytes of distances, and of the rows compared for them, that are computed at a time.
+#: Distances and the rows compared for them take at most this many bytes at a time.
 BLOCK_BYTES = 64 * 2**20
-#: From this many distances on, a compiled walk finds the smallest; for fewer, loading the compiler costs more.
+#: From this many distances on, compiled code finds the smallest; for fewer, loading the compiler costs more.
 _COMPILED_FROM = 2**20
 
 
@@ -27,9 +27,9 @@ def nearest(
 ) -> tuple[NDArray[np.intp], NDArray[Any]]:
     """The ``n_neighbors`` training rows nearest each query, nearest first, and their distances.
 
-    Every pair is compared; distances are told apart to a millionth of the rows' length, and equal ones are ordered by
-    row, so that the answer does not depend on the block size. ``own_rows``, where given, holds the training row that
-    is each query itself: no picture is its own neighbour.
+    Every pair is compared. Distances are precise to a millionth of the rows' length, and equal distances are ordered by
+    row, so that the answer does not depend on the block size. ``own_rows``, if given, holds the training row of each
+    query itself: no picture is its own neighbour.
 
     >>> nearest(np.array([[0.1]]), np.array([[1.0], [0.0], [5.0]]), 2)[0]
     array([[1, 0]])
@@ -60,9 +60,9 @@ def nearest(
 
 
 def of_others(near: NDArray[np.intp], own_rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which of ``near`` to keep so that no picture is its own neighbour: all but one of every row.
+    """Which of ``near`` to keep so that no picture is its own neighbour: all but one in every row.
 
-    Where copies have pushed a picture's own row out, the last is left out.
+    If copies of a picture have pushed out its own row, the last neighbour is left out.
     """
     keep = near != own_rows[:, None]
     keep[keep.all(axis=1), -1] = False
@@ -82,7 +82,7 @@ def _are_codes(queries: Matrix, train: Matrix, n_neighbors: int) -> bool:
 
 
 def _nearest_codes(queries: Any, train: Any, n_neighbors: int) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """The nearest rows without a matrix of distances: differences are squared, so that nothing cancels in float32."""
+    """The nearest rows without a matrix of distances. Differences are squared, so that nothing cancels in float32."""
     from visterm.distances import _kernels
 
     columns = np.ascontiguousarray(train.T)

@@ -1,4 +1,4 @@
-"""Methods compared with each other and with the papers' figures: comparisons, significance, experiments."""
+"""Compares methods with each other and with published figures: comparisons, significance, experiments."""
 
 import lazy_loader
 

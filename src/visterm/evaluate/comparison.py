@@ -1,4 +1,4 @@
-"""Methods beside each other on the same held-out pictures, and which differences are more than chance."""
+"""Compares methods on the same held-out pictures, and says which differences are significant."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from visterm.registry import Method
 class Comparison:
     """How methods did on the same held-out pictures, by task, the baseline first.
 
-    Within a task the methods are a, b, c, ... in their order. ``beats`` names by their letters the methods that a
-    method is significantly better than, by the task's first measure of every picture or query (see
+    Within a task the methods have the letters a, b, c, ... in their order. ``beats`` gives for each method the letters
+    of the methods it is significantly better than, by the task's first measure per picture or query (see
     :func:`~visterm.evaluate.letters`). A method that saw other pictures than the first one has no entry. ``left_out``
-    are the methods there was no time for.
+    are the methods that were not run for lack of time.
     """
 
     performances: dict[Task, list[Performance]]
@@ -41,7 +41,7 @@ class Comparison:
     left_out: tuple[str, ...]
 
     def letter(self, task: Task, method: str) -> str:
-        """The letter that stands for a method."""
+        """The letter of a method."""
         names = [performance.method for performance in self.performances[task]]
         return ascii_letters[names.index(method)] if method in self.beats[task] else ""
 
@@ -68,10 +68,10 @@ def compare(
     recipe: str | None = None,
     max_seconds: float = math.inf,
 ) -> Comparison:
-    """Measure ``methods`` (if none are given, all) and the baselines of their tasks.
+    """Measure ``methods`` (all, if none are given) and the baselines of their tasks.
 
-    ``data_of`` gives the data set described by a recipe; ``recipe`` is used in place of the methods' own. After
-    ``max_seconds`` no further method is begun.
+    ``data_of`` returns the data set with the features of a recipe; ``recipe`` replaces the methods' own recipes. After
+    ``max_seconds`` no further method is started.
     """
     started = time.perf_counter()
     chosen = list(methods) or registry.methods()
@@ -102,7 +102,7 @@ def compare(
 
 
 def _beats(task: Task, measured: Sequence[tuple[Performance, Dataset]]) -> dict[str, str]:
-    """The letters of the methods each one is significantly better than."""
+    """For each method, the letters of those it is significantly better than."""
     _, first = measured[0]
     paired = {
         performance.method: letter
@@ -111,7 +111,7 @@ def _beats(task: Task, measured: Sequence[tuple[Performance, Dataset]]) -> dict[
     }
     values = {performance.method: performance.each[task] for performance, _ in measured if performance.method in paired}
     beaten = letters(values, higher_is_better=STANDARD_MEASURES[task][0].higher_is_better)
-    # The test counts only those it compares: back to the letters of all.
+    # The test numbers only the methods it compares: translate to the letters of all methods.
     own = dict(zip(ascii_letters, paired.values(), strict=False))
     return {method: "".join(own[letter] for letter in found) for method, found in beaten.items()}
 

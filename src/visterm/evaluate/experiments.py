@@ -1,22 +1,22 @@
-"""Experiments as files: a setting, the figures published for it, and ours beside them.
+"""Experiments as files: a setting, its published figures, and ours beside them.
 
 ``experiments/<method>/<author-year>_<method>_<data>.toml``::
 
     title = "Empirical tag frequency on Corel, a quarter tagged"
     method = "tag-frequency"
     data = ["corel16k002", "corel16k003"]
-    recipe = "tagging"           # for collections of pictures (corel5k, scenes8): how they are described
+    recipe = "tagging"           # for collections of pictures (corel5k, scenes8): computes their features
 
     [protocol]
     split = "share-tagged"       # given, stratified, k-fold, per-class or share-tagged
-    share = 0.25                 # what that split takes besides the seed
-    repeats = 5                  # each with a seed of its own, for the split and for the method
+    share = 0.25                 # the split's own parameter, besides the seed
+    repeats = 5                  # each with its own seed, for the split and for the method
     transductive = true          # the test pictures take part in learning, without their labels
-    used_words = true            # of the tags, only those of both a training and a test picture
+    used_words = true            # only tags that both training and test pictures have
 
     [[figures]]
     measure = "tag accuracy"
-    published = 0.21             # leave out where the paper prints no number
+    published = 0.21             # leave out if the paper prints no number
     source = "Shao et al. 2014, Figure 3"
     same_protocol = false
 """
@@ -38,7 +38,7 @@ from visterm.evaluate import picture_data, research_data
 from visterm.learning import Dataset, Split, measure, splits
 from visterm.storage import write_text_atomically
 
-#: The splits a protocol may name, with what each needs besides the seed.
+#: The splits a protocol may name, with the parameters each needs besides the seed.
 _SPLITS = {
     "given": (),
     "stratified": ("share",),
@@ -74,7 +74,7 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Our figure beside the published one; ``values`` holds one value a run."""
+    """Our figure beside the published one; ``values`` holds one value per run."""
 
     experiment: str
     figure: Figure
@@ -88,13 +88,13 @@ class Finding:
 
     @property
     def deviation(self) -> float:
-        """The sample standard deviation over the runs; 0 for a single one."""
+        """The sample standard deviation over the runs; 0 for a single run."""
         return statistics.stdev(self.values) if len(self.values) > 1 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentsReport:
-    """What experiments found, which could not be run and why, and where the table was written."""
+    """The findings of experiments, which ones could not run and why, and where the table was written."""
 
     findings: tuple[Finding, ...]
     not_run: tuple[str, ...]
@@ -104,10 +104,10 @@ class ExperimentsReport:
 def run_experiments(
     names: Sequence[str], *, folder: Path, data: Path | None = None, results: Path = Path("results")
 ) -> ExperimentsReport:
-    """Run the experiments called ``names`` (or all, for ``["all"]``) of ``folder``, and write the table of figures.
+    """Run the experiments called ``names`` in ``folder`` (all for ``["all"]``), and write the table of figures.
 
-    ``data`` is the folder of research data, else ``VISTERM_DATA``. Of several experiments, those whose data are absent
-    are passed over; a single one is an error.
+    ``data`` is the folder of research data (default: ``VISTERM_DATA``). If several experiments are named, those without
+    data are skipped; if a single one is named, missing data are an error.
     """
     known = find(folder)
     if not known:
@@ -117,7 +117,7 @@ def run_experiments(
         raise InputError(f"there is no experiment {unknown[0]!r}: the experiments are {', '.join(known)}")
     source = research_data.data_folder(data)
     if source is None:
-        raise InputError("say where the research data are: --data FOLDER, or set VISTERM_DATA")
+        raise InputError("name the folder of the research data: --data FOLDER, or set VISTERM_DATA")
     chosen = list(known) if "all" in names else list(names)
     findings: list[Finding] = []
     not_run: list[str] = []
@@ -173,7 +173,7 @@ def _check(experiment: Experiment) -> None:
     if unknown := set(experiment.data) - set(known):
         hint = ""
         if experiment.recipe is None and unknown <= set(picture_data.names()):
-            hint = "; for a collection of pictures, name the recipe that describes them"
+            hint = "; for a collection of pictures, name the recipe that computes their features"
         raise InputError(f"unknown data {', '.join(sorted(unknown))}: choose from {', '.join(known)}{hint}")
     if not experiment.data or not experiment.figures:
         raise InputError("it needs at least one data set and one figure")
@@ -188,11 +188,11 @@ def _check(experiment: Experiment) -> None:
         if name not in experiment.protocol:
             raise InputError(f"the split {experiment.protocol['split']} needs {name!r}")
     if experiment.protocol.get("repeats", 1) < 1:
-        raise InputError("an experiment is repeated at least once")
+        raise InputError("an experiment needs at least one repeat")
 
 
 def carry_out(experiment: Experiment, folder: Path, *, cache: Path = Path("results/features")) -> list[Finding]:
-    """Run ``experiment`` on the data in ``folder``: one finding a figure; ``cache`` keeps features."""
+    """Run ``experiment`` on the data in ``folder``: one finding per figure; ``cache`` keeps features."""
     method = registry.get(experiment.method)
     asked = [measures.parse(figure.measure) for figure in experiment.figures]
     loaded = [_load(name, folder, experiment.recipe, cache) for name in experiment.data]
@@ -217,7 +217,7 @@ def carry_out(experiment: Experiment, folder: Path, *, cache: Path = Path("resul
     seconds = statistics.fmean(outcome.fit_seconds + outcome.answer_seconds for outcome in outcomes)
     for figure, wanted in zip(experiment.figures, asked, strict=True):
         if any(wanted.name not in outcome.flat() for outcome in outcomes):
-            raise InputError(f"{experiment.name}: {figure.measure!r} cannot be measured of {experiment.method}")
+            raise InputError(f"{experiment.name}: {figure.measure!r} cannot be measured for {experiment.method}")
     return [
         Finding(experiment.name, figure, tuple(outcome.flat()[wanted.name] for outcome in outcomes), seconds)
         for figure, wanted in zip(experiment.figures, asked, strict=True)
@@ -251,7 +251,7 @@ def _splits(data: Dataset, protocol: Mapping[str, Any]) -> Iterator[tuple[int, S
                 yield seed, splits.share_tagged(data.tags, protocol["share"], seed)
 
 
-#: The columns of the table people read; the seconds are those of one run.
+#: The columns of the printed table; the seconds are those of one run.
 COLUMNS = ("experiment", "measure", "published", "ours ± sd", "same protocol?", "seconds")
 
 

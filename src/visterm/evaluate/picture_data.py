@@ -1,4 +1,4 @@
-"""Research collections of pictures, described by any recipe; what was computed is kept in a folder of the user's."""
+"""Research collections of pictures with the features of any recipe; features are kept in a folder of the user."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def names() -> list[str]:
 
 
 def load_pictures(name: str, folder: Path, recipe: str, *, cache: Path) -> Dataset:
-    """The collection ``name`` in ``folder``, described by ``recipe``; ``X`` maps the recipe's outputs to matrices.
+    """The collection ``name`` in ``folder`` with the features of ``recipe``; ``X`` maps its outputs to matrices.
 
-    Features, and what the recipe learns (from training pictures only), are computed once and kept in ``cache``.
+    Features are computed once and kept in ``cache``, and so is what the recipe learns (from training pictures only).
     """
     if name not in _COLLECTIONS:
         raise InputError(f"unknown collection {name!r}: choose one of {', '.join(names())}")
@@ -36,7 +36,7 @@ def load_pictures(name: str, folder: Path, recipe: str, *, cache: Path) -> Datas
     ready = library.recipe(recipe, training)
     (description,) = library.describe({key: file for key, (file, _) in zip(keys, records, strict=True)}, ready)
     if description.failed:
-        raise InputError(f"a picture of {name} cannot be described: {description.failed[0]}")
+        raise InputError(f"the features of a picture of {name} cannot be computed: {description.failed[0]}")
     y, class_names = encode_classes([record.class_name for _, record in records])
     tag_names = tuple(sorted({tag for _, record in records for tag in record.tags}))
     column = {tag: i for i, tag in enumerate(tag_names)}
@@ -58,7 +58,7 @@ def _corel5k(folder: Path) -> Iterator[tuple[Path, Record]]:
 
 
 def _scenes8(folder: Path) -> Iterator[tuple[Path, Record]]:
-    """Eight outdoor scenes, a folder of pictures each."""
+    """Eight outdoor scenes, one folder of pictures for each."""
     for file in sorted(folder.glob("*/*.jpg")):
         yield file, Record(file.name, class_name=file.parent.name)
 

@@ -1,4 +1,4 @@
-"""Distances between the pictures of a research collection by every feature, computed once for all comparisons."""
+"""The distances between pictures of a research collection by each feature, computed once for all comparisons."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from visterm.storage import replacing
 
 #: The name of a pretrained network's features, standardised on the training pictures.
 DEEP = "deep-standardised"
-#: Fisher vectors are those of the whole picture, then of its stripes: so many parts.
+#: A Fisher vector has this many parts: the whole picture, then its stripes.
 _FISHER_PARTS = 4
 
 
 def load_distances(name: str, folder: Path, *, cache: Path, tables: Path, deep: bool = False) -> tuple[Dataset, Tables]:
-    """The collection described by the recipe ``tagging``, and the distances between all its pictures by each feature.
+    """The collection with the features of the recipe ``tagging``, and all distances between its pictures by each.
 
-    With ``deep``, the features of the recipe ``deep`` are one more. Tables are kept in ``tables``, mapped from there.
+    ``deep`` adds the features of the recipe ``deep``. Tables are kept in the folder ``tables`` and mapped from there.
     """
     pictures = load_pictures(name, folder, "tagging", cache=cache)
     features = dict(base_features(_named(pictures)))
@@ -35,7 +35,7 @@ def load_distances(name: str, folder: Path, *, cache: Path, tables: Path, deep: 
 
 
 def base_features(X: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The features that are compared each on its own: Fisher vectors of the picture and of its stripes are two.
+    """The features to compare one by one: Fisher vectors of the picture and of its stripes are two features.
 
     >>> [name for name, _ in base_features({"hsv": np.ones((2, 3)), "sift-fisher": np.ones((2, 8))})]
     ['hsv', 'sift-fisher', 'sift-fisher-stripes']
@@ -50,7 +50,7 @@ def base_features(X: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, NDArray[
 
 
 def distance_tables(features: Mapping[str, NDArray[Any]], folder: Path) -> Tables:
-    """The distances between all pictures by each feature, read from ``folder`` where they are and kept there."""
+    """The distances between all pictures by each feature, read from ``folder``, or computed and kept there."""
     folder.mkdir(parents=True, exist_ok=True)
     tables = {}
     for name, X in features.items():
@@ -64,7 +64,7 @@ def distance_tables(features: Mapping[str, NDArray[Any]], folder: Path) -> Table
 
 
 def _named(pictures: Dataset) -> Mapping[str, NDArray[Any]]:
-    """The features by name, as described pictures have them."""
+    """The features by name, as the recipes give them."""
     return cast("Mapping[str, NDArray[Any]]", pictures.X)
 
 

@@ -1,4 +1,4 @@
-"""The public data sets of the papers, read from a folder of the user's; Visterm ships none of them."""
+"""The public data sets of the papers, read from a folder of the user; Visterm ships none of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from visterm.learning import Dataset, encode_classes
 
 
 def data_folder(folder: Path | None = None) -> Path | None:
-    """The given folder, or that of ``VISTERM_DATA``; None when there is neither."""
+    """The given folder, else that in ``VISTERM_DATA``, else None."""
     if folder is None and "VISTERM_DATA" in os.environ:
         folder = Path(os.environ["VISTERM_DATA"])
     return folder
@@ -58,7 +58,7 @@ def _labelme8(name: str, folder: Path) -> Dataset:
 def _corel5k_blobs(name: str, folder: Path) -> Dataset:
     """Corel5K as indicators of 499 region clusters; the folder of the original CD is the class."""
     arrays = _arrays(folder / "corel5k" / "blobs.npz")
-    # A few pictures of the file have no number, and so no class.
+    # A few pictures in the file have no number and therefore no class.
     y, classes = encode_classes([f"CD {int(number) // 1000}" if number else None for number in arrays["image_id"]])
     splits = tuple("test" if test else "train" for test in arrays["is_test"])
     return _from_indicators(name, arrays, y, classes, splits)

@@ -1,7 +1,7 @@
 """Is the difference real: Wilcoxon signed rank, bootstrap intervals, letters for a table of systems.
 
-All compare values paired by query or picture. A pair that is undefined (NaN) on both sides, as for a query without a
-relevant picture, is left out; undefined on one side only is an error, since the pairs would not match.
+All compare values paired by query or picture. A pair that is undefined (NaN) on both sides, such as a query without a
+relevant picture, is left out. A pair undefined on one side only is an error, since the pairs would not match.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SignedRank:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean and the interval that holds it with the chosen confidence."""
+    """A mean and its interval at the chosen confidence."""
 
     mean: float
     low: float
@@ -46,7 +46,7 @@ class Interval:
 def wilcoxon(a: ArrayLike, b: ArrayLike) -> SignedRank:
     """Test whether the differences ``a - b`` are symmetric around zero, two-sided.
 
-    Pairs without a difference are dropped (Wilcoxon's own rule; p = 1 when none is left), tied differences share their
+    Pairs without a difference are dropped (Wilcoxon's own rule; p = 1 if none is left), tied differences share their
     mean rank. The p-value is exact for up to :data:`EXACT_UP_TO` remaining pairs, ties included; beyond, it is the
     normal approximation with tie correction and without continuity correction.
 
@@ -59,7 +59,7 @@ def wilcoxon(a: ArrayLike, b: ArrayLike) -> SignedRank:
     ranks = stats.rankdata(np.abs(difference))
     positive, negative = (float(ranks[side].sum()) for side in (difference > 0, difference < 0))
     if len(difference) <= EXACT_UP_TO:
-        # SciPy's own exact distribution knows no ties.
+        # SciPy's exact distribution does not support ties.
         p_value = _exact_p(np.round(2 * ranks).astype(np.int64), round(2 * min(positive, negative)))
     else:
         p_value = float(stats.wilcoxon(difference, correction=False, method="asymptotic").pvalue)
@@ -97,7 +97,7 @@ def paired_bootstrap(
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """The p-values adjusted for being several (Holm, 1979): those below alpha are significant together.
+    """The p-values adjusted for multiple tests (Holm, 1979): those below alpha are significant together.
 
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
@@ -110,7 +110,7 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def letters(values: Mapping[str, ArrayLike], alpha: float = 0.05, *, higher_is_better: bool = True) -> dict[str, str]:
-    """For every system the letters of those it beats; the systems are a, b, c, ... in the order given.
+    """For every system, the letters of those it beats; the systems are a, b, c, ... in the given order.
 
     One system beats another when the Wilcoxon test over their paired values rejects at level ``alpha``, after Holm's
     correction for all pairs of systems, and both the rank sums and the means are on its side.
@@ -122,7 +122,7 @@ def letters(values: Mapping[str, ArrayLike], alpha: float = 0.05, *, higher_is_b
     if not 0.0 < alpha < 1.0:
         raise InputError(f"alpha must lie between 0 and 1, not {alpha}")
     if len(values) > len(ascii_letters):
-        raise InputError(f"there are letters for {len(ascii_letters)} systems, not for {len(values)}")
+        raise InputError(f"at most {len(ascii_letters)} systems can be compared, not {len(values)}")
     letter = dict(zip(values, ascii_letters, strict=False))
     pairs = list(combinations(values, 2))
     tests = [wilcoxon(values[one], values[other]) for one, other in pairs]
@@ -153,7 +153,7 @@ def _pairs(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
     if first.ndim != 1 or first.shape != second.shape:
         raise InputError(f"paired values must be two lists of the same length, not {first.shape} and {second.shape}")
     if np.isinf(first).any() or np.isinf(second).any():
-        raise InputError("paired values must be finite, or NaN where they are not defined")
+        raise InputError("paired values must be finite, or NaN if they are not defined")
     undefined = np.isnan(first)
     if (undefined != np.isnan(second)).any():
         where = int(np.flatnonzero(undefined != np.isnan(second))[0])

@@ -1,4 +1,4 @@
-"""Recipes applied to the pictures of a catalogue, and what they computed, kept by content."""
+"""Recipes applied to the pictures of a catalogue, and the features they computed, stored by content."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The folder of a feature store: what its manifest says, its files, and where in them the row of each picture is."""
+"""The folder of a feature store: its manifest, its files, and the position of each picture's row in them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from visterm.storage import ArrayFile, ArrayFolder, MappedRows, RowSpec, damaged
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The state of a store, replaced as a whole by every change.
+    """The state of a store. Every change replaces it as a whole.
 
-    ``generation`` begins the names of the files in use; of these, ``n_rows`` keys and rows, ``n_values`` entries of
-    sparse rows and ``n_removed`` tombstones count.
+    The names of the files in use begin with ``generation``. Their first ``n_rows`` keys and rows, ``n_values`` entries
+    of sparse rows and ``n_removed`` tombstones are valid.
     """
 
     spec: RowSpec
@@ -46,8 +46,8 @@ class Manifest:
 class Files:
     """The files of one generation: the key of each row, the rows, and the numbers of the rows that were removed.
 
-    A key that occurs again has been given a new row. Rows are removed by number, so that removing a picture and adding
-    it again needs no order between the two files.
+    If a key occurs twice, the later row replaces the earlier one. Rows are removed by number, so that a picture can be
+    removed and added again without an order between the two files.
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
@@ -56,12 +56,12 @@ class Files:
         self.rows = row_files(folder, manifest.generation, manifest.spec)
 
     def arrays(self, manifest: Manifest) -> list[tuple[ArrayFile, int]]:
-        """Every array with the length that counts."""
+        """Every array with its valid length."""
         rows = self.rows.arrays(manifest.n_rows, manifest.n_values)
         return [(self.keys, manifest.n_rows), (self.removed, manifest.n_removed), *rows]
 
     def append(self, digests: NDArray[np.uint8], rows: Any, manifest: Manifest) -> Manifest:
-        """Write prepared rows behind those of ``manifest``; returns the manifest that makes them count."""
+        """Write prepared rows after those of ``manifest``; returns the manifest that includes them."""
         self.keys.extend(digests, start=manifest.n_rows)
         return replace(
             manifest,
@@ -71,7 +71,7 @@ class Files:
         )
 
     def remove(self, positions: NDArray[np.int64], manifest: Manifest) -> Manifest:
-        """Write tombstones for rows behind those of ``manifest``; returns the manifest that makes them count."""
+        """Write tombstones for rows after those of ``manifest``; returns the manifest that includes them."""
         self.removed.extend(positions, start=manifest.n_removed)
         return replace(manifest, n_removed=manifest.n_removed + len(positions))
 
@@ -106,7 +106,7 @@ class FeatureFolder(ArrayFolder[Manifest, State]):
 
     @staticmethod
     def about_of(manifest: Manifest) -> object:
-        """The shape of the features, and what made them."""
+        """The shape of the features, and the recipe that computed them."""
         return described(manifest.spec, manifest.recipe)
 
     @staticmethod
@@ -115,11 +115,11 @@ class FeatureFolder(ArrayFolder[Manifest, State]):
         return {manifest.generation}
 
     def arrays(self, manifest: Manifest) -> list[tuple[ArrayFile, int]]:
-        """Every array with the length that counts."""
+        """Every array with its valid length."""
         return Files(self.path, manifest).arrays(manifest)
 
     def load(self, manifest: Manifest, since: tuple[Manifest, State] | None) -> State:
-        """Map the rows and the keys; of a store that only grew ``since``, the new keys are compared with their sum."""
+        """Map the rows and the keys; if the store only grew ``since``, only the new keys go into the checksum."""
         known = Manifest(manifest.spec, manifest.recipe, manifest.generation)
         if since is not None and _grew(since[0], manifest):
             known = since[0]
@@ -130,15 +130,15 @@ class FeatureFolder(ArrayFolder[Manifest, State]):
         if zlib.crc32(digests[known.n_rows :].data, known.keys_crc32) != manifest.keys_crc32:
             raise damaged(files.keys.path, "its keys fail their checksum")
         if len(removed) and not 0 <= removed.min() <= removed.max() < manifest.n_rows:
-            raise damaged(files.removed.path, "rows were removed that there are not")
+            raise damaged(files.removed.path, "it removes rows that do not exist")
         return State(manifest, files, mapped, KeyIndex(np.asarray(digests), np.asarray(removed)))
 
     def verify(self, state: State) -> None:
-        """Look whether every row can be where the files say it is."""
+        """Check that every row can be where the files say it is."""
         state.mapped.sizes(np.arange(state.manifest.n_rows))
 
     def new_generation(self, spec: RowSpec, recipe: str) -> tuple[Files, Manifest]:
-        """Empty files under new names, which no manifest refers to as yet."""
+        """Empty files under new names; no manifest refers to them yet."""
         manifest = Manifest(spec, recipe, generation=secrets.token_hex(4))
         files = Files(self.path, manifest)
         for array, _ in files.arrays(manifest):
@@ -147,7 +147,7 @@ class FeatureFolder(ArrayFolder[Manifest, State]):
 
 
 def described(spec: RowSpec, recipe: str) -> str:
-    """What a store holds, in words."""
+    """The contents of a store, in words."""
     return f"{spec} by {recipe!r}"
 
 

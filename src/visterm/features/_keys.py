@@ -1,4 +1,4 @@
-"""The keys of rows, as they lie on disk, and the row of each: 16 bytes of memory a key, and no Python objects."""
+"""The keys of rows as stored on disk, and the row of each key: 16 bytes of memory per key, no Python objects."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Positions = NDArray[np.int64]
 
 
 class KeyIndex:
-    """Where the row of each key is: the newest of the rows with that key, unless it is among the ``removed`` ones.
+    """The row of each key: the newest row with that key, unless it is among the ``removed`` rows.
 
-    ``digests`` are the keys of all rows as (n_rows, 32) bytes. It does not change, and is ordered when first asked.
+    ``digests`` are the keys of all rows as (n_rows, 32) bytes. The index does not change; the first query sorts it.
     """
 
     def __init__(self, digests: Digests, removed: Positions | None = None) -> None:
@@ -31,26 +31,26 @@ class KeyIndex:
         return len(self._ordered[0])
 
     def find(self, keys: Sequence[str]) -> Positions:
-        """The row of each of ``keys``; -1 where there is none."""
+        """The row of each of ``keys``; -1 if there is none."""
         try:
             return self.find_digests(digests_of(keys))
-        except InputError:  # what is not a key has no row
+        except InputError:  # an invalid key has no row
             found = np.full(len(keys), -1, np.int64)
             proper = [place for place, key in enumerate(keys) if _is_key(key)]
             found[proper] = self.find_digests(digests_of([keys[place] for place in proper]))
             return found
 
     def find_digests(self, digests: Digests) -> Positions:
-        """The row of each key, given as bytes; -1 where there is none."""
+        """The row of each key, given as bytes; -1 if there is none."""
         all_marks, positions = self._ordered
         found = np.full(len(digests), -1, np.int64)
         asked, words = _words(digests), _words(self.digests)
         marks = _marks(asked)
         order = np.argsort(marks)
         places = np.empty(len(marks), np.intp)
-        places[order] = np.searchsorted(all_marks, marks[order])  # in order, which the processor's cache likes
+        places[order] = np.searchsorted(all_marks, marks[order])  # in order, which suits the processor's cache
         pending = np.arange(len(digests))
-        while len(pending):  # once, but for different keys with the same mark
+        while len(pending):  # one pass, except for different keys with the same mark
             inside = places[pending] < len(all_marks)
             pending = pending[inside]
             pending = pending[all_marks[places[pending]] == marks[pending]]
@@ -62,7 +62,7 @@ class KeyIndex:
         return found
 
     def is_like(self, other: KeyIndex) -> bool:
-        """Whether both have the same keys in the same rows; then they share what was found for the other."""
+        """Whether both have the same keys in the same rows; then they share their sorted marks."""
         alike = np.array_equal(self.digests, other.digests) and np.array_equal(self._removed, other._removed)
         if alike:
             self._ordered = other._ordered
@@ -99,18 +99,18 @@ def common(indexes: Sequence[KeyIndex]) -> KeyIndex:
     first, *others = indexes
     digests = first.digests[first.positions()]
     for other in others:
-        if not other.is_like(first):  # as the outputs of one recipe mostly are
+        if not other.is_like(first):  # the outputs of one recipe are usually alike
             digests = digests[other.find_digests(digests) >= 0]
     return KeyIndex(digests)
 
 
 def digests_of(keys: Sequence[str]) -> Digests:
-    """The keys as (n_keys, 32) bytes; an error that names the first which is none."""
-    # One key a line: where every 65th character ends a line and all others are digits, every line is a key.
+    """The keys as (n_keys, 32) bytes; an error names the first invalid key."""
+    # One key per line: if every 65th character ends a line and all others are digits, every line is a key.
     n, width = len(keys), 2 * DIGEST_BYTES + 1
     try:
         text = "\n".join([*keys, ""])
-        data = bytes.fromhex(text)  # which passes over blanks: other blanks than these leave fewer bytes
+        data = bytes.fromhex(text)  # skips blanks: any further blanks leave too few bytes
         proper = len(data) == DIGEST_BYTES * n and len(text) == width * n and text[width - 1 :: width] == "\n" * n
         proper = proper and not any(digit in text for digit in "ABCDEF")
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Rows of features brought into the form in which they are stored, and refused where they do not fit."""
+"""Brings rows of features into the form in which they are stored; rows of a wrong form raise an error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from visterm.storage import RowSpec, stored_dtype
 if TYPE_CHECKING:
     from scipy import sparse
 
-#: Rows as they are taken in.
+#: Rows as callers pass them.
 RowsLike: TypeAlias = "ArrayLike | sparse.csr_array[Any] | sparse.csr_matrix[Any]"
 
 
@@ -51,7 +51,7 @@ def _prepare_sparse(rows: Any, keys: Sequence[str], spec: RowSpec) -> sparse.csr
         bags.check_format(full_check=True)
     except ValueError as error:
         raise InputError(f"the sparse rows are malformed: {error}") from error
-    bags.sum_duplicates()  # which also sorts the columns
+    bags.sum_duplicates()  # also sorts the columns
     values, fits = _convert(bags.data, spec)
     if not fits.all():
         raise _misfit(keys[int(np.searchsorted(bags.indptr, np.argmin(fits), side="right")) - 1], spec)
@@ -62,12 +62,12 @@ def _check_shape(rows: Any, keys: Sequence[str], spec: RowSpec) -> None:
     if rows.dtype.kind not in "biuf":
         raise InputError(f"features are real numbers, not {rows.dtype}")
     if rows.shape != (len(keys), spec.n_dims):
-        raise InputError(f"the features of {len(keys)} pictures are {(len(keys), spec.n_dims)}, not {rows.shape}")
+        raise InputError(f"the features of {len(keys)} pictures must be {(len(keys), spec.n_dims)}, not {rows.shape}")
 
 
 def _convert(values: NDArray[Any], spec: RowSpec) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The values as they are stored, and which of them could be."""
-    with np.errstate(over="ignore", invalid="ignore"):  # said for each value instead
+    """The values in the stored type, and which of them it can represent."""
+    with np.errstate(over="ignore", invalid="ignore"):  # reported for each value instead
         converted = values.astype(stored_dtype(spec), order="C", copy=False)
         return converted, (converted == values) if spec.dtype == "int32" else np.isfinite(converted)
 

@@ -1,4 +1,4 @@
-"""Pictures into features: decoded once for all recipes, in parallel; one bad picture never stops the rest."""
+"""From pictures to features: decoded once for all recipes, in parallel; one bad picture never stops the rest."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from visterm.errors import MissingExtraError, VistermError
 from visterm.vision.decode import decode_rgb
 from visterm.vision.recipes.base import Recipe
 
-#: Pictures described by one task: enough to keep a worker busy, few enough to see progress.
+#: Pictures per task: enough to keep a worker busy, few enough to see progress.
 _PICTURES_PER_TASK = 16
 
-#: What a recipe computes of one picture: a row for each output.
+#: What a recipe computes for one picture: a row for each output.
 Rows = Mapping[str, Any]
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A picture to describe: its key, its file, and the recipes (by number) that want it."""
+    """A picture to compute features of: its key, its file, and the numbers of the recipes that need it."""
 
     key: str
     file: Path
@@ -35,7 +35,7 @@ class Subject:
 
 
 def computed(subjects: Sequence[Subject], recipes: Sequence[Recipe]) -> Iterator[tuple[Subject, list[Rows | Skipped]]]:
-    """For every picture, in order, the rows of each recipe that wants it, or why there are none."""
+    """For every picture, in order, the rows of each recipe that needs it, or why there are none."""
 
     def compute(batch: Sequence[Subject]) -> list[tuple[Subject, list[Rows | Skipped]]]:
         results: list[list[Rows | Skipped]] = [[] for _ in batch]
@@ -54,7 +54,7 @@ def computed(subjects: Sequence[Subject], recipes: Sequence[Recipe]) -> Iterator
 
 
 def features_of_files(recipe: Recipe, files: Sequence[Path]) -> tuple[dict[str, Any], list[int], list[Skipped]]:
-    """The features of any files by the recipe's outputs, which of the files those are, and what was not described."""
+    """The features of any files by the recipe's outputs, the positions of those files, and the files that failed."""
     kept: list[int] = []
     failed: list[Skipped] = []
     rows: list[Rows] = []
@@ -69,7 +69,7 @@ def features_of_files(recipe: Recipe, files: Sequence[Path]) -> tuple[dict[str, 
 
 
 def stacked(recipe: Recipe, rows: Sequence[Rows]) -> dict[str, Any]:
-    """What ``recipe`` computed of several pictures, one matrix for each of its outputs: an array or a ``csr_array``."""
+    """What ``recipe`` computed for several pictures: an array or a ``csr_array`` for each of its outputs."""
     from scipy import sparse
 
     matrices: dict[str, Any] = {}
@@ -85,7 +85,7 @@ def stacked(recipe: Recipe, rows: Sequence[Rows]) -> dict[str, Any]:
 
 
 def one_or_several(by_output: dict[str, Any]) -> Any:
-    """What a method is given: the matrix itself where a recipe has one output, else a mapping of all of them.
+    """The input of a method: the matrix itself if the recipe has one output, else a mapping of all outputs.
 
     >>> one_or_several({"colour": "a matrix"})
     'a matrix'
@@ -108,13 +108,13 @@ def _rows_of(
         rows = iter(recipe.compute_many([rgb for _, rgb in good]))
     except MissingExtraError:
         raise
-    except VistermError:  # of one picture, perhaps: each is computed alone
+    except VistermError:  # perhaps due to one picture: compute each alone
         rows = (_attempted(file, partial(recipe.compute, rgb)) for file, rgb in good)
     return [rgb if isinstance(rgb, Skipped) else next(rows) for rgb in pictures]
 
 
 def _attempted(file: Path, work: Callable[[], T]) -> T | Skipped:
-    """The result of ``work``, or why there is none of ``file``; a missing extra concerns all files, and is raised."""
+    """The result of ``work``, or why ``file`` has none; a missing extra affects all files, so it is raised."""
     try:
         return work()
     except MissingExtraError:

@@ -1,4 +1,4 @@
-"""What recipes learned from a collection, and the features they computed: each once, and kept by content."""
+"""What recipes learned from a collection, and the features they computed: each computed once, stored by content."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from visterm.vision.recipes.base import Recipe
 
 @dataclass(slots=True)
 class Description:
-    """What describing a collection did."""
+    """The outcome of computing the features of a collection."""
 
     recipe: str
     recipe_hash: str
@@ -41,8 +41,8 @@ class FeatureLibrary:
     """What recipes learned from a collection, and the features they computed, in ``folder``.
 
     Pictures are given as a mapping of the sha256 of their contents to their files (None: the file is missing). Any
-    number of threads may ask; those that compute take turns. Stores are opened once, and what other processes write
-    is seen at the next call.
+    number of threads may use it; those that compute take turns. Stores are opened once. What other processes write is
+    visible at the next call.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -52,7 +52,7 @@ class FeatureLibrary:
         self._opened: dict[tuple[str, str], _RecipeStores] = {}
 
     def recipe(self, name: str, pictures: Mapping[str, Path | None]) -> Recipe:
-        """The recipe called ``name``; one that learns from the collection learns once, and remembers."""
+        """The recipe called ``name``. If it learns from the collection, it learns once; the result is stored."""
         recipe = recipe_named(name)
         if not recipe.n_training_pictures:
             return recipe
@@ -68,7 +68,7 @@ class FeatureLibrary:
     def describe(self, pictures: Mapping[str, Path | None], *recipes: Recipe) -> list[Description]:
         """Compute the features that are missing, each picture decoded once for all recipes.
 
-        What was computed stays, however this ends; one bad picture never stops the rest.
+        Finished features are kept even after an error or a kill; one bad picture never stops the rest.
         """
         started = time.perf_counter()
         keys = list(pictures)
@@ -82,7 +82,7 @@ class FeatureLibrary:
         return done
 
     def present(self, recipe: Recipe, keys: Sequence[str]) -> NDArray[np.intp]:
-        """Which of ``keys``, by their places, have all features of ``recipe``."""
+        """The positions of those ``keys`` that have all features of ``recipe``."""
         return np.flatnonzero(self._stores(recipe).common().find(keys) >= 0)
 
     def missing(self, recipe: Recipe, keys: Sequence[str]) -> set[str]:
@@ -125,7 +125,7 @@ class FeatureLibrary:
         return done
 
     def _stores(self, recipe: Recipe) -> _RecipeStores:
-        """The stores of a recipe, open since they were first asked for; deleted ones are made again."""
+        """The stores of a recipe, opened at the first use; deleted ones are created again."""
         name = (recipe.name, recipe.hash)
         with self._guard:
             found = self._opened.get(name)
@@ -145,11 +145,11 @@ class _RecipeStores:
         self._common: tuple[list[KeyIndex], KeyIndex] | None = None
 
     def exist(self) -> bool:
-        """Whether no store was deleted."""
+        """Whether all stores still exist."""
         return all(store.exists() for store in self.stores.values())
 
     def common(self) -> KeyIndex:
-        """The keys that have a row in all stores; found anew only when one of them was written to."""
+        """The keys that have a row in all stores; computed again only after a write to one of them."""
         indexes = [store.key_index() for store in self.stores.values()]
         known = self._common
         if known is None or any(a is not b for a, b in zip(known[0], indexes, strict=True)):
@@ -160,10 +160,10 @@ class _RecipeStores:
 def _learn(recipe: Recipe, file: Path, pictures: Mapping[str, Path | None]) -> None:
     from safetensors.numpy import save
 
-    # The pictures whose hashes come first: a sample that is random, yet the same whenever it is drawn.
+    # The pictures whose hashes come first: a random sample that is always the same.
     files = [path for _, path in sorted(pictures.items()) if path is not None][: recipe.n_training_pictures]
     if not files:
-        raise InputError(f"the recipe {recipe.name!r} learns from pictures, and there are none: add some first")
+        raise InputError(f"the recipe {recipe.name!r} learns from pictures, but there are none: add some first")
     recipe.train(TrainingPictures(files, pixel_budget=recipe.pixel_budget))
     file.parent.mkdir(parents=True, exist_ok=True)
     write_bytes_atomically(file, save(recipe.state()))
@@ -176,7 +176,7 @@ def _remember(recipe: Recipe, file: Path) -> None:
     try:
         recipe.restore(load_file(file))
     except (SafetensorError, OSError, KeyError, ValueError) as error:
-        raise InputError(f"{file} is damaged ({error}): delete it to have the recipe learn again") from error
+        raise InputError(f"{file} is damaged ({error}): delete it, and the recipe learns again") from error
 
 
 def _folder_name(recipe: Recipe, output: str) -> str:
@@ -184,5 +184,5 @@ def _folder_name(recipe: Recipe, output: str) -> str:
 
 
 def _file_name(name: str) -> str:
-    """The name of a recipe or an output as part of a file's name: ``timm:x`` is no name of a file everywhere."""
+    """The name of a recipe or an output as part of a file name: some systems do not allow ``timm:x``."""
     return quote(name, safe="+")

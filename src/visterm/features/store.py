@@ -1,8 +1,8 @@
 """Features on disk: one row per picture, keyed by the picture's content, in a folder per feature recipe.
 
-The files only ever grow, and a small manifest, replaced atomically, says how much of them counts. So appending and
-removing cost what they touch, a process killed at any moment leaves exactly the batches it had finished, and any number
-of readers go on while one writer writes. :meth:`FeatureStore.compact` drops what was replaced or removed.
+The files only grow. A small manifest, replaced atomically, says how much of them is valid. So appending and removing
+cost only the rows concerned, a process killed at any moment leaves exactly the batches it had finished, and any number
+of readers can read while one writer writes. :meth:`FeatureStore.compact` drops replaced and removed rows.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from visterm.features._prepared import RowsLike, prepare, stack
 from visterm.storage import DenseRows, MappedRows, RowSpec, cut
 
 _BATCH_BYTES = 32 * 2**20
-#: What a row that waits to be written takes beside its values: the key and Python's objects.
+#: Memory of a row that waits to be written, besides its values: the key and Python's objects.
 _ROW_OVERHEAD = 2048
 
 
 class FeatureStore:
-    """The features of pictures by one recipe, in ``folder``, which is made when it is not there.
+    """The features of pictures by one recipe, in ``folder``, which is created if it does not exist.
 
-    A key is the sha256 of a picture's content as 64 lower-case hex digits. ``recipe`` says what made the features;
-    a folder that holds others is refused. Readers see what any process has committed at their next call. A key takes
-    16 bytes of memory; rows are mapped, and take none until they are asked for.
+    A key is the sha256 of a picture's content as 64 lower-case hex digits. ``recipe`` says what computed the features;
+    a folder of other features raises an error. At their next call, readers see what any process has committed. A key
+    takes 16 bytes of memory; rows are mapped and take none until they are read.
 
     >>> from hashlib import sha256
     >>> from tempfile import TemporaryDirectory
@@ -47,11 +47,11 @@ class FeatureStore:
         self.folder, self.spec, self.recipe = folder, spec, recipe
         self._folder = FeatureFolder(folder, described(spec, recipe))
         self._folder.create(lambda: self._folder.new_generation(spec, recipe)[1])
-        self._folder.manifest()  # which is refused where it is of other features
+        self._folder.manifest()  # raises an error if it holds other features
 
     @classmethod
     def open(cls, folder: Path) -> FeatureStore:
-        """The store that is in ``folder``."""
+        """The existing store in ``folder``."""
         manifest = FeatureFolder.read(folder)
         return cls(folder, manifest.spec, recipe=manifest.recipe)
 
@@ -66,15 +66,15 @@ class FeatureStore:
 
     @property
     def n_dead(self) -> int:
-        """How many rows take disk space though they were replaced or removed; :meth:`compact` drops them."""
+        """How many replaced or removed rows still take disk space; :meth:`compact` drops them."""
         return self._folder.current().n_dead
 
     def exists(self) -> bool:
-        """Whether the folder still holds a store: somebody may have deleted it to have it made again."""
+        """Whether the folder still holds a store: somebody may have deleted it."""
         return self._folder.exists()
 
     def key_index(self) -> KeyIndex:
-        """The row of each key at this moment: the same object as long as nothing is written."""
+        """The current row of each key: the same object as long as nothing is written."""
         return self._folder.current().keys
 
     def keys(self) -> list[str]:
@@ -82,7 +82,7 @@ class FeatureStore:
         return self.key_index().keys()
 
     def missing(self, keys: Iterable[str]) -> list[str]:
-        """Those of ``keys`` that have no row here, in their order."""
+        """The ``keys`` that have no row here, in their order."""
         keys = list(keys)
         return [keys[place] for place in np.flatnonzero(self.key_index().find(keys) < 0)]
 
@@ -94,7 +94,7 @@ class FeatureStore:
     def blocks(self, keys: Sequence[str], *, block_bytes: int = _BATCH_BYTES) -> Iterator[tuple[slice, Any]]:
         """The rows of ``keys``, in that order, in blocks of about ``block_bytes``, each with its place in ``keys``.
 
-        All blocks are of the moment of the call, whatever is written meanwhile. Memory peaks at a few blocks.
+        All blocks show the state at the time of the call, whatever is written meanwhile. Memory peaks at a few blocks.
         """
         if block_bytes < 1:
             raise InputError(f"a block holds at least one byte, not {block_bytes}")
@@ -102,9 +102,9 @@ class FeatureStore:
         return _stream(mapped, positions, block_bytes)
 
     def memory_map(self) -> tuple[list[str], np.memmap[Any, Any]]:
-        """All keys and all rows in their order, the rows as they lie on disk: nothing is read before it is touched.
+        """All keys and all rows in their order. The rows are mapped from disk and read only on access.
 
-        For dense features, and after :meth:`compact` where rows were replaced or removed.
+        Only for dense features; call :meth:`compact` first if rows were replaced or removed.
         """
         state = self._folder.current()
         if not isinstance(state.mapped, DenseRows):
@@ -133,7 +133,7 @@ class FeatureStore:
                 writer.flush()
 
     def remove(self, keys: Iterable[str]) -> int:
-        """Remove the rows of ``keys``, and say how many there were; keys without a row are passed over."""
+        """Remove the rows of ``keys`` and return how many there were; keys without a row are ignored."""
         with self._folder.changing() as state:
             found = np.unique(state.keys.find(list(keys)))
             dead = found[found >= 0]
@@ -142,7 +142,7 @@ class FeatureStore:
             return len(dead)
 
     def compact(self) -> None:
-        """Drop replaced and removed rows from disk, by rewriting the others in batches; readers go on meanwhile."""
+        """Drop replaced and removed rows from disk by rewriting the others in batches; readers can read meanwhile."""
         with self._folder.changing() as state:
             if not state.n_dead:
                 return
@@ -154,7 +154,7 @@ class FeatureStore:
             self._folder.commit(manifest)
 
     def check(self) -> list[str]:
-        """What is wrong with the files of the store, one line each; nothing in a sound store."""
+        """The problems of the store's files, one line each; empty for an intact store."""
         return self._folder.check()
 
     def _append(self, keys: Sequence[str], prepared: Any) -> None:
@@ -196,7 +196,7 @@ class FeatureWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Append what was added since the last time."""
+        """Append the rows added since the last flush."""
         if not self._pending:
             return
         keys, rows = zip(*self._pending, strict=True)

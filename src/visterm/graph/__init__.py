@@ -1,4 +1,4 @@
-"""Graphs of look-alike pictures: models made smooth over them, and tags that travel along them."""
+"""Graphs of similar pictures: models that are smooth over them, and tags that spread along them."""
 
 import lazy_loader
 

@@ -1,10 +1,10 @@
-"""Numba kernels over neighbour graphs (CSR): every picture's distribution given those of its neighbours.
+"""Numba kernels over neighbour graphs (CSR): every picture's distribution, given the distributions of its neighbours.
 
-An update maximises, over the simplex, a picture's own term less ``strength / 2 * (degree |p|^2 - 2 p . pull)``, where
-``pull`` is the weighted sum of the neighbours' distributions: a concave problem with a diagonal Hessian and one
-Lagrange multiplier. Given the multiplier, each entry has a solution of its own; the sum of the entries is a convex,
-falling function of the multiplier, so that Newton's method, started where the sum is at least one, goes down to the
-root without ever passing it.
+An update maximises, over the simplex, a picture's own term minus ``strength / 2 * (degree |p|^2 - 2 p . pull)``, where
+``pull`` is the weighted sum of the neighbours' distributions. The problem is concave, with a diagonal Hessian and one
+Lagrange multiplier. Given the multiplier, each entry has its own solution. The sum of the entries is a convex, falling
+function of the multiplier. So Newton's method, started where the sum is at least one, reaches the root without ever
+passing it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numba import njit
 
 
 class Links(NamedTuple):
-    """A graph as kernels read it, CSR: picture i is linked to ``indices`` with ``weights`` from ``indptr[i]``."""
+    """A graph as CSR arrays for kernels: picture i is linked to ``indices`` with ``weights`` from ``indptr[i]``."""
 
     indptr: Any
     indices: Any
@@ -26,7 +26,7 @@ class Links(NamedTuple):
 
 _STEPS, _LEAPS = 100, 20
 _TOLERANCE = 1e-13
-#: Entries whose logarithm is below this are nothing beside the others: their exponential is all they are.
+#: Entries whose logarithm is below this are negligible: only their exponential is computed.
 _LOG_NOTHING = -40.0
 
 
@@ -35,7 +35,7 @@ def log_share(t: float, c: float, u: float) -> float:
     """The u with ``u + c exp(u) = t``, by Newton's method from ``u``; ``exp(u)`` is ``lambertw(c exp(t)) / c``."""
     if t < _LOG_NOTHING:
         return t - c * math.exp(t)
-    u = min(u, t)  # the root lies below t; from its left the first step leaps to its right, then all steps go left
+    u = min(u, t)  # the root lies below t; from its left the first step goes to its right, then all steps go left
     for _ in range(_STEPS):
         p = c * math.exp(u)
         step = (u + p - t) / (1.0 + p)
@@ -47,8 +47,8 @@ def log_share(t: float, c: float, u: float) -> float:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _descend_discrete(t: Any, c: float, largest: float, p: Any) -> None:
-    """Solve ``log p + c p = t - multiplier``, ``sum(p) = 1`` from the left of the multiplier, slowly but surely."""
-    multiplier = largest - c  # at which the largest entry alone is one
+    """Solve ``log p + c p = t - multiplier``, ``sum(p) = 1`` from the left of the multiplier; slow but safe."""
+    multiplier = largest - c  # there the largest entry alone is one
     total = 1.0
     for k in range(len(p)):
         p[k] = min(t[k] - multiplier, 0.0)  # until the end, log p
@@ -71,9 +71,9 @@ def _descend_discrete(t: Any, c: float, largest: float, p: Any) -> None:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _leap_discrete(t: Any, c: float, p: Any, logs: Any) -> bool:
-    """As :func:`_descend_discrete`, all entries and the multiplier moving at once from ``p``; False if it wandered off.
+    """:func:`_descend_discrete` with joint steps of all entries and the multiplier from ``p``; False if it diverged.
 
-    From the distribution of the last sweep two or three steps do, each with one exponential an entry.
+    From the distribution of the last sweep two or three steps suffice, each with one exponential per entry.
     """
     multiplier = 0.0
     for k in range(len(p)):
@@ -116,7 +116,7 @@ def best_discrete(score: Any, pull: Any, strength: float, degree: float, p: Any,
     """Move ``p`` to the maximum of ``p . (score - log p) - strength / 2 * (degree |p|^2 - 2 p . pull)``.
 
     The free-form discrete variable; ``score`` is the expected log joint probability of each of its values. Without
-    neighbours ``p = softmax(score)``. ``room`` is (2, n_topics) numbers to work in.
+    neighbours ``p = softmax(score)``. ``room`` is a scratch array (2, n_topics).
     """
     n_topics = len(score)
     t = room[0]
@@ -140,7 +140,7 @@ def best_discrete(score: Any, pull: Any, strength: float, degree: float, p: Any,
 def best_point(expected: Any, pull: Any, strength: float, degree: float, p: Any) -> None:
     """Write to ``p`` the maximiser of ``expected . log p - strength / 2 * (degree |p|^2 - 2 p . pull)``.
 
-    The point estimate; ``expected`` counts how often each value is thought to have occurred. Without neighbours
+    The point estimate; ``expected`` is the expected count of each value. Without neighbours
     ``p = expected / expected.sum()``, uniform if nothing was counted.
     """
     n_topics = len(expected)
@@ -150,7 +150,7 @@ def best_point(expected: Any, pull: Any, strength: float, degree: float, p: Any)
         for k in range(n_topics):
             p[k] = expected[k] / total if total > 0.0 else 1.0 / n_topics
         return
-    # c p_k^2 + (multiplier - strength pull_k) p_k = expected_k, whose root is one for the greatest at the start.
+    # c p_k^2 + (multiplier - strength pull_k) p_k = expected_k; at the start, the root of the greatest entry is one.
     multiplier = -np.inf
     for k in range(n_topics):
         multiplier = max(multiplier, expected[k] - c + strength * pull[k])
@@ -159,7 +159,7 @@ def best_point(expected: Any, pull: Any, strength: float, degree: float, p: Any)
         for k in range(n_topics):
             half = 0.5 * (strength * pull[k] - multiplier)
             root = math.sqrt(half * half + c * expected[k])
-            # Of two forms of the root, the one in which nothing cancels.
+            # The root has two forms; this is the one in which nothing cancels.
             p[k] = (half + root) / c if half > 0.0 else (expected[k] / (root - half) if root > half else 0.0)
             total += p[k]
             slope += 0.5 * p[k] / root if root > 0.0 else 0.0
@@ -187,9 +187,9 @@ def gather(links: Links, i: int, neighbours: Any, pull: Any) -> float:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def sweep_discrete(links: Links, scores: Any, strength: float, order: Any, neighbours: Any, P: Any) -> None:
-    """:func:`best_discrete` of the rows of ``P`` in the given order, neighbours being rows of ``neighbours``.
+    """:func:`best_discrete` for the rows of ``P`` in the given order; neighbours are rows of ``neighbours``.
 
-    Handed the same array twice, an update is seen by those after it.
+    If both are the same array, later rows use the updates of earlier rows.
     """
     pull, room = np.empty(P.shape[1]), np.empty((2, P.shape[1]))
     for i in order:
@@ -199,7 +199,7 @@ def sweep_discrete(links: Links, scores: Any, strength: float, order: Any, neigh
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def sweep_point(links: Links, expected: Any, strength: float, order: Any, neighbours: Any, P: Any) -> None:
-    """As :func:`sweep_discrete`, by :func:`best_point`."""
+    """:func:`sweep_discrete` with :func:`best_point`."""
     pull = np.empty(P.shape[1])
     for i in order:
         degree = gather(links, i, neighbours, pull)

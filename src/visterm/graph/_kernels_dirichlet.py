@@ -1,4 +1,4 @@
-"""Numba kernels of the parametric case: Dirichlet posteriors whose means are drawn together over a graph."""
+"""Numba kernels for the parametric case: Dirichlet posteriors whose means become similar over a graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOLERANCE = 1e-10
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def own_value(target: Any, gamma: Any) -> float:
-    """The terms of a picture's bound that depend on ``gamma``; ``target``, alpha plus the expected counts, is best.
+    """The terms of a picture's bound that depend on ``gamma``; the best is ``target``, alpha plus the expected counts.
 
     ``((target - gamma) * (digamma(gamma) - digamma(gamma.sum()))).sum() + gammaln(gamma).sum() - gammaln(gamma.sum())``
     """
@@ -31,7 +31,7 @@ def own_value(target: Any, gamma: Any) -> float:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def value(target: Any, pull: Any, strength: float, degree: float, gamma: Any) -> float:
-    """:func:`own_value` less ``strength / 2 * (degree |mean|^2 - 2 mean . pull)``, mean = gamma / gamma.sum()."""
+    """:func:`own_value` minus ``strength / 2 * (degree |mean|^2 - 2 mean . pull)``, mean = gamma / gamma.sum()."""
     total = gamma.sum()
     smooth = 0.0
     for k in range(len(gamma)):
@@ -59,8 +59,8 @@ def newton_direction(slope: Any, strength: float, degree: float, gamma: Any, out
 
         A = diag(trigamma(gamma)) - trigamma(gamma.sum()) 1 1' + a (I - 1 m') (I - m 1')
 
-    with mean m and ``a = strength * degree / gamma.sum() ** 2``: positive definite, so the direction rises. A is a
-    diagonal plus a matrix over 1 and m, hence linear in the number of topics by Woodbury's identity.
+    with mean m and ``a = strength * degree / gamma.sum() ** 2``: positive definite, so the direction goes uphill. A is
+    a diagonal plus a matrix over 1 and m, so Woodbury's identity makes the cost linear in the number of topics.
     """
     total = gamma.sum()
     a = strength * degree / (total * total)
@@ -93,7 +93,7 @@ def newton_direction(slope: Any, strength: float, degree: float, gamma: Any, out
 def best_dirichlet(target: Any, pull: Any, strength: float, degree: float, gamma: Any, room: Any) -> None:
     """Raise :func:`value` to its maximum by Newton's method with step halving, from ``gamma`` or ``target``.
 
-    Without neighbours ``gamma = target``. ``room`` is (3, n_topics) numbers to work in. The value never falls.
+    Without neighbours ``gamma = target``. ``room`` is a scratch array (3, n_topics). The value never falls.
     """
     if strength * degree == 0.0:
         gamma[:] = target
@@ -130,10 +130,10 @@ def best_dirichlet(target: Any, pull: Any, strength: float, degree: float, gamma
 def sweep_dirichlet(
     links: Links, targets: Any, strength: float, order: Any, neighbours: Any, gammas: Any, means: Any
 ) -> None:
-    """:func:`best_dirichlet` of the rows of ``gammas`` in the given order; ``means`` follow.
+    """:func:`best_dirichlet` for the rows of ``gammas`` in the given order; ``means`` are updated too.
 
-    ``neighbours`` holds the means of the pictures that the columns of the graph stand for; handed ``means`` itself, an
-    update is seen by those after it.
+    ``neighbours`` holds the means of the pictures of the graph's columns. If it is ``means`` itself, later rows use the
+    updates of earlier rows.
     """
     pull, room = np.empty(gammas.shape[1]), np.empty((3, gammas.shape[1]))
     for i in order:

@@ -1,7 +1,7 @@
-"""Numba kernels of approximate nearest neighbours: trees of random cuts, then neighbours of neighbours.
+"""Numba kernels for approximate nearest neighbours: trees of random cuts, then neighbours of neighbours.
 
-A kernel writes only to the lists of its own rows, so that shards of rows can be worked on at the same time and the
-result does not depend on how many there are.
+A kernel writes only to the lists of its own rows. So shards of rows can run at the same time, and the result does not
+depend on the number of shards.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from numba import njit
 class Lists(NamedTuple):
     """For every row, the nearest rows found so far, nearest first, each (n_rows, n_neighbors)."""
 
-    found: Any  # -1 for nobody yet
+    found: Any  # -1 for an empty place
     squared: Any  # their squared distances
     is_new: Any  # whether they were found in the last round
 
 
 class Neighbours(NamedTuple):
-    """For every row, the rows that it lists or that list it, and whether that is new; -1 for nobody."""
+    """For every row, the rows that it lists or that list it, and whether that is new; -1 for an empty place."""
 
     rows: Any
     is_new: Any
 
 
-_SUMS = {"reassoc", "nsz", "contract"}  # lets sums be vectorised; not-a-numbers never get here
+_SUMS = {"reassoc", "nsz", "contract"}  # lets sums be vectorised; values are never NaN
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
@@ -42,7 +42,7 @@ def apart(a: Any, b: Any) -> Any:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def insert(found: Any, squared: Any, is_new: Any, row: int, distance: float) -> bool:
-    """Insert ``row`` into one list unless it is there or too far; of equally near rows the lower comes first."""
+    """Insert ``row`` into one list unless it is there already or too far; ties are ordered by row."""
     k = found.shape[0]
     if distance > squared[k - 1] or (distance == squared[k - 1] and row > found[k - 1] and found[k - 1] >= 0):
         return False
@@ -63,14 +63,14 @@ def insert(found: Any, squared: Any, is_new: Any, row: int, distance: float) -> 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _draw(state: Any, n: int) -> int:
-    """A random number below ``n``; the state is moved on (Knuth's linear congruential generator, its high bits)."""
+    """A random number below ``n``; advances the state (the high bits of Knuth's linear congruential generator)."""
     state[0] = state[0] * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
     return int((state[0] >> np.uint64(33)) % np.uint64(n))
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
-    """Cut the rows in two, and these again, until at most ``leaf_size`` are left; returns the ends of the leaves.
+    """Cut the rows in two, again and again, until parts have at most ``leaf_size`` rows; returns the ends of leaves.
 
     A cut lies halfway between two random rows. ``order`` is filled with the rows, leaf by leaf.
     """
@@ -107,7 +107,7 @@ def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
                 value += normal[d] * rows[row, d]
             side[at] = value < middle
             n_left += side[at]
-        # A cut that leaves nearly all on one side, as among copies, is replaced by a random one.
+        # A cut that leaves nearly all rows on one side, as with copies, is replaced by a random one.
         if min(n_left, size - n_left) < size // 20 + 1:
             for at in range(first, last):
                 swap = at + _draw(state, last - at)
@@ -146,7 +146,7 @@ def compare_leaves(rows: Any, order: Any, ends: Any, first: int, last: int, list
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def reverse_lists(forward: Neighbours, backward: Neighbours) -> None:
-    """``backward.rows[j]``: the first rows that list j, new entries before old, as many as there is room."""
+    """``backward.rows[j]``: the first rows that list j, new entries before old ones, as many as the array holds."""
     n, k = forward.rows.shape
     room = backward.rows.shape[1]
     filled = np.zeros(n, np.int64)
@@ -164,7 +164,7 @@ def reverse_lists(forward: Neighbours, backward: Neighbours) -> None:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _offer(rows: Any, i: int, j: int, j_new: bool, known: Neighbours, seen: Any, lists: Lists) -> int:
-    """Offer the rows that j knows to i, where one of the two links is new."""
+    """Offer to i the rows that j knows, if one of the two links is new."""
     n_inserted = 0
     for place in range(known.rows.shape[1]):
         candidate = known.rows[j, place]
@@ -183,8 +183,8 @@ def compare_neighbours(
 ) -> int:
     """Offer to each of the rows ``start`` to ``stop`` the neighbours of its neighbours; returns how many were taken.
 
-    Neighbours are those it lists and those that list it, as they were before; what is taken goes to ``lists``, marked
-    as new.
+    Neighbours are the rows that it lists and that list it, before this round. Rows that are taken go to ``lists``,
+    marked as new.
     """
     n_inserted = 0
     seen = np.full(rows.shape[0], -1, np.int64)

@@ -1,7 +1,8 @@
-"""Approximately the nearest neighbours of all rows, in nearly linear time.
+"""Approximate nearest neighbours of all rows, in nearly linear time.
 
-Trees of random cuts (Dasgupta and Freund 2008) put look-alikes into the same leaves; then each row asks its neighbours
-for theirs until hardly anybody learns of a nearer one (nearest-neighbour descent: Dong, Moses and Li 2011).
+Trees of random cuts (Dasgupta and Freund 2008) put similar rows into the same leaves. Then each row looks at the
+neighbours of its neighbours, until hardly any row finds a nearer one (nearest-neighbour descent: Dong, Moses and Li
+2011).
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from scipy import sparse
 from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.contracts import Matrix
 
-#: Trees, rows of a leaf, and how many neighbours a row keeps in mind at least: fewer get stuck.
+#: Trees, rows of a leaf, and the least number of neighbours that a row keeps: with fewer, the search gets stuck.
 _TREES, _LEAF, _MIND = 8, 40, 15
-#: Rounds at most, and the share of all entries that must have changed for another one.
+#: The most rounds, and the share of all entries that must have changed for another round.
 _ROUNDS, _WORTHWHILE = 8, 0.002
 #: Sparse rows are compared by random projections to this many dimensions.
 _PROJECTED = 96
@@ -26,9 +27,9 @@ _PROJECTED = 96
 def nearest_of_all(
     rows: Matrix, n_neighbors: int, *, random_state: int = 0
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """For every row, the others that are (almost surely) nearest it, and their Euclidean distances, nearest first.
+    """For every row, the (almost surely) nearest other rows, nearest first, and their Euclidean distances.
 
-    Sparse rows are compared by random projections first, then the best candidates by themselves.
+    For sparse rows, random projections find candidates; then the best candidates are compared exactly.
 
     >>> rows = np.arange(500, dtype=np.float32)[:, None]
     >>> nearest_of_all(rows, 2)[0][100].tolist()
@@ -80,7 +81,7 @@ def _all(task: Any, shards: list[Shard], engine: Engine, description: str) -> li
 
 
 def _projected(rows: sparse.csr_array, random_state: int) -> NDArray[np.float32]:
-    """Random projections, which keep distances to about a tenth of themselves (Johnson and Lindenstrauss 1984)."""
+    """Random projections, which change distances by about a tenth (Johnson and Lindenstrauss 1984)."""
     directions = np.random.default_rng(random_state).standard_normal((rows.shape[1], _PROJECTED))
     return np.ascontiguousarray(rows @ (directions / np.sqrt(_PROJECTED)), np.float32)
 
@@ -88,7 +89,7 @@ def _projected(rows: sparse.csr_array, random_state: int) -> NDArray[np.float32]
 def _best_of(
     rows: sparse.csr_array, candidates: NDArray[np.int32], n_neighbors: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """The nearest of every row's candidates, by the rows themselves."""
+    """The nearest of every row's candidates, by exact distances."""
     n, n_candidates = candidates.shape
     n_neighbors = min(n_neighbors, n_candidates)
     squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()

@@ -1,7 +1,7 @@
-"""How each kind of model is learned when the distributions of its pictures are regularised over a graph.
+"""How each kind of model learns when a graph regularises the distributions of its pictures.
 
-The regulariser changes one thing: the update of the pictures' distributions. All else, the start, the order of steps
-and the updates of the parameters, is the model's own, so that strength 0 is the model itself.
+The regulariser changes only the update of the pictures' distributions. The start, the order of steps and the updates of
+the parameters are the model's own, so that strength 0 is the model itself.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from visterm.topics import (
 
 Array = NDArray[np.float64]
 
-#: Rounds of a new picture's own inference and its neighbours' pull, and the change of its proportions that ends them.
+#: The most rounds of a new picture's inference and its neighbours' pull. A smaller change of its proportions ends them.
 _ROUNDS, _SETTLED = 50, 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
-    """What a regularised fit gives besides the model: the pictures' topics, the tags of topics, Q at every step."""
+    """The results of a regularised fit besides the model: the pictures' topics, the tags of topics, Q at every step."""
 
     proportions: Array  # (n_pictures, n_topics)
     topic_tags: Array  # (n_topics, n_tags)
@@ -54,10 +54,10 @@ class Case(Protocol):
     """A kind of model."""
 
     def fit(self, model: Any, X: Features, tags: Any, y: Any, lapvar: LapVar) -> Learned:
-        """Fit ``model`` in place, its pictures' distributions regularised."""
+        """Fit ``model`` in place with regularised distributions of its pictures."""
 
     def fold_in(self, model: Any, X: Features, links: sparse.csr_array, proportions: Array, lapvar: LapVar) -> Array:
-        """The proportions of new pictures, ``links`` being their neighbours among those of ``proportions``."""
+        """The proportions of new pictures; ``links`` are to their neighbours, the rows of ``proportions``."""
 
 
 def case_of(model: Any) -> Case:
@@ -78,7 +78,7 @@ def case_of(model: Any) -> Case:
 
 
 class _Best:
-    """The best of the steps seen: LapVar2 does not promise that the last one is."""
+    """The best of the steps so far: with LapVar2 the last step need not be the best."""
 
     def __init__(self) -> None:
         self.value = -np.inf
@@ -90,7 +90,7 @@ class _Best:
 
 
 class MixtureCase:
-    """The paper's LapMixUnigram: one discrete variable a picture, q(z) free-form."""
+    """The paper's LapMixUnigram: one discrete variable per picture, with free-form q(z)."""
 
     def fit(self, model: UnigramMixture, X: Features, tags: Any, y: Any, lapvar: LapVar) -> Learned:  # noqa: ARG002
         """Expectation maximisation whose E step is a sweep of LapVar."""
@@ -144,7 +144,7 @@ class AspectCase:
     """Probabilistic latent semantic analysis of codewords and tags: point estimates p(z | picture)."""
 
     def fit(self, model: PLSA, X: Features, tags: Any, y: Any, lapvar: LapVar) -> Learned:  # noqa: ARG002
-        """Expectation maximisation in which p(z | picture) settles among neighbours."""
+        """Expectation maximisation in which neighbours pull p(z | picture)."""
         from sklearn.utils import check_random_state
 
         if model.asymmetric or model.held_out_share:
@@ -157,7 +157,7 @@ class AspectCase:
         tags = check_tag_bags(tags, bags.shape[0])
         both = sparse.csr_array(sparse.hstack([bags, tags]))
         random = check_random_state(model.random_state)
-        random.permutation(np.count_nonzero(np.diff(tags.indptr)))  # PLSA draws who is held out, even if nobody is
+        random.permutation(np.count_nonzero(np.diff(tags.indptr)))  # PLSA draws held-out pictures, even if none
         aspects, objective, best = Aspects.random(both, model.n_topics, random), list[float](), _Best()
         with progress.task("Fitting aspects over the graph", total=model.max_iter) as bar:
             for _ in range(model.max_iter):
@@ -175,7 +175,7 @@ class AspectCase:
                     break
                 aspects = updated
             else:
-                best.see(np.inf, aspects)  # the last step's own value is not known
+                best.see(np.inf, aspects)  # the value after the last step is not known
         (aspects,) = best.kept
         codewords, words = np.split(aspects.word_topics, [bags.shape[1]])
         model.topic_codewords_, model.topic_tags_ = codewords.T.copy(), words.T.copy()
@@ -200,21 +200,21 @@ class AspectCase:
 
 
 class AllocationCase:
-    """Latent Dirichlet allocation: q(theta) is a Dirichlet, whose means neighbours agree on."""
+    """Latent Dirichlet allocation: q(theta) is a Dirichlet, and its mean becomes similar between neighbours."""
 
     def fit(self, model: LDA, X: Features, tags: Any, y: Any, lapvar: LapVar) -> Learned:  # noqa: ARG002
-        """Variational EM; the tags of topics are counted when the topics are known."""
+        """Variational EM, which counts the tags of topics after it has learned the topics."""
         from sklearn.utils import check_random_state
 
         if model.held_out_share or model.learn_alpha:
             raise InputError(
-                "over a graph, LDA has a fixed alpha and learns from all: learn_alpha=False, held_out_share=0"
+                "over a graph, LDA has a fixed alpha and holds out nothing: set learn_alpha=False, held_out_share=0"
             )
         model._validate_params()
         bags = check_bags(model, X, fitting=True, n_tokens=model.n_tokens)
         checked = check_tags(tags, bags.shape[0])
         random = check_random_state(model.random_state)
-        random.permutation(bags.shape[0])  # LDA draws who is held out, even if nobody is
+        random.permutation(bags.shape[0])  # LDA draws held-out pictures, even if none
         with progress.task("Learning topics over the graph", total=model.n_restarts * model.max_iter) as bar:
             runs = [self._run(model, bags, random, lapvar, bar) for _ in range(model.n_restarts)]
         (topics, gamma), objective = max(runs, key=lambda run: run[1].max())

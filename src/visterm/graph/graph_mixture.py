@@ -1,4 +1,4 @@
-"""The mixture of unigrams over a graph of look-alikes: LapMixUnigram, ready to use."""
+"""The mixture of unigrams over a graph of similar pictures: LapMixUnigram, ready to use."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from visterm.topics import UnigramMixture
 
 
 class GraphMixture(Estimator):
-    """Tags for a collection of which few pictures are tagged: topics that look-alikes agree on (Shao et al. 2014).
+    """Tags a collection with few tagged pictures, by topics that similar pictures share (Shao et al. 2014).
 
     A :class:`~visterm.graph.GraphRegularized` over a :class:`~visterm.topics.UnigramMixture` and a
-    :class:`~visterm.graph.PictureGraph`, whose parameters these are. Hand over all pictures, untagged ones with empty
-    rows of tags: they are learned from, and asking for their tags later gives what was learned. New pictures are folded
+    :class:`~visterm.graph.PictureGraph`, with their parameters. Pass all pictures to ``fit``, untagged ones with empty
+    rows of tags: the model learns from them too, and their scores are then part of the result. New pictures are folded
     in through their neighbours.
 
     >>> X, tags = [[4, 0], [3, 1], [0, 5], [1, 4]], [[1, 0], [0, 0], [0, 1], [0, 0]]
@@ -84,7 +84,7 @@ class GraphMixture(Estimator):
             self.n_topics,
             smoothing=self.smoothing,
             n_tokens=self.n_tokens,
-            n_restarts=1,  # look-alikes agree on much the same topics wherever they start from
+            n_restarts=1,  # over the graph, different starts lead to nearly the same topics
             max_iter=self.max_iter,
             tol=self.tol,
             random_state=self.random_state,

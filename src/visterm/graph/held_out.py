@@ -1,4 +1,4 @@
-"""Hidden tags: what strengths are chosen on, and confidence is learned from."""
+"""Hidden tags, which serve to choose strengths and to calibrate probabilities."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-#: With fewer hidden pictures than this, choices would be noise.
+#: With fewer pictures than this whose tags are hidden, choices would be noise.
 FEWEST = 4
-#: The share of hidden tags that are taken to say nothing of their picture: one strange tag costs some, not everything.
+#: The assumed share of hidden tags that are unrelated to their picture, so that one strange tag has a finite cost.
 SLIP = 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HiddenTags:
-    """Tags of which those of ``rows`` are hidden."""
+    """Tags, with those of ``rows`` hidden."""
 
     shown: sparse.csr_array  # (n_pictures, n_tags)
     rows: NDArray[np.intp]
@@ -25,7 +25,7 @@ class HiddenTags:
 
 
 def hide_tags(tags: sparse.csr_array, share: float, random_state: Any) -> HiddenTags | None:
-    """Hide the tags of a share of the tagged pictures; None where too few would be hidden or shown.
+    """Hide the tags of a share of the tagged pictures; None if too few would be hidden or shown.
 
     >>> hide_tags(sparse.csr_array(np.eye(20)), 0.2, 0).rows
     array([ 1,  8, 18, 19])
@@ -45,7 +45,7 @@ def hide_tags(tags: sparse.csr_array, share: float, random_state: Any) -> Hidden
 
 
 def tag_surprise(chances: NDArray[Any], tags: sparse.csr_array) -> float:
-    """The mean log-probability of a hidden tag; ``chances`` (n_pictures, n_tags) sum to one, a little slip aside."""
+    """The mean log-probability of a hidden tag, with ``SLIP``; rows of ``chances`` (n_pictures, n_tags) sum to one."""
     rows = np.repeat(np.arange(tags.shape[0]), np.diff(tags.indptr))
     given = chances[rows, tags.indices]
     return float(np.log((1 - SLIP) * given + SLIP / tags.shape[1]).mean())

@@ -1,4 +1,4 @@
-"""Label propagation: tags travel from tagged pictures along the links between look-alikes."""
+"""Label propagation: tags spread from tagged pictures along the links between similar pictures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from visterm.topics import distributions
 
 Array = NDArray[np.float64]
 
-#: Reaches tried by ``alpha="auto"``.
+#: The values that ``alpha="auto"`` tries.
 REACHES = (0.5, 0.8, 0.95, 0.99)
 
 
@@ -37,9 +37,9 @@ def spread(links: sparse.csr_array, labels: Any, alpha: float) -> Array:
 
 
 def harmonic(links: sparse.csr_array, labels: Any, is_known: NDArray[np.bool_]) -> Array:
-    """Labels of unknown pictures as the weighted mean of their neighbours' (Zhu, Ghahramani and Lafferty, ICML 2003).
+    """Labels of unknown pictures: the weighted mean of their neighbours' (Zhu, Ghahramani and Lafferty, ICML 2003).
 
-    The chance that a random walk first meets a known picture of that label; zero where no walk meets any.
+    A label is the probability that the first known picture on a random walk has it; zero if no walk reaches any.
     """
     normal, roots = _normalised(links)
     known, unknown = np.flatnonzero(is_known), np.flatnonzero(~is_known)
@@ -57,7 +57,7 @@ def _normalised(links: sparse.csr_array) -> tuple[sparse.csr_array, Array]:
 
 
 def _solve(normal: sparse.csr_array, given: Array, *, max_iter: int = 1000, tol: float = 1e-8) -> Array:
-    """``inv(I - normal) given`` by conjugate gradients, every column for itself."""
+    """``inv(I - normal) given`` by conjugate gradients, each column separately."""
     state, residual = np.zeros_like(given), given.copy()
     direction, square = residual.copy(), (residual**2).sum(axis=0)
     target = tol**2 * square
@@ -76,12 +76,13 @@ def _solve(normal: sparse.csr_array, given: Array, *, max_iter: int = 1000, tol:
 
 
 class LabelPropagation(Estimator):
-    """The tags of look-alikes, and of their look-alikes, nothing being learned but how far to look.
+    """Spreads tags to similar pictures, and on to pictures similar to those; learns only how far to spread.
 
-    With ``K = inv(I - alpha N)``, the walks along a graph of look-alikes that go on with probability ``alpha`` at every
-    picture, the score of tag t for picture i is the mean of t over tagged pictures j, weighed by K_ij: Zhou et al.
-    (NIPS 2004), as a probability. ``alpha=1`` is the harmonic solution of Zhu et al. (ICML 2003), in which walks end at
-    the first tagged picture; ``auto`` tries some on hidden tags. New pictures get the mean of their neighbours.
+    ``K = inv(I - alpha N)`` counts walks along a graph of similar pictures that go on with probability ``alpha`` at
+    every picture. The score of tag t for picture i is the mean of t over tagged pictures j, weighed by K_ij: Zhou et
+    al. (NIPS 2004), as a probability. ``alpha=1`` is the harmonic solution of Zhu et al. (ICML 2003), in which walks
+    end at the first tagged picture. ``auto`` tries several values on hidden tags. New pictures get the mean of their
+    neighbours.
 
     >>> X, tags = [[0.0], [1.0], [2.0], [9.0], [10.0]], [[1, 0], [0, 0], [0, 0], [0, 1], [0, 0]]
     >>> LabelPropagation(1, metric="euclidean").fit(X, tags).score_tags([[2.5], [11.0]])
@@ -121,7 +122,7 @@ class LabelPropagation(Estimator):
         self.random_state = random_state
 
     def fit(self, X: Features, tags: Any, *, graph: PictureGraph | None = None) -> Self:
-        """Let the tags travel over all pictures; ``graph``: one already fitted to them."""
+        """Spread the tags over all pictures; ``graph`` is one already fitted to them."""
         self._validate_params()
         self.graph_ = graph or PictureGraph(self.n_neighbors, metric=self.metric, weights=self.weights).fit(X)
         tags = check_tags(tags, self.graph_.links_.shape[0])
@@ -133,7 +134,7 @@ class LabelPropagation(Estimator):
         hidden = hide_tags(tags, self.held_out_share, self.random_state) if self.alpha == "auto" else None
         if hidden is not None:
             looks = []
-            with progress.task("Choosing how far to look", total=len(self.alphas)) as bar:
+            with progress.task("Choosing how far tags spread", total=len(self.alphas)) as bar:
                 for alpha in self.alphas:
                     scores = distributions(self._propagate(hidden.shown, alpha)[hidden.rows])
                     looks.append((alpha, tag_surprise(scores, hidden.tags)))
@@ -144,7 +145,7 @@ class LabelPropagation(Estimator):
         return self
 
     def _propagate(self, tags: sparse.csr_array, alpha: float) -> Array:
-        """(n_pictures, n_tags); pictures that no tagged one is linked with get the frequency of every tag."""
+        """(n_pictures, n_tags); pictures without a path to a tagged picture get the frequency of every tag."""
         is_tagged = np.diff(tags.indptr) > 0
         labels = np.column_stack([tags.toarray(), is_tagged])
         links = self.graph_.links_
@@ -155,7 +156,7 @@ class LabelPropagation(Estimator):
         return np.clip(np.divide(votes, total, out=scores, where=total > 0), 0, 1)
 
     def score_tags(self, X: Features) -> Scores:
-        """The share of tagged pictures, weighed by how easily a walk reaches them, that carry each tag."""
+        """The share of tagged pictures that carry each tag, weighed by how easily a walk reaches them."""
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
@@ -167,5 +168,5 @@ class LabelPropagation(Estimator):
         return scores
 
     def score_training(self) -> Scores:
-        """:meth:`score_tags` of the pictures learned from, in their order."""
+        """:meth:`score_tags` of the training pictures, in their order."""
         return self.scores_

@@ -1,12 +1,13 @@
-"""The Laplacian regulariser and its two optimisers, for any model with one distribution over topics a picture.
+"""The Laplacian regulariser and its two optimisers, for any model with one distribution over topics per picture.
 
-Shao, Zhou, He, Cai and Bao ("Graph regularised variational inference", ACM TIST 2014) maximise, beside the model's
-parameters, the variational free energy F less a price for differences between neighbours::
+Shao, Zhou, He, Cai and Bao ("Graph regularised variational inference", ACM TIST 2014) maximise the variational free
+energy F minus a price for differences between neighbours, over distributions and parameters::
 
     Q = F - strength / 2 * sum_k p_k' L p_k,    L = diag(S 1) - S,
 
-p_ik being the probability of topic k in picture i and S the weights of a graph of look-alikes. *LapVar1* maximises Q
-over one picture after the other; *LapVar2* maximises F alone, then lets neighbours mix and keeps the best mixture.
+p_ik is the probability of topic k in picture i, and S are the weights of a graph of similar pictures. *LapVar1*
+maximises Q over one picture after the other. *LapVar2* maximises F alone, then mixes neighbours and keeps the best
+mixture.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ from visterm.topics import distributions
 Array = NDArray[np.float64]
 
 METHODS = {"lapvar1", "lapvar2"}
-#: LapVar2: the share of a picture's distribution that its neighbours replace, at most how often, and how often in vain.
+#: LapVar2: the share of a distribution that neighbours replace, the most mixtures, the most in a row without a rise.
 _MIXED, _MIXTURES, _PATIENCE = 0.1, 100, 3
 
 
 class Variables(Protocol):
-    """One variational distribution a picture, as ``state`` (n_pictures, n_topics), and its own part of F."""
+    """One variational distribution per picture, as ``state`` (n_pictures, n_topics), and its own part of F."""
 
     def free(self) -> Array:
-        """The state that maximises F when neighbours do not count."""
+        """The state that maximises F without neighbours."""
 
     def shared(self, groups: NDArray[np.intp]) -> Array:
-        """The state that maximises F when all pictures of a group (numbered from 0) must share theirs."""
+        """The state that maximises F if all pictures of a group (numbered from 0) must have the same."""
 
     def value(self, state: Array) -> float:
         """The part of F that depends on the state."""
 
     def means(self, state: Array) -> Array:
-        """The probabilities of the topics: what neighbours are to agree on."""
+        """The probabilities of the topics, which the regulariser makes similar between neighbours."""
 
     def with_means(self, state: Array, means: Array) -> Array:
         """``state`` with other probabilities of the topics."""
@@ -50,8 +51,8 @@ class Variables(Protocol):
     def sweep(self, links: sparse.csr_array, strength: float, order: NDArray[Any], neighbours: Any, state: Any) -> None:
         """Maximise over the rows of ``state`` in turn, in place.
 
-        ``neighbours`` holds the probabilities of the pictures that the columns of ``links`` stand for; None: the rows
-        of ``state`` are each other's neighbours.
+        ``neighbours`` holds the probabilities of the pictures of the columns of ``links``. None: the rows of ``state``
+        are each other's neighbours.
         """
 
 
@@ -65,13 +66,13 @@ class _Shares:
         return state
 
     def with_means(self, state: Array, means: Array) -> Array:  # noqa: ARG002 - as the protocol says
-        """The means are all there is."""
+        """The means themselves."""
         return means
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Discrete(_Shares):
-    """Free-form q(z_i) of one discrete variable a picture: F_i = p . (scores_i - log p)."""
+    """Free-form q(z_i) of one discrete variable per picture: F_i = p . (scores_i - log p)."""
 
     scores: Array  # expected log joint probability of every topic
 
@@ -98,7 +99,7 @@ class Discrete(_Shares):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point(_Shares):
-    """Point estimates p_i of topic shares: F_i = expected_i . log p, given how often each topic is thought to occur."""
+    """Point estimates p_i of topic shares: F_i = expected_i . log p, given the expected counts of the topics."""
 
     expected: Array
 
@@ -125,7 +126,7 @@ class Point(_Shares):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DirichletMeans:
-    """q(theta_i) = Dirichlet(gamma_i); ``targets`` are alpha plus the expected counts, the best gamma for F alone."""
+    """q(theta_i) = Dirichlet(gamma_i); ``targets``, alpha plus the expected counts, are the best gamma for F alone."""
 
     targets: Array
 
@@ -148,7 +149,7 @@ class DirichletMeans:
         return state / state.sum(axis=1, keepdims=True)
 
     def with_means(self, state: Array, means: Array) -> Array:
-        """Other means at the same concentration."""
+        """Other means with the same concentration."""
         return state.sum(axis=1, keepdims=True) * means
 
     def sweep(self, links: sparse.csr_array, strength: float, order: NDArray[Any], neighbours: Any, state: Any) -> None:
@@ -167,8 +168,8 @@ class DirichletMeans:
 class LapVar:
     """Improves the distributions of pictures over a symmetric graph, by ``lapvar1`` or ``lapvar2``.
 
-    ``strength`` 0 leaves every picture to itself; ``numpy.inf`` gives all pictures of a connected component one
-    distribution.
+    With ``strength`` 0, pictures do not affect each other. ``numpy.inf`` gives all pictures of a connected component
+    the same distribution.
 
     >>> pair = sparse.csr_array([[0.0, 1.0], [1.0, 0.0]])
     >>> apart = Discrete(np.log([[0.9, 0.1], [0.2, 0.8]]))
@@ -193,7 +194,7 @@ class LapVar:
         self.links = sparse.csr_array(self.links, dtype=np.float64)
 
     def penalty(self, means: Array) -> float:
-        """``strength / 2 * sum_k p_k' L p_k``; nothing where agreement is a constraint."""
+        """``strength / 2 * sum_k p_k' L p_k``; zero if ``strength`` is infinite, a constraint."""
         if not self.strength or np.isinf(self.strength):
             return 0.0
         from visterm.graph._kernels import Links, roughness
@@ -206,7 +207,7 @@ class LapVar:
         return variables.value(state) - self.penalty(variables.means(state))
 
     def improve(self, variables: Variables, state: Array) -> Array:
-        """A better state: after one sweep over all pictures in random order, or after mixing neighbours."""
+        """A better state, after one sweep over all pictures in random order or after mixing neighbours."""
         if not self.strength:
             return variables.free()
         if np.isinf(self.strength):
@@ -220,7 +221,7 @@ class LapVar:
         return state
 
     def _mix(self, variables: Variables) -> Array:
-        """LapVar2: from the best state for F alone, neighbours mix again and again; the best for Q is kept."""
+        """LapVar2: start from the best state for F alone, mix neighbours again and again, keep the best for Q."""
         degrees = np.asarray(self.links.sum(axis=1)).reshape(-1, 1)
         state = best = variables.free()
         best_value, in_vain = self.objective(variables, state), 0

@@ -1,4 +1,4 @@
-"""A graph of look-alikes: every picture linked to those nearest it."""
+"""A graph of similar pictures: every picture is linked to its nearest pictures."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from visterm.errors import InputError
 from visterm.graph.approximate import nearest_of_all
 
 WEIGHTS = {"binary", "cosine", "heat"}
-#: Distances that are Euclidean between prepared rows: what approximate neighbours can be found for.
+#: Distances that are Euclidean between prepared rows. Only for these, neighbours can be found approximately.
 _EUCLIDEAN = ("euclidean", "cosine", "hellinger")
 
 
 class PictureGraph(Estimator):
-    """Pictures and the look-alikes each is linked to, as a symmetric matrix of weights.
+    """Links every picture to its most similar pictures, as a symmetric matrix of weights.
 
     i and j are linked when one is among the ``n_neighbors`` nearest of the other, or, with ``n_neighbors=None``, when
-    their distance is at most ``max_distance``; given both, nearest neighbours beyond that distance are left out.
+    their distance is at most ``max_distance``. With both, nearest neighbours beyond that distance are left out.
 
     Parameters
     ----------
@@ -36,15 +36,15 @@ class PictureGraph(Estimator):
         One of :mod:`visterm.distances.metrics`.
     weights
         ``binary``: 1; ``cosine``: the cosine of the angle between the two pictures (metrics ``cosine`` and
-        ``hellinger``); ``heat``: exp(-(distance / width)^2), the width being the mean distance of neighbours.
+        ``hellinger``); ``heat``: exp(-(distance / width)^2), where the width is the mean distance of neighbours.
     exact_up_to
-        Above this many pictures neighbours are found approximately (:mod:`visterm.graph.approximate`) where the metric
-        is ``euclidean``, ``cosine`` or ``hellinger``.
+        With more pictures, neighbours are found approximately (:mod:`visterm.graph.approximate`), if the metric is
+        ``euclidean``, ``cosine`` or ``hellinger``.
     random_state
         Seed of the approximate search.
 
     After ``fit``: ``links_`` (n_pictures, n_pictures) CSR, ``component_of_`` the connected component of every picture,
-    ``n_components_``. Pictures come and go by :meth:`add` and :meth:`remove` without comparing the others again.
+    ``n_components_``. :meth:`add` and :meth:`remove` change the pictures without comparing the others again.
 
     >>> graph = PictureGraph(1, metric="euclidean").fit([[0.0], [1.0], [8.0], [9.5]])
     >>> graph.links_.toarray()
@@ -91,15 +91,16 @@ class PictureGraph(Estimator):
         self._validate_params()
         self._check_neighbourhood()
         self.features_ = check_features(self, X, fitting=True, non_negative=metric_named(self.metric).needs_counts)
-        # What each picture chose: row i holds the distances to its look-alikes, zeros included.
+        # The neighbours that each picture chose: row i holds their distances, zeros included.
         self.chosen_ = self._choose_all()
         self.width_ = float(self.chosen_.data.mean()) if self.chosen_.nnz else 1.0
         return self._link()
 
     def add(self, X: Features) -> Self:
-        """Link further pictures, numbered on from the last one; the graph is that of all pictures together.
+        """Add pictures after the last one; the graph is the same as if all pictures were linked together.
 
-        The new pictures are compared with all, and the others choose anew only between them and their former choice.
+        The new pictures are compared with all. The old pictures choose only between the new ones and their former
+        neighbours.
         """
         new = check_features(self, X, fitting=False)
         n_old, n_new = self.features_.shape[0], new.shape[0]
@@ -112,11 +113,11 @@ class PictureGraph(Estimator):
         return self._link()
 
     def remove(self, rows: ArrayLike) -> Self:
-        """Forget pictures; those after them are renumbered. Only pictures that had chosen one of them choose anew."""
+        """Remove pictures and renumber those after them. Only pictures that had chosen one of them choose again."""
         gone = np.unique(np.asarray(rows, np.intp))
         n = self.features_.shape[0]
         if len(gone) and not (gone[0] >= 0 and gone[-1] < n):
-            raise InputError(f"there are pictures 0 to {n - 1}, so {gone[[0, -1]].tolist()} cannot be removed")
+            raise InputError(f"the pictures are 0 to {n - 1}, so {gone[[0, -1]].tolist()} cannot be removed")
         kept = np.setdiff1d(np.arange(n), gone)
         if not len(kept):
             raise InputError("a graph needs at least one picture: not all can be removed")
@@ -124,7 +125,7 @@ class PictureGraph(Estimator):
         owners, columns, _ = _triples(self.chosen_)
         bereft[owners[np.isin(columns, gone)]] = True
         if self.n_neighbors is None:
-            bereft[:] = False  # no other picture comes nearer
+            bereft[:] = False  # no other picture moves up
         self.features_ = self.features_[kept]
         again = np.flatnonzero(bereft[kept])
         old = self.chosen_[kept][:, kept]
@@ -149,10 +150,10 @@ class PictureGraph(Estimator):
         owners, columns, distances = _triples(lists)
         least = np.full(n_new, np.inf)
         np.minimum.at(least, owners, distances)
-        nearest_first = distances <= 1.001 * least[owners] + 1e-6  # what has equal features is among the nearest
+        nearest_first = distances <= 1.001 * least[owners] + 1e-6  # pictures with equal features are among the nearest
         owners, columns = owners[nearest_first][::-1], columns[nearest_first][::-1]
         equal = _equal(new[owners], self.features_[columns])
-        same[owners[equal]] = columns[equal]  # of several the last assignment counts: the nearest
+        same[owners[equal]] = columns[equal]  # of several the last assignment counts, which is the nearest
         return self._weighed(lists), same
 
     @property
@@ -176,13 +177,13 @@ class PictureGraph(Estimator):
         prepared = metric_named(self.metric).prepare(self.features_)
         columns, distances = nearest_of_all(prepared, self.n_neighbors or 1, random_state=self.random_state)
         if self.metric == "cosine":
-            distances *= distances / 2  # of unit rows: one minus the cosine
+            distances *= distances / 2  # for unit rows: one minus the cosine
         k = columns.shape[1]
         chosen = sparse.csr_array((distances.ravel(), columns.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
         return self._cut(chosen)
 
     def _choose(self, rows: NDArray[np.intp]) -> sparse.csr_array:
-        """The pictures that the given ones choose among all others: their distances, (len(rows), n_pictures)."""
+        """The distances to the pictures that the given ones choose among all others, (len(rows), n_pictures)."""
         n = self.features_.shape[0]
         lists = self._lists(self.features_[rows], n, spare=1)
         owners, columns, distances = _triples(lists)
@@ -203,7 +204,7 @@ class PictureGraph(Estimator):
         return self._cut(lists)
 
     def _within(self, X: Matrix) -> sparse.csr_array:
-        """The distances of at most ``max_distance``, blockwise."""
+        """The distances of at most ``max_distance``, computed in blocks."""
         metric, n = metric_named(self.metric), int(self.features_.shape[0])
         prepared = metric.prepare(self.features_)
 
@@ -218,7 +219,7 @@ class PictureGraph(Estimator):
         return _as_csr(owners, columns, distances, (int(X.shape[0]), n))
 
     def _chosen_by_old(self, new: Matrix, n_old: int) -> tuple[NDArray[Any], ...]:
-        """Which new pictures the old ones may prefer to their former choice: as many as they may choose."""
+        """The new pictures that the old ones may prefer to their former neighbours, at most ``n_neighbors`` each."""
         if self.n_neighbors is None:
             metric = metric_named(self.metric)
             block = metric(self.features_[:n_old], new)
@@ -263,21 +264,19 @@ class PictureGraph(Estimator):
         return sparse.csr_array((weights, lists.indices, lists.indptr), shape=lists.shape)
 
     def _link(self) -> Self:
-        """The links of all choices, of whoever made them."""
+        """The links of all choices, in both directions."""
         weighed = self._weighed(self.chosen_)
         self.links_ = sparse.csr_array(weighed.maximum(weighed.T))
         _, self.component_of_ = sparse.csgraph.connected_components(self.links_, directed=False)
         return self
 
     def _check_neighbourhood(self) -> None:
-        """Refuse parameters that do not go together."""
+        """Refuse parameters that cannot be combined."""
         metric_named(self.metric)
         if self.n_neighbors is None and self.max_distance is None:
-            raise InputError("say which pictures are neighbours: give n_neighbors, max_distance or both")
+            raise InputError("set n_neighbors, max_distance or both, to define which pictures are neighbours")
         if self.weights == "cosine" and self.metric not in ("cosine", "hellinger"):
-            raise InputError(
-                f"the metric {self.metric!r} knows no cosine: use binary or heat weights, or another metric"
-            )
+            raise InputError(f"the metric {self.metric!r} has no cosine: use binary or heat weights, or another metric")
 
 
 def _triples(lists: sparse.csr_array, offset: int = 0) -> tuple[NDArray[Any], ...]:
@@ -303,7 +302,7 @@ def _stacked(first: Matrix, second: Matrix) -> Matrix:
 
 
 def _rounded(distances: NDArray[Any]) -> NDArray[np.float32]:
-    """To a millionth: copies of a picture, compared at different times, are equally far."""
+    """Rounded to a millionth, so that copies of a picture are equally far even if compared at different times."""
     bits = distances.astype(np.float32).view(np.uint32)
     return ((bits + 8) >> 4 << 4).view(np.float32)
 

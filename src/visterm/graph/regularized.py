@@ -1,4 +1,4 @@
-"""A topic model made smooth over a graph of look-alikes, which tags all pictures from the few that are tagged."""
+"""A topic model that is smooth over a graph of similar pictures; it tags all pictures from a few tagged ones."""
 
 from __future__ import annotations
 
@@ -30,33 +30,35 @@ STRENGTHS = (0.0, 0.3, 1.0, 3.0)
 class GraphRegularized(Estimator):
     """Graph-regularised variational inference (Shao et al., ACM TIST 2014) over a topic model, by composition.
 
-    Maximises the model's own objective F less ``strength`` / 2 * sum_k p_k' L p_k, where p_ik is the probability of
-    topic k in picture i and L the Laplacian of a graph of look-alikes (:mod:`visterm.graph.lapvar`). All pictures are
-    handed over together, those without tags with empty rows; they take part in learning. Over ``UnigramMixture`` it is
-    the paper's LapMixUnigram; ``PLSA``, ``LDA`` and ``SupervisedLDA`` are the other two of its cases, point estimates
+    Maximises the model's own objective F minus ``strength`` / 2 * sum_k p_k' L p_k, where p_ik is the probability of
+    topic k in picture i and L the Laplacian of a graph of similar pictures (:mod:`visterm.graph.lapvar`). Pass all
+    pictures to ``fit`` together, untagged ones with empty rows: the model learns from them too. With ``UnigramMixture``
+    it is the paper's LapMixUnigram. ``PLSA``, ``LDA`` and ``SupervisedLDA`` are its other two cases: point estimates
     and Dirichlet posteriors.
 
     Parameters
     ----------
     model
-        The topic model; None: ``UnigramMixture()``.
+        The topic model (default: ``UnigramMixture()``).
     graph
-        How pictures are linked, a :class:`~visterm.graph.picture_graph.PictureGraph`; None: its defaults.
+        The :class:`~visterm.graph.picture_graph.PictureGraph` that links pictures (default: one with default
+        parameters).
     strength
-        The price of differences between neighbours; 0 is the model itself, ``numpy.inf`` makes every connected
-        component of the graph agree. ``auto`` tries ``strengths`` on held-out tags.
+        The price of differences between neighbours. 0 is the model itself; ``numpy.inf`` gives every connected
+        component of the graph one distribution. ``auto`` tries ``strengths`` on hidden tags.
     method
-        ``lapvar1``: picture by picture, Q never falls; ``lapvar2``: all at once, then mixed with their neighbours.
+        ``lapvar1`` updates picture by picture, and Q never falls. ``lapvar2`` updates all at once, then mixes
+        neighbours.
     held_out_share
-        Share of the tagged pictures whose tags are hidden once, to choose the strength and to learn how much
-        probabilities can be trusted; then all are learned from. 0: neither.
+        Share of the tagged pictures whose tags are hidden once, to choose the strength and to calibrate probabilities.
+        Then the model learns from all tags. With 0, it does neither.
     model_feature, graph_feature
-        Where pictures come with several features, the one the model counts and the one the graph compares.
+        If pictures have several features, the one that the model counts and the one that the graph compares.
     random_state
-        Seed of the order of sweeps and of which tags are hidden; the model has its own.
+        Seed of the order of sweeps and the choice of hidden tags; the model has its own seed.
 
     After ``fit``: ``model_``, ``graph_``, ``proportions_`` (n_pictures, n_topics), ``strength_``, ``objective_`` (Q at
-    every step), ``held_out_`` (strength tried and log-probability a held-out tag).
+    every step), ``held_out_`` (each strength tried and its log-probability per hidden tag).
 
     >>> X = [[4, 0], [3, 1], [5, 1], [0, 5], [1, 4], [0, 3]]
     >>> tags = [[1, 0], [0, 0], [0, 0], [0, 1], [0, 0], [0, 0]]
@@ -110,7 +112,7 @@ class GraphRegularized(Estimator):
         self.random_state = random_state
 
     def fit(self, X: Features, tags: Any, y: Any = None, *, graph: PictureGraph | None = None) -> Self:
-        """Learn from all pictures; ``y`` for models of classes. ``graph``: one already fitted to these pictures."""
+        """Learn from all pictures; ``y`` is for models of classes. ``graph`` is one already fitted to them."""
         self._validate_params()
         if self.strength == "auto" and not len(self.strengths):
             raise InputError("strength='auto' needs strengths to try")
@@ -139,7 +141,7 @@ class GraphRegularized(Estimator):
         return self
 
     def _look(self, X: Any, y: Any, hidden: HiddenTags) -> None:
-        """Choose the strength, and see how much probabilities can be trusted, where tags are hidden."""
+        """Choose the strength and calibrate probabilities on hidden tags."""
         tried = [float(s) for s in self.strengths] if self.strength == "auto" else [self.strength_]
         best, looks = -np.inf, []
         with progress.task("Choosing the strength", total=len(tried)) as bar:
@@ -164,9 +166,10 @@ class GraphRegularized(Estimator):
         return model, case_of(model).fit(model, X, tags, y, lapvar)
 
     def transform(self, X: Features) -> NDArray[np.float64]:
-        """The topics of pictures, (n_pictures, n_topics): what was learned of those learned from; others are folded in.
+        """The topics of pictures, (n_pictures, n_topics): as learned for training pictures; others are folded in.
 
-        A new picture's topics maximise the same objective, those of its neighbours being fixed; nothing is relearned.
+        A new picture's topics maximise the same objective with fixed topics of its neighbours. The model does not
+        change.
         """
         from sklearn.utils.validation import check_is_fitted
 
@@ -180,15 +183,15 @@ class GraphRegularized(Estimator):
         return proportions
 
     def tag_chances(self, X: Features) -> Scores:
-        """p(tag | picture): the probability of each tag to be the next one given to the picture; rows sum to one."""
+        """p(tag | picture): the probability that the next tag of the picture is this one; rows sum to one."""
         return distributions(self.transform(X) @ self.topic_tags_)
 
     def score_tags(self, X: Features) -> Scores:
-        """The probability that a picture carries each tag, as held-out pictures taught it to be said."""
+        """The probability that a picture carries each tag, calibrated on held-out pictures."""
         return self.confidence_.probabilities(self.tag_chances(X))
 
     def score_training(self) -> Scores:
-        """:meth:`score_tags` of the pictures learned from, in their order."""
+        """:meth:`score_tags` of the training pictures, in their order."""
         return self.confidence_.probabilities(distributions(self.proportions_ @ self.topic_tags_))
 
     def _of_model(self, X: Features) -> Any:
@@ -207,5 +210,5 @@ def _feature(X: Features, name: str | None, parameter: str) -> Any:
     if not is_several(X):
         return X
     if name is None or name not in X:
-        raise InputError(f"pictures come with several features: set {parameter} to one of {', '.join(map(str, X))}")
+        raise InputError(f"pictures have several features: set {parameter} to one of {', '.join(map(str, X))}")
     return X[name]

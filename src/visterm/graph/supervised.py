@@ -1,4 +1,4 @@
-"""Supervised LDA over a graph: class, tags and neighbours decide the topics together."""
+"""Supervised LDA over a graph: class, tags and neighbours determine the topics together."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ class SupervisedCase(AllocationCase):
     """Supervised LDA, with classes, tags or both."""
 
     def fit(self, model: Any, X: Features, tags: Any, y: Any, lapvar: LapVar) -> Learned:
-        """Variational EM with the model's labels; refinement, if any, then moves the topics as it always does."""
+        """Variational EM with the model's labels, then the usual refinement, if any."""
         if model.held_out_share or model.n_restarts != 1:
             raise InputError(
-                "over a graph, SupervisedLDA learns from all pictures, once: held_out_share=0, n_restarts=1"
+                "over a graph, SupervisedLDA holds out nothing and starts once: set held_out_share=0, n_restarts=1"
             )
         over_graph = _SupervisedOverGraph(**clone(model).get_params())
         over_graph.lapvar = lapvar
@@ -86,5 +86,5 @@ class SupervisedCase(AllocationCase):
         return Learned(proportions, model.topic_tags_, model.objective_)
 
     def fold_in(self, model: Any, X: Features, links: sparse.csr_array, proportions: Array, lapvar: LapVar) -> Array:
-        """As LDA does: a new picture has codewords only."""
+        """As in LDA: a new picture has only codewords."""
         return super().fold_in(model, X, links, np.ascontiguousarray(proportions), lapvar)

@@ -1,4 +1,4 @@
-"""Pictures with what is known of them, as arrays: what training and every protocol work on."""
+"""Pictures with their features and labels as arrays: the input of training and of every protocol."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Dataset:
         if self.splits:
             sizes["splits"] = len(self.splits)
         if len(set(sizes.values())) != 1:
-            raise InputError(f"the parts of {self.name} do not speak of the same pictures: {sizes}")
+            raise InputError(f"the parts of {self.name} differ in their number of pictures: {sizes}")
         if self.tags.shape[1] != len(self.tag_names):
             raise InputError(f"{self.name} has {self.tags.shape[1]} columns of tags, but {len(self.tag_names)} names")
 
@@ -67,7 +67,7 @@ class Dataset:
         return Dataset(self.name, X, self.y[rows], self.class_names, self.tags[rows], self.tag_names, splits)
 
     def with_words_of_both(self, train: NDArray[Any], test: NDArray[Any]) -> Dataset:
-        """The same pictures with only those tags that a picture of either part carries."""
+        """The same pictures with only those tags that occur in both parts."""
         used = np.ones(len(self.tag_names), np.bool_)
         for rows in (train, test):
             used &= np.bincount(self.tags[rows].indices, minlength=len(self.tag_names)) > 0
@@ -76,7 +76,7 @@ class Dataset:
         return Dataset(self.name, self.X, self.y, self.class_names, tags, names, self.splits)
 
     def without_labels(self, rows: NDArray[Any]) -> Dataset:
-        """The same pictures, of which the given rows have neither class nor tags."""
+        """The same pictures; those of the given rows lose their class and tags."""
         y = self.y.copy()
         y[rows] = UNKNOWN_CLASS
         kept = np.ones(len(self), dtype=np.float32)

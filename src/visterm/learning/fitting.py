@@ -1,4 +1,4 @@
-"""Every method is fitted and asked in one way, whatever its tasks."""
+"""One way to fit every method and to get its scores, whatever its tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from visterm.registry import Method
 
 
 def fit_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None) -> Any:
-    """Fit the method to all of ``data``, with whatever its tasks learn from."""
+    """Fit the method to all of ``data``, with the labels that its tasks learn from."""
     estimator = method.create(**(parameters or {}))
     if method.tasks >= {Task.CLASSIFY, Task.ANNOTATE}:
         return estimator.fit(data.X, y=data.y, tags=data.tags)
@@ -28,14 +28,14 @@ def has_labels(method: Method, data: Dataset) -> bool:
 
 
 def learns_from_untagged(method: Method) -> bool:
-    """Whether the method learns from the pictures it is to tag: such a method is given those held out, too."""
+    """Whether the method also learns from the pictures it will tag: it then gets the held-out pictures, too."""
     return getattr(method.load(), "learns_from_untagged", False)
 
 
 def class_scores(estimator: Any, X: Features) -> Scores:
-    """(n_pictures, n_classes) probabilities where the classifier has them, else its decision values.
+    """(n_pictures, n_classes) probabilities if the classifier has them, else its decision values.
 
-    Columns are those of ``classes_``. Where a single value s tells two classes apart, their scores are -s and s.
+    Columns are those of ``classes_``. If a single value s separates two classes, their scores are -s and s.
 
     >>> from visterm.baselines import MajorityClass
     >>> class_scores(MajorityClass().fit(np.zeros((4, 1)), [0, 0, 0, 1]), np.zeros((1, 1)))

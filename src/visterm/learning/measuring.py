@@ -1,4 +1,4 @@
-"""One way to measure a method: fit on the training rows, answer for the test rows, compare."""
+"""One way to measure a method: fit it on the training rows, predict the test rows, compare."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from visterm.registry import Method
 
 Floats = NDArray[np.floating[Any]]
 
-#: What is reported where nothing else was asked for; the first of each task is the one people look at.
+#: The measures reported by default; the first of each task is the main one.
 STANDARD_MEASURES: Mapping[Task, Sequence[Measure[Any]]] = {
     Task.CLASSIFY: (Accuracy(), MeanClassAccuracy()),
     Task.ANNOTATE: (PictureF(5), WordF(5), MeanPrecision(5), MeanRecall(5), NPlus(5)),
     Task.RANK: (AveragePrecision(), PrecisionAt(10), BreakEvenPoint()),
 }
-#: Queries of more words than this are not asked unless they are asked for: their number grows as 2 ** n_words.
+#: Queries have at most this many words by default: the number of queries grows as 2 ** n_words.
 MAX_QUERY_WORDS = 3
 _FAMILIES = {Task.CLASSIFY: {"classes", "class scores"}, Task.ANNOTATE: {"tags"}, Task.RANK: {"rankings"}}
 
@@ -51,8 +51,8 @@ _FAMILIES = {Task.CLASSIFY: {"classes", "class scores"}, Task.ANNOTATE: {"tags"}
 class Performance:
     """How well a method did: its measures by task and name, and the seconds it took.
 
-    ``each`` has the values of a task's first measure, one per held-out picture or query, for paired tests; a measure
-    that is no mean has none.
+    ``each`` has the values of a task's first measure, one per held-out picture or query, for paired tests. A measure
+    that is not a mean has none.
     """
 
     method: str
@@ -68,10 +68,10 @@ class Performance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """A fitted estimator, and how well it did on pictures that it had not seen.
+    """A fitted estimator, and its performance on pictures that it had not seen.
 
-    ``scores`` holds what the measures compared with the truth, float32: class scores (only where a measure reads them)
-    and tag scores. Their rows are :meth:`rows` of the task.
+    ``scores`` holds the float32 scores that the measures compared with the truth: class scores (only if a measure reads
+    them) and tag scores. Their rows are :meth:`rows` of the task.
     """
 
     performance: Performance
@@ -101,7 +101,7 @@ def measure(
     max_query_words: int | None = MAX_QUERY_WORDS,
     transductive: bool = False,
 ) -> Measured:
-    """Fit ``method`` and measure it on the tasks it can do; test labels are seen by the measures only.
+    """Fit ``method`` and measure it on the tasks it can do; only the measures see the test labels.
 
     With ``transductive`` the test pictures take part in learning, without their labels.
     """
@@ -170,7 +170,7 @@ def measure_fitted(
 
 
 def training_part(data: Dataset, split: Split, *, transductive: bool) -> Dataset:
-    """What a method learns from: the training rows; if ``transductive`` also the test rows, without their labels."""
+    """The pictures a method learns from: the training rows; if ``transductive``, also the unlabelled test rows."""
     if not transductive:
         return data.select(split.train)
     return data.without_labels(split.test).select(np.union1d(split.train, split.test))
@@ -184,7 +184,7 @@ def _of_task(task: Task, measures: Sequence[Measure[Any]] | None) -> list[Measur
 def _evaluate(
     measures: Sequence[Measure[Any]], truth: Any, prediction: Any, **context: Any
 ) -> tuple[dict[str, float], Floats]:
-    """The values of measures of one family by name, and those of the first one by picture or query."""
+    """The values of measures of one family by name, and the first measure's values per picture or query."""
     if not measures:
         return {}, np.empty(0)
     answer = measures[0].read(truth, prediction, **context)

@@ -1,7 +1,7 @@
-"""Which pictures train and which test: given, stratified, folds, a number per class, a share that keeps its tags.
+"""Which pictures train and which test: given, stratified, folds, a number per class, or a share that keeps its tags.
 
-Every split is decided by its seed alone and returns sorted, disjoint row numbers. A class with a single picture always
-trains: in the test it could only be missed.
+A split depends on its seed alone and returns sorted, disjoint row numbers. A class with a single picture always
+trains: a method that never saw the class could not predict it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Split:
 
     @classmethod
     def of(cls, train: ArrayLike, test: ArrayLike) -> Split:
-        """Sort the rows of either side and check that there are some."""
+        """Sort the rows of both sides and check that neither is empty."""
         sides = [np.sort(np.asarray(rows, dtype=np.int64)) for rows in (train, test)]
         for name, rows in zip(("train", "test"), sides, strict=True):
             if not rows.size:
@@ -42,7 +42,7 @@ class Split:
 
 
 def given(splits: Sequence[str | None], *, train: str = "train", test: str = "test") -> Split:
-    """The split that the data came with; a picture of another part, or of none (None), is on neither side.
+    """The split that came with the data; a picture of another part, or of none (None), is on neither side.
 
     Case and the usual synonyms (training, testing, val, valid, dev) do not matter; ``test="validation"`` serves to
     choose settings without looking at the test pictures.
@@ -57,12 +57,12 @@ def given(splits: Sequence[str | None], *, train: str = "train", test: str = "te
             found = ", ".join(f"{part} ({count})" for part, count in Counter(parts).items() if part) or "none"
             raise InputError(f"no picture belongs to the part {name!r}; the parts given are: {found}")
     if canonical(train) == canonical(test):
-        raise InputError(f"training and testing on the same part {train!r} would measure memory, not learning")
+        raise InputError(f"cannot train and test on the same part {train!r}: choose another part to test on")
     return Split.of(*sides)
 
 
 def stratified(y: ArrayLike, test_share: float, random_state: Seed) -> Split:
-    """Draw ``test_share`` of the pictures, the same share of each class as nearly as whole pictures allow.
+    """Draw ``test_share`` of the pictures: the same share of each class, as far as whole pictures allow.
 
     Shares are rounded so that the total is right (largest remainders first); every class keeps a training picture.
 
@@ -75,7 +75,7 @@ def stratified(y: ArrayLike, test_share: float, random_state: Seed) -> Split:
     sizes = np.array([len(rows) for rows in members])
     quota = np.minimum(test_share * sizes, sizes - 1)
     n_test = np.floor(quota).astype(np.int64)
-    total = max(round(float(quota.sum())), int(quota.any()))  # one at least, where any class can spare it
+    total = max(round(float(quota.sum())), int(quota.any()))  # at least one, if any class can spare it
     largest_remainders = np.lexsort((rng.random(len(sizes)), n_test - quota))
     n_test[largest_remainders[: total - int(n_test.sum())]] += 1
     return Split.of(
@@ -85,7 +85,7 @@ def stratified(y: ArrayLike, test_share: float, random_state: Seed) -> Split:
 
 
 def k_fold(y_or_n: ArrayLike | int, n_folds: int, random_state: Seed) -> Iterator[Split]:
-    """Make ``n_folds`` splits in which every picture tests once; given classes, each fold has its share of every class.
+    """Make ``n_folds`` splits so that every picture tests once; given classes, every fold has a share of each class.
 
     Pictures are dealt to the folds class by class, so folds differ by one picture at most.
 
@@ -102,7 +102,7 @@ def k_fold(y_or_n: ArrayLike | int, n_folds: int, random_state: Seed) -> Iterato
     tested = np.concatenate([rows for rows in members if len(rows) > 1] or [np.empty(0, dtype=np.int64)])
     if not 2 <= n_folds <= len(tested):
         raise InputError(
-            f"{len(tested)} pictures cannot be dealt to {n_folds} folds: at least 2 folds, a picture each"
+            f"{len(tested)} pictures cannot be split into {n_folds} folds: use at least 2 folds, with a picture each"
             " (classes with a single picture only train)"
         )
     fold = np.full(n, -1)
@@ -113,14 +113,14 @@ def k_fold(y_or_n: ArrayLike | int, n_folds: int, random_state: Seed) -> Iterato
 def per_class(y: ArrayLike, n_train: int, random_state: Seed, *, n_test: int | None = None) -> Split:
     """Draw ``n_train`` training and ``n_test`` other test pictures (None: all the rest) of every class.
 
-    A class too small for both is an error, since the protocol promises every class the same number.
+    A class too small for both raises an error, since the protocol promises every class the same number.
 
     >>> split = per_class(["coast"] * 3 + ["forest"] * 4, 2, random_state=0)
     >>> len(split.train), len(split.test)
     (4, 3)
     """
     if n_train < 1 or (n_test is not None and n_test < 1):
-        raise InputError(f"every class needs at least 1 picture on either side, not n_train={n_train}, n_test={n_test}")
+        raise InputError(f"a class needs at least 1 picture on each side, not n_train={n_train}, n_test={n_test}")
     rng = np.random.default_rng(random_state)
     labels = check_labels(y, "y")
     members = _members(_codes(labels), rng)
@@ -129,7 +129,7 @@ def per_class(y: ArrayLike, n_train: int, random_state: Seed, *, n_test: int | N
     if len(smallest) < needed:
         raise InputError(
             f"{sum(len(rows) < needed for rows in members)} of {len(members)} classes have fewer than the {needed}"
-            f" pictures needed, such as {labels[smallest[0]]!s} with {len(smallest)}: leave them out or ask for fewer"
+            f" pictures needed, such as {labels[smallest[0]]!s} with {len(smallest)}: leave them out or use fewer"
         )
     last = None if n_test is None else needed
     return Split.of(
@@ -140,7 +140,7 @@ def per_class(y: ArrayLike, n_train: int, random_state: Seed, *, n_test: int | N
 def share_tagged(n_or_tags: int | Matrix, share: float, random_state: Seed) -> Split:
     """Draw the ``share`` of the pictures that keep their tags (train); the others are to be annotated (test).
 
-    Given the (n_pictures, n_tags) matrix, only pictures that have tags take part, on either side.
+    Given the (n_pictures, n_tags) matrix, both sides contain only pictures that have tags.
 
     >>> share_tagged(8, 0.25, random_state=0)
     Split(train=array([2, 4]), test=array([0, 1, 3, 5, 6, 7]))
@@ -151,7 +151,7 @@ def share_tagged(n_or_tags: int | Matrix, share: float, random_state: Seed) -> S
     else:
         pictures = np.flatnonzero(np.diff(zeros_and_ones(n_or_tags, "(n_pictures, n_tags)").indptr))
     if len(pictures) < 2:
-        raise InputError(f"sharing out tags needs at least 2 tagged pictures, not {len(pictures)}")
+        raise InputError(f"splitting tagged pictures needs at least 2 of them, not {len(pictures)}")
     shuffled = np.random.default_rng(random_state).permutation(pictures)
     n_tagged = min(max(1, round(share * len(pictures))), len(pictures) - 1)
     return Split.of(shuffled[:n_tagged], shuffled[n_tagged:])

@@ -1,4 +1,4 @@
-"""From labelled pictures to an estimator that is measured before it is used, with at most two fits of the method."""
+"""From labelled pictures to a measured estimator, with at most two fits of the method."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from visterm.registry import Method
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
-    """An estimator that learned from the ``train`` rows of a split, and labelled pictures that it had not seen.
+    """An estimator that learned from the ``train`` rows of a split, and labelled pictures that it has not seen.
 
-    What is said of the final estimator's scores (how sure it may be, from which score on a tag is given) is learned
-    from this one's.
+    Its scores serve to interpret those of the final estimator: how sure a prediction is, and from which score on a
+    picture gets a tag.
     """
 
     estimator: Any
@@ -45,9 +45,9 @@ class HeldOut:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
-    """The final estimator and what is known of it.
+    """The final estimator and its measured performance.
 
-    ``performance`` is None, and ``baseline`` empty, where too few pictures are labelled to hold some out. ``test`` are
+    ``performance`` is None and ``baseline`` is empty if too few pictures are labelled to hold some out. ``test`` are
     the rows of ``data`` that came marked as test pictures; the estimator has not seen their labels.
     """
 
@@ -70,23 +70,23 @@ class Trained:
 
 
 def train_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None) -> Trained:
-    """Fit the method to everything labelled but the test pictures, and measure it.
+    """Fit the method to all labelled pictures except the test pictures, and measure it.
 
-    With test pictures, the final estimator itself is measured on them; another fit without some of the other pictures
-    gives the held-out scores that search learns from. Without any, a fit to a part is measured on the rest, which
-    gives the held-out scores too, and the final estimator learns from everything. A method that learns from untagged
-    pictures is given those held out, and the test pictures, without their labels.
+    With test pictures, the final estimator itself is measured on them. A second fit, without some of the other
+    pictures, gives the held-out scores that search learns from. Without test pictures, a fit to one part is measured on
+    the rest, which also gives the held-out scores; the final estimator then learns from everything. A method that
+    learns from untagged pictures also gets the held-out and the test pictures, without their labels.
     """
     if not has_labels(method, data):
         wanted = "a class" if Task.CLASSIFY in method.tasks else "tags"
-        raise InputError(f"{method.name} learns from pictures with {wanted}, and none has any: import or add labels")
+        raise InputError(f"{method.name} learns from pictures with {wanted}, but there are none: import or add labels")
     if data.is_test.any():
         return _with_test_pictures(method, data, parameters)
     return _without_test_pictures(method, data, parameters)
 
 
 def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: int = 0) -> Split:
-    """The split the pictures came with, else a share of the labelled pictures drawn at random, class by class.
+    """The split that came with the pictures, else a share of the labelled pictures drawn at random, class by class.
 
     Training pictures without labels stay in the training part: some methods learn from them.
     """
@@ -102,7 +102,7 @@ def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: i
 
 
 def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Trained:
-    """The final fit is measured on the test pictures; for search, some of the others are held out of a second fit."""
+    """Measure the final fit on the test pictures; for search, hold some of the others out of a second fit."""
     split = validation_split(data)
     train = training_part(data, split, transductive=learns_from_untagged(method))
     estimator, seconds = _fit_final(method, train, parameters)
@@ -125,7 +125,7 @@ def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, 
 
 
 def _without_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Trained:
-    """A fit to a part is measured on the rest; the final fit is to everything."""
+    """Measure a fit to one part on the rest; the final fit is to everything."""
     measured, held_out, split = None, None, None
     try:
         split = validation_split(data)

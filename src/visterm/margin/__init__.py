@@ -1,4 +1,4 @@
-"""Margins: one-vs-all, stacked and multitask classifiers by dual coordinate ascent, and kernel ridge for tags."""
+"""Margin methods: one-vs-all, stacked and multitask classifiers by dual coordinate ascent; kernel ridge for tags."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-"""Compiled inner loops of the dual solvers; each names its NumPy equivalent, which the tests hold it to.
+"""Compiled inner loops of the dual solvers. Each names its NumPy equivalent, and the tests compare both.
 
-Everywhere: ``f`` scores, ``at`` the coordinates: ``b`` dual variables, ``y`` labels of -1 and 1, ``C`` weights (0: the
-coordinate is absent). ``theta = C b y`` are the coefficients of the expansion, so that ``f = theta G``.
+Everywhere ``f`` are scores and ``at`` are the coordinates: ``b`` dual variables, ``y`` labels of -1 and 1, ``C``
+weights (0: the coordinate is absent). ``theta = C b y`` are the coefficients of the expansion, so that ``f = theta G``.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from visterm.margin.dual import Block, Coordinates
 
 Array = NDArray[Any]
 
-#: Rounds of refining at most.
+#: The largest number of refining rounds.
 _REFINE_ROUNDS = 100
-_NEWTON_STEPS = 100  # halving alone needs about fifty; Newton ends after a handful
+_NEWTON_STEPS = 100  # halving alone needs about fifty; Newton needs only a few
 _CG_STEPS = 20
 _CG_REDUCTION = 0.1
 _STATE = np.uint64(88172645463325252)  # of the random generator, changed by a seed
@@ -31,7 +31,7 @@ def best_dual(b: float, m: float, q: float, loss: Any) -> float:
     is_logistic, gamma, low, high = loss
     if not is_logistic:
         curvature = q + gamma
-        if curvature <= 0.0:  # a picture without features: the loss alone decides
+        if curvature <= 0.0:  # a picture without features: only the loss matters
             return high if m < 1.0 else b
         return min(max(b + (1.0 - m - gamma * b) / curvature, low), high)
     # With b' = sigmoid(s) the maximiser is the root of s + m + q (sigmoid(s) - b), which increases in s.
@@ -126,9 +126,9 @@ def ascend_block(block: Block, at: Coordinates, loss: Any) -> None:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def ascend_coupled(block: Block, M: Array, at: Coordinates, loss: Any) -> None:
-    """As :func:`ascend_block` for the coordinates (t, i) of the kernel ``M[t, t'] G[i, j]``: the paper's U step.
+    """:func:`ascend_block` for the coordinates (t, i) of the kernel ``M[t, t'] G[i, j]``: the paper's U step.
 
-    All tasks of a picture are stepped before its change, ``M delta[:, i]``, is passed on to the rest of the block.
+    All tasks of a picture take their step before the change, ``M delta[:, i]``, is added to the rest of the block.
     """
     G, rows, f, delta = block
     b, y, C = at
@@ -159,7 +159,7 @@ def ascend_coupled(block: Block, M: Array, at: Coordinates, loss: Any) -> None:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def gather(G: Array, rows: Array, shift: float) -> Array:
-    """``G[ix_(rows, rows)] + shift``, four rows at a time: memory answers several questions at once."""
+    """``G[ix_(rows, rows)] + shift``, four rows at a time, so that memory reads overlap."""
     size = len(rows)
     block = np.empty((size, size), G.dtype)
     whole = size - size % 4
@@ -179,7 +179,7 @@ def gather(G: Array, rows: Array, shift: float) -> Array:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def add_rows(theta: Array, G: Array, start: int, stop: int, out: Array) -> None:
-    """``out[:, start:stop] += theta @ G[:, start:stop]``, where most of ``theta`` is zero."""
+    """``out[:, start:stop] += theta @ G[:, start:stop]``, for a ``theta`` that is mostly zero."""
     n_tasks, n_rows = theta.shape
     for i in range(n_rows):
         row = G[i, start:stop]
@@ -193,10 +193,10 @@ def add_rows(theta: Array, G: Array, start: int, stop: int, out: Array) -> None:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def unsettled(f: Array, at: Coordinates, loss: Any, limit: int) -> Array:
-    """The coordinates of one task that are not settled at a bound, in order; at most those ``limit`` of largest gap.
+    """The coordinates of one task that are not settled at a bound, in order; at most the ``limit`` with largest gap.
 
-    A coordinate is settled where its dual gradient, ``1 - m - gamma b``, points out of its range. In NumPy, for
-    quadratic conjugates: ``flatnonzero((C > 0) & ~((b <= low) & (gradient < 0) | (b >= high) & (gradient > 0)))``.
+    A coordinate is settled if its dual gradient, ``1 - m - gamma b``, points out of its range. In NumPy, for quadratic
+    conjugates: ``flatnonzero((C > 0) & ~((b <= low) & (gradient < 0) | (b >= high) & (gradient > 0)))``.
     """
     b, y, C = at
     is_logistic, gamma, low, high = loss
@@ -223,9 +223,9 @@ def unsettled(f: Array, at: Coordinates, loss: Any, limit: int) -> Array:
 def refine(G: Array, f: Array, at: Coordinates, loss: Any, target: float, seed: int) -> None:
     """Solve the subproblem of a few coordinates of one task until their share of the gap is below ``target``.
 
-    A round is one pass of coordinate steps in random order. Once a pass moves no coordinate to or from a bound, and the
-    conjugate is quadratic, what is left is a linear system, and :func:`solve_inside` takes a long step towards its
-    solution. Both only ever raise the dual. ``G`` is the coordinates' Gram matrix; ``f`` and ``at.b`` are changed in
+    A round is one pass of coordinate steps in random order. When a pass moves no coordinate to or from a bound, and the
+    conjugate is quadratic, only a linear system is left, and :func:`solve_inside` takes a long step towards its
+    solution. Both always raise the dual. ``G`` is the coordinates' Gram matrix; ``f`` and ``at.b`` are changed in
     place.
     """
     b, y, C = at
@@ -258,7 +258,7 @@ def refine(G: Array, f: Array, at: Coordinates, loss: Any, target: float, seed: 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def shuffle(order: Array, state: Any) -> Any:
-    """Shuffle ``order`` by a xorshift generator, a tenth of the price of NumPy's, and return the generator's state."""
+    """Shuffle ``order`` with a xorshift generator, in a tenth of NumPy's time, and return the generator's state."""
     for i in range(len(order) - 1, 0, -1):
         state ^= state << np.uint64(13)
         state ^= state >> np.uint64(7)
@@ -299,8 +299,9 @@ def solve_inside(G: Array, f: Array, at: Coordinates, loss: Any) -> None:
         following = float((residual * residual).sum())
         direction = (residual + (following / squared) * direction).astype(f.dtype)
         squared = following
-    # First the whole step, cut off at the range coordinate by coordinate; if that lowers the dual, the longest step
-    # along the same line that stays in range, which cannot: the dual is concave and the line leads to its maximum.
+    # First try the whole step, with each coordinate clipped to its range. If that lowers the dual, take the longest
+    # step along the line that stays in range. This cannot lower the dual: it is concave, and the line leads to its
+    # maximum.
     longest = 1.0
     for attempt in range(2):
         clipped = np.zeros(size, f.dtype)

@@ -19,7 +19,7 @@ class Compressed(NamedTuple):
     data: Array
 
 
-_TILE = 16  # rows of B that stay in the cache while rows of A pass by
+_TILE = 16  # rows of B that stay in the cache while the loop goes over rows of A
 _TINY = np.float32(1e-30)  # keeps 0 / 0 out of sums over dimensions
 
 
@@ -27,7 +27,7 @@ _TINY = np.float32(1e-30)  # keeps 0 / 0 out of sums over dimensions
 def add_chi2(A: Array, B: Array, symmetric: bool, out: Array) -> None:
     """``out[i, j] += sum_d sign(a_d b_d) 2 |a_d b_d| / (|a_d| + |b_d|)``, the additive chi2 kernel of rows.
 
-    ``symmetric`` says that B is A, of which every pair is then compared once.
+    ``symmetric`` means that B is A; then every pair is compared once.
     """
     for first in range(0, B.shape[0], _TILE):
         for i in range(first if symmetric else 0, A.shape[0]):
@@ -44,7 +44,7 @@ def add_chi2(A: Array, B: Array, symmetric: bool, out: Array) -> None:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def add_chi2_sparse(A: Compressed, B: Compressed, out: Array) -> None:
-    """As :func:`add_chi2`, of the rows of a CSR matrix ``A`` and those of ``B``, which is given by columns (CSC)."""
+    """:func:`add_chi2` for the rows of a CSR matrix ``A`` and of ``B``, which is given by columns (CSC)."""
     starts, columns, values = A
     starts_of_columns, rows, values_of_columns = B
     for i in range(len(starts) - 1):

@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 
 class Shrunk(NamedTuple):
-    """Features (n_pictures, n_dims), the squared length of each picture, and how far each dimension is shrunk."""
+    """Features (n_pictures, n_dims), the squared length of each picture, and the threshold of each dimension."""
 
     X: Array
     squared: Array

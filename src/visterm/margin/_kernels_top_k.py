@@ -1,4 +1,4 @@
-"""Compiled inner loops of the top-k solver; each names its NumPy equivalent, which the tests hold it to.
+"""Compiled inner loops of the top-k solver. Each names its NumPy equivalent, and the tests compare both.
 
 ``f`` are the scores (n_classes, n_pictures); the coefficients of the expansion are
 ``theta[j, i] = C_i (1[j = y_i] sum_j p[j, i] - p[j, i])``.
@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 class PictureDuals(NamedTuple):
-    """Dual variables ``p`` (n_classes, n_pictures), zero at a picture's own class ``y``; the weight ``C`` of each."""
+    """Dual variables ``p`` (n_classes, n_pictures), zero at a picture's own class ``y``; picture weights ``C``."""
 
     p: Array
     y: Array
@@ -50,7 +50,7 @@ def project_top_k(b: Array, k: int, rho: float, out: Array) -> None:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _inside(b: Array, order: Array, k: int, rho: float) -> tuple[float, float]:
-    """Threshold and sum of the minimiser without the bound on the sum; the sum is 2 where it exceeds every bound."""
+    """Threshold and sum of the minimiser without the bound on the sum; the sum is 2 if it exceeds every bound."""
     m = len(b)
     total_top = 0.0
     for n_top in range(k):
@@ -70,7 +70,7 @@ def _inside(b: Array, order: Array, k: int, rho: float) -> tuple[float, float]:
                 continue
             return t, s
         total_top += b[order[n_top]]
-    # All k at the cap: any threshold between the k-th and the next does.
+    # All k are at the cap: any threshold between the k-th and the next works.
     s = total_top / (k * rho + 1.0)
     return b[order[k - 1]] - s / k, s
 

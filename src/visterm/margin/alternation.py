@@ -1,4 +1,4 @@
-"""Algorithm 1 of Lapin et al. 2014 in dual variables: predictors and the map they share, learned in turn."""
+"""Algorithm 1 of Lapin et al. 2014 in dual variables: it learns predictors and their shared map in turn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from visterm.margin.precision import solve
 
 Array = NDArray[Any]
 
-#: Predictors are never far from those of the round before; what they lack, the next round makes good.
+#: Few sweeps suffice: predictors start near those of the last round, and the next round improves them further.
 _PREDICTOR_SWEEPS = 30
 
 
@@ -42,7 +42,7 @@ class Learned(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Alternation:
-    """The settings of (1); see :class:`visterm.margin.MultitaskSDCA`."""
+    """The settings of problem (1); see :class:`visterm.margin.MultitaskSDCA`."""
 
     C: float
     mu: float | None
@@ -60,9 +60,9 @@ class Alternation:
         bar: progress.Bar,
         start: Duals | None = None,
     ) -> Learned:
-        """Learn from ``labels`` (n_tasks, n_pictures) from a nearby solution ``start`` on, if there is one.
+        """Learn from ``labels`` (n_tasks, n_pictures), starting from a nearby solution ``start`` if there is one.
 
-        The sign of a label says whether it is present, its size how much it weighs; 0 where it is unknown.
+        The sign of a label says whether it is present; its size is its weight. 0 means unknown.
         """
         steps = _Steps(self, products, labels, rng)
         n_tasks, n = labels.shape
@@ -75,12 +75,13 @@ class Alternation:
         objectives = [silent / (n * n_tasks) + 0.5 * mu * squared_norm]
         learned = Learned(alone.theta, np.eye(n_tasks), objectives, Duals(alone.b, B, A))
         for _ in range(self.max_iter):
-            # The predictors: one-vs-all in the learned representation, in double precision: their losses are small.
+            # The predictors: one-vs-all in the learned representation, in double precision because their losses are
+            # small.
             represented = FeatureInnerProducts(np.ascontiguousarray(Z.T, dtype=np.float64))
             offset = 0.5 * mu * squared_norm / lam  # the share of the map in (1)
             predictors = steps.predictors(represented, B, offset, self.tol)
             objective = lam * float(predictors.primal.sum()) / n_tasks + 0.5 * mu * squared_norm
-            if objective > objectives[-1]:  # within the gap, but not better: nearer the optimum
+            if objective > objectives[-1]:  # within the gap, but not better: go nearer the optimum
                 predictors = steps.predictors(represented, predictors.b, offset, 0.1 * self.tol)
                 objective = lam * float(predictors.primal.sum()) / n_tasks + 0.5 * mu * squared_norm
             if objective > objectives[-1]:
@@ -88,7 +89,7 @@ class Alternation:
             objectives.append(objective)
             W = (predictors.theta @ represented.X).astype(steps.y.dtype)
             M = W @ W.T
-            # The map: it may not undo what the predictors gained.
+            # The map: it must not undo the progress of the predictors.
             penalty = 0.5 * lam * float(np.vdot(W, W)) / n_tasks
             mapped = steps.map(M, A, (objective - penalty) / mu)
             objective = mu * mapped.primal + penalty
@@ -106,9 +107,9 @@ class Alternation:
 
 
 class _Steps:
-    """The three problems of Algorithm 1 over the same pictures, by coordinate ascent or, where there is one, a formula.
+    """The three problems of Algorithm 1 over the same pictures, solved by a formula or else by coordinate ascent.
 
-    Regularisers as weights of losses: 1 / (lam n) of the predictors, 1 / (mu n T) of the map.
+    Regularisers become weights of losses: 1 / (lam n) for the predictors, 1 / (mu n T) for the map.
     """
 
     def __init__(self, settings: Alternation, products: InnerProducts, labels: Array, rng: np.random.Generator):
@@ -126,7 +127,7 @@ class _Steps:
         return self.takes_part * self.products.dtype.type(C)
 
     def alone(self, start: Duals | None) -> Solution:
-        """One-vs-all, where the algorithm starts."""
+        """One-vs-all, the start of the algorithm."""
         C, loss, tol = self.settings.C, self.settings.loss, self.settings.tol
         if self.spectrum:
             return solve_squared(self.products, self.spectrum, self.y, C, loss)
@@ -134,7 +135,7 @@ class _Steps:
         return solve(self.products, self.y, self._weights(C), loss, tol=tol, rng=self.rng, start=first)
 
     def predictors(self, represented: FeatureInnerProducts, start: Array, offset: float, tol: float) -> Solution:
-        """One-vs-all in the present representation."""
+        """One-vs-all in the current representation."""
         y, loss, C = self.y, self.settings.loss, self.C_predictors
         if self.spectrum:
             return solve_squared(represented, Spectrum.of(represented), y.astype(np.float64), C, loss)
@@ -151,7 +152,7 @@ class _Steps:
         )
 
     def map(self, M: Array, start: Array, primal_below: float) -> CoupledSolution:
-        """The map, for predictors of the inner products ``M``."""
+        """The map, for predictors with the inner products ``M``."""
         y, loss, C = self.y, self.settings.loss, self.C_map
         if self.spectrum:
             return solve_coupled_squared(self.products, self.spectrum, M, y, C, loss)

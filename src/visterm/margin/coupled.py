@@ -4,9 +4,9 @@ With the predictors ``w_t`` fixed, the representation U minimises
 
     ||U||^2 / 2 + C sum_ti c_ti loss(y_ti <U, x_i w_t^T>),      C = 1 / (mu n T)
 
-an SVM on the features ``x_i w_t^T``, whose kernel is ``M[t, t'] G[i, j]`` with ``M = W W^T``. Coordinate steps are (7)
-of the paper: in blocks of pictures for all tasks at first, then on the coordinates not settled at a bound, all together
-where they are few, else task by task.
+This is an SVM on the features ``x_i w_t^T``, whose kernel is ``M[t, t'] G[i, j]`` with ``M = W W^T``. Coordinate steps
+are (7) of the paper. They first go over blocks of pictures for all tasks, then over the coordinates not settled at a
+bound: all together if they are few, else task by task.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from visterm.margin.solver import MAX_SWEEPS, REFINE_FALL, REFINE_ROWS, REFINE_S
 
 Array = NDArray[Any]
 
-#: Coordinates of all tasks are solved together up to this many.
+#: Up to this many coordinates of all tasks are solved together.
 TOGETHER_ROWS = 1024
 
 
 class CoupledSolution:
-    """Dual variables of the coupled problem and what follows from them, computed afresh.
+    """Dual variables of the coupled problem, and the quantities computed from them.
 
     ``theta = C b y``; ``base = theta G``; the score of task t at picture i is ``(M base)[t, i]``.
     """
@@ -62,7 +62,7 @@ def solve_coupled(
     start: Array,
     primal_below: float = np.inf,
 ) -> CoupledSolution:
-    """Solve to the relative gap ``tol``, and on until the primal objective is no more than ``primal_below``."""
+    """Solve to the relative gap ``tol`` and until the primal objective is at most ``primal_below``."""
     state = CoupledSolution(problem, M, np.array(start))
     smallest_gap = np.finfo(problem.y.dtype).eps
     all_refined, fell = False, True
@@ -77,7 +77,7 @@ def solve_coupled(
             goal = REFINE_SHARE * min(tol, state.gap) * max(abs(state.primal), abs(state.dual))
             few = len(_unsettled(problem, state.scores, state.b)[0]) < TOGETHER_ROWS
             all_refined = few or _refine_each(problem, M, state, goal / len(M), rng)
-            if few or not fell:  # tasks that lean on each other strongly are not solved one by one
+            if few or not fell:  # strongly coupled tasks cannot be solved one by one
                 _refine_together(problem, M, state, goal, rng)
             state = CoupledSolution(problem, M, state.b)
             fell = state.gap < 0.5 * before
@@ -87,7 +87,7 @@ def solve_coupled(
 
 
 def _sweep(problem: Problem, M: Array, state: CoupledSolution, rng: np.random.Generator) -> None:
-    """One pass over all coordinates; ``state.b`` is changed."""
+    """One pass over all coordinates; changes ``state.b``."""
     from visterm.margin._kernels import ascend_coupled
 
     at = Coordinates(state.b, problem.y, problem.C)
@@ -101,9 +101,9 @@ def _sweep(problem: Problem, M: Array, state: CoupledSolution, rng: np.random.Ge
 
 
 def _refine_each(problem: Problem, M: Array, state: CoupledSolution, goal: float, rng: np.random.Generator) -> bool:
-    """Solve each task in turn on its unsettled coordinates, the others fixed; ``state.b`` and ``base`` are changed.
+    """Solve each task in turn on its unsettled coordinates, with the others fixed; changes ``state.b`` and ``base``.
 
-    Says whether all unsettled coordinates took part.
+    Returns whether all unsettled coordinates took part.
     """
     from visterm.margin import _kernels
 
@@ -123,7 +123,7 @@ def _refine_each(problem: Problem, M: Array, state: CoupledSolution, goal: float
 
 
 def _refine_together(problem: Problem, M: Array, state: CoupledSolution, goal: float, rng: np.random.Generator) -> None:
-    """Solve the unsettled coordinates of all tasks as one problem, at most those of largest gap; ``b`` is changed."""
+    """Solve the unsettled coordinates of all tasks as one problem, those with the largest gap first; changes ``b``."""
     from visterm.margin import _kernels
 
     scores = M @ state.base

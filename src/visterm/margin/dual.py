@@ -1,11 +1,11 @@
-"""The dual problem of many tasks over the same pictures, and what is known at some dual variables.
+"""The dual problem of many tasks over the same pictures, and its solution at given dual variables.
 
-For every task t, with labels y of -1 and 1 and weights C (0 where a picture does not take part),
+For every task t, with labels y of -1 and 1 and weights C (0 if a picture does not take part),
 
     minimise over w_t   ||w_t||^2 / 2 + sum_i C_ti loss(y_ti <w_t, x_i>)
 
-in the dual variables b_ti, with w_t = sum_i theta_ti x_i and theta_ti = C_ti b_ti y_ti. A task is a label, a class or a
-tag, to be told from its absence.
+in the dual variables b_ti, with w_t = sum_i theta_ti x_i and theta_ti = C_ti b_ti y_ti. A task separates the pictures
+that have a label, a class or a tag, from those that do not.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Array = NDArray[Any]
 class Coordinates(NamedTuple):
     """The coordinates of all tasks (n_tasks, n_pictures), or of one: dual variables, labels, weights.
 
-    ``C`` is 0 where a coordinate does not exist. Compiled code changes ``b`` in place.
+    ``C`` is 0 if a coordinate does not exist. Compiled code changes ``b`` in place.
     """
 
     b: Array
@@ -35,7 +35,7 @@ class Coordinates(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Pictures that are stepped together: their Gram matrix, their rows, their scores (n_tasks, len(rows)).
+    """Pictures whose steps are taken together: their Gram matrix, their rows, their scores (n_tasks, len(rows)).
 
     Compiled code changes the scores ``f`` in place and adds the change of theta to ``delta``, of the same shape.
     """
@@ -48,13 +48,13 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """Inner products of the pictures, labels and weights (n_tasks, n_pictures) in their precision, and the loss."""
+    """Inner products of the pictures, labels and weights (n_tasks, n_pictures) in the same precision, and the loss."""
 
     products: InnerProducts
     y: Array
     C: Array
     loss: Loss
-    #: What a larger objective, of which each task is a part, adds to it: the gap is relative to the sum.
+    #: The rest of a larger objective of which each task is a part. The gap is relative to the sum.
     offset: float = 0.0
 
     def part(self, tasks: Array) -> Problem:
@@ -72,7 +72,7 @@ class Problem:
         return np.zeros_like(self.y) if b is None else np.clip(b, code.low, code.high).astype(self.y.dtype)
 
     def evaluate(self, b: Array) -> Solution:
-        """The objectives at ``b``, from scores computed afresh."""
+        """The objectives at ``b``, with newly computed scores."""
         from visterm.margin._kernels import task_values
 
         theta = self.C * b * self.y
@@ -85,7 +85,7 @@ class Problem:
 
 @dataclass(slots=True, eq=False)
 class Solution:
-    """Dual variables, coefficients and scores of all tasks, and how near the optimum each is known to be."""
+    """Dual variables, coefficients and scores of all tasks, and their primal and dual objectives."""
 
     b: Array
     theta: Array
@@ -93,7 +93,7 @@ class Solution:
     primal: Array
     dual: Array
     offset: float = 0.0
-    #: The sums of primal and dual objectives after each sweep, over the tasks still worked on and the finished ones.
+    #: The sums of primal and dual objectives after each sweep, over all tasks, finished or not.
     trace: list[tuple[float, float]] = field(default_factory=list)
 
     @property
@@ -103,7 +103,7 @@ class Solution:
 
     @property
     def scales(self) -> Array:
-        """What each gap is relative to."""
+        """The scale of each task's relative gap."""
         return np.maximum(np.abs(self.primal + self.offset), np.abs(self.dual + self.offset))
 
     def take(self, tasks: Array, part: Solution) -> None:
@@ -112,23 +112,23 @@ class Solution:
             getattr(self, name)[tasks] = getattr(part, name)
 
     def to_double(self) -> None:
-        """Keep dual variables, coefficients and scores in double precision from here on."""
+        """Keep dual variables, coefficients and scores in double precision from now on."""
         for name in ("b", "theta", "scores"):
             setattr(self, name, getattr(self, name).astype(np.float64))
 
     def note(self) -> None:
-        """Add the present objectives to the trace."""
+        """Add the current objectives to the trace."""
         self.trace.append((float(self.primal.sum()), float(self.dual.sum())))
 
 
 def relative_gap(primal: Array, dual: Array) -> Array:
-    """``(P - D) / max(|P|, |D|)``, the paper's stopping criterion; 0 where both vanish."""
+    """``(P - D) / max(|P|, |D|)``, the paper's stopping criterion; 0 if both are 0."""
     scale = np.maximum(np.abs(primal), np.abs(dual))
     return np.divide(primal - dual, scale, out=np.zeros_like(scale), where=scale > 0)
 
 
 def warn_unconverged(gap: float, tol: float) -> None:
-    """Warn that the duality gap asked for was not reached."""
+    """Warn that the required duality gap was not reached."""
     from sklearn.exceptions import ConvergenceWarning
 
     warnings.warn(

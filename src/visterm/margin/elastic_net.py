@@ -1,4 +1,4 @@
-"""One-vs-all classification with sparse weights: the elastic net, by proximal dual coordinate ascent."""
+"""One-vs-all classification with sparse weights: the elastic net by proximal dual coordinate ascent."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ Array = NDArray[Any]
 
 
 class ElasticNetSDCA(OneVsAll, Estimator):
-    """One-vs-all functions that use few features: the elastic-net extension of Lapin et al. 2014.
+    """Classifies one-vs-all with few features: the elastic-net extension of Lapin et al. 2014.
 
-    For each class minimises ``||w||^2 / 2 + l1 ||w||_1 + C sum_i loss(y_i <w, x_i>)``. The weights are kept beside the
-    dual variables and shrunk after every step (Shalev-Shwartz and Zhang 2012); ``l1`` does not shrink the intercept.
+    For each class it minimises ``||w||^2 / 2 + l1 ||w||_1 + C sum_i loss(y_i <w, x_i>)``. The solver keeps the weights
+    together with the dual variables and shrinks them after every step (Shalev-Shwartz and Zhang 2012). ``l1`` does not
+    shrink the intercept.
 
     - ``kernel``: ``linear`` or ``hellinger``; other parameters as in :class:`visterm.margin.SDCAClassifier`.
 
@@ -92,7 +93,7 @@ class ElasticNetSDCA(OneVsAll, Estimator):
 def solve_elastic(
     X: Array, y: Array, C: Array, l1: float, loss: Loss, tol: float, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """The weights of one task and its relative duality gap; the last column of ``X`` is not penalised by ``l1``."""
+    """The weights of one task and its relative duality gap; ``l1`` does not penalise the last column of ``X``."""
     from visterm.margin._kernels_elastic import Shrunk, ascend_elastic
 
     thresholds = np.full(X.shape[1], float(l1))

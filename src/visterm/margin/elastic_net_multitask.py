@@ -26,18 +26,19 @@ Array = NDArray[Any]
 
 
 class ElasticNetMultitask(OneVsAll, Estimator):
-    """Classes that share a map which looks at few features: (1) of Lapin et al. 2014 with the elastic net on the map.
+    """Classifies with a shared map of few features: (1) of Lapin et al. 2014 with the elastic net on the map.
 
-    Minimises over the map U and the predictors w_t, with weights of the losses in place of the paper's lam and mu,
+    Minimises over the map U and the predictors w_t, with weights of the losses instead of the paper's lam and mu,
 
         1/C_predictors sum_t ||w_t||^2 / 2 + 1/C_map (||U||^2 / 2 + l1 ||U||_1) + sum_ti loss(y_ti <w_t, U^T x_i>)
 
-    in turn, from the one-vs-all elastic net (of ``C``) on. A copy of the map is kept beside the dual variables and
-    shrunk after every step; ``l1`` does not shrink the intercept's row. The objective never rises.
+    Map and predictors are learned in turn, starting from the one-vs-all elastic net (with ``C``). The solver keeps a
+    copy of the map together with the dual variables and shrinks it after every step. ``l1`` does not shrink the
+    intercept's row. The objective never rises.
 
     - ``kernel``: ``linear`` or ``hellinger``; other parameters as in :class:`visterm.margin.MultitaskSDCA`.
 
-    Fitted: ``map_`` (n_dims, n_classes), of whose rows many are zero, ``coef_``, ``intercept_``, ``objective_``.
+    Fitted: ``map_`` (n_dims, n_classes), with many rows of zeros, ``coef_``, ``intercept_``, ``objective_``.
 
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(90) % 3; X = 0.3 * rng.normal(size=(90, 10)); X[:, :3] += 2 * np.eye(3)[y]
@@ -102,11 +103,11 @@ class ElasticNetMultitask(OneVsAll, Estimator):
     def _learn(
         self, X: Array, y: Array, loss: Loss, rng: np.random.Generator, bar: progress.Bar
     ) -> tuple[Array, Array]:
-        """The map and the predictors, learned in turn while the objective falls."""
+        """Learn the map and the predictors in turn while the objective falls."""
         full = np.full(y.shape[1], float(self.C))
         U = np.stack([solve_elastic(X, label, full, self.l1, loss, self.tol, rng)[0] for label in y], axis=1)
         W, B = np.zeros((len(y), len(y))), np.zeros(y.shape)
-        # The first predictors are nothing, and so the first losses those of silence.
+        # The first predictors are zero, so the first losses are those of zero scores.
         objectives = [float(loss.value(np.zeros(y.shape)).sum()) + self._penalty(U)]
         b = np.zeros(y.shape)
         for _ in range(self.max_iter):
@@ -153,7 +154,7 @@ def solve_elastic_map(
 ) -> tuple[Array, Array, float, float]:
     """``||U||^2 / 2 + l1 ||U||_1 + C sum_ti loss(y_ti <U, x_i w_t^T>)``: the map, its duals, objective, relative gap.
 
-    The last column of ``X``, the intercept's, is not penalised by ``l1``.
+    ``l1`` does not penalise the last column of ``X``, the intercept's.
     """
     from visterm.margin._kernels_elastic import Predictors, Shrunk, ascend_elastic_map
 

@@ -1,8 +1,8 @@
-"""What the margin methods share: training pictures as the solver wants them, and the functions learned from them.
+"""The base of the margin methods: training pictures in the form that the solver needs, and the learned functions.
 
 A learned function is an expansion over training pictures, ``f_t(x) = sum_i theta_ti (k(x, x_i) + s^2)``, where ``s`` is
-the constant feature that carries the intercept. Where the kernel has explicit features it is folded into weights, and
-no training picture is kept; otherwise only the pictures with a coefficient are.
+the constant feature that carries the intercept. If the kernel has explicit features, the expansion is folded into
+weights and no training picture is kept. Otherwise only the pictures with non-zero coefficients are kept.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ from visterm.margin.product_kernel import ProductKernel
 
 Array = NDArray[Any]
 
-#: Up to this many training pictures are computed with in double precision, more in single.
+#: Up to this many training pictures, the solver uses double precision; for more, single precision.
 DOUBLE_PRECISION_ROWS = 2048
-#: What parameters of several methods may be.
+#: The allowed values of parameters of several methods.
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 RANDOM_STATE: list[Any] = ["random_state", np.random.Generator]
 EXPANSION_PARAMETERS: dict[str, list[Any]] = {"kernel": [str], "intercept_scaling": [NOT_NEGATIVE]}
-#: Coefficients below this share of their task's largest are rounding, not support.
+#: Coefficients below this share of their task's largest are rounding errors, not support.
 _NO_SUPPORT = 1e-7
 
 
 class ExpansionEstimator(Estimator):
     """An estimator with the parameters ``kernel`` and ``intercept_scaling`` that learns expansions over pictures.
 
-    Fitted: ``kernel_``, the kernel that was used; ``coef_`` (n_tasks, n_dims) and ``intercept_`` where it has explicit
-    features; else ``dual_coef_`` (n_tasks, n_support), ``intercept_``, ``support_`` (rows) and what the kernel needs
-    of those pictures: ``support_vectors_``, or ``product_kernel_`` for several features.
+    Fitted: ``kernel_``, the kernel that was used; ``coef_`` (n_tasks, n_dims) and ``intercept_`` if it has explicit
+    features. Otherwise ``dual_coef_`` (n_tasks, n_support), ``intercept_``, ``support_`` (rows) and the data of those
+    pictures: ``support_vectors_``, or ``product_kernel_`` for several features.
     """
 
     kernel: str
     intercept_scaling: float
-    #: What the kernel ``auto`` means for one feature; several are compared by the weighted product.
+    #: The kernel that ``auto`` means for one feature; for several it means the weighted product.
     _kernel_of_one_feature: ClassVar[str] = "hellinger"
 
     def _check_fit_features(self, X: Features) -> Features:
@@ -85,7 +85,7 @@ class ExpansionEstimator(Estimator):
                 delattr(self, name)
 
     def _inner_products(self, X: Features, rows: Array, labels: Array) -> InnerProducts:
-        """The inner products of the given rows of checked features, as the solver wants them.
+        """The inner products of the given rows of checked features, in the form that the solver needs.
 
         ``labels`` (n_tasks, len(rows)) are positive where a label is present and negative where it is absent.
         """
@@ -106,7 +106,7 @@ class ExpansionEstimator(Estimator):
             return G.astype(dtype, copy=False)
         if name in kernels.PRODUCTS:
             self.product_kernel_ = ProductKernel(scale, weights=kernels.PRODUCTS[name])
-            # A label of one against the rest says as much of the rest.
+            # A task of one class against the other also labels the other class.
             present = np.vstack([labels, -labels] if len(labels) == 1 else [labels]).T > 0
             some = None if len(rows) == n_pictures(X) else rows
             return self.product_kernel_.fit_transform(X, present, rows=some).astype(dtype, copy=False)
@@ -157,7 +157,7 @@ class ExpansionEstimator(Estimator):
 
 
 def folds(groups: Array, n_folds: int, rng: np.random.Generator) -> list[Array]:
-    """The rows of each fold; pictures are dealt out group by group, so each fold has its share of every group.
+    """The rows of each fold; pictures are distributed group by group, so each fold has its share of every group.
 
     >>> [fold.tolist() for fold in folds(np.array([0, 0, 1, 1]), 2, np.random.default_rng(0))]
     [[0, 2], [1, 3]]

@@ -1,7 +1,7 @@
-"""Inner products between the training pictures, as the dual solvers use them.
+"""Inner products between the training pictures for the dual solvers.
 
-Both forms answer the same questions and give the same numbers: a Gram matrix, or fewer features than there are
-pictures. ``shift`` is added to every inner product: the square of the constant feature that carries the intercept.
+There are two forms with the same methods and the same results: a Gram matrix, or features, if there are fewer of them
+than pictures. ``shift`` is added to every inner product: the square of the constant feature that carries the intercept.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ Array = NDArray[Any]
 #: ``step(Gram matrix of the block, its scores, its rows)`` gives the change of theta at these rows.
 Step = Callable[[Array, Array, Array], Array]
 
-#: Threads share products by this many tasks or pictures: enough for BLAS, and the result does not depend on the cores.
+#: Threads compute products of this many tasks or pictures: enough for BLAS, and the number of cores does not matter.
 PIECE_TASKS = 64
 PIECE_PICTURES = 2048
-#: With fewer coefficients than this share, leaving out zeros is quicker than BLAS.
+#: If fewer coefficients than this share are non-zero, skipping zeros is faster than BLAS.
 SPARSE_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GramInnerProducts:
-    """Pictures known by their Gram matrix."""
+    """Pictures given by their Gram matrix."""
 
     G: Array
     shift: float = 0.0
@@ -77,7 +77,7 @@ class GramInnerProducts:
         return theta @ self.G[rows] + self.G.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
 
     def sweep(self, theta: Array, blocks: list[Array], step: Step) -> None:
-        """One block after the other; its scores are taken from all of ``theta``, so nothing accumulates."""
+        """One block after the other; scores are computed from all of ``theta``, so rounding does not accumulate."""
         shift = self.G.dtype.type(self.shift)
         for rows in blocks:
             across = self.G[rows]
@@ -95,7 +95,7 @@ class GramInnerProducts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureInnerProducts:
-    """Pictures known by fewer features than there are pictures: the weights themselves are kept during a sweep."""
+    """Pictures given by fewer features than pictures: the weights themselves are kept during a sweep."""
 
     X: Array
     shift: float = 0.0
@@ -127,7 +127,7 @@ class FeatureInnerProducts:
         return (theta @ self.X[rows]) @ self.X.T + self.X.dtype.type(self.shift) * theta.sum(axis=1, keepdims=True)
 
     def sweep(self, theta: Array, blocks: list[Array], step: Step) -> None:
-        """One block after the other, each changing the weights that score the next."""
+        """One block after the other; each changes the weights that score the next."""
         shift = self.X.dtype.type(self.shift)
         weights, bias = theta @ self.X, shift * theta.sum(axis=1, keepdims=True)
         for rows in blocks:
@@ -146,7 +146,7 @@ class FeatureInnerProducts:
         return (theta @ self.X[train]) @ self.X[held_out].T + self.shift * theta.sum(axis=1, keepdims=True)
 
     def with_constant(self) -> Array:
-        """The features in double precision, and the constant one: their inner products include the shift."""
+        """The features and the constant feature, in double precision; their inner products include the shift."""
         constant = np.full((self.n_pictures, 1), np.sqrt(self.shift))
         return np.hstack([self.X.astype(np.float64), constant])
 

@@ -47,9 +47,9 @@ def _ridge_of_features(products: FeatureInnerProducts, targets: Array, alpha: fl
 
 
 def _inverse(system: Array) -> Array:
-    """The inverse of a symmetric positive definite matrix, in its place."""
+    """The inverse of a symmetric positive definite matrix, computed in place."""
     try:
-        # LAPACK counts columns first: the transpose, which is the same matrix, lies in memory as it wants it.
+        # LAPACK stores matrices by columns. The transpose, which is the same matrix, is stored like that.
         factor, _ = linalg.cho_factor(system.T, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError as error:
         raise InputError("the kernel is not positive definite: raise alpha, or check the precomputed kernel") from error
@@ -61,7 +61,7 @@ def _inverse(system: Array) -> Array:
 
 
 def _mirror(matrix: Array) -> None:
-    """Write the lower triangle over the upper one, a block of columns at a time."""
+    """Copy the lower triangle to the upper one, a block of columns at a time."""
     n, size = len(matrix), 256
     for start in range(0, n, size):
         stop = min(start + size, n)

@@ -1,16 +1,15 @@
 """Kernels between pictures: linear, Hellinger, chi2, products over several features, or a matrix computed elsewhere.
 
-Those of one feature are sums over its dimensions, taken a block of columns at a time, so features too wide for memory
-may stay in a memory map. Hellinger and chi2 compare shares (rows divided by the sum of their absolute values, signs
-kept), so that every picture has the kernel 1 with itself:
+Kernels of one feature are sums over its dimensions, computed a block of columns at a time, so features too wide for
+memory may stay in a memory map. Hellinger and chi2 compare shares (rows divided by the sum of their absolute values,
+signs kept), so that every picture has the kernel 1 with itself:
 
-    linear      sum_d a_d b_d
-    hellinger   sum_d sign(a_d b_d) sqrt(|a_d b_d|)
-    chi2        sum_d sign(a_d b_d) 2 |a_d b_d| / (|a_d| + |b_d|)
-    exp-chi2    exp(-gamma (1 - chi2)), written exp-chi2:GAMMA, gamma 2 where it is left out
+    linear      sum_d a_d b_d hellinger   sum_d sign(a_d b_d) sqrt(|a_d b_d|) chi2        sum_d sign(a_d b_d) 2 |a_d
+    b_d| / (|a_d| + |b_d|) exp-chi2    exp(-gamma (1 - chi2)), written exp-chi2:GAMMA; gamma is 2 by default
 
-Several features (a mapping of name to matrix) are compared by ``product[:SCALE]``, all counting the same, or
-``weighted-product[:SCALE]``, each as much as it tells of the labels: see :mod:`visterm.margin.product_kernel`.
+Several features (a mapping of name to matrix) are compared by ``product[:SCALE]``, with equal weights, or
+``weighted-product[:SCALE]``, with weights by how well each feature predicts the labels: see
+:mod:`visterm.margin.product_kernel`.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ from visterm.contracts import Matrix
 from visterm.errors import InputError
 
 NAMES = ("linear", "hellinger", "chi2", "exp-chi2", "product", "weighted-product", "precomputed")
-#: Kernels that are inner products of features a picture can be mapped to.
+#: Kernels that are inner products of explicit features.
 EXPLICIT = ("linear", "hellinger")
 #: Kernels over any number of features, and how each weighs them.
 PRODUCTS = {"product": "equal", "weighted-product": "likelihood"}
 #: Columns are read this many bytes at a time.
 BLOCK_BYTES = 128 * 2**20
-#: Below this share of entries that are not zero, sparse features are compared as such.
+#: Below this share of non-zero entries, sparse features are compared as sparse.
 SPARSE_SHARE = 0.5
-#: The exponential kernels and the number that is meant where none is given.
+#: The exponential kernels and their default numbers.
 _DEFAULT_NUMBER = {"exp-chi2": 2.0, "product": 1.0, "weighted-product": 1.0}
 
 
 def kernel_named(kernel: str) -> tuple[str, float]:
-    """The kernel's name and the number behind it (of exponential kernels alone).
+    """The kernel's name and its number (which only exponential kernels have).
 
     >>> kernel_named("exp-chi2:1.5")
     ('exp-chi2', 1.5)
@@ -65,7 +64,7 @@ def gram(A: Matrix, B: Matrix | None = None, *, kernel: str = "linear", dtype: A
     """
     name, gamma = kernel_named(kernel)
     if name == "precomputed":
-        raise InputError("a precomputed kernel is given, not computed: pass the matrix itself as X")
+        raise InputError("a precomputed kernel is not computed here: pass the matrix itself as X")
     if name in PRODUCTS:
         raise InputError(f"{name} is a kernel of several features: use visterm.margin.ProductKernel")
     if name in EXPLICIT and sparse.issparse(A):
@@ -94,7 +93,7 @@ def _finished(total: NDArray[Any], name: str, gamma: float) -> NDArray[Any]:
 
 
 def _is_sparse(X: Matrix) -> bool:
-    """Whether going through what is not zero is quicker than through everything."""
+    """Whether a loop over non-zero entries is faster than a loop over all."""
     return not isinstance(X, np.ndarray) and bool(X.nnz < SPARSE_SHARE * X.shape[0] * X.shape[1])
 
 
@@ -135,7 +134,7 @@ def _dense(X: Any) -> NDArray[Any]:
 
 
 def _shares(X: Matrix, kernel: str) -> NDArray[Any]:
-    """What each row is multiplied by to become shares, as a column; 1 for the linear kernel."""
+    """The factor that turns each row into shares, as a column; 1 for the linear kernel."""
     if kernel == "linear":
         return np.ones((X.shape[0], 1))
     sums = np.zeros(X.shape[0])

@@ -1,4 +1,4 @@
-"""Losses as small objects: their value, their conjugate, and the dual step that SDCA takes with them.
+"""Losses as small objects: their value, their conjugate, and the dual step of SDCA.
 
 All are functions of the margin ``m = y f``. The dual variable ``b`` of a picture is its multiplier times its label,
 so the hinge has ``b`` in [0, 1]; ``conjugate(b)`` is the paper's ``l*(-b)``. The step of one coordinate maximises
@@ -22,7 +22,7 @@ from visterm.errors import InputError
 
 
 class LossCode(NamedTuple):
-    """A loss as numbers, for compiled code: all but the logistic have the conjugate -b + gamma b^2 / 2 on a range."""
+    """A loss as numbers, for compiled code. All but the logistic have the conjugate -b + gamma b^2 / 2 on a range."""
 
     is_logistic: bool
     gamma: float
@@ -64,7 +64,7 @@ class QuadraticConjugate(Loss):
         """The loss at each margin: the conjugate of the conjugate."""
         _, gamma, low, high = self.code
         slack = 1.0 - np.asarray(margin, dtype=np.float64)
-        # Without curvature the best b is a bound; both bounds are finite then.
+        # Without curvature the best b is a bound, and both bounds are finite.
         b = np.clip(slack / gamma, low, high) if gamma > 0 else np.where(slack > 0, high, low)
         return b * slack - 0.5 * gamma * b * b + 0.0  # no negative zeros
 
@@ -111,7 +111,7 @@ class SmoothHinge(QuadraticConjugate):
 
 @dataclass(frozen=True, slots=True)
 class SquaredHinge(QuadraticConjugate):
-    """``max(0, 1 - m)^2``, as scikit-learn's ``squared_hinge``."""
+    """``max(0, 1 - m)^2``, like scikit-learn's ``squared_hinge``."""
 
     @property
     def code(self) -> LossCode:
@@ -131,7 +131,7 @@ class Squared(QuadraticConjugate):
 
 @dataclass(frozen=True, slots=True)
 class Logistic(Loss):
-    """``log(1 + exp(-m))``; its dual step is found by safeguarded Newton iterations."""
+    """``log(1 + exp(-m))``; safeguarded Newton iterations find its dual step."""
 
     @property
     def code(self) -> LossCode:

@@ -40,34 +40,36 @@ Array = NDArray[Any]
 
 
 class MultitaskSDCA(OneVsAll, ExpansionEstimator):
-    """Classes and tags as tasks that share one linear map of the features: MTL-SDCA of Lapin et al. 2014.
+    """Learns classes and tags as tasks that share one linear map of the features: MTL-SDCA of Lapin et al. 2014.
 
     Minimises (1) of the paper over the map U (n_dims columns) and the tasks' predictors w_t,
 
         1/T sum_t [ 1/n sum_i loss(y_ti <w_t, U^T x_i>) + lam/2 ||w_t||^2 ] + mu/2 ||U||^2
 
-    by Algorithm 1: from the one-vs-all solution (of parameter ``C``) on, predictors and map are learned in turn, each
-    to the duality gap ``tol`` relative to its objective in (1), until the dual variables change by less than ``tol``.
-    Only inner products of pictures are used. The objective never rises.
+    by Algorithm 1. It starts from the one-vs-all solution (with parameter ``C``) and learns predictors and map in turn,
+    each to the duality gap ``tol`` relative to its objective in (1), until the dual variables change by less than
+    ``tol``. It uses only inner products of pictures. The objective never rises.
 
-    - ``mu``: None for 1 / (n T); ``lam``: None for 1 / n: losses then weigh as much as the two regularisers.
+    - ``mu``: None for 1 / (n T); ``lam``: None for 1 / n. Then losses weigh as much as the two regularisers.
     - ``n_dims``: columns of U; None for the number of tasks, as in the paper.
-    - ``max_iter``: rounds at most. With as many columns as tasks the optimum of (1) depends on the product of ``lam``
-      and ``mu`` alone: it is that of the trace norm of the tasks' weights. One round from the one-vs-all solution, with
-      predictors held back strongly (a large ``lam``), is another machine and the better one for few pictures a class.
+    - ``max_iter``: the largest number of rounds. With as many columns as tasks, the optimum of (1) depends only on the
+      product of ``lam`` and ``mu``: it is that of the trace norm of the tasks' weights. One round from the one-vs-all
+      solution with strongly regularised predictors (a large ``lam``) gives a different classifier, which is better for
+      few pictures per class.
     - ``kernel``, ``loss``, ``intercept_scaling``, ``calibration_folds``: as in :class:`SDCAClassifier`; the folds also
       make tags comparable (see ``tag_power``).
-    - ``tag_power``: how far tags are brought to one scale, from 0 (not at all) to 1, by their scores on held-out
-      pictures; see :func:`visterm.tag_scales`.
-    - ``warm_start``: start from the dual variables of the last fit, as along a path of C, lam or mu.
+    - ``tag_power``: how strongly tags are scaled by their scores on held-out pictures, from 0 (not at all) to 1; see
+      :func:`visterm.tag_scales`.
+    - ``warm_start``: start from the dual variables of the last fit, for example along a path of C, lam or mu.
 
-    With ``loss="squared"`` and no label unknown, every step is solved by a formula, from one eigendecomposition.
+    With ``loss="squared"`` and no unknown labels, a formula solves every step, from one eigendecomposition.
 
-    Fitted besides: ``objective_`` after every step; ``task_similarity_``, which tasks are taken for each other: the
-    correlation of their scores on held-out pictures (without folds, the cosine of their predictors), to be drawn by
-    :func:`visterm.margin.save_similarity`.
+    Also fitted: ``objective_`` after every step, and ``task_similarity_``, which shows which tasks are confused: the
+    correlation of their scores on held-out pictures (without folds, the cosine of their predictors).
+    :func:`visterm.margin.save_similarity` draws it.
 
-    A picture without class or tags takes no part in those tasks. ``y`` may be a 0/1 matrix, which means tags.
+    A picture without a class is left out of the class tasks, one without tags out of the tag tasks. ``y`` may be a 0/1
+    matrix, which means tags.
 
     >>> X, y = [[0.0, 1.0], [0.1, 0.9], [1.0, 0.0], [0.9, 0.2], [0.5, 0.5], [0.4, 0.5]], [0, 0, 1, 1, 2, 2]
     >>> MultitaskSDCA(C=100.0, random_state=0).fit(X, y).predict([[0.0, 1.2], [1.2, 0.0]])
@@ -164,13 +166,13 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
     def _class_scores(self, X: Features) -> Scores:
         scores = self._task_scores(X)
         if not hasattr(self, "classes_"):
-            raise InputError("this MultitaskSDCA was fitted with tags alone, so it knows no classes: fit it with y")
+            raise InputError("this MultitaskSDCA was fitted with tags only, so it has no classes: fit it with y")
         return scores[:, : scores.shape[1] - getattr(self, "n_tags_", 0)]
 
     def _tag_scores(self, X: Features) -> Scores:
         check_is_fitted(self)
         if not hasattr(self, "n_tags_"):
-            raise InputError("this MultitaskSDCA was fitted with classes alone, so it knows no tags: fit it with tags")
+            raise InputError("this MultitaskSDCA was fitted with classes only, so it has no tags: fit it with tags")
         return self._task_scores(X)[:, -self.n_tags_ :]
 
     def _training_labels(self, y: ArrayLike | None, tags: Any, n_pictures: int) -> tuple[Array, TrainingLabels]:
@@ -181,7 +183,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         has_tags = np.diff(tags.indptr) > 0
         rows = np.flatnonzero(has_class | has_tags)
         if not len(rows):
-            raise InputError("no picture has a class and no picture has a tag: some are needed to learn from")
+            raise InputError("no picture has a class and no picture has a tag: at least one is needed to learn from")
         labels = np.zeros((0, len(rows)))
         codes = np.full(len(rows), -1)
         if has_class.any():
@@ -195,7 +197,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         return rows, TrainingLabels(labels, codes, getattr(self, "n_tags_", 0))
 
     def _start(self, shape: tuple[int, ...]) -> Duals | None:
-        """The dual variables of the last fit, if they are wanted and fit the present pictures and tasks."""
+        """The dual variables of the last fit, if wanted and of the right shape for these pictures and tasks."""
         stored = getattr(self, "duals_", None) if self.warm_start else None
         return Duals(**stored) if stored is not None and stored["map"].shape == shape else None
 
@@ -207,7 +209,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
         learned: Learned,
         rng: np.random.Generator,
     ) -> None:
-        """Temperature of the classes and scales of the tags, from scores of held-out folds."""
+        """Set the temperature of the classes and the scales of the tags, from scores of held-out folds."""
 
         def learn(part: InnerProducts, rows: Array) -> Array:
             start = Duals(*(dual[:, rows] for dual in learned.duals))
@@ -234,9 +236,9 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
 
 
 class TrainingLabels(NamedTuple):
-    """Labels (n_tasks, n_pictures), classes first, and class numbers, -1 where unknown.
+    """Labels (n_tasks, n_pictures), classes first, and class numbers, -1 if unknown.
 
-    The sign of a label says whether it is present, its size how much it weighs; 0 where it is unknown.
+    The sign of a label says whether it is present; its size is its weight. 0 means unknown.
     """
 
     labels: Array

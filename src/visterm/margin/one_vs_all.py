@@ -1,4 +1,4 @@
-"""One function of each class against all others, and what is read off their scores."""
+"""One function for each class against all others, and predictions from their scores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 
 class OneVsAll(ClassifierMixin):
-    """Classification from ``_class_scores``: one column a class, or one column for the second of two classes."""
+    """Classification from ``_class_scores``: one column per class, or one column for the second of two classes."""
 
     classes_: Array
     temperature_: float
@@ -35,7 +35,7 @@ class OneVsAll(ClassifierMixin):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Features) -> NDArray[Any]:
-        """The class of the largest score."""
+        """The class with the largest score."""
         best = np.argmax(both_sides(self._class_scores(X)), axis=1)
         return self.classes_[best]
 
@@ -69,13 +69,13 @@ def class_labels(y: Array) -> tuple[Array, Array, Array]:
     """
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise InputError(f"there is one class only, {classes[0]}: at least two are needed to tell apart")
+        raise InputError(f"there is only one class, {classes[0]}: at least two are needed to learn from")
     tasks = np.arange(len(classes)) if len(classes) > 2 else np.array([1])
     return classes, codes, np.where(codes == tasks[:, None], 1.0, -1.0)
 
 
 def both_sides(scores: Array) -> Array:
-    """One column a class; where a single function tells two classes apart, the first class scores 0.
+    """One column per class; if a single function separates two classes, the first class scores 0.
 
     >>> both_sides(np.array([[0.5], [-0.5]]))
     array([[ 0. ,  0.5],
@@ -90,7 +90,7 @@ def cross_scores(
     n_tasks: int,
     learn: Callable[[InnerProducts, Array], Array],
 ) -> Array:
-    """(n_tasks, n_pictures) scores of every picture by functions learned without its part.
+    """(n_tasks, n_pictures) scores of every picture by functions learned without its fold.
 
     ``learn(products, rows)`` gives the coefficients learned from some rows; the Gram matrix is computed only once.
     """
@@ -102,19 +102,19 @@ def cross_scores(
 
 
 def check_picture_weight(picture_weight: ArrayLike | None, n_pictures: int) -> Array:
-    """The weight of each picture, 1 where none are given."""
+    """The weight of each picture; 1 if none are given."""
     if picture_weight is None:
         return np.ones(n_pictures)
     given = np.asarray(picture_weight, dtype=np.float64)
     if given.shape != (n_pictures,) or not np.isfinite(given).all() or (given < 0).any():
-        raise InputError(f"picture_weight must be {n_pictures} finite numbers, none negative, one a picture")
+        raise InputError(f"picture_weight must be {n_pictures} finite numbers, none negative, one per picture")
     return given
 
 
 def picture_weights(
     class_weight: Any, classes: Array, codes: Array, rows: Array, n_pictures: int, picture_weight: ArrayLike | None
 ) -> Array:
-    """The weight of each of ``rows``: its class's times its own, of mean 1 for ``balanced`` classes."""
+    """The weight of each of ``rows``: that of its class times its own. For ``balanced`` classes the mean is 1."""
     try:
         weights = compute_class_weight(class_weight, classes=classes, y=classes[codes])[codes]
     except ValueError as error:
@@ -126,7 +126,7 @@ def picture_weights(
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """The random numbers of a fit: the same for the same ``random_state``, whatever scikit-learn accepts as one."""
+    """The random generator of a fit, the same for the same ``random_state`` of any kind that scikit-learn accepts."""
     from sklearn.utils import check_random_state
 
     if isinstance(random_state, np.random.Generator):

@@ -1,4 +1,4 @@
-"""The dual solved in the precision of the pictures, and finished in double precision where that does not suffice."""
+"""Solving the dual in the precision of the pictures, and finishing in double precision if that does not suffice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from visterm.margin.solver import MAX_SWEEPS, ascend
 
 Array = NDArray[Any]
 
-#: Where the dual has risen by no more than this share of the gap in this many sweeps, single precision is at its end.
+#: Single precision does not suffice if the dual rises by at most this share of the gap in this many sweeps.
 STALLED_SWEEPS, STALLED_RISE = 5, 0.01
 
 
@@ -35,8 +35,9 @@ def solve(
 ) -> Solution:
     """Solve all tasks to the relative duality gap ``tol``, starting from the dual variables ``start`` (None: zero).
 
-    ``y`` and ``C`` are (n_tasks, n_pictures); ``offset`` as in :class:`~visterm.margin.dual.Problem`. Tasks that stall
-    in single precision, because sums of C times rounding errors are as large as the gap, go on in double precision.
+    ``y`` and ``C`` are (n_tasks, n_pictures); ``offset`` is as in :class:`~visterm.margin.dual.Problem`. Tasks that
+    stall in single precision, because sums of C times rounding errors are as large as the gap, continue in double
+    precision.
     """
     y, C = (np.ascontiguousarray(array, dtype=products.dtype) for array in (y, C))
     problem = Problem(products, y, C, loss, offset)
@@ -52,13 +53,13 @@ def solve(
                 state.to_double()
                 state.take(stall.stalled, ascend(rest, bar, tol=tol, rng=rng, start=at, max_sweeps=max_sweeps))
                 state.note()
-    if max_sweeps >= MAX_SWEEPS and (state.gaps > tol).any():  # fewer are asked for by callers that go on from there
+    if max_sweeps >= MAX_SWEEPS and (state.gaps > tol).any():  # callers that want fewer sweeps continue themselves
         warn_unconverged(float(state.gaps.max()), tol)
     return state
 
 
 class _Stall:
-    """Says, asked after every sweep, when the dual of the unfinished tasks no longer rises; then names these tasks."""
+    """Called after every sweep: whether the dual of the unfinished tasks no longer rises; keeps these tasks."""
 
     def __init__(self, n_tasks: int) -> None:
         self.n_sweeps = 0

@@ -1,4 +1,4 @@
-"""A kernel over several features: pictures are alike when they are alike by all of them."""
+"""A kernel over several features: pictures are similar if all features are similar."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from visterm.errors import InputError
 
 Array = NDArray[Any]
 
-#: How the weights of the features are found.
+#: The ways to find the weights of the features.
 WEIGHTS = ("equal", "likelihood")
-#: The distances between the training pictures are kept while fitting up to this size, else computed blockwise.
+#: Up to this size, fitting keeps the distances between the training pictures; larger ones are computed in blocks.
 TABLE_BYTES = 2**31
 
 
 class ProductKernel(Estimator):
-    """The product of one exponential kernel a feature, their distances brought to one scale and weighed.
+    """The product of one exponential kernel per feature, with scaled and weighed distances.
 
         K(a, b) = exp(-scale * sum_f w_f D_f(a, b) / mean D_f),     sum_f w_f = 1
 
     with the base distance D_f of each feature. Two pictures at the mean distance have the kernel ``exp(-scale)``,
     every picture has 1 with itself. The matrices are float32, computed a block of pictures at a time.
 
-    - ``metric``: the base distance of all features, or a mapping of feature to base distance; ``auto`` is chi2 where
-      no value is negative (histograms, bags), else cosine (Fisher vectors). Of a ``precomputed`` feature, ``X`` holds
+    - ``metric``: the base distance of all features, or a mapping of feature to base distance; ``auto`` is chi2 if no
+      value is negative (histograms, bags), else cosine (Fisher vectors). For a ``precomputed`` feature, ``X`` holds
       distances to the training pictures, see :class:`~visterm.distances.BaseDistances`.
-    - ``weights``: ``equal``; ``likelihood`` for those that explain each training picture's tags best by its
-      neighbours' (TagProp, Guillaumin et al. 2009), which needs tags or classes; or a mapping of feature to weight.
+    - ``weights``: ``equal``; ``likelihood`` for the weights that best explain each training picture's tags by those of
+      its neighbours (TagProp, Guillaumin et al. 2009), which needs tags or classes; or a mapping of feature to weight.
 
-    Fitted: ``feature_weights_`` (of sum 1) and ``distances_``, the base distances of the features that count.
+    Fitted: ``feature_weights_`` (with sum 1) and ``distances_``, the base distances of features with positive weight.
 
     >>> rng = np.random.default_rng(0)
     >>> X = {"colours": rng.random((6, 3)), "edges": rng.normal(size=(6, 4))}
@@ -67,20 +67,21 @@ class ProductKernel(Estimator):
         self.weights = weights
 
     def fit(self, X: Features, tags: Any = None) -> Self:
-        """Make the training pictures ready for comparison and weigh the features."""
+        """Prepare the training pictures for comparison and weigh the features."""
         metrics, _ = self._weigh(X, tags, None)
         self._make_ready(X, metrics, None)
         return self
 
     def fit_transform(self, X: Features, tags: Any = None, *, rows: Array | None = None) -> Array:
-        """Fit, and the kernel between all training pictures; distances are computed once for both where they fit.
+        """Fit, then return the kernel between all training pictures. Distances are computed once if memory allows.
 
-        With ``rows`` the training pictures are those of ``X`` alone; tags are of them. No copy of all is then made.
+        With ``rows``, only these rows of ``X`` are training pictures, and ``tags`` are theirs. ``X`` is not copied
+        then.
         """
         metrics, tables = self._weigh(X, tags, rows)
         n_train = n_pictures(X) if rows is None else len(rows)
         K = None if tables is None else self._kernel_of(tables.__getitem__, n_train)
-        del tables  # they and the training pictures are large: one of both is held at a time
+        del tables  # tables and training pictures are large: keep only one of them at a time
         self._make_ready(X, metrics, rows)
         return self.gram() if K is None else K
 
@@ -107,9 +108,9 @@ class ProductKernel(Estimator):
         return part
 
     def _weigh(self, X: Features, tags: Any, rows: Array | None) -> tuple[dict[str, str], Tables | None]:
-        """Weigh the features: their metrics, and the distances between the training pictures if given or not too many.
+        """Weigh the features; returns their metrics, and the training distances if they are given or not too large.
 
-        The distances of one feature are computed after those of another: converted copies of wide ones are large.
+        Distances are computed one feature after the other, since converted copies of wide features are large.
         """
         self._validate_params()
         metrics = {
@@ -130,7 +131,7 @@ class ProductKernel(Estimator):
         return metrics, tables
 
     def _make_ready(self, X: Features, metrics: Mapping[str, str], rows: Array | None) -> None:
-        """Keep of the training pictures the features that count."""
+        """Keep the training pictures' features with positive weight."""
         names = list(self._rates())
         self.distances_ = BaseDistances({name: metrics[name] for name in names}).fit(_some(X, names), rows=rows)
 
@@ -143,7 +144,7 @@ class ProductKernel(Estimator):
         if isinstance(self.weights, Mapping):
             unknown = [name for name in self.weights if name not in names]
             if unknown:
-                raise InputError(f"weights name {unknown[0]!r}, which X does not have: its features are {names}")
+                raise InputError(f"weights contain {unknown[0]!r}, which X does not have: its features are {names}")
             weights = {name: float(self.weights.get(name, 0.0)) for name in names}
         elif self.weights == "equal" or len(names) == 1:
             weights = dict.fromkeys(names, 1.0)
@@ -153,7 +154,7 @@ class ProductKernel(Estimator):
             from visterm.neighbours import TagProp
 
             weights = dict(TagProp(metric=metric, sigmoids=False).fit(X, tags).feature_weights_)
-            if not sum(weights.values()) > 0:  # no feature tells tags: none is better than another
+            if not sum(weights.values()) > 0:  # no feature predicts tags: none is better than another
                 weights = dict.fromkeys(names, 1.0)
         total = sum(weights.values())
         if not 0.0 < total < np.inf or min(weights.values()) < 0:
@@ -161,11 +162,11 @@ class ProductKernel(Estimator):
         return {name: weight / total for name, weight in weights.items()}
 
     def _rates(self) -> dict[str, float]:
-        """How fast the kernel falls with the distance of each feature that counts."""
+        """How fast the kernel falls with the distance of each feature with positive weight."""
         return {name: self.scale * weight for name, weight in self.feature_weights_.items() if weight > 0}
 
     def _kernel_of(self, table: Callable[[str], Array], n_train: int) -> Array:
-        """The kernel between the training pictures from their distances by each feature, asked for one by one."""
+        """The kernel between the training pictures, from their distances by each feature, one feature at a time."""
         K = np.zeros((n_train, n_train), np.float32)
         for name, rate in self._rates().items():
             K -= np.float32(rate) * table(name)
@@ -184,7 +185,7 @@ class ProductKernel(Estimator):
 
 
 def _some(X: Features, names: Iterable[str]) -> dict[str, Matrix]:
-    """Some of the features as they came; a plain matrix is one feature, called ``x``."""
+    """Some of the features as given; a plain matrix is one feature, called ``x``."""
     of_all = {str(name): matrix for name, matrix in X.items()} if is_several(X) else {"x": cast(Matrix, X)}
     return {name: of_all[name] for name in names}
 

@@ -15,12 +15,12 @@ from visterm.margin.kernel_ridge import ridge
 
 
 class KernelRidgeAnnotator(ExpansionEstimator):
-    """One ridge regression a tag, solved in closed form for all tags at once.
+    """Tags pictures by one ridge regression per tag, solved in closed form for all tags at once.
 
-    Minimises ``sum_i (t_i - f(x_i))^2 + alpha ||f||^2`` for the 0/1 indicator t of each tag. What each picture would
-    have scored had it been left out of training is known exactly from the same factorisation, without a second fit.
-    By these scores each tag is brought to one scale with the others (``tag_power=0`` leaves scores as they are; see
-    :func:`visterm.calibration.tag_scales`), so that frequent and rare tags can be compared, and calibrated.
+    Minimises ``sum_i (t_i - f(x_i))^2 + alpha ||f||^2`` for the 0/1 indicator t of each tag. The same factorisation
+    gives the exact leave-one-out scores: what each picture would score if it were left out of training. These scores
+    bring all tags to one scale, so that frequent and rare tags can be compared (``tag_power=0`` leaves scores as they
+    are; see :func:`visterm.calibration.tag_scales`), and calibrate the probabilities.
 
     - ``kernel``: ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``, ``precomputed``; for several features
       ``product[:SCALE]`` or ``weighted-product[:SCALE]``; ``auto`` is ``exp-chi2`` for one and the latter for several.
@@ -71,9 +71,9 @@ class KernelRidgeAnnotator(ExpansionEstimator):
         return self
 
     def score_tags(self, X: Features) -> Scores:
-        """(n_pictures, n_tags), each tag on the scale of its scores at left-out training pictures."""
+        """(n_pictures, n_tags), each tag scaled by its leave-one-out scores."""
         return (self._task_scores(X) - self.tag_means_) / self.tag_scales_
 
     def tag_probabilities(self, X: Features) -> Scores:
-        """(n_pictures, n_tags) probabilities, by Platt's sigmoid on the left-out scores."""
+        """(n_pictures, n_tags) probabilities, by Platt's sigmoid on the leave-one-out scores."""
         return sigmoid(self._task_scores(X), *self.tag_platt_.T)

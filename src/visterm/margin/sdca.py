@@ -28,18 +28,20 @@ Array = NDArray[Any]
 
 
 class SDCAClassifier(OneVsAll, ExpansionEstimator):
-    """A separating function for each class, learned against all other classes: STL-SDCA of Lapin et al. 2014.
+    """Learns one function for each class against all other classes: STL-SDCA of Lapin et al. 2014.
 
-    For each class minimises ``||w||^2 / 2 + C sum_i c_i loss(y_i <w, x_i>)`` to the relative duality gap ``tol``, as
-    scikit-learn's ``LinearSVC`` and ``SVC`` write it (the paper's lambda is 1 / (C n)). Two classes need one function.
+    For each class it minimises ``||w||^2 / 2 + C sum_i c_i loss(y_i <w, x_i>)`` to the relative duality gap ``tol``.
+    The form is that of scikit-learn's ``LinearSVC`` and ``SVC`` (the paper's lambda is 1 / (C n)). Two classes need one
+    function.
 
     - ``kernel``: ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``, ``precomputed``; for several features
       ``product[:SCALE]`` or ``weighted-product[:SCALE]``; ``auto`` is ``hellinger`` for one and the latter for several.
     - ``loss``: ``hinge``, ``smooth_hinge[:GAMMA]``, ``squared_hinge``, ``squared`` or ``logistic``.
     - ``intercept_scaling``: the constant feature that carries the intercept; 0 for none.
     - ``class_weight``: None, ``balanced``, or a dict of class to weight.
-    - ``calibration_folds``: folds whose held-out scores set the temperature of ``predict_proba``; 0: no probabilities.
-    - ``warm_start``: start from the dual variables of the last fit, as along a path of C.
+    - ``calibration_folds``: the number of folds whose held-out scores set the temperature of ``predict_proba``; 0: no
+      probabilities.
+    - ``warm_start``: start from the dual variables of the last fit, for example along a path of C.
 
     Pictures of unknown class (-1) are left out.
 

@@ -28,11 +28,11 @@ Array = NDArray[Any]
 
 
 class StackedSDCA(OneVsAll, ExpansionEstimator):
-    """One-vs-all functions of the scores of one-vs-all functions: STL-SDCA-Stacked of Lapin et al. 2014.
+    """Learns one-vs-all functions from the scores of one-vs-all functions: STL-SDCA-Stacked of Lapin et al. 2014.
 
-    The second layer (parameter ``C_second``) learns from the scores that the first gives its own training pictures, as
-    in the paper. Both layers are linear, so they are folded into one function a class. Parameters as in
-    :class:`visterm.margin.SDCAClassifier`.
+    The second layer (parameter ``C_second``) learns from the scores that the first layer gives its own training
+    pictures, as in the paper. Both layers are linear, so they are folded into one function per class. The other
+    parameters are those of :class:`visterm.margin.SDCAClassifier`.
 
     >>> X, y = [[0.0, 1.0], [0.1, 0.9], [1.0, 0.0], [0.9, 0.2], [0.5, 0.5], [0.4, 0.5]], [0, 0, 1, 1, 2, 2]
     >>> StackedSDCA(C=100.0, random_state=0).fit(X, y).predict([[0.0, 1.2], [1.2, 0.0]])

@@ -1,4 +1,4 @@
-"""Classes told apart all at once, so that the right one is among the first k: the top-k multiclass machine."""
+"""All classes learned jointly, so that the right one is among the first k: the top-k multiclass SVM."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from visterm.margin.solver import MAX_SWEEPS, REFINE_FALL, random_blocks
 
 Array = NDArray[Any]
 
-#: At most this many pictures are worked on at once between two passes over all.
+#: Between two passes over all pictures, at most this many are refined together.
 _ACTIVE_ROWS = 1024
-#: Passes over them at most.
+#: The largest number of passes over them.
 _REFINE_ROUNDS = 100
 
 
 class TopKSDCA(OneVsAll, ExpansionEstimator):
-    """A score for each class, learned jointly: the top-k multiclass SVM (Lapin, Hein and Schiele, NIPS 2015).
+    """Learns the scores of all classes jointly: the top-k multiclass SVM (Lapin, Hein and Schiele, NIPS 2015).
 
     Minimises ``sum_j ||w_j||^2 / 2 + C sum_i c_i loss_k(x_i)`` to the relative duality gap ``tol``, where
 
         loss_k(x) = max(0, mean of the k largest of 1 + <w_j - w_y, x> over the classes j other than y)
 
-    With ``k=1`` it is the multiclass machine of Crammer and Singer; a larger ``k`` (below the number of classes)
-    forgives a few rivals and aims at the right class being among the first k. The dual variables of one picture are
-    found together, by a projection onto the top-k simplex. Other parameters as in
+    With ``k=1`` it is the multiclass SVM of Crammer and Singer. A larger ``k`` (below the number of classes) tolerates
+    a few better classes: the right class should be among the first k. The dual variables of one picture are found
+    together, by a projection onto the top-k simplex. The other parameters are those of
     :class:`visterm.margin.SDCAClassifier`.
 
     >>> X, y = [[0.0, 1.0], [0.1, 0.9], [1.0, 0.0], [0.9, 0.2], [0.5, 0.5], [0.4, 0.5]], [0, 0, 1, 1, 2, 2]
@@ -93,7 +93,7 @@ class TopKSDCA(OneVsAll, ExpansionEstimator):
         rows = known_rows(y)
         self.classes_, codes, labels = class_labels(y[rows])
         if not 1 <= self.k < len(self.classes_):
-            raise InputError(f"k must lie between 1 and {len(self.classes_) - 1}, one below the classes, not {self.k}")
+            raise InputError(f"k must lie between 1 and {len(self.classes_) - 1}, the classes minus one, not {self.k}")
         weights = self.C * picture_weights(self.class_weight, self.classes_, codes, rows, len(y), picture_weight)
         products = self._inner_products(X, rows, labels)
         solution = solve_top_k(products, codes, len(self.classes_), weights, self.k, tol=self.tol, rng=rng)
@@ -151,7 +151,7 @@ def solve_top_k(
 ) -> TopKSolution:
     """Solve to the relative duality gap ``tol``; ``y`` are class numbers, ``C`` the weight of each picture.
 
-    A pass over all pictures in blocks is followed by passes over the pictures that the gap is owed to.
+    After each pass over all pictures in blocks come passes over the pictures with the largest share of the gap.
     """
     from visterm.margin._kernels_top_k import PictureDuals, ascend_pictures
 
@@ -182,7 +182,7 @@ def solve_top_k(
 
 
 def _evaluate(products: InnerProducts, y: Array, C: Array, k: int, p: Array) -> TopKSolution:
-    """The objectives at ``p``, from scores computed afresh."""
+    """The objectives at ``p``, with newly computed scores."""
     from visterm.margin._kernels_top_k import picture_values
 
     theta = -p * C
@@ -198,7 +198,7 @@ def _evaluate(products: InnerProducts, y: Array, C: Array, k: int, p: Array) -> 
 def _refine(
     products: InnerProducts, y: Array, C: Array, k: int, state: TopKSolution, tol: float, rng: np.random.Generator
 ) -> None:
-    """Passes over the pictures of the largest gaps alone, until their gap has fallen; ``state.p`` is changed."""
+    """Passes over only the pictures with the largest gaps, until their gap has fallen; changes ``state.p``."""
     from visterm.margin._kernels_top_k import PictureDuals, ascend_pictures, picture_values
 
     gap = state.primal - state.dual
@@ -219,5 +219,5 @@ def _refine(
 
 
 def _one_side(theta: Array) -> Array:
-    """The coefficients of each class; of two classes, those of the second against the first."""
+    """The coefficients of each class; for two classes, those of the second against the first."""
     return theta[1:] - theta[:1] if len(theta) == 2 else theta

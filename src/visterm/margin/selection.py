@@ -1,4 +1,4 @@
-"""Parameters of a classifier chosen by cross-validation, all folds and settings sharing one Gram matrix."""
+"""Choosing a classifier's parameters by cross-validation; all folds and settings share one Gram matrix."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The best setting, its share of held-out pictures that were told right, and that of every setting tried."""
+    """The best setting, its accuracy on held-out pictures, and the accuracy of every setting tried."""
 
     parameters: dict[str, Any]
     accuracy: float
@@ -38,12 +38,12 @@ def choose_parameters(
     n_folds: int = 2,
     random_state: Any = 0,
 ) -> Choice:
-    """The setting of ``grid`` with the best accuracy on held-out folds; of equals, the first.
+    """The setting of ``grid`` with the best accuracy on held-out folds; the first one in case of a tie.
 
     For the kernel classifiers of this package: :class:`SDCAClassifier`, :class:`StackedSDCA`, :class:`TopKSDCA` and
     :class:`MultitaskSDCA`. The kernel is computed once for all folds and settings; the features of a
-    ``weighted-product`` are weighed once, by the classes of all pictures. A classifier that can start warm goes along
-    its path of C (smallest first) from each solution to the next. The paper chooses C by two folds.
+    ``weighted-product`` are weighed once, by the classes of all pictures. A classifier with ``warm_start`` goes along
+    its path of C (smallest first), from each solution to the next. The paper chooses C by two folds.
 
     >>> from visterm.margin import SDCAClassifier
     >>> X, y = np.repeat(np.eye(3), 6, axis=0) + 0.1, np.repeat([0, 1, 2], 6)
@@ -67,7 +67,7 @@ def choose_parameters(
         for part in parts:
             rest = np.setdiff1d(np.arange(len(rows)), part)
             training, held_out = np.ascontiguousarray(G[np.ix_(rest, rest)]), G[np.ix_(part, rest)]
-            model = clone(estimator).set_params(kernel="precomputed", calibration_folds=0)  # only classes are asked for
+            model = clone(estimator).set_params(kernel="precomputed", calibration_folds=0)  # only classes are needed
             if "warm_start" in model.get_params():
                 model.set_params(warm_start=True)
             for s, setting in enumerate(settings):
@@ -80,7 +80,7 @@ def choose_parameters(
 
 
 def _settings(estimator: Any, grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """All combinations, C varying fastest and smallest first, so that each is a warm start for the next."""
+    """All combinations. C varies fastest, smallest first, so that each is a warm start for the next."""
     known = estimator.get_params()
     for name, values in grid.items():
         if name not in known or name == "kernel":

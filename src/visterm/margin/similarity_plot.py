@@ -1,4 +1,4 @@
-"""Which classes and tags are taken for each other, as a picture."""
+"""A plot of which classes and tags are confused with each other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def similarity_order(similarity: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def nearest_tasks(similarity: NDArray[Any], names: Sequence[str], k: int = 3) -> dict[str, list[tuple[str, float]]]:
-    """The ``k`` tasks most like each task: the ones it is most easily taken for.
+    """The ``k`` tasks most similar to each task: the ones it is most easily confused with.
 
     >>> nearest_tasks(np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]]), ["art", "studio", "sea"], k=1)
     {'art': [('studio', 0.9)], 'studio': [('art', 0.9)], 'sea': [('studio', 0.2)]}
@@ -54,7 +54,7 @@ def save_similarity(similarity: NDArray[Any], names: Sequence[str], file: Path) 
         shown = [names[task] for task in order]
         axes.set_xticks(range(len(names)), shown, rotation=90, fontsize=7)
         axes.set_yticks(range(len(names)), shown, fontsize=7)
-    axes.set_title("Classes and tags that are taken for each other", fontsize=9)
+    axes.set_title("Classes and tags that are confused with each other", fontsize=9)
     bar = figure.colorbar(image, ax=axes, shrink=0.7)
     bar.set_label("correlation of their scores", fontsize=8)
     bar.ax.tick_params(labelsize=7)
@@ -63,4 +63,4 @@ def save_similarity(similarity: NDArray[Any], names: Sequence[str], file: Path) 
 
 def _check_names(similarity: NDArray[Any], names: Sequence[str]) -> None:
     if similarity.shape != (len(names), len(names)):
-        raise InputError(f"{len(names)} names were given for a similarity of shape {similarity.shape}: one a task")
+        raise InputError(f"{len(names)} names were given for a similarity of shape {similarity.shape}: one per task")

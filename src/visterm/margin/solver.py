@@ -1,9 +1,9 @@
 """Stochastic dual coordinate ascent for many tasks over the same pictures, most of it in BLAS.
 
-Pictures are visited in blocks drawn at random, for all tasks alike: the scores of a block are one matrix product, and
-the coordinate steps inside it need only the block's own Gram matrix, so the result is that of visiting the coordinates
-one by one. Coordinates at their bounds are then left out and the rest of each task is solved on its own
-(``_kernels.refine``). The duality gap is always computed afresh.
+Pictures are visited in random blocks, the same for all tasks. The scores of a block are one matrix product, and the
+coordinate steps inside it need only the block's own Gram matrix. So the result is the same as visiting the coordinates
+one by one. Then coordinates at their bounds are left out, and the rest of each task is solved separately
+(``_kernels.refine``). The duality gap is always computed from new scores.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from visterm.margin.inner_products import PIECE_TASKS
 Array = NDArray[Any]
 
 BLOCK_ROWS = 128
-#: A block is passed over this often before the next one (where a step is a formula): its scores cost more than steps.
+#: Passes over a block before the next one (if a step is a formula): computing its scores costs more than steps.
 BLOCK_PASSES = 3
-#: With fewer pictures the tasks are refined one by one: threads would take as long to begin.
+#: With fewer pictures, the tasks are refined one by one: starting threads would take as long.
 THREADED_PICTURES = 1000
-#: A task is refined on at most this many coordinates at once: their Gram matrix should stay near the processor.
+#: A task is refined on at most this many coordinates at once: their Gram matrix should stay in the cache.
 REFINE_ROWS = 2048
 MAX_SWEEPS = 300
-#: Refining stops at this share of the gap that is allowed to the whole task.
+#: Refining stops at this share of the gap that the whole task may have.
 REFINE_SHARE = 0.25
-#: Far from the optimum it stops once the gap has fallen to this share: what is settled will change again.
+#: Far from the optimum, it stops when the gap has fallen to this share: settled coordinates will change again.
 REFINE_FALL = 0.07
 
 
@@ -47,12 +47,12 @@ def ascend(
 ) -> Solution:
     """Raise the dual from ``start`` (None: zero) until the relative gap of every task is at most ``tol``.
 
-    A finished task is not touched again. ``stop`` is asked after every sweep, with the tasks that are not finished.
+    A finished task is not touched again. ``stop`` is called after every sweep with the unfinished tasks.
     """
     state = problem.evaluate(problem.start(start))
     state.note()
     live = np.flatnonzero(state.gaps > tol)
-    unrefined = live  # tasks of which more coordinates matter than can be refined at once
+    unrefined = live  # tasks with more unsettled coordinates than can be refined at once
     for _ in range(max_sweeps):
         if not len(live):
             break
@@ -70,13 +70,13 @@ def ascend(
 
 
 def random_blocks(n_pictures: int, rng: np.random.Generator) -> list[Array]:
-    """All pictures in random order, cut into blocks."""
+    """All pictures in random order, in blocks."""
     order = rng.permutation(n_pictures)
     return [order[start : start + BLOCK_ROWS] for start in range(0, n_pictures, BLOCK_ROWS)]
 
 
 def sweep(problem: Problem, state: Solution, tasks: Array, rng: np.random.Generator) -> None:
-    """Visit the pictures in random blocks and step every coordinate of the given tasks; ``state`` is changed."""
+    """Visit the pictures in random blocks and step every coordinate of the given tasks; changes ``state``."""
     from visterm.margin._kernels import ascend_block
 
     products, code = problem.products, problem.loss.code
@@ -101,9 +101,9 @@ def sweep(problem: Problem, state: Solution, tasks: Array, rng: np.random.Genera
 
 
 def refine(problem: Problem, state: Solution, tasks: Array, tol: float, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Solve each task on the coordinates that are not settled at a bound, in threads; ``state.b`` is changed.
+    """Solve each task on the coordinates that are not settled at a bound, in threads; changes ``state.b``.
 
-    Says of which tasks all such coordinates took part.
+    Returns for which tasks all such coordinates took part.
     """
     from visterm.margin import _kernels
 

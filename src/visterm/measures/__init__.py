@@ -10,11 +10,11 @@ Families, by what they read:
 - rankings, (relevance, scores) of (n_queries, n_pictures): :class:`AveragePrecision`, :class:`PrecisionAt`,
   :class:`BreakEvenPoint`, :class:`NDCG`
 
-Two rules for ties hold wherever anything is measured or chosen by a measure:
+Two rules for ties hold wherever something is measured, or chosen by a measure:
 
 - pictures of equal score may stand in any order, each equally likely, and the value is the expected one
   (:mod:`visterm.measures.ranking`, :class:`TopKAccuracy`);
-- of tags of equal score the rarer comes first, as in the list a person is shown (:mod:`visterm.measures.tags`).
+- of tags with equal scores the rarer comes first, as in the list a person sees (:mod:`visterm.measures.tags`).
 """
 
 import lazy_loader

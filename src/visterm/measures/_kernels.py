@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-#: With more relevant pictures than this a ranking is sorted; with fewer, each is compared with all pictures.
+#: With more relevant pictures than this, the ranking is sorted; otherwise each is compared with all pictures.
 _SORT_FROM = 24
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def place(scores: Any, indptr: Any, indices: Any, above: Any, tied: Any) -> None:
-    """For every relevant picture of every query, count the pictures above it and beside it.
+    """For every relevant picture of every query, count the pictures above it and those tied with it.
 
     In NumPy, with ``row = scores[query]`` and ``own = row[indices[entry]]``: ``above[entry] = (row > own).sum()`` and
     ``tied[entry] = (row == own).sum()``.

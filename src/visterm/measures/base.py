@@ -1,4 +1,4 @@
-"""What a measure is: a small value with a name that turns (truth, prediction) into a number."""
+"""A measure: a small value with a name that turns (truth, prediction) into a number."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ A = TypeVar("A")
 
 
 class Measure(ABC, Generic[A]):
-    """A measure in natural units (a share is 0..1), called on the truth and the prediction.
+    """A measure in natural units (a share is 0..1), called with the truth and the prediction.
 
-    Measures of one ``family`` read the same pair into the same answer (checked, sorted, compared once), so that
-    :func:`evaluate` computes many of them for the price of one.
+    Measures of one ``family`` turn the same pair into the same answer, which is checked, sorted and compared once. So
+    :func:`evaluate` computes many of them at the cost of one.
     """
 
     family: ClassVar[str]
@@ -34,11 +34,11 @@ class Measure(ABC, Generic[A]):
     @classmethod
     @abstractmethod
     def read(cls, truth: Any, prediction: Any) -> A:
-        """Check the pair and do the work that all measures of the family share; a family may take more by keyword."""
+        """Check the pair and do the work that all measures of the family share; a family may take keyword arguments."""
 
     @abstractmethod
     def value(self, answer: A) -> float:
-        """The measure of an answer that was read before."""
+        """The measure of an answer from :meth:`read`."""
 
     def __call__(self, truth: Any, prediction: Any, **context: Any) -> float:
         """The measure of ``prediction`` against ``truth``."""
@@ -48,19 +48,19 @@ class Measure(ABC, Generic[A]):
 class MeanMeasure(Measure[A]):
     """The mean of one value per query, picture or word; those for which it is not defined (NaN) are left out."""
 
-    #: Over what the mean is taken, for the error when there is none.
+    #: What the mean is taken over, for the error message when there is none.
     over: ClassVar[str]
 
     @abstractmethod
     def values(self, answer: A) -> Floats:
-        """One value per query, picture or word; NaN where it is not defined."""
+        """One value per query, picture or word; NaN if it is not defined."""
 
     def value(self, answer: A) -> float:
         """The mean of the defined values."""
         values = self.values(answer)
         defined = values[~np.isnan(values)]
         if not defined.size:
-            raise InputError(f"{self.name} is a mean over {self.over}, and there are none")
+            raise InputError(f"{self.name} is a mean over {self.over}, but there are none")
         return float(defined.mean())
 
 
@@ -73,7 +73,7 @@ def evaluate(measures: Sequence[Measure[Any]], truth: Any, prediction: Any, **co
     """
     families = sorted({measure.family for measure in measures})
     if len(families) > 1:
-        raise InputError(f"measures of {' and of '.join(families)} read different things: evaluate one family a time")
+        raise InputError(f"measures of {' and of '.join(families)} need different inputs: evaluate one at a time")
     if not measures:
         return {}
     answer = measures[0].read(truth, prediction, **context)

@@ -1,6 +1,6 @@
-"""How well classes are told: accuracy, mean class accuracy, top-K accuracy, the confusion matrix.
+"""How well classes are predicted: accuracy, mean class accuracy, top-K accuracy, the confusion matrix.
 
-Every picture handed in counts: leave out those of unknown class first.
+Every given picture counts: leave out those of unknown class first.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class PredictedClasses:
         truth, predicted = check_labels(y_true, "y_true"), check_labels(y_pred, "y_pred")
         check_same_shape(truth.shape, predicted.shape, "(n_pictures,)")
         if truth.size and (truth.dtype.kind == "U") != (predicted.dtype.kind == "U"):
-            raise InputError("y_true and y_pred must name classes the same way: one is text, the other numbers")
+            raise InputError("y_true and y_pred must be of the same kind: one is text, the other numbers")
         return cls(truth, predicted)
 
 
@@ -51,17 +51,17 @@ class Accuracy(MeanMeasure[PredictedClasses]):
         return PredictedClasses.of(truth, prediction)
 
     def values(self, answer: PredictedClasses) -> Floats:
-        """1 for every picture that was told rightly, else 0."""
+        """1 for every picture whose predicted class is right, else 0."""
         return (answer.truth == answer.predicted).astype(np.float64)
 
     def per_picture(self, y_true: ArrayLike, y_pred: ArrayLike) -> Floats:
-        """1 for every picture that was told rightly, else 0, for paired tests."""
+        """1 for every picture whose predicted class is right, else 0; for paired tests."""
         return self.values(self.read(y_true, y_pred))
 
 
 @dataclass(frozen=True)
 class MeanClassAccuracy(Measure[PredictedClasses]):
-    """The mean of the accuracies of the classes that occur in the truth, each weighing the same.
+    """The mean of the accuracies of the classes that occur in the truth, each with the same weight.
 
     >>> MeanClassAccuracy()(["coast", "coast", "coast", "forest"], ["coast", "coast", "forest", "forest"])
     0.833...
@@ -79,18 +79,18 @@ class MeanClassAccuracy(Measure[PredictedClasses]):
         """The mean over classes."""
         accuracies = list(class_accuracies(answer.truth, answer.predicted).values())
         if not accuracies:
-            raise InputError(f"{self.name} is a mean over classes, and there are none")
+            raise InputError(f"{self.name} is a mean over classes, but there are none")
         return float(np.mean(accuracies))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassScores:
-    """Where the true class of every picture stands among the scores of all classes."""
+    """The rank of every picture's true class among the scores of all classes."""
 
     above: Integers
-    """Classes scored higher than the true one."""
+    """Number of classes with a higher score than the true one."""
     tied: Integers
-    """Classes scored the same, the true one included; 0 when the true class has no score."""
+    """Number of classes with the same score, including the true one; 0 if the true class has no score."""
 
     @classmethod
     def of(cls, y_true: ArrayLike, scores: ArrayLike, classes: ArrayLike | None = None) -> ClassScores:
@@ -111,9 +111,9 @@ class ClassScores:
 class TopKAccuracy(MeanMeasure[ClassScores]):
     """The share of pictures whose true class is among the ``k`` classes of highest score.
 
-    Called on (y_true, scores), with ``classes=`` naming the columns unless the classes are 0, 1, ... Among tied scores
-    every order is equally likely, and the value is the expected one: a constant score gives k / n_classes, whatever
-    the order of the classes. A true class that has no column is missed.
+    Called with (y_true, scores); ``classes=`` names the columns unless the classes are 0, 1, ... Tied scores may stand
+    in any order, each equally likely, and the value is the expected one: a constant score gives k / n_classes, whatever
+    the order of the classes. A true class without a column counts as missed.
 
     >>> TopKAccuracy(2)([0, 1, 2], [[0.5, 0.3, 0.2], [0.6, 0.1, 0.3], [0.6, 0.1, 0.3]])
     0.666...
@@ -139,7 +139,7 @@ class TopKAccuracy(MeanMeasure[ClassScores]):
         return np.where(answer.tied > 0, chance, 0.0)
 
     def per_picture(self, y_true: ArrayLike, scores: ArrayLike, *, classes: ArrayLike | None = None) -> Floats:
-        """The chance of every picture that its true class is among the first ``k``, for paired tests."""
+        """For every picture, the chance that its true class is among the first ``k``; for paired tests."""
         return self.values(self.read(y_true, scores, classes=classes))
 
 
@@ -157,7 +157,7 @@ def class_accuracies(y_true: ArrayLike, y_pred: ArrayLike) -> dict[Any, float]:
 
 
 def confusion(y_true: ArrayLike, y_pred: ArrayLike, classes: ArrayLike | None = None) -> Integers:
-    """How many pictures of each class (row) were told to be each class (column).
+    """How many pictures of each true class (row) were predicted as each class (column).
 
     Rows and columns follow ``classes``, or the sorted classes of truth and prediction.
 
@@ -177,7 +177,7 @@ def confusion(y_true: ArrayLike, y_pred: ArrayLike, classes: ArrayLike | None = 
 
 
 def _columns(labels: NDArray[Any], n_classes: int, classes: ArrayLike | None) -> Integers:
-    """The column of every label, -1 for a label that has none."""
+    """The column of every label; -1 for a label without a column."""
     if classes is None:
         if labels.size and (labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= n_classes):
             raise InputError(f"the true classes must be column numbers 0..{n_classes - 1}, or classes= must name them")
@@ -190,7 +190,7 @@ def _columns(labels: NDArray[Any], n_classes: int, classes: ArrayLike | None) ->
     if (ordered[1:] == ordered[:-1]).any():
         raise InputError(f"the class {ordered[1:][ordered[1:] == ordered[:-1]][0]!s} is named twice in classes")
     if labels.size and n_classes and (labels.dtype.kind == "U") != (names.dtype.kind == "U"):
-        raise InputError("the true classes and classes must name them the same way: one is text, the other numbers")
+        raise InputError("the true classes and classes= must be of the same kind: one is text, the other numbers")
     if not n_classes:
         return np.full(len(labels), -1)
     nearest = order[np.minimum(np.searchsorted(ordered, labels), n_classes - 1)]

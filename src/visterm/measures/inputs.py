@@ -1,4 +1,4 @@
-"""Truth and predictions as they arrive, checked once: wrong shapes, NaN and odd labels stop here with a reason."""
+"""Truth and predictions, checked once: wrong shapes, NaN and odd labels raise an error that says why."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Matrix: TypeAlias = "ArrayLike | sparray | spmatrix"
 
 
 def check_depth(n: int, measure: str) -> None:
-    """Refuse a cut-off rank below 1."""
+    """Raise an error for a cut-off rank below 1."""
     if n < 1:
         raise InputError(f"{measure} needs a depth of at least 1, not {n}")
 
 
 def check_same_shape(truth: tuple[int, ...], prediction: tuple[int, ...], axes: str) -> None:
-    """Refuse a truth and a prediction that do not speak of the same things; ``axes`` names their dimensions."""
+    """Raise an error if truth and prediction differ in shape; ``axes`` names their dimensions."""
     if truth != prediction:
         raise InputError(f"the truth has shape {truth} and the prediction {prediction}: both must be {axes}")
 
@@ -48,7 +48,7 @@ def check_labels(y: ArrayLike, what: str) -> NDArray[Any]:
 
 
 def check_scores(scores: ArrayLike, axes: str) -> Floats:
-    """``scores`` as a dense floating matrix without NaN (infinite scores are ranks like any other)."""
+    """``scores`` as a dense floating matrix without NaN (infinite scores are allowed)."""
     try:
         array = np.asarray(scores)
     except ValueError as error:
@@ -66,7 +66,7 @@ def check_scores(scores: ArrayLike, axes: str) -> Floats:
 
 
 def gains(truth: Matrix, axes: str) -> csr_array[Any]:
-    """``truth`` as a canonical CSR copy of finite, non-negative gains, with nothing stored for a gain of zero."""
+    """``truth`` as a canonical CSR copy of finite, non-negative gains, without stored zeros."""
     from scipy.sparse import csr_array, issparse
 
     try:
@@ -84,7 +84,7 @@ def gains(truth: Matrix, axes: str) -> csr_array[Any]:
 
 
 def zeros_and_ones(truth: Matrix, axes: str) -> csr_array[Any]:
-    """``truth`` as a canonical CSR copy that holds nothing but zeros and ones."""
+    """``truth`` as a canonical CSR copy of zeros and ones."""
     result = gains(truth, axes)
     if not np.all(result.data == 1.0):
         odd = result.data[result.data != 1.0][0]

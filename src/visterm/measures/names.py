@@ -1,4 +1,4 @@
-"""From the name of a measure, as it stands in a file or on the command line, back to the measure."""
+"""From the name of a measure, as written in a file or on the command line, to the measure."""
 
 from __future__ import annotations
 

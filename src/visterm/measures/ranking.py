@@ -6,8 +6,8 @@ Relevance and scores are (n_queries, n_pictures); relevance may be sparse. Two r
   over these orders (McSherry & Najork, ECIR 2008). It is exact, and it does not depend on the order of the pictures.
 - **Empty.** A query without a relevant picture has no value: NaN in ``per_query``, left out of the mean.
 
-All of them are sums over the relevant pictures of a function of how many pictures stand above and beside each one, so
-a ranking is reduced to exactly that, at the cost of sorting each row.
+Every measure here is a sum over the relevant pictures. Each term depends only on how many pictures stand above that
+picture and how many are tied with it. So a ranking is reduced to these counts, at the cost of sorting each row.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from visterm.measures.inputs import (
 )
 
 _AXES = "(n_queries, n_pictures)"
-_BLOCK = 1 << 21  # scores looked at together: 16 MB
+_BLOCK = 1 << 21  # scores processed at a time: 16 MB
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placements:
-    """Where the relevant pictures stand: one entry per pair of a query and a picture relevant to it."""
+    """The places of the relevant pictures: one entry per pair of a query and a picture relevant to it."""
 
     n_queries: int
     n_pictures: int
     query: Integers
     gain: Floats
     above: Integers
-    """Pictures scored higher."""
+    """Number of pictures with a higher score."""
     tied: Integers
-    """Pictures scored the same, this one included."""
+    """Number of pictures with the same score, including this one."""
 
     @classmethod
     def of(cls, relevance: Matrix, scores: ArrayLike) -> Placements:
@@ -70,17 +70,17 @@ class Placements:
         return np.bincount(self.query, minlength=self.n_queries)
 
     def total(self, terms: Floats) -> Floats:
-        """The sum of ``terms``, one per relevant picture, for every query."""
+        """For every query, the sum of ``terms``, one per relevant picture."""
         return np.bincount(self.query, weights=terms, minlength=self.n_queries).astype(np.float64, copy=False)
 
     def share(self, terms: Floats, best: Floats | Integers | int) -> Floats:
         """The total of ``terms`` as a share of the ``best`` possible one; NaN for a query without relevant pictures."""
         shares = np.full(self.n_queries, np.nan)
         np.divide(self.total(terms), best, out=shares, where=self.n_relevant > 0)
-        return np.minimum(shares, 1.0)  # rounding must not lead beyond the best
+        return np.minimum(shares, 1.0)  # rounding must not exceed the best
 
     def expected_within(self, depth: Integers | int) -> Floats:
-        """The chance of every relevant picture to stand among the first ``depth`` of its ranking."""
+        """For every relevant picture, the chance that it is among the first ``depth`` of its ranking."""
         return np.clip((depth - self.above) / self.tied, 0.0, 1.0)
 
 
@@ -126,7 +126,7 @@ class AveragePrecision(RankingMeasure):
         slope = (r - 1) / np.maximum(n - 1, 1)
         reciprocals = harmonic[answer.above + answer.tied] - harmonic[answer.above]
         among_ties = ((R + 1 - (t + 1) * slope) * reciprocals + n * slope) / n
-        precision = np.where(n == 1, (R + 1) / (t + 1), among_ties)  # alone: exact, no difference of sums
+        precision = np.where(n == 1, (R + 1) / (t + 1), among_ties)  # without ties: exact, no difference of sums
         return answer.share(precision, answer.n_relevant)
 
 
@@ -152,7 +152,7 @@ class PrecisionAt(RankingMeasure):
 
 @dataclass(frozen=True)
 class BreakEvenPoint(RankingMeasure):
-    """R-precision: the precision, and the recall, among as many pictures as are relevant to the query.
+    """R-precision: the precision among the first R pictures, where R pictures are relevant; it equals the recall.
 
     >>> BreakEvenPoint()([[1, 0, 1, 1]], [[0.9, 0.8, 0.7, 0.1]])
     0.666...
@@ -170,8 +170,8 @@ class BreakEvenPoint(RankingMeasure):
 class NDCG(RankingMeasure):
     """Normalised discounted cumulative gain of the first ``n`` pictures (None: of all), for graded relevance.
 
-    The gain of a picture is its relevance as given, discounted at rank i by log2(1 + i), and the sum is divided by that
-    of the best ranking. For the exponential gain of web search, hand in ``2**relevance - 1``.
+    The gain of a picture is its given relevance, discounted at rank i by log2(1 + i). The sum is divided by that of the
+    best ranking. For the exponential gain of web search, pass ``2**relevance - 1``.
 
     >>> NDCG(2)([[0, 3, 1]], [[0.9, 0.8, 0.7]])  # (3 / log2(3)) / (3 + 1 / log2(3))
     0.521...
@@ -205,7 +205,7 @@ class NDCG(RankingMeasure):
 
 
 def _relevant_above_and_tied(answer: Placements) -> tuple[Integers, Integers]:
-    """For every relevant picture, how many relevant ones are scored higher, and how many the same (itself included)."""
+    """For every relevant picture, how many relevant ones score higher, and how many the same (including itself)."""
     group = answer.query * (answer.n_pictures + 1) + answer.above
     order = np.argsort(group)
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))

@@ -1,13 +1,14 @@
-"""How well tags are suggested: per word, per picture, and over the whole order of the vocabulary.
+"""How well tags are suggested: per tag, per picture, and over the whole order of the vocabulary.
 
-Truth is (n_pictures, n_tags) of 0 and 1, dense or sparse; scores have the same shape, larger is better. Rules:
+Truth is (n_pictures, n_tags) of 0 and 1, dense or sparse; scores have the same shape, larger is better. The measures
+follow the papers and call a tag a word. Rules:
 
-- **Ties.** A person is shown one list of tags, so the order is one too: of tags with the same score the one rarer in
-  training comes first (when ``frequencies``, the number of training pictures of each tag, are given), then the one of
-  the lower column. Only :class:`WordAveragePrecision`, which ranks pictures, has the rule of :mod:`.ranking`.
-- **Empty.** A picture without a true tag is not tagged, which says nothing: it is left out everywhere. A word without a
-  true picture is left out of means over words. A word that is never predicted has precision 0.
-- **Short vocabulary.** Asked for more tags than there are, all are predicted.
+- **Ties.** A person sees one list of tags, so there is one order: of tags with the same score, the one rarer in
+  training comes first (if ``frequencies``, the number of training pictures of each tag, are given), then the one with
+  the lower column. Only :class:`WordAveragePrecision`, which ranks pictures, follows the rule of :mod:`.ranking`.
+- **Empty.** A picture without a true tag is untagged, not wrong: it is left out everywhere. A word without a true
+  picture is left out of means over words. A word that is never predicted has precision 0.
+- **Short vocabulary.** If more tags are requested than exist, all are predicted.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def predict_tags(scores: ArrayLike, n: int, *, frequencies: ArrayLike | None = N
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TagRanking:
-    """The order of all tags for every tagged picture, reduced to where the true tags stand."""
+    """The order of all tags for every tagged picture, reduced to the places of the true tags."""
 
     truth: csr_array[Any]
     scores: Floats
@@ -68,7 +69,7 @@ class TagRanking:
     """The place, from 0, of every true tag (in the order of ``truth.indices``) among the tags of its picture."""
     _predicted: dict[int, Integers] = field(default_factory=dict)
     _only_order: Integers | None = None
-    """All tags of all tagged pictures, best first, where these are few enough to remember."""
+    """All tags of all tagged pictures, best first, if they are few enough to keep."""
 
     @classmethod
     def of(cls, truth: Matrix, scores: ArrayLike, frequencies: ArrayLike | None = None) -> TagRanking:
@@ -96,16 +97,16 @@ class TagRanking:
 
     @property
     def pictures_of_word(self) -> Integers:
-        """The number of pictures every tag is true of."""
+        """For every tag, the number of pictures it is true of."""
         return np.bincount(self.truth.indices, minlength=self.truth.shape[1])
 
     def per_picture(self, terms: NDArray[Any]) -> Floats:
-        """The sum of ``terms``, one per true tag, for every picture; NaN for a picture that has none."""
+        """For every picture, the sum of ``terms``, one per true tag; NaN for a picture without tags."""
         sums = np.bincount(rows_of(self.truth), weights=terms, minlength=self.truth.shape[0])
         return np.where(self.tags_of_picture > 0, sums, np.nan)
 
     def per_word(self, terms: NDArray[Any]) -> Floats:
-        """The sum of ``terms``, one per true tag, for every word; NaN for a word that is true of no picture."""
+        """For every word, the sum of ``terms``, one per true tag; NaN for a word that is true of no picture."""
         sums = np.bincount(self.truth.indices, weights=terms, minlength=self.truth.shape[1])
         return np.where(self.pictures_of_word > 0, sums, np.nan)
 
@@ -127,7 +128,7 @@ class TagRanking:
 
 
 class TagMeasure(Measure[TagRanking]):
-    """A measure of suggested tags, called on (truth, scores), with ``frequencies=`` for the tie rule."""
+    """A measure of suggested tags, called with (truth, scores), and ``frequencies=`` for the tie rule."""
 
     family: ClassVar[str] = "tags"
 
@@ -138,12 +139,12 @@ class TagMeasure(Measure[TagRanking]):
 
 
 class WordMeasure(TagMeasure, MeanMeasure[TagRanking]):
-    """The mean over the words that are true of a picture."""
+    """The mean over the words that are true of at least one picture."""
 
     over: ClassVar[str] = "words with a picture"
 
     def per_word(self, truth: Matrix, scores: ArrayLike, *, frequencies: ArrayLike | None = None) -> Floats:
-        """The measure of every word, NaN for one that is true of no picture."""
+        """The measure of every word; NaN for a word that is true of no picture."""
         return self.values(self.read(truth, scores, frequencies=frequencies))
 
 
@@ -153,7 +154,7 @@ class PictureMeasure(TagMeasure, MeanMeasure[TagRanking]):
     over: ClassVar[str] = "tagged pictures"
 
     def per_picture(self, truth: Matrix, scores: ArrayLike, *, frequencies: ArrayLike | None = None) -> Floats:
-        """The measure of every picture, NaN for one without tags."""
+        """The measure of every picture; NaN for a picture without tags."""
         return self.values(self.read(truth, scores, frequencies=frequencies))
 
 
@@ -167,9 +168,9 @@ class _AtDepth:
 
 @dataclass(frozen=True)
 class MeanPrecision(_AtDepth, WordMeasure):
-    """The mean over words of: pictures rightly given the word / pictures given the word, ``n`` words a picture.
+    """The mean over words of (pictures rightly given the word) / (pictures given the word), ``n`` words per picture.
 
-    The first word is given twice, once rightly; the second once, rightly:
+    The first word is given twice, rightly once; the second word is given once, rightly:
 
     >>> MeanPrecision(1)([[1, 0], [0, 1], [0, 1]], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]])
     0.75
@@ -178,13 +179,13 @@ class MeanPrecision(_AtDepth, WordMeasure):
     label: ClassVar[str] = "mean precision@{n}"
 
     def values(self, answer: TagRanking) -> Floats:
-        """The precision of every word, 0 for one that is never predicted."""
+        """The precision of every word; 0 for a word that is never predicted."""
         return answer.per_word(answer.position < self.n) / np.maximum(answer.times_predicted(self.n), 1)
 
 
 @dataclass(frozen=True)
 class MeanRecall(_AtDepth, WordMeasure):
-    """The mean over words of: pictures rightly given the word / pictures it is true of, ``n`` words a picture.
+    """The mean over words of (pictures rightly given the word) / (pictures it is true of), ``n`` words per picture.
 
     >>> MeanRecall(1)([[1, 0], [0, 1], [0, 1]], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]])
     0.75
@@ -224,7 +225,7 @@ class NPlus(_AtDepth, TagMeasure):
     label: ClassVar[str] = "N+@{n}"
 
     def value(self, answer: TagRanking) -> float:
-        """The number of words of positive recall."""
+        """The number of words with positive recall."""
         return float(np.count_nonzero(MeanRecall(self.n).values(answer) > 0))
 
 
@@ -276,7 +277,7 @@ class PictureF(_AtDepth, PictureMeasure):
 
 @dataclass(frozen=True)
 class TagAccuracy(PictureMeasure):
-    """Predict as many tags as the picture has: the share that is correct, mean over pictures.
+    """The share of correct tags when as many are predicted as the picture has, mean over pictures.
 
     >>> TagAccuracy()([[1, 0, 0], [1, 0, 1]], [[0.9, 0.5, 0.1], [0.9, 0.5, 0.1]])
     0.75
@@ -303,7 +304,7 @@ class CompleteLength(PictureMeasure):
     higher_is_better: ClassVar[bool] = False
 
     def values(self, answer: TagRanking) -> Floats:
-        """The length every picture needs."""
+        """The length that each picture needs."""
         length = np.zeros(answer.truth.shape[0])
         np.maximum.at(length, rows_of(answer.truth), answer.position + 1.0)
         return np.where(length > 0, length, np.nan)
@@ -311,7 +312,7 @@ class CompleteLength(PictureMeasure):
 
 @dataclass(frozen=True)
 class WordAveragePrecision(WordMeasure):
-    """Rank the tagged pictures by their score for a word: the average precision, mean over words.
+    """The average precision of the tagged pictures ranked by their score for a word, mean over words.
 
     >>> WordAveragePrecision()([[1, 0], [0, 1], [1, 0]], [[0.9, 0.1], [0.8, 0.9], [0.7, 0.0]])
     0.916...
@@ -337,7 +338,7 @@ def _priority(frequencies: ArrayLike | None, n_tags: int) -> Integers:
 
 
 def _orders(scores: Floats, pictures: Integers, priority: Integers) -> Iterator[tuple[int, Integers]]:
-    """All tags, best first, for blocks of ``pictures``: the place of the block's first picture, and the orders."""
+    """All tags, best first, for blocks of ``pictures``: the position of the block's first picture, and the orders."""
     for block in split(len(pictures), size=max(1, _BLOCK // max(1, scores.shape[1]))):
         by_priority = scores[pictures[block.rows]][:, priority]
         yield block.start, priority[np.argsort(-by_priority, axis=1, kind="stable")]

@@ -1,4 +1,4 @@
-"""Labels from look-alikes."""
+"""Tags and classes from the most similar pictures."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The loops of the neighbour methods; the tests hold their plain NumPy equivalents."""
+"""Compiled loops of the neighbour methods. The tests hold their plain NumPy equivalents."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def margin_terms(D: Array, targets: Array, gains: Array, weights: Array, gradien
 def log_likelihood(x: Array, present: Array, gain: float, loss: float, slope: Array, offset: Array, G: Array) -> float:
     """The weighted log-likelihood of 0/1 ``present`` under ``sigmoid(slope * x + offset)``; ``G`` gets d/dx.
 
-    An infinite ``slope[w]`` stands for no sigmoid: the probability is ``x`` itself. ``gain`` and ``loss`` weigh
-    present and absent tags.
+    An infinite ``slope[w]`` means no sigmoid: the probability is ``x`` itself. ``gain`` weighs present tags and
+    ``loss`` weighs absent tags.
     """
     total = 0.0
     for i in range(x.shape[0]):

@@ -1,4 +1,4 @@
-"""Smooth problems whose unknowns must not become negative."""
+"""Minimising smooth functions of weights that must not be negative."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ Floats = NDArray[np.float64]
 def minimise(
     cost: Callable[[Floats], tuple[float, Floats]], start: Floats, *, max_iter: int, bar: progress.Bar, sign: int = 1
 ) -> tuple[Floats, list[float]]:
-    """The weights, none negative, of the smallest ``cost`` (value and gradient), and the objective after every step.
+    """The non-negative weights that minimise ``cost`` (value and gradient), and the objective after every step.
 
-    Projected quasi-Newton steps (L-BFGS-B). The objective is ``sign`` times the cost: -1 where a gain is maximised.
+    Projected quasi-Newton steps (L-BFGS-B). The objective is ``sign`` times the cost. ``sign`` is -1 when a gain is
+    maximised.
     """
     from scipy.optimize import minimize
 

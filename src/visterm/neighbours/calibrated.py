@@ -1,4 +1,4 @@
-"""What votes are worth: probabilities, by the votes that training pictures got without themselves."""
+"""Turning votes into probabilities, learned from the votes of the other pictures for each training picture."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from visterm.neighbours.votes import Floats, Votes
 
 
 class CalibratedVotes(Estimator):
-    """What the methods of voting neighbours share: ``tag_power``, ``sigmoids`` and ``shrinkage``.
+    """The base of methods whose neighbours vote: the parameters ``tag_power``, ``sigmoids`` and ``shrinkage``.
 
-    Their meaning is that of :class:`~visterm.neighbours.tagprop.TagProp`.
+    :class:`~visterm.neighbours.tagprop.TagProp` explains them.
     """
 
     scores_are_probabilities: ClassVar[bool] = True
@@ -28,7 +28,7 @@ class CalibratedVotes(Estimator):
     offset_: Floats
 
     def _calibrate(self, votes: Votes, tally: Floats) -> None:
-        """What votes for every tag are worth, by those of the training pictures, each without its own."""
+        """Learn how votes become probabilities, from the votes of the other pictures for each training picture."""
         if self.tag_power:
             self.slope_, self.offset_ = fit_deviations(tally, votes.present, power=self.tag_power)
         elif self.sigmoids:
@@ -41,6 +41,6 @@ class CalibratedVotes(Estimator):
         self.slope_, self.offset_ = np.full(n_tags, np.inf), np.zeros(n_tags)
 
     def _probabilities(self, tally: Floats) -> Floats:
-        """What the votes for every tag are worth; themselves where nothing was learned of that."""
+        """The probabilities that the votes stand for. Without calibration, they are the votes themselves."""
         calibrated = np.isfinite(self.slope_).all()
         return sigmoid(tally, self.slope_, self.offset_) if calibrated else np.clip(tally, 0, 1)

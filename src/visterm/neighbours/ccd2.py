@@ -17,7 +17,7 @@ from visterm.neighbours.neighbour_count import NEIGHBOUR_COUNTS, SAMPLE, f_by_ne
 from visterm.neighbours.quantized_knn import QuantizedKnnAnnotator
 from visterm.subspace import CCA, PCA, PLS, ContextualDistance, FeatureMaps
 
-#: The subspaces by the names of Nakayama et al., given the number of dimensions and the ridge.
+#: The subspaces by their names in Nakayama et al. Each takes the number of dimensions and the ridge.
 SUBSPACES: Mapping[str, Callable[[int, float], Any]] = {
     "pca": lambda n_dims, _: PCA(n_dims),
     "pcaw": lambda n_dims, _: PCA(n_dims, whiten=True),
@@ -27,24 +27,25 @@ SUBSPACES: Mapping[str, Callable[[int, float], Any]] = {
     "ccd1": lambda n_dims, ridge: ContextualDistance(n_dims, views=1, ridge=ridge),
     "ccd2": lambda n_dims, ridge: ContextualDistance(n_dims, views=2, beta=0.25, ridge=ridge),
 }
-#: The numbers of dimensions among which ``auto`` chooses.
+#: ``auto`` chooses one of these numbers of dimensions.
 DIMS = (10, 20, 50, 100)
-#: With fewer tagged pictures nothing is chosen: a fifth of them says too little.
+#: With fewer tagged pictures, ``auto`` chooses nothing: a fifth of them is too small a sample.
 _LEAST_TO_CHOOSE = 50
 
 
 class CodeAnnotator(Estimator):
-    """The tags most frequent among the nearest training pictures, compared by small codes.
+    """Tags a picture by the most frequent tags among its nearest training pictures, compared by small codes.
 
-    ``X`` is one matrix, or a mapping of name to matrix whose features are put together by one subspace. ``subspace``
-    is one of pca, pcaw, pls, npls, cca, ccd1, ccd2. ``kernel`` names a base distance that a
-    :class:`~visterm.subspace.KernelMap` of every feature embeds first (a name, ``auto``, or a name for each
-    feature); None takes features as they are. Training pictures are coded with what their tags say of them where the
-    subspace can do so (ccd2); pictures to be tagged by their features alone.
+    ``X`` is one matrix, or a mapping of name to matrix; one subspace then combines all features. ``subspace`` is one of
+    pca, pcaw, pls, npls, cca, ccd1, ccd2. ``kernel`` names a base distance (a name, ``auto``, or a name for each
+    feature): a :class:`~visterm.subspace.KernelMap` first embeds every feature by it. None takes features as they are.
+    The codes of training pictures also use their tags if the subspace can do so (ccd2). The codes of pictures to be
+    tagged use their features alone.
 
-    ``n_dims`` and ``n_neighbors`` may be ``auto``: those that tag a fifth of the training pictures best, learned from
-    the rest. ``code_bytes`` is the number of bytes in which each training picture is stored (product quantisation);
-    None keeps floats. ``shrinkage`` is that of :class:`~visterm.neighbours.KnnAnnotator`.
+    ``n_dims`` and ``n_neighbors`` may be ``auto``: the method then holds out a fifth of the training pictures, learns
+    from the rest, and takes the numbers that tag the held-out pictures best. ``code_bytes`` is the number of bytes that
+    store each training picture (product quantisation); None keeps floats. ``shrinkage`` is that of
+    :class:`~visterm.neighbours.KnnAnnotator`.
 
     Nakayama, Harada, Kuniyoshi: Evaluation of dimensionality reduction methods for image auto-annotation, BMVC 2010.
 
@@ -119,10 +120,10 @@ class CodeAnnotator(Estimator):
         return self.neighbours_.neighbours_of(codes)
 
     def _chosen(self, described: dict[str, Any], tags: Any) -> tuple[int, Any]:
-        """The numbers of dimensions and neighbours: as given, or those best for pictures held out.
+        """The numbers of dimensions and neighbours: as given, or the best for held-out pictures.
 
-        Left out one at a time, pictures would still have shaped the subspace, and more dimensions look better than
-        they are: a fifth is held out, once.
+        A fifth of the pictures is held out, once. Leaving out one picture at a time would not do: each would still have
+        shaped the subspace, and more dimensions would look better than they are.
         """
         if "auto" not in (self.n_dims, self.n_neighbors):
             return self.n_dims, self.n_neighbors
@@ -133,7 +134,7 @@ class CodeAnnotator(Estimator):
         held_out, kept = np.sort(order[: min(len(order) // 5, SAMPLE)]), np.sort(order[min(len(order) // 5, SAMPLE) :])
         dims = DIMS if self.n_dims == "auto" else (self.n_dims,)
         neighbours = NEIGHBOUR_COUNTS if self.n_neighbors == "auto" else (self.n_neighbors,)
-        # The dimensions of a subspace are ordered: fewer are the first of more.
+        # The dimensions of a subspace are ordered: a smaller subspace is the first dimensions of a larger one.
         subspace = SUBSPACES[self.subspace](max(dims), self.ridge)
         codes = subspace.fit_transform(take(described, kept), tags[kept])
         queries = subspace.transform(take(described, held_out))

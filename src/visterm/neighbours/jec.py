@@ -1,4 +1,4 @@
-"""Joint equal contribution: the tags of the nearest picture, filled up from the next."""
+"""Joint equal contribution: the tags of the nearest picture, then tags of the next nearest ones."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from visterm.distances import BaseDistances
 class JEC(Estimator):
     """Joint equal contribution with greedy label transfer (Makadia, Pavlovic and Kumar, ECCV 2008).
 
-    The distance is the sum of the features' base distances, each brought to the same scale. All tags of the nearest
-    picture come first, the more frequent in training before the rarer; then those of the other ``n_neighbors - 1``,
-    by how often they occur there times how often they occur in training together with the tags of the first.
-    Scores keep this order: 1 to 1/2 for the first picture's tags, below 1/2 for the others; they are no probabilities.
-    ``X`` and ``metric`` are those of :class:`~visterm.neighbours.TagProp`.
+    The distance is the sum of the base distances of all features, each divided by its mean. All tags of the nearest
+    picture come first, ordered by their frequency in training. Then come the tags of the other ``n_neighbors - 1``
+    pictures, ordered by a product: how often a tag occurs among them, times how often it occurs in training together
+    with the tags of the nearest picture. Scores keep this order: 1 to 1/2 for the nearest picture's tags, below 1/2 for
+    the others. They are not probabilities. ``X`` and ``metric`` are those of :class:`~visterm.neighbours.TagProp`.
 
     >>> X = {"colour": np.array([[0.0], [1.0], [9.0]]), "texture": np.array([[0.0], [2.0], [7.0]])}
     >>> jec = JEC(n_neighbors=2, metric="l1").fit(X, [[1, 0, 0], [1, 1, 0], [0, 0, 1]])
@@ -66,7 +66,7 @@ class JEC(Estimator):
         return scores
 
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The rows of the training pictures that tags were taken from, nearest first, each of the same weight."""
+        """The rows of the training pictures that gave tags, nearest first, all with the same weight."""
         neighbours = self._neighbours(X)
         return self.train_rows_[neighbours], np.full(neighbours.shape, 1 / max(1, neighbours.shape[1]))
 

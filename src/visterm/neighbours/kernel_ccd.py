@@ -1,4 +1,4 @@
-"""Look-alikes by meaning: kernel canonical contextual distance over several features, whose neighbours vote."""
+"""Neighbours by meaning: the nearest pictures by kernel canonical contextual distance vote for their tags."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from visterm.neighbours.tagprop import TagProp
 from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood, tally
 from visterm.subspace import ContextualDistance, Moments, kernel_components, project
 
-#: Training pictures from which the weights of features are learned; more cost time and change little.
+#: The weights of features are learned from this many training pictures; more cost time and change little.
 _WEIGHED = 4000
 _MAX_ITER = 50
 
 
 class KernelContextualAnnotator(CalibratedVotes):
-    """The tags of the pictures that mean most nearly the same, by codes learned from features and tags together.
+    """Tags a picture like the training pictures closest in meaning, by codes learned from features and tags together.
 
-    1. Features are put together in one kernel, ``exp(-scale * sum_f w_f d_f)``, ``d_f`` their base distances (of a mean
-       of one) and ``w`` TagProp's weights, which sum to one.
+    1. One kernel combines the features: ``exp(-scale * sum_f w_f d_f)``. ``d_f`` are their base distances (with a mean
+       of one), ``w`` are TagProp's weights, which sum to one.
     2. Kernel principal components over ``n_landmarks`` training pictures: ``n_components`` coordinates of each picture.
-    3. Canonical contextual distance with both views (CCD2): training pictures are coded by their features and tags,
-       others by their features, in ``n_dims`` dimensions.
+    3. Canonical contextual distance with both views (CCD2) codes training pictures by their features and tags, and
+       other pictures by their features, in ``n_dims`` dimensions.
     4. The ``n_neighbors`` nearest codes vote with weight ``exp(-fall * distance)``; votes become probabilities as in
        :class:`~visterm.neighbours.TagProp`.
 
-    How fast votes fall and what they are worth is learned from training pictures, each coded by a subspace that was
-    found without it (``n_folds`` parts): its own tags would make look-alikes of pictures that merely share them.
-    ``metric`` is that of :class:`~visterm.distances.BaseDistances`, ``precomputed`` included. ``ridge`` and
-    ``beta`` are those of :class:`~visterm.subspace.ContextualDistance`.
+    The fall and the probabilities are learned from training pictures. Each is coded by a subspace that was learned
+    without it (``n_folds`` parts); otherwise pictures would seem similar only because they share its tags. ``metric``
+    is that of :class:`~visterm.distances.BaseDistances`, ``precomputed`` included. ``ridge`` and ``beta`` are those of
+    :class:`~visterm.subspace.ContextualDistance`.
 
     Steps 2 and 3: Nakayama, Harada, Kuniyoshi, BMVC 2010; votes: Guillaumin et al., ICCV 2009.
 
@@ -97,7 +97,7 @@ class KernelContextualAnnotator(CalibratedVotes):
         self.random_state = random_state
 
     def fit(self, X: Features, tags: Any) -> Self:
-        """Learn the kernel, the subspace and the worth of votes from the tagged pictures."""
+        """Learn the kernel, the subspace and the probabilities of votes from the tagged pictures."""
         self._validate_params()
         features = check_feature_mapping(self, X, fitting=True)
         tags = check_tags(tags, n_pictures(features))
@@ -140,7 +140,7 @@ class KernelContextualAnnotator(CalibratedVotes):
             return equal
         asked = np.zeros(tags.shape[0], np.bool_)
         asked[rng.permutation(self.train_rows_)[:_WEIGHED]] = True
-        # A picture without tags is nobody's neighbour.
+        # A picture without tags is no neighbour of any picture.
         sampled = sparse.csr_array(tags.multiply(asked[:, None]))
         model = TagProp(self.n_neighbors, metric=self.metric, sigmoids=False, tag_power=0).fit(features, sampled)
         total = sum(model.feature_weights_.values())
@@ -175,7 +175,7 @@ class KernelContextualAnnotator(CalibratedVotes):
         return ContextualDistance(self.n_dims, views=2, beta=self.beta, ridge=self.ridge, reduce_to=None)
 
     def _learn_votes(self, coordinates: NDArray[Any], rng: np.random.Generator) -> None:
-        """How fast votes fall with distance, and what they are worth, from pictures coded by others' subspaces."""
+        """Learn how fast votes fall and which probabilities they give, each picture coded by a subspace without it."""
         n = len(self.train_rows_)
         self.fall_, self.objective_ = 1.0, np.empty(0)
         self._no_calibration()

@@ -17,7 +17,7 @@ from visterm.neighbours.votes import count_votes
 
 
 class KnnClassifier(ClassifierMixin, Estimator):
-    """The class most frequent among the ``n_neighbors`` nearest training pictures.
+    """Predicts the most frequent class among the ``n_neighbors`` nearest training pictures.
 
     Ties go to the rarer class, as Nakayama et al. do for tags. Metrics are those of :mod:`visterm.distances.metrics`.
     Pictures of unknown class (-1) are not neighbours.

@@ -16,15 +16,15 @@ from visterm.neighbours.votes import count_votes
 
 
 class KnnAnnotator(Estimator):
-    """The tags most frequent among the ``n_neighbors`` nearest tagged training pictures.
+    """Tags a picture by the most frequent tags among the ``n_neighbors`` nearest tagged training pictures.
 
-    Scores are the share of neighbours that carry the tag; where a list is made of them, ties go to the rarer tag
-    (Nakayama et al. 2010). Rows without tags are not neighbours. ``n_neighbors="auto"`` takes the number that tags
-    training pictures best when their own tags are covered up.
+    A score is the share of neighbours that carry the tag. In a list of tags, ties go to the rarer tag (Nakayama et al.
+    2010). Rows without tags are not neighbours. ``n_neighbors="auto"`` takes the number that tags training pictures
+    best when their own tags are hidden.
 
-    With ``shrinkage`` s the score is ``(votes + s * share) / (n_neighbors + s)``, ``share`` being how much of the
-    collection carries the tag, counted with half a picture more: tags that no neighbour carries keep the small
-    probability that their frequency gives them, rare and never seen ones too, as sums of logarithms need.
+    With ``shrinkage`` s the score is ``(votes + s * share) / (n_neighbors + s)``, where ``share`` is the share of the
+    collection that carries the tag, counted with half a picture more. Then a tag that no neighbour carries keeps a
+    small positive probability, even if it is rare or was never seen. Sums of logarithms need that.
 
     >>> KnnAnnotator(n_neighbors=2).fit([[0.0], [1.0], [9.0]], [[1, 0], [1, 1], [0, 1]]).score_tags([[0.2]])
     array([[1. , 0.5]])

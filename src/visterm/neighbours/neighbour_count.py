@@ -1,4 +1,4 @@
-"""Choosing the number of neighbours on pictures whose tags are known, by the F of words."""
+"""Choosing the number of neighbours on pictures whose tags are known, by the F measure of tags."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 from visterm.distances import nearest
 from visterm.measures import WordF
 
-#: The numbers of neighbours among which ``auto`` chooses.
+#: ``auto`` chooses one of these numbers of neighbours.
 NEIGHBOUR_COUNTS = (1, 2, 4, 8, 16, 32, 64)
-#: Pictures that are left out, one at a time, to choose: more would cost time and change little.
+#: This many pictures are left out, one at a time, to choose. More would cost time and change little.
 SAMPLE = 2000
-#: Tags that every picture gets when numbers are compared.
+#: Every picture gets this many tags when numbers are compared.
 _N_TAGS = 5
 
 
 def f_by_neighbours(
     near: NDArray[np.intp], tags: Any, truth: Any, choices: Sequence[int] = NEIGHBOUR_COUNTS
 ) -> list[float]:
-    """F for every number of neighbours in ``choices``, ``near`` holding the rows of ``tags`` nearest each picture."""
+    """F for every number of neighbours in ``choices``; ``near`` holds the rows of ``tags`` nearest each picture."""
     counts = np.bincount(tags.indices, minlength=tags.shape[1])
     votes = np.zeros((len(near), tags.shape[1]))
     found, voted = [], 0
@@ -35,7 +35,7 @@ def f_by_neighbours(
 
 
 def choose_neighbours(X: Any, tags: Any, metric: str) -> int:
-    """The number of neighbours that tags best pictures whose own tags are covered up.
+    """The number of neighbours that is best for tagging pictures whose own tags are hidden.
 
     At most ``SAMPLE`` pictures, evenly spread, are each compared with all others.
     """

@@ -1,4 +1,4 @@
-"""Tags of the nearest pictures when each is stored in a few bytes."""
+"""Tags of the nearest pictures, each stored in a few bytes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from visterm.subspace import ProductQuantizer, nearest_coded
 
 
 class QuantizedKnnAnnotator(KnnAnnotator):
-    """:class:`~visterm.neighbours.KnnAnnotator` by Euclidean distances to pictures of ``n_bytes`` bytes each.
+    """:class:`~visterm.neighbours.KnnAnnotator` by Euclidean distances, with pictures stored in ``n_bytes`` bytes.
 
-    For large collections of small codes: 20 dimensions of float32 are 80 bytes a picture, here a few. Queries are
-    not quantised.
+    For large collections of small codes: 20 dimensions of float32 take 80 bytes per picture, here only ``n_bytes``.
+    Queries are not quantised.
 
     >>> X, tags = np.repeat(np.eye(3), 20, axis=0), np.repeat(np.eye(3, dtype=int), 20, axis=0)
     >>> QuantizedKnnAnnotator(5, n_bytes=2).fit(X, tags).score_tags([[0.0, 0.9, 0.1]])

@@ -16,7 +16,7 @@ from visterm.distances import BaseDistances
 from visterm.neighbours.calibrated import CalibratedVotes
 from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood, tally
 
-#: Where learning starts: votes fade by a factor of e over a twentieth of the mean distance.
+#: The start of learning: votes fade by a factor of e over a twentieth of the mean distance.
 _FALL = 20.0
 
 
@@ -25,25 +25,25 @@ class TagProp(CalibratedVotes):
 
     ``p(tag w of picture i) = sum_j pi_ij [w on j]`` over the ``n_neighbors`` nearest training pictures, with
 
-    - ``weighting="distance"``: ``pi_ij ~ exp(-v . d_ij)``, ``d_ij`` the base distances of all features and ``v >= 0``
-      their learned weights (metric learning; with one feature, how fast votes fade), or
-    - ``weighting="rank"``: ``pi_ij`` the weight of being the k-th nearest, found by EM.
+    - ``weighting="distance"``: ``pi_ij ~ exp(-v . d_ij)``, ``d_ij`` are the base distances of all features and
+      ``v >= 0`` their learned weights (metric learning; with one feature, how fast votes fade), or
+    - ``weighting="rank"``: ``pi_ij`` is the weight of the k-th nearest picture, found by EM.
 
-    Weights maximise ``L = sum_iw c_iw log p_iw``, the likelihood of every training picture's tags given its
-    neighbours'; ``c_iw`` makes present tags as a whole count as much as absent ones. Each of ``n_rounds`` rounds finds
-    neighbours by the weights known so far, then learns weights under the sigmoids known so far, then the sigmoids.
-    ``objective_`` is the log-likelihood after every step of the last round.
+    The weights maximise ``L = sum_iw c_iw log p_iw``, the log-likelihood of every training picture's tags given the
+    tags of its neighbours. ``c_iw`` makes all present tags together count as much as all absent ones. Each of
+    ``n_rounds`` rounds finds neighbours by the current weights, then learns weights under the current sigmoids, then
+    the sigmoids. ``objective_`` is the log-likelihood after every step of the last round.
 
-    The votes that training pictures got without themselves tell what votes are worth. ``tag_power`` measures each
-    tag's votes less their mean in units of that power of their deviation, so that what stands out wins, however rare
-    the tag; one sigmoid then serves all tags. With a ``tag_power`` of 0, ``sigmoids=True`` fits
-    ``sigmoid(a_w p + b_w)``, one for every word as in the paper; ``shrinkage`` is how many pictures' worth of evidence
-    draw a word towards the sigmoid of all.
+    Votes become probabilities by what the other pictures voted for each training picture. ``tag_power`` subtracts the
+    mean from each tag's votes and divides by their deviation to that power. So votes that stand out win, even for a
+    rare tag; one sigmoid then serves all tags. With a ``tag_power`` of 0, ``sigmoids=True`` fits
+    ``sigmoid(a_w p + b_w)``, one for every tag as in the paper. ``shrinkage`` draws a tag's sigmoid towards the common
+    one, as if by this many pictures.
 
     ``X`` is a mapping of name to matrix, or one matrix. ``metric`` is that of
     :class:`~visterm.distances.BaseDistances`: ``auto``, a name, or a name for each feature. For a feature with the
-    metric ``precomputed``, ``X`` holds the distances to all training pictures in place of values: (n_train, n_train)
-    in fit, (n_pictures, n_train) later.
+    metric ``precomputed``, ``X`` holds the distances to all training pictures instead of values: (n_train, n_train) in
+    fit, (n_pictures, n_train) later.
 
     >>> rng = np.random.default_rng(0)
     >>> tags = np.repeat([[1, 0], [0, 1]], 20, axis=0)
@@ -101,7 +101,7 @@ class TagProp(CalibratedVotes):
             return self
         pictures = self.distances_.of_training(features)
         learn = self._learn_ranks if self.weighting == "rank" else self._learn_metric
-        n_rounds = self.n_rounds if self.weighting == "distance" else 1  # ranks are those of equal weights
+        n_rounds = self.n_rounds if self.weighting == "distance" else 1  # ranks use equal weights
         with progress.task("Weighing neighbours", total=n_rounds * self.max_iter) as bar:
             for _ in range(n_rounds):
                 rows, base = self.distances_.nearest(pictures, self.n_neighbors, self._weights(), leave_out_self=True)
@@ -116,7 +116,7 @@ class TagProp(CalibratedVotes):
         return self._probabilities(tally(shares, rows, self.train_tags_))
 
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
-        """The rows of the training pictures that vote, nearest first, and the weight of each."""
+        """The rows of the training pictures that vote, nearest first, and their weights."""
         rows, shares = self._neighbours(X)
         return self.train_rows_[rows], shares
 

@@ -1,4 +1,4 @@
-"""Two-pass k nearest neighbours: every tag sends its nearest pictures, then these vote."""
+"""Two-pass k nearest neighbours: each tag selects its nearest pictures, then these pictures vote."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from visterm.neighbours._non_negative import minimise
 from visterm.neighbours.calibrated import CalibratedVotes
 from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood
 
-#: The distance of a place in a table of neighbours that nobody takes.
+#: The distance in an unused place of a table of neighbours.
 _NOBODY = 1e3
 
 
 class TwoPassKnn(CalibratedVotes):
     """2PKNN (Verma and Jawahar, ECCV 2012), with its large-margin metric learning.
 
-    First pass: of every tag, the ``n_neighbors`` pictures nearest the query, so that rare tags are as well represented
-    as frequent ones. Second pass: those pictures vote with weight ``exp(-d / bandwidth)``, ``d`` being the weighted
-    sum of the base distances. ``learning`` finds the weights from the training pictures, each with the pictures that
-    the first pass sends to it without itself:
+    The first pass selects the ``n_neighbors`` pictures of each tag that are nearest the query, so that rare tags are
+    represented as well as frequent ones. In the second pass, these pictures vote with weight ``exp(-d / bandwidth)``,
+    where ``d`` is the weighted sum of the base distances. ``learning`` finds the weights from the training pictures;
+    for each, the first pass selects among the others:
 
-    - ``margin``, the paper's: the weights minimise the distances to the nearest pictures of its own tags (targets)
-      plus the hinge losses of pictures that share no tag and are not a unit farther (impostors). The problem is
+    - ``margin``, as in the paper: the weights minimise the distances to the nearest pictures of its own tags (targets)
+      plus the hinge losses of pictures that share no tag and are not farther by a unit (impostors). The problem is
       convex; projected quasi-Newton steps solve it.
     - ``likelihood``: the weights maximise the likelihood of its tags under the votes (TagProp's objective on 2PKNN's
-      neighbours); the bandwidth is learned, too.
+      neighbours). The bandwidth is learned, too.
     - ``none``: all features count the same.
 
     ``objective_`` is the loss, or the log-likelihood, after every step. ``tag_power``, ``sigmoids`` and ``shrinkage``
-    make probabilities of votes as in :class:`~visterm.neighbours.TagProp`; with none of them scores are shares of
-    the votes, as in the paper. ``X`` and ``metric``, too, are those of TagProp.
+    turn votes into probabilities as in :class:`~visterm.neighbours.TagProp`. Without them, scores are shares of the
+    votes, as in the paper. ``X`` and ``metric`` are also those of TagProp.
 
     >>> X, tags = np.array([[0.0], [0.2], [0.4], [5.0]]), [[1, 0], [1, 0], [1, 0], [0, 1]]
     >>> model = TwoPassKnn(1, metric="l1", bandwidth=1.0, learning="none", tag_power=0).fit(X, tags)
@@ -79,7 +79,7 @@ class TwoPassKnn(CalibratedVotes):
         self.max_iter = max_iter
 
     def fit(self, X: Features, tags: Any) -> Self:
-        """Keep the tagged pictures; learn how much each feature counts, and what votes for each tag are worth."""
+        """Keep the tagged pictures; learn the weight of each feature and the probabilities that votes give."""
         self._validate_params()
         features = check_feature_mapping(self, X, fitting=True)
         tags = check_tags(tags, n_pictures(features))
@@ -112,7 +112,7 @@ class TwoPassKnn(CalibratedVotes):
         return self._probabilities(np.concatenate(parts))
 
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
-        """The rows of the training pictures with most votes, as many as vote for any picture, and their votes."""
+        """The rows of the training pictures that vote, most votes first, and their votes."""
         rows, votes = [], []
         for cast in self._votes(X):
             order = np.argsort(-cast, axis=1, kind="stable")
@@ -124,7 +124,7 @@ class TwoPassKnn(CalibratedVotes):
         return self.train_rows_[np.concatenate(rows)[:, :n_voting]], np.concatenate(votes)[:, :n_voting]
 
     def _votes(self, X: Features) -> list[Floats]:
-        """The second pass, for blocks of pictures: the weight of every training picture, summing to one."""
+        """The second pass, for blocks of pictures: the weights of all training pictures, which sum to one."""
         features, weights = check_feature_mapping(self, X, fitting=False), self._weights()
 
         def of_block(_: slice, block: NDArray[Any]) -> Floats:
@@ -149,9 +149,9 @@ class TwoPassKnn(CalibratedVotes):
         return chosen
 
     def _sent(self, pictures: Features) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        """What the first pass sends to every training picture without itself, nearest first, by base distances.
+        """The other pictures that the first pass selects for each training picture, nearest first, and base distances.
 
-        Rows (n_train, n_sent) and distances (n_train, n_sent, n_features); places left over are far from everything.
+        Rows (n_train, n_sent) and distances (n_train, n_sent, n_features); unused places are far from everything.
         """
         weights = self._weights()
 
@@ -199,7 +199,7 @@ class TwoPassKnn(CalibratedVotes):
 
         base, targets, gains = self._triplets(pictures)
         pull = np.where(targets[..., None], base, 0).sum(axis=(0, 1), dtype=np.float64)
-        n_targets = max(1, int(targets.sum()))  # losses are means over targets, whatever the collection's size
+        n_targets = max(1, int(targets.sum()))  # losses are means over targets, so they do not grow with the collection
 
         def cost(weights: Floats) -> tuple[float, Floats]:
             gradient = np.zeros(len(weights))
@@ -216,10 +216,10 @@ class TwoPassKnn(CalibratedVotes):
             self.feature_weights_ = dict(zip(self.feature_weights_, (weights / weights.sum()).tolist(), strict=True))
 
     def _triplets(self, pictures: Features) -> tuple[NDArray[Any], NDArray[np.bool_], Floats]:
-        """Of every training picture: who is sent to it, which of them share a tag, what those that do not weigh.
+        """For every training picture: the selected pictures, which of them are targets, and the weights of impostors.
 
-        The nearest ``n_neighbors`` for each of its tags are targets; the loss of an impostor counts the more, the
-        more tags of the picture it misses, which is all of them.
+        The nearest ``n_neighbors`` for each of its tags are targets. The loss of an impostor is weighed by the number
+        of tags of the picture that it misses, which is all of them.
         """
         rows, base = self._sent(pictures)
         shared = np.zeros(rows.shape)

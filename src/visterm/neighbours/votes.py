@@ -1,4 +1,4 @@
-"""Neighbours that vote for their tags: shares, tallies, and the weights of distances under which tags are likeliest."""
+"""Neighbours vote for their tags: shares, tallies, and the distance weights that make the tags most likely."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Rows = NDArray[np.intp]
 
 
 def count_votes(neighbours: Rows, labels: sparse.csr_array) -> Floats:
-    """How many of each picture's neighbours carry each label, (n_pictures, n_labels); every neighbour counts one.
+    """How many of each picture's neighbours carry each label, (n_pictures, n_labels); every neighbour counts as one.
 
     >>> count_votes(np.array([[0, 2]]), sparse.csr_array([[1, 0], [0, 1], [1, 1]]))
     array([[2., 1.]])
@@ -28,7 +28,7 @@ def count_votes(neighbours: Rows, labels: sparse.csr_array) -> Floats:
 
 
 def fading(base: NDArray[Any], weights: Floats) -> Floats:
-    """``pi_ij = exp(-weights . d_ij) / sum_j' exp(-weights . d_ij')``, ``base`` holding ``d_ij`` in its last axis."""
+    """``pi_ij = exp(-weights . d_ij) / sum_j' exp(-weights . d_ij')``, ``base`` holds ``d_ij`` in its last axis."""
     fall = base @ weights.astype(base.dtype)
     shares = np.exp(fall.min(axis=1, initial=np.inf, keepdims=True) - fall, dtype=np.float64)
     return shares / shares.sum(axis=1, keepdims=True)
@@ -46,9 +46,10 @@ def tally(shares: Floats, neighbours: Rows, tags: sparse.csr_array) -> Floats:
 class Votes:
     """The neighbours of the training pictures and their tags, ready for many evaluations of the likelihood.
 
-    ``L = sum_iw c_iw log p_iw`` with ``p_iw`` the probability of what is true of picture ``i`` and tag ``w``, by the
-    votes or a sigmoid of them. ``c_iw`` is ``gain`` (one over the number of present tags) where the tag is present,
-    ``loss`` (one over the number of absent ones) where it is not: present tags as a whole count as much as absent ones.
+    ``L = sum_iw c_iw log p_iw`` where ``p_iw`` is the probability, by the votes or a sigmoid of them, that tag ``w`` of
+    picture ``i`` is present or absent as it really is. ``c_iw`` is ``gain`` (one over the number of present tags) where
+    the tag is present, ``loss`` (one over the number of absent ones) where it is not. So all present tags together
+    count as much as all absent ones.
     """
 
     def __init__(self, neighbours: Rows, tags: sparse.csr_array) -> None:
@@ -64,10 +65,10 @@ class Votes:
     def likelihood(
         self, shares: Floats, slope: Floats, offset: Floats, *, expected: bool = False
     ) -> tuple[float, Floats]:
-        """``L`` under ``sigmoid(slope * votes + offset)`` and its slope in every neighbour's share.
+        """``L`` under ``sigmoid(slope * votes + offset)`` and its derivative with respect to every neighbour's share.
 
-        An infinite slope stands for no sigmoid. ``expected``: for shares that sum to one, the slope that makes
-        ``shares * slope`` the E step of EM, in which a neighbour without a tag explains its absence.
+        An infinite ``slope`` means no sigmoid. ``expected`` is for shares that sum to one: it gives the derivative
+        ``g`` for which ``shares * g`` is the E step of EM, in which a neighbour without a tag explains its absence.
         """
         from visterm.neighbours import _kernels
 
@@ -91,9 +92,9 @@ def maximise_likelihood(
     max_iter: int,
     bar: progress.Bar,
 ) -> tuple[Floats, list[float]]:
-    """The weights ``v >= 0`` of the base distances under which tags are likeliest, and ``L`` after every step.
+    """The weights ``v >= 0`` of the base distances that make the tags most likely, and ``L`` after every step.
 
-    Neighbours vote with the shares of :func:`fading`, so that, with ``g`` the slope of ``L`` in the shares,
+    Neighbours vote with the shares of :func:`fading`. If ``g`` is the derivative of ``L`` by the shares, then
     ``dL/dv = -sum_ij pi_ij (g_ij - sum_j' pi_ij' g_ij') d_ij``.
     """
 

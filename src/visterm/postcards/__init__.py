@@ -1,6 +1,6 @@
-"""Postcards, the embedded demo collection: painted scenes with their class, tags, caption and the region of everything.
+"""Postcards, the built-in demo collection: painted scenes with class, tags, caption and the region of every object.
 
-The pictures are synthetic and made on the spot; a series is the same wherever and however often it is made.
+The pictures are synthetic and painted when needed; a series is the same on every machine and every time.
 
 >>> from visterm.postcards import CLASSES, TAGS, paint
 >>> card = paint(0)

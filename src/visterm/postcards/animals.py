@@ -22,7 +22,7 @@ SKINS: tuple[Tone, ...] = ((236, 196, 164), (198, 146, 108), (140, 96, 68), (100
 
 def person(easel: Easel, x: float, foot: float, *, umbrella: bool = False) -> None:
     """Someone standing or walking, perhaps under an umbrella."""
-    canvas, metre = easel.canvas, max(easel.metre(foot), 3.4)  # never too small to be made out
+    canvas, metre = easel.canvas, max(easel.metre(foot), 3.4)  # never too small to recognise
     depth, tall = easel.depth(foot), metre * easel.between(1.62, 1.85)
     coat, trousers = easel.pick(COATS), easel.pick(((52, 56, 72), (90, 78, 66), (60, 60, 64)))
     stride = tall * easel.between(0.05, 0.13)

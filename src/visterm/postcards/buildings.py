@@ -184,7 +184,7 @@ def _keep(easel: Easel, x: float, foot: float, tall: float, depth: float) -> Non
 
 
 def lighthouse(easel: Easel, x: float, foot: float, tall: float) -> None:
-    """A banded lighthouse; its beam is seen after sunset."""
+    """A banded lighthouse; its beam is visible after sunset."""
     canvas = easel.canvas
     band = easel.pick(((196, 62, 54), (60, 70, 96), (206, 96, 60)))
     wide, body = tall * 0.2, tall * 0.8

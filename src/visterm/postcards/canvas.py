@@ -1,8 +1,8 @@
-"""The canvas: what is painted, and beside it a map of which object each pixel shows.
+"""The canvas: the picture, and a map of the object that each pixel shows.
 
-Every stroke goes onto the picture (at twice its size, for smooth edges) and, under the number of the object being
-painted, onto the map. What stays visible at the end is read off the map: an object hidden behind others or outside the
-frame vanishes from the truth exactly as it vanishes from the picture.
+Every stroke goes onto the picture (at twice its size, for smooth edges) and onto the map, with the number of the
+current object. At the end, the map shows what is visible: an object hidden behind others or outside the frame vanishes
+from the truth exactly as it vanishes from the picture.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Point = tuple[float, float]
 #: The height of every canvas in its own units; the width follows the picture's proportions.
 HEIGHT: Final = 192.0
 _SUPERSAMPLING: Final = 2
-#: An object counts as seen from this area (square units) and this share of what was painted of it.
+#: An object counts as visible from this area (square units) and this share of its painted area.
 _SEEN_AREA, _SEEN_SHARE = 14.0, 0.15
 
 
@@ -38,7 +38,7 @@ class Sprite:
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """How the canvas is looked at: turned by ``tilt`` radians, magnified by ``zoom``, perhaps mirrored."""
+    """The view of the canvas: turned by ``tilt`` radians, magnified by ``zoom``, perhaps mirrored."""
 
     tilt: float = 0.0
     zoom: float = 1.0
@@ -94,7 +94,7 @@ class Canvas:
             painted.painted = sum(self._map.histogram()[number : painted.last + 1])
 
     def everywhere(self, name: str) -> None:
-        """Note something that fills the whole picture, such as rain."""
+        """Record something that fills the whole picture, such as rain."""
         self._everywhere.append(name)
 
     # -- coordinates of the pixel grid, in units ---------------------------------------------------------------------
@@ -140,13 +140,13 @@ class Canvas:
         self._map_pen.line(_scaled(points, self._scale), fill=self._number, width=max(1, fine // _SUPERSAMPLING))
 
     def touch(self, points: Sequence[Point], colour: RGB, thickness: float = 0.5) -> None:
-        """Draw a line that leaves no trace on the map: a highlight, a crease, a reflection."""
+        """Draw a line that is not on the map: a highlight, a crease, a reflection."""
         self._pen.line(_scaled(points, self._fine), fill=colour, width=max(1, round(thickness * self._fine)))
 
     # -- textures ----------------------------------------------------------------------------------------------------
 
     def surface(self, colours: NDArray[np.uint8], top: float = 0.0, outline: Sequence[Point] | None = None) -> None:
-        """Lay rows of ``colours``, one per grid pixel, from ``top`` down; only inside ``outline`` where it is given."""
+        """Paint rows of ``colours``, one per grid pixel, from ``top`` down; only inside ``outline``, if given."""
         first = self._rows(top, HEIGHT)[0]
         fine = _magnified(Image.fromarray(colours))
         corner = (0, first * _SUPERSAMPLING)
@@ -163,7 +163,7 @@ class Canvas:
     def veil(
         self, colours: NDArray[np.uint8] | RGB, opacity: NDArray[np.floating], top: float = 0.0, left: float = 0.0
     ) -> None:
-        """Lay ``colours`` with ``opacity`` (0..1, one value per grid pixel); what is opaque enough is on the map."""
+        """Paint ``colours`` with ``opacity`` (0..1, one value per grid pixel); opaque enough pixels are on the map."""
         coarse = Image.fromarray((np.clip(opacity, 0, 1) * 255).astype(np.uint8))
         column, row = round(left * self._scale), self._rows(top, HEIGHT)[0]
         corner = (column * _SUPERSAMPLING, row * _SUPERSAMPLING)
@@ -177,7 +177,7 @@ class Canvas:
             self._map.paste(self._number, area, _opaque(coarse))
 
     def shrunk(self, sprite: Sprite, height: float) -> Sprite:
-        """``sprite`` reduced towards ``height``, which makes stamping it many times at about that size cheaper."""
+        """``sprite`` shrunk towards ``height``, so that stamping it many times at about that size is cheaper."""
         tall = max(3, round(height * self._fine))
         if tall >= sprite.image.height:
             return sprite
@@ -211,7 +211,7 @@ class Canvas:
             self._map.paste(self._number, area, _opaque(coarse))
 
     def shadow(self, centre: Point, radii: Point, strength: float = 0.22) -> None:
-        """Darken an ellipse on the ground, without a trace on the map."""
+        """Darken an ellipse on the ground; the map does not change."""
         wide, tall = (max(2, round(radius * 2 * self._fine)) for radius in radii)
         mask = Image.new("L", (wide, tall))
         ImageDraw.Draw(mask).ellipse((0, 0, wide - 1, tall - 1), fill=round(255 * strength))
@@ -219,7 +219,7 @@ class Canvas:
         self.image.paste((24, 26, 40), (left, top, left + wide, top + tall), mask)
 
     def glow(self, centre: Point, radius: float, colour: RGB, strength: float = 0.6) -> None:
-        """Brighten the surroundings of a light, without a trace on the map."""
+        """Brighten the surroundings of a light; the map does not change."""
         side = max(4, round(radius * 2 * self._scale))
         axis = np.linspace(-1, 1, side)
         opacity = np.clip(1 - np.hypot(axis[:, None], axis), 0, 1) ** 2 * strength
@@ -236,7 +236,7 @@ class Canvas:
         ripple: float,
         outline: Sequence[Point] | None = None,
     ) -> None:
-        """Reflect what stands above ``waterline`` in the water down to ``bottom``, broken by ``ripple`` units.
+        """Reflect the things above ``waterline`` in the water down to ``bottom``, broken by ``ripple`` units.
 
         The reflection fades from the first to the second ``strength``; it stays inside ``outline``.
         """
@@ -261,7 +261,7 @@ class Canvas:
     # -- the finished picture ----------------------------------------------------------------------------------------
 
     def photograph(self, camera: Camera) -> tuple[NDArray[np.uint8], tuple[Region, ...]]:
-        """The picture as ``camera`` sees it, and the region of every object seen in it."""
+        """The picture as ``camera`` sees it, and the region of every visible object."""
         height, width = self.grid
         image = self.image.transform(
             (width, height),

@@ -1,4 +1,4 @@
-"""Captions: an English sentence or two about what a postcard shows, made from its truth alone."""
+"""Captions: one or two English sentences about what a postcard shows, made only from its truth."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from visterm.postcards.light import Light
 
 #: Tags that are not counted: "snow", not "a snow".
 _MASS: Final = frozenset({"sky", "snow", "grass", "rain"})
-#: Tags of which there is one, or which are seen as one: "the sea".
+#: Tags for things that occur once, or that are seen as one: "the sea".
 _UNIQUE: Final = frozenset({"sea", "sun", "moon"})
 _PLURALS: Final = {
     "person": "people",
@@ -23,7 +23,7 @@ _PLURALS: Final = {
     "bus": "buses",
     "cactus": "cactuses",
 }
-#: Tags whose one region stands for many: "flowers", not "a flower".
+#: Tags with one region for many things: "flowers", not "a flower".
 _GROUPS: Final = frozenset({"flower", "star", "window"})
 _NUMBERS: Final = {2: "two", 3: "three", 4: "four"}
 _PLACES: Final = {
@@ -50,12 +50,12 @@ _MOST_MENTIONED: Final = 7
 
 
 def write(class_name: str, light: Light, regions: Sequence[Region], rng: np.random.Generator) -> str:
-    """A caption that names the most telling things among ``regions``, and nothing that is not there."""
+    """A caption that names the most important things among ``regions``, and nothing else."""
     counts = Counter(region.name for region in regions)
     sizes: Counter[str] = Counter()
     for region in regions:
         sizes[region.name] += round((region.right - region.left) * (region.bottom - region.top))
-    # Small things are what one points out; the sky is mentioned only when there is little else.
+    # People point out small things; the sky is mentioned only if there is little else.
     order = sorted(counts, key=lambda name: (name == "sky", rng.normal(0.0, 0.6) + 0.25 * np.log1p(sizes[name])))
     mentioned = [_phrase(name, counts[name]) for name in order[:_MOST_MENTIONED]]
     place = str(rng.choice(_PLACES[class_name]))

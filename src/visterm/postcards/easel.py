@@ -16,10 +16,10 @@ from visterm.postcards.light import RGB, Light, Tone, ramp
 
 @dataclass(slots=True)
 class Easel:
-    """What every painter of things needs to know.
+    """The tools that every painter of things needs.
 
-    The ground is a plane seen from ``eye`` metres above it: what stands at y = ``foot`` is ``metre(foot)`` units per
-    metre large, so that people, cars and trees keep their proportions wherever they stand.
+    The ground is a plane seen from ``eye`` metres above it. Something that stands at y = ``foot`` is drawn with
+    ``metre(foot)`` units per metre, so that people, cars and trees keep their proportions everywhere.
     """
 
     canvas: Canvas
@@ -47,7 +47,7 @@ class Easel:
         return int(self.rng.integers(low, high + 1))
 
     def feet(self, top: float, bottom: float, count: int) -> list[float]:
-        """Where ``count`` things stand between ``top`` and ``bottom``, the farthest first, as they are painted."""
+        """The positions of ``count`` things between ``top`` and ``bottom``, farthest first, as they are painted."""
         return sorted(self.rng.uniform(top, bottom, count).tolist())
 
     def between(self, low: float, high: float) -> float:
@@ -55,7 +55,7 @@ class Easel:
         return float(self.rng.uniform(low, high))
 
     def pick(self, tones: list[Tone] | tuple[Tone, ...]) -> Tone:
-        """One of ``tones``, slightly varied, as no two walls are painted alike."""
+        """One of ``tones``, slightly varied, since no two walls look alike."""
         tone = tones[int(self.rng.integers(len(tones)))]
         shift = self.rng.normal(0, 5, 3)
         return tone[0] + shift[0], tone[1] + shift[1], tone[2] + shift[2]
@@ -65,12 +65,12 @@ class Easel:
         return max(foot - self.horizon, 0.5) / self.eye
 
     def foot(self, metre: float) -> float:
-        """Where something that is ``metre`` units per metre large stands."""
+        """The y at which things are drawn with ``metre`` units per metre."""
         return self.horizon + metre * self.eye
 
     @contextmanager
     def at_scale(self, foot: float, metre: float) -> Iterator[None]:
-        """Inside the ``with`` block, what stands at y = ``foot`` is ``metre`` units per metre large."""
+        """Inside the ``with`` block, things at y = ``foot`` are drawn with ``metre`` units per metre."""
         eye, self.eye = self.eye, max(0.5, foot - self.horizon) / metre
         try:
             yield
@@ -78,7 +78,7 @@ class Easel:
             self.eye = eye
 
     def depth(self, foot: float) -> float:
-        """How far away, 0 (here) to 1 (the horizon), something standing at y = ``foot`` is."""
+        """The distance of something at y = ``foot``, from 0 (here) to 1 (the horizon)."""
         return max(0.0, 1.0 - (foot - self.horizon) / (HEIGHT - self.horizon)) ** 2.2 * 0.9
 
     def shade(self, albedo: Tone, lit: float = 1.0, depth: float = 0.0) -> RGB:
@@ -86,7 +86,7 @@ class Easel:
         return self.light.shade(albedo, lit, depth)
 
     def stamp(self, sprite: Sprite, foot: Point, height: float, depth: float = 0.0) -> None:
-        """Stamp a sprite, veiled by the air in front of it, either way round."""
+        """Stamp a sprite, veiled by the air in front of it, and mirrored at random."""
         veil = (self.light.haze, depth * self.light.air) if depth > 0.02 else None
         self.canvas.stamp(sprite, foot, height, mirrored=self.chance(0.5), veil=veil)
 
@@ -117,7 +117,7 @@ class Easel:
         canvas.surface(colours, top, self.under(crest, bottom))
 
     def under(self, crest: NDArray[np.float32], bottom: float = HEIGHT) -> list[Point]:
-        """The outline of what lies between the line ``crest`` and ``bottom``."""
+        """The outline of the area between the line ``crest`` and ``bottom``."""
         line = [(float(x), float(y)) for x, y in zip(self.canvas.across, crest, strict=True)]
         return [(0.0, line[0][1]), *line, (self.width, line[-1][1]), (self.width, bottom), (0.0, bottom)]
 

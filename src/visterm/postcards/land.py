@@ -24,7 +24,7 @@ WATERS: tuple[Tone, ...] = ((34, 88, 118), (30, 98, 104), (46, 82, 110), (60, 11
 
 
 def meadow_tones(easel: Easel) -> list[Tone]:
-    """Grass as the season has it."""
+    """The grass of the season."""
     choices = MEADOWS[easel.season]
     return choices[int(easel.rng.integers(len(choices)))]
 
@@ -117,7 +117,7 @@ def dunes(easel: Easel, sand: Tone, *, layers: int) -> None:
 
 
 def water(easel: Easel, *, top: float, tone: Tone, swell: float = 1.0, glitter: float | None = None) -> None:
-    """Open water from ``top`` to the lower edge: sky above in it, crests and troughs, the sun's path at ``glitter``."""
+    """Open water from ``top`` to the lower edge: reflected sky, crests and troughs, the sun's path at ``glitter``."""
     canvas, light = easel.canvas, easel.light
     down, across = canvas.down(top), canvas.across
     waves = noise.plane(easel.rng, down - top + 1.5, across - easel.width / 2, grain=52, along=13000, falloff=1.2)
@@ -244,7 +244,7 @@ def way(easel: Easel, centre: Callable[[float], float], metres: float, tone: Ton
 
 
 def river(easel: Easel, centre: Callable[[float], float], metres: float, *, far: float) -> None:
-    """A river that carries the sky's colours, with pale banks and glints."""
+    """A river that reflects the sky's colours, with pale banks and glints."""
     canvas, light = easel.canvas, easel.light
     bank = easel.ribbon(centre, metres * 1.12, far=far)
     canvas.polygon(bank, easel.shade((120, 106, 80), 0.6, 0.3))

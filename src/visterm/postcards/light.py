@@ -1,7 +1,7 @@
 """Light: the hour, the weather and the season a postcard is painted in.
 
-Every colour of a picture passes through its :class:`Light`, so that a red roof at dusk and the hills behind it share
-one air.
+Every colour of a picture passes through its :class:`Light`, so that a red roof at dusk and the hills behind it have the
+same light and haze.
 """
 
 from __future__ import annotations

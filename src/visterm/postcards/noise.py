@@ -1,7 +1,7 @@
-"""Natural irregularity: one periodic bank of fractal noise per roughness, sampled at random places.
+"""Natural irregularity: one periodic bank of fractal noise per roughness, sampled at random positions.
 
-Looking a texture up in a bank costs a fraction of making it, and every painter (cloud, water, rock, meadow) draws from
-the same two banks, stretched and bent to its needs.
+Reading a texture from a bank is much cheaper than making it. Every painter (cloud, water, rock, meadow) uses the same
+two banks, stretched and bent as needed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def cloth(
 def plane(
     rng: np.random.Generator, below_horizon: Array, across: Array, *, grain: float, along: float, falloff: float = ROUGH
 ) -> Array:
-    """Noise lying on the ground, seen in perspective.
+    """Noise on the ground, seen in perspective.
 
     ``below_horizon`` holds each row's distance under the horizon (positive), ``across`` each column's distance from the
     vanishing point; ``grain`` and ``along`` set how fine the noise is sideways and into the distance.
@@ -63,7 +63,7 @@ def plane(
     top, left = rng.integers(_SIDE, size=2)
     rows = (along * nearness + top).astype(np.int32) % _SIDE
     columns = (np.outer(nearness, across * grain) + left).astype(np.int32) % _SIDE
-    # What is far is finer than a pixel: it fades to its mean instead of flickering.
+    # Distant noise is finer than a pixel: it fades to its mean instead of flickering.
     contrast = np.clip(below_horizon / 28.0, 0.25, 1.0)[:, None]
     return ((bank(falloff)[rows[:, None], columns] - 0.5) * contrast + 0.5).astype(np.float32)
 

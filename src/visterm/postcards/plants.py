@@ -112,7 +112,7 @@ def bare(easel: Easel) -> Sprite:
 
 
 def conifer(easel: Easel, *, snowy: bool = False) -> Sprite:
-    """A pine: tiers of drooping boughs, laden with snow where ``snowy``."""
+    """A pine: tiers of drooping boughs, with snow on them if ``snowy``."""
     rng = easel.rng
     needle = easel.pick(NEEDLES)
     wide = easel.several(50, 75)

@@ -1,4 +1,4 @@
-"""A series of postcards on disk: pictures, the labels a person would have given, and the whole truth beside them."""
+"""A series of postcards on disk: pictures, labels as a person might give them, and the whole truth in another file."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from visterm.storage import write_bytes_atomically, write_error
 GENERATOR_VERSION: Final = 1
 PICTURES, METADATA, TRUTH, README, MARK = "pictures", "metadata.jsonl", "truth.jsonl", "README.md", "postcards.json"
 
-#: What a picture's labels are for; each share is a fifth, twice as many train with everything.
+#: The roles of pictures: a fifth each; two fifths for training with all labels.
 _ROLES: Final = ("train", "train", "test", "class only", "unlabelled")
-_ROLE_STREAM: Final = 104_729  # keeps the draw of roles apart from the draws of pictures
+_ROLE_STREAM: Final = 104_729  # separates the draw of roles from the draws of pictures
 _SHARD_SIZE: Final = 20
 _JPEG_QUALITY: Final = 90
 
 
 @dataclass(frozen=True, slots=True)
 class PostcardsReport:
-    """What :func:`make_postcards` made, or found already made (``painted`` is 0)."""
+    """The collection that :func:`make_postcards` made, or found complete (``painted`` is 0)."""
 
     folder: Path
     n_pictures: int
@@ -57,9 +57,9 @@ def make_postcards(
 ) -> PostcardsReport:
     """Write the first ``n_pictures`` postcards of series ``seed`` into ``folder``, unless they are already there.
 
-    A fifth of the pictures has no label and a fifth only a class; another fifth is the test split. ``truth.jsonl`` says
-    everything about all of them. Painting is Python's work, so it is spread over processes unless ``engine`` says
-    otherwise; the files are the same byte for byte however it is spread.
+    A fifth of the pictures has no label and a fifth only a class; another fifth is the test split. ``truth.jsonl`` has
+    the full labels of every picture. Painting runs in Python, so it is distributed over processes unless ``engine``
+    says otherwise; the files are the same byte for byte in any case.
     """
     if n_pictures < 1 or seed < 0:
         raise InputError(
@@ -88,7 +88,7 @@ def make_postcards(
 
 
 def role_of(index: int, seed: int = 0) -> str:
-    """What the labels of picture ``index`` are for: of every five pictures of a class, each role once (train twice).
+    """The role of picture ``index``: of every five pictures of a class, each role occurs once (train twice).
 
     >>> sorted(role_of(index) for index in range(50) if class_of(index) == "coast")
     ['class only', 'test', 'train', 'train', 'unlabelled']
@@ -99,7 +99,7 @@ def role_of(index: int, seed: int = 0) -> str:
 
 
 def _paint_shard(seed: int, shard: Shard) -> list[dict[str, Any]]:
-    """Paint and write the pictures of ``shard``; return what is true of them."""
+    """Paint and write the pictures of ``shard``; return their truth."""
     from PIL import Image
 
     rows = []
@@ -130,7 +130,7 @@ def _truth(row: Mapping[str, Any], role: str) -> dict[str, Any]:
 
 
 def _labels(row: Mapping[str, Any], role: str) -> dict[str, Any]:
-    """The part of the truth that is told."""
+    """The part of the truth that the label file contains."""
     told = _truth(row, role)
     if role in ("train", "test"):
         return told
@@ -144,8 +144,8 @@ def _labels(row: Mapping[str, Any], role: str) -> dict[str, Any]:
 def _write_picture(path: Path, data: bytes) -> None:
     """Write a picture whole or not at all.
 
-    Unlike the labels it does not wait for the disk, which would take longer than painting: a picture that is lost is
-    missed and painted again.
+    Unlike for the labels, this does not wait for the disk, which would take longer than painting: a lost picture is
+    noticed and painted again.
     """
     unfinished = path.with_suffix(".tmp")
     try:
@@ -165,7 +165,7 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def _read_mark(folder: Path) -> dict[str, Any] | None:
-    """What the folder says it holds; None when it holds no postcards."""
+    """The series that the folder's mark names; None if it holds no postcards."""
     path = folder / MARK
     try:
         mark = json.loads(path.read_bytes())
@@ -187,14 +187,14 @@ def _is_whole(folder: Path, n_pictures: int) -> bool:
 
 
 def _make_room(folder: Path, mark: Mapping[str, Any] | None, n_pictures: int) -> None:
-    """Refuse to paint over files that are not postcards; drop the pictures a longer, older series leaves over."""
+    """Raise an error if files would be overwritten that are not postcards; delete pictures left by a longer series."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file: give a folder for the postcards")
     if mark is None:
         taken = [name for name in (PICTURES, METADATA, TRUTH, README) if (folder / name).exists()]
         if taken:
             raise InputError(
-                f"{folder} holds {', '.join(taken)} of something else: choose another folder for the postcards"
+                f"{folder} already has other files called {', '.join(taken)}: choose another folder for the postcards"
             )
         return
     for path in (folder / PICTURES).glob("[0-9]*.jpg"):

@@ -15,16 +15,16 @@ BALLOONS: tuple[Tone, ...] = ((214, 70, 60), (240, 176, 60), (70, 120, 180), (12
 
 
 def sky(easel: Easel, *, room: float = 1.0) -> float:
-    """Paint the sky down to below the horizon and what hangs in it; return the x of the brightest place.
+    """Paint the sky to just below the horizon, and the things in it; return the x of the brightest point.
 
-    ``room`` is the share of the sky's height (from the top) in which sun, moon and balloons are put.
+    ``room`` is the share of the sky's height (from the top) for sun, moon and balloons.
     """
     bottom = easel.horizon + 8
     light, canvas = easel.light, easel.canvas
     low = light.hour in ("dawn", "dusk")
     x = easel.width * easel.between(0.12, 0.88)
     y = bottom * room * (easel.between(0.55, 0.92) if low else easel.between(0.12, 0.5))
-    with canvas.object("sky"):  # with everything that is seen as part of it
+    with canvas.object("sky"):  # with everything that counts as part of it
         canvas.surface(_dome(easel, bottom, (x, y)))
         if light.hour == "night" and light.weather != "fog":
             _stars(easel, bottom)
@@ -100,7 +100,7 @@ def _stars(easel: Easel, bottom: float) -> None:
 
 
 def _clouds(easel: Easel, bottom: float) -> None:
-    """Veils and heaps of cloud, as the weather has them."""
+    """Veils and heaps of cloud, depending on the weather."""
     weather = easel.light.weather
     if weather in ("rain", "fog") or (weather == "cloudy" and easel.chance(0.4)):
         _layer(easel, bottom, cover=0.75 if weather == "rain" else easel.between(0.35, 0.6))
@@ -161,7 +161,7 @@ def _heap(easel: Easel, bottom: float) -> None:
 def _veil_clipped(
     easel: Easel, colours: NDArray[np.uint8], opacity: NDArray[np.floating], top: float, left: float
 ) -> None:
-    """Lay a patch that may hang over the left edge."""
+    """Paint a patch that may extend beyond the left edge."""
     cut = max(0, round(-left * easel.canvas.grid[0] / HEIGHT))
     easel.canvas.veil(np.ascontiguousarray(colours[:, cut:]), opacity[:, cut:], top=top, left=max(0.0, left))
 
@@ -229,7 +229,7 @@ def snowfall(easel: Easel) -> None:
 
 
 def mist(easel: Easel, middle: float, thickness: float, strength: float) -> None:
-    """A bank of mist lying around y = ``middle``."""
+    """A bank of mist around y = ``middle``."""
     canvas = easel.canvas
     down = canvas.down()
     band = np.exp(-(((down - middle) / thickness) ** 2))[:, None]

@@ -37,7 +37,7 @@ TAGS: Final = (
 )  # fmt: skip
 
 _DRY: Final = frozenset({"desert", "winter"})
-_CLASS_STREAM: Final = 7919  # keeps the draw of classes apart from the draws of pictures
+_CLASS_STREAM: Final = 7919  # separates the draw of classes from the draws of pictures
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Postcard:
 
 
 def class_of(index: int, seed: int = 0) -> str:
-    """The class of picture ``index``: every run of ``len(CLASSES)`` pictures holds each class once, shuffled.
+    """The class of picture ``index``: every run of ``len(CLASSES)`` pictures has each class once, shuffled.
 
     >>> sorted(class_of(index) for index in range(10)) == list(CLASSES)
     True
@@ -72,7 +72,7 @@ def paint(index: int, *, seed: int = 0, width: int = 256, height: int = 192) -> 
     if index < 0 or seed < 0:
         raise InputError(f"postcards are numbered from 0: index {index} and seed {seed} must not be negative")
     if not (48 <= height <= 4096 and height <= 3 * width <= 9 * height):
-        raise InputError(f"a postcard is 48 to 4096 pixels high and not longer than 3 : 1, not {width} x {height}")
+        raise InputError(f"a postcard must be 48 to 4096 pixels high and at most 3 : 1 long, not {width} x {height}")
     rng = np.random.default_rng([seed, index])
     class_name = class_of(index, seed)
     season = SEASONS[int(rng.integers(len(SEASONS)))]

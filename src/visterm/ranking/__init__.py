@@ -1,4 +1,4 @@
-"""Pictures found from a few words: rankers, queries made of captions, and kernels between local descriptors."""
+"""Finding pictures by a few words: rankers, queries made from captions, and kernels between local descriptors."""
 
 import lazy_loader
 

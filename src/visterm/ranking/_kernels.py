@@ -1,13 +1,13 @@
-"""Numba kernels of passive-aggressive ranking: drawing triplets, one step, many steps; and average precision.
+"""Numba kernels for passive-aggressive ranking: drawing triplets, one step, many steps; and average precision.
 
 Pictures come in three kinds: a dense array (n_pictures, n_dims), :class:`CountArrays` or :class:`GramArrays`. The
-weights of the first two are (n_tags, n_dims). Those of a Gram matrix are (2, n_tags, n_pictures): the coefficients, and
-the scores of all training pictures under them, so that looking a score up costs nothing and only a step that changes
-something costs n_pictures. The indices of counts are unsigned: Python's meaning of a negative index would cost half of
-the time.
+weights of the first two are (n_tags, n_dims). The weights of a Gram matrix are (2, n_tags, n_pictures): the
+coefficients, and the scores of all training pictures under them. So reading a score costs nothing, and only a step that
+changes something costs n_pictures. The indices of counts are unsigned: checking for negative indices, as Python does,
+would cost half of the time.
 
 Random numbers are those of SplitMix64, whose whole state is one number: the same on every machine and in any thread.
-Only the order of additions is left to the compiler, so that sums over dimensions use vector registers.
+The compiler may change only the order of additions, so that sums over dimensions use vector registers.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from numba.extending import overload
 from visterm.ranking.arrays import GramArrays, QueryArrays, RelevanceArrays, StepRule
 
 _GOLDEN, _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-#: A loss below this is rounding: a step that removes a loss leaves none.
+#: A smaller loss is a rounding error: a step that removes a loss leaves nothing else.
 SATISFIED = 1e-6
-#: This many triplets are drawn before the first of them is taken.
+#: This many triplets are drawn before the first of them is used.
 BATCH = 16384
 _27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def below(state: Any, n: int) -> Any:
-    """A whole number from 0 to ``n`` (exclusive), each as likely; advances the one-element uint64 ``state``."""
+    """A uniformly random integer from 0 to ``n`` (exclusive); advances the one-element uint64 ``state``."""
     state[0] += _GOLDEN
     z = state[0]
     z = (z ^ (z >> _30)) * _MIX_1
@@ -41,7 +41,7 @@ def below(state: Any, n: int) -> Any:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def gain_of(relevance: RelevanceArrays, query: int, picture: int) -> float:
-    """The gain of a picture for a query, 0 where it is not relevant, by bisection."""
+    """The gain of a picture for a query, found by bisection; 0 if it is not relevant."""
     low, high = relevance.indptr[query], relevance.indptr[query + 1]
     while low < high:
         middle = (low + high) // 2
@@ -58,8 +58,8 @@ def gain_of(relevance: RelevanceArrays, query: int, picture: int) -> float:
 def draw(state: Any, relevance: RelevanceArrays, every_query_alike: bool) -> Any:
     """A triplet (query, relevant picture, less relevant picture) and the difference of their gains.
 
-    All triplets are equally likely: a relevant pair and any picture are drawn, and both are drawn again unless the
-    picture is the less relevant one. With ``every_query_alike`` the query is drawn first and kept.
+    All triplets are equally likely: a relevant pair and any picture are drawn, and drawn again unless the picture is
+    less relevant. With ``every_query_alike`` the query is drawn first and kept.
     """
     query = below(state, len(relevance.indptr) - 1)
     while True:
@@ -91,13 +91,13 @@ def move(pictures: Any, weights: Any, tag: int, one: int, other: int, size: floa
 
 
 def _is_gram(pictures: Any) -> bool:
-    """Whether the type of the pictures is that of a Gram matrix."""
+    """Whether the pictures have the type of a Gram matrix."""
     return getattr(pictures, "instance_class", None) is GramArrays
 
 
 _FAST: Any = {"fastmath": {"reassoc", "contract"}}
 
-# What follows chooses by type at compile time: its arguments are types, and most are needed by their place only.
+# The functions below choose by type at compile time. Their arguments are types, and most only hold a position.
 
 
 @overload(score, jit_options=_FAST)
@@ -156,7 +156,7 @@ def _squared_distance(pictures: Any, one: Any, other: Any) -> Any:  # noqa: ARG0
             difference = room[indices[entry]] - data[entry]
             total += difference * difference
             room[indices[entry]] = 0
-        for entry in range(indptr[one], indptr[one + 1]):  # what the other does not have
+        for entry in range(indptr[one], indptr[one + 1]):  # entries that the other does not have
             left = room[indices[entry]]
             total += left * left
             room[indices[entry]] = 0
@@ -208,10 +208,10 @@ def relevance_score(pictures: Any, weights: Any, queries: QueryArrays, query: in
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def update(pictures: Any, weights: Any, queries: QueryArrays, triplet: Any, loss: float, aggressiveness: float) -> None:
-    """The passive-aggressive step of a triplet with the given positive loss: ``w += tau v``.
+    """The passive-aggressive step for a triplet with the given positive loss: ``w += tau v``.
 
-    ``tau = min(c, loss / ||v||^2)`` and ``||v||^2 = ||q||^2 ||p+ - p-||^2``; only the query's words move. A
-    triplet is a query, a relevant picture and a less relevant one.
+    ``tau = min(c, loss / ||v||^2)`` and ``||v||^2 = ||q||^2 ||p+ - p-||^2``; only the weights of the query's words
+    change. A triplet is a query, a relevant picture and a less relevant one.
     """
     query, one, other = triplet
     length = 0.0
@@ -251,14 +251,14 @@ def learn(
     n_steps: int,
     rule: StepRule,
 ) -> Any:
-    """``n_steps`` more steps; returns the summed loss and the number of steps that changed something.
+    """Take ``n_steps`` more steps; returns the summed loss and the number of steps that changed something.
 
-    Triplets are drawn ``BATCH`` at a time and taken in the order of their queries' first words, so that the weights of
-    a word stay in the processor's cache while they are used.
+    Triplets are drawn ``BATCH`` at a time and used in the order of their queries' first words, so that the weights of a
+    word stay in the processor's cache while they are used.
 
     With ``rule.top_weights`` (one for each rank; empty for none) a step looks for a less relevant picture that violates
-    the margin, up to ``n_trials`` times; from the trials it took the rank of the relevant picture is estimated, whose
-    weight multiplies the aggressiveness: pictures far down are moved most, pictures near the top least.
+    the margin, up to ``n_trials`` times. The number of trials gives an estimate of the relevant picture's rank. The
+    weight of this rank multiplies the aggressiveness: pictures far down move most, pictures near the top least.
     """
     top_weights, n_pictures = rule.top_weights, relevance.n_pictures
     total, n_changed = 0.0, 0

@@ -1,4 +1,4 @@
-"""Numba kernels of picture kernels."""
+"""Numba loops for kernels between pictures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def log_likelihoods(means: Any, variances: Any, other_means: Any, other_variance
                 difference = means[i, d] - other_means[j, d]
                 distance += difference * difference / variance
                 product *= variance
-                if d % 8 == 7:  # one logarithm for eight variances, before their product leaves the range of numbers
+                if d % 8 == 7:  # one logarithm for eight variances, before their product overflows
                     logarithm += np.log(product)
                     product = 1.0
             logarithm += np.log(product)

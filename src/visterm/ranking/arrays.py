@@ -1,4 +1,4 @@
-"""Pictures, queries and relevance as groups of arrays, as compiled code takes them."""
+"""Pictures, queries and relevance as groups of arrays for compiled code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Array = NDArray[Any]
 
 
 class CountArrays(NamedTuple):
-    """Pictures as CSR counts with unsigned indices, and room to spread a picture out in for a while: n_dims zeros."""
+    """Pictures as CSR counts with unsigned indices, and a scratch array of n_dims zeros for one dense picture."""
 
     indptr: Array
     indices: Array
@@ -33,7 +33,7 @@ class QueryArrays(NamedTuple):
 
 
 class RelevanceArrays(NamedTuple):
-    """The gains of pictures for queries in CSR form, indices sorted, the largest gain of each query 1."""
+    """The gains of pictures for queries in CSR form, with sorted indices. The largest gain of each query is 1."""
 
     indptr: Array
     indices: Array
@@ -44,10 +44,10 @@ class RelevanceArrays(NamedTuple):
 
 
 class StepRule(NamedTuple):
-    """How large a step is, and which triplets are stepped: see ``_kernels.learn``."""
+    """The size of steps and the choice of triplets: see ``_kernels.learn``."""
 
     aggressiveness: float
     every_query_alike: bool
-    #: How much a relevant picture at each rank is moved; empty where the rank does not matter.
+    #: How much a relevant picture at each rank is moved; empty if the rank does not matter.
     top_weights: Array
     n_trials: int

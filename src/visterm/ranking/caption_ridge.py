@@ -1,4 +1,4 @@
-"""Pictures ranked by what regression says of the words of a query, and of words found together."""
+"""Ranking pictures by regressions of the query's words, and of sets of words that occur together."""
 
 from __future__ import annotations
 
@@ -21,28 +21,29 @@ from visterm.ranking.word_space import Explanation, largest
 
 Array = NDArray[Any]
 
-#: More sets of words than this are not learned; the most frequent are.
+#: At most this many sets of words are learned, the most frequent ones.
 MAX_SETS = 20_000
-#: Probabilities of sets far below this are not told apart.
+#: Probabilities of sets far below this count as equal.
 _FLOOR = 1e-3
 
 
 class CaptionRidge(ExpansionEstimator):
-    """Regression of captions: of every word, and of the sets of words that some caption contains.
+    """Ranks pictures by regressions of every word, and of the sets of words that captions contain.
 
-    A picture that resembles some with *sea* and others with *horse* need not resemble one with both. So not only the
-    words of a query are looked up, but also the sets of its words that were found together:
+    A picture that resembles some pictures with *sea* and others with *horse* need not resemble one with both. So the
+    score uses not only the words of a query, but also the sets of its words that occur together:
 
         score(q, p) = sum_{t in q} log P(t | p) + set_weight sum_{S in q, |S| > 1} log (max(0, P(S | p)) + 0.001)
 
     Each P is the ridge regression of an indicator, "the caption has t" or "the caption has all of S", on the pictures'
-    kernel: all share one factorisation. Those of words are calibrated on the exact leave-one-out scores (Platt); sets
-    are too rare for that. A set no caption contains says nothing.
+    kernel: all share one factorisation. The P of words are calibrated on the exact leave-one-out scores (Platt); sets
+    are too rare for that. A set that no caption contains is left out.
 
     - ``alpha``: the weight of ``||f||^2`` against the squared errors.
-    - ``kernel``: as of :class:`~visterm.margin.KernelRidgeAnnotator`.
-    - ``set_size``: the most words of a set; 1 for words alone, which is the sum of calibrated logarithms.
-    - ``set_weight``: how much a set counts beside a word.
+    - ``kernel``: as for :class:`~visterm.margin.KernelRidgeAnnotator`.
+    - ``set_size``: the largest number of words in a set. With 1 there are no sets: the score is the sum of calibrated
+      logarithms.
+    - ``set_weight``: the weight of a set relative to a word.
 
     Rows without tags are left out.
 
@@ -78,7 +79,7 @@ class CaptionRidge(ExpansionEstimator):
         self.intercept_scaling = intercept_scaling
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
-        """Solve for all words and sets at once; ``queries`` are not needed: the captions hold them."""
+        """Solve for all words and sets at once; ``queries`` are not used, since captions contain them."""
         self._validate_params()
         checked = self._check_fit_features(X)
         tags = check_tags(tags, n_pictures(X))
@@ -108,13 +109,13 @@ class CaptionRidge(ExpansionEstimator):
         return np.asarray(wanted @ words.T + held @ sets.T)
 
     def set_log_probabilities(self, X: Features) -> Scores:
-        """(n_pictures, n_sets): the logarithms of what is believed of the sets in ``set_words_``, at most 0."""
+        """(n_pictures, n_sets): the logarithms of the probabilities of the sets in ``set_words_``, at most 0."""
         return np.minimum(self._logarithms(X)[1], 0.0)
 
     def explain(self, X: Features, q: Any, n_best: int = 5) -> Explanation:
-        """Why the one picture in ``X`` has its score for the one query ``q``; evidence are rows of ``set_words_``."""
+        """Why the one picture in ``X`` has its score for the one query ``q``; evidence is rows of ``set_words_``."""
         if n_pictures(X) != 1 or np.shape(q)[0] != 1:
-            raise InputError("one picture and one query are explained at a time: pass a single row of each")
+            raise InputError("explain takes one picture and one query at a time: pass a single row of each")
         words, sets = self._logarithms(X)
         wanted, held = self._query_weights(q)
         of_words, of_sets = wanted.toarray()[0] * words[0], held.toarray()[0] * sets[0]
@@ -128,16 +129,16 @@ class CaptionRidge(ExpansionEstimator):
         return words, np.log(np.maximum(scores[:, self.n_tags_ :], 0.0) + _FLOOR)
 
     def _query_weights(self, Q: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """(n_queries, n_tags) and (n_queries, n_sets): how much words, and sets of words that are wanted, count."""
+        """(n_queries, n_tags) and (n_queries, n_sets): the weights of words and of sets of wanted words."""
         wanted = wanted_words(check_queries(Q, self.n_tags_), self.idf_)
         if not self.set_words_.shape[0]:
             return wanted, sparse.csr_array((wanted.shape[0], 0))
-        held = relevant_pictures(self.set_words_, wanted > 0)  # a query holds a set as a caption does
+        held = relevant_pictures(self.set_words_, wanted > 0)  # a query contains a set like a caption does
         return wanted, sparse.csr_array(held.T * self.set_weight)
 
 
 def _sets(captions: sparse.csr_array, set_size: int) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """The sets of two and more words that a caption contains, and (n_sets, n_pictures) the captions that do."""
+    """The sets of two and more words that captions contain, and which captions contain them, (n_sets, n_pictures)."""
     if set_size == 1:
         return sparse.csr_array((0, captions.shape[1])), sparse.csr_array((0, captions.shape[0]))
     found = from_tags(captions, max_words=set_size).multi_word()

@@ -13,19 +13,19 @@ from sklearn.utils._param_validation import Interval
 from visterm.contracts import Features, Scores
 from visterm.ranking.multinomials import MultinomialRanker, shares
 
-_BLOCK = 512  # pictures compared with the training pictures at a time
+_BLOCK = 512  # this many pictures are compared with the training pictures at a time
 
 
 class CMRM(MultinomialRanker):
-    """Words of the training pictures that could have produced a picture's visterms (Jeon et al., SIGIR 2003).
+    """Scores words by the training pictures that could have produced a picture's visterms (Jeon et al., SIGIR 2003).
 
-    ``P(t, p) = sum_j P(j) P(t | j) prod_v P(v | j)^tf_v`` over the training pictures j, all equally likely. What a
-    training picture says is smoothed by what all say (Jelinek-Mercer):
+    ``P(t, p) = sum_j P(j) P(t | j) prod_v P(v | j)^tf_v`` over the training pictures j, all equally likely. The
+    distributions of a training picture are smoothed by those of all (Jelinek-Mercer):
 
         P(t | j) = (1 - alpha) [j has t] / |j| + alpha n_t / sum_t n_t
         P(v | j) = (1 - beta) tf_vj / |j| + beta cf_v / sum_v cf_v
 
-    - ``n_tokens``: the visterms that every picture is scaled to (None: counts as they are); histograms need it.
+    - ``n_tokens``: every picture is scaled to this many visterms (None: counts as they are). Histograms need it.
 
     Rows without tags are left out.
 
@@ -46,7 +46,7 @@ class CMRM(MultinomialRanker):
         self.n_tokens = n_tokens
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
-        """Keep the smoothed training pictures; ``queries`` are not needed."""
+        """Keep the smoothed training pictures; ``queries`` are not used."""
         self._validate_params()
         counts, tags = self._check_fit(X, tags)
         overall = np.asarray(counts.sum(axis=0)).ravel()
@@ -61,7 +61,7 @@ class CMRM(MultinomialRanker):
         return self
 
     def score_tags(self, X: Features) -> Scores:
-        """(n_pictures, n_tags): P(t | picture), the words of the training pictures by their likelihood."""
+        """(n_pictures, n_tags): P(t | picture), the words of the training pictures weighed by their likelihood."""
         counts = self._counts(X, fitting=False)
         if self.n_tokens:
             counts = shares(counts) * self.n_tokens

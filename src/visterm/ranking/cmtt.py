@@ -14,20 +14,20 @@ from visterm.contracts import Features, Scores
 from visterm.ranking.multinomials import MultinomialRanker, shares
 from visterm.ranking.visterms import visterm_idf, weighed
 
-#: Smaller matrices are decomposed whole, larger ones for the leading singular values only.
+#: Smaller matrices are decomposed fully; for larger ones, only the leading singular values are computed.
 _WHOLE = 400
 
 
 class CMTT(MultinomialRanker):
-    """Visterms translated into words by their company in the training pictures (Pan et al., ICME 2004).
+    """Translates visterms into words that occur with them in training pictures (Pan et al., ICME 2004).
 
     Every word and every visterm is a vector of its (idf-weighed) weights in the training pictures. The matrix M of all
-    of them is smoothed by its ``n_singular_values`` leading singular values, and a visterm means the words that are
-    found in the same pictures:
+    these vectors is smoothed: it keeps its ``n_singular_values`` leading singular values. A visterm means the words
+    that occur in the same pictures:
 
         P(t | v) = cos(t', v') / sum_t cos(t', v'),       P(t | p) = sum_v P(t | v) tf_v / |p|
 
-    Cosines below zero speak for no word. Rows without tags are left out.
+    Cosines below zero count as zero. Rows without tags are left out.
 
     >>> X, tags = [[4, 0, 1], [3, 1, 0], [0, 5, 1]], [[1, 0], [1, 0], [0, 1]]
     >>> CMTT(2).fit(X, tags).score_tags([[5, 0, 0], [0, 5, 0]]).argmax(axis=1)
@@ -42,7 +42,7 @@ class CMTT(MultinomialRanker):
         self.n_singular_values = n_singular_values
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
-        """Learn the translation table; ``queries`` are not needed."""
+        """Learn the translation table; ``queries`` are not used."""
         self._validate_params()
         counts, tags = self._check_fit(X, tags)
         # M: a column for every word and every visterm, a row for every training picture.
@@ -53,7 +53,7 @@ class CMTT(MultinomialRanker):
         cosines = np.maximum(directions[self.n_tags_ :] @ directions[: self.n_tags_].T, 0.0)
         self.tag_frequencies_ = np.asarray(tags.sum(axis=0)).ravel() / tags.sum()
         totals = cosines.sum(axis=1, keepdims=True)
-        # A visterm without company says what is known without looking.
+        # A visterm that occurs with no word gives the frequencies of the words.
         self.translation_ = np.where(totals > 0, cosines / np.maximum(totals, 1e-12), self.tag_frequencies_)
         return self
 
@@ -65,7 +65,7 @@ class CMTT(MultinomialRanker):
 
 
 def _smoothed(M: sparse.csr_array, n_singular_values: int) -> NDArray[np.float64]:
-    """The columns of the best approximation of ``M`` of the given rank, as rows, in the basis of its left vectors."""
+    """The columns of the best approximation of ``M`` with the given rank, as rows, in the basis of its left vectors."""
     smaller = min(M.shape)
     if smaller <= _WHOLE or n_singular_values >= smaller:
         _, values, right = np.linalg.svd(M.toarray(), full_matrices=False)

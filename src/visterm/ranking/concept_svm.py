@@ -1,4 +1,4 @@
-"""One margin classifier a word, their scores averaged for queries of several words."""
+"""One margin classifier per word; queries of several words average their scores."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ Array = NDArray[Any]
 
 
 class ConceptSVM(WordSpaceRanker, VistermExpansion):
-    """A support vector machine for every word; a query's score is the mean of its words' standard scores.
+    """Ranks by one support vector machine per word; a query's score is the mean of its words' standard scores.
 
     For each word minimises ``||w||^2 / 2 + C sum_i hinge(y_i <w, x_i>)`` over the tagged pictures, by dual coordinate
-    ascent to the relative duality gap ``tol``. Scores of different machines are compared after each is brought to mean
-    0 and deviation 1 over pictures it has not seen (Chang & Chen's fusion, the best alternative of Grangier & Bengio
-    2008).
+    ascent to the relative duality gap ``tol``. The scores of each machine are scaled to mean 0 and deviation 1 over
+    pictures it has not seen, so that they are comparable (Chang & Chen's fusion, the best alternative of Grangier &
+    Bengio 2008).
 
-    - ``C``: a number, or several to choose from for every word by its average precision on held-out folds.
-    - ``kernel``: as of :class:`~visterm.ranking.PAMIR`.
-    - ``n_folds``: folds of pictures whose held-out scores normalise the machines and choose C.
+    - ``C``: a number, or several; for every word, the one with the best average precision on held-out folds is chosen.
+    - ``kernel``: as for :class:`~visterm.ranking.PAMIR`.
+    - ``n_folds``: the number of folds of pictures whose held-out scores normalise the machines and choose C.
 
     >>> X, tags = [[3, 0, 1], [2, 1, 0], [0, 3, 1], [0, 2, 2]], [[1, 0], [1, 0], [0, 1], [1, 1]]
     >>> model = ConceptSVM(kernel="hellinger", n_folds=2, random_state=0).fit(X, tags)
@@ -71,7 +71,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         self.random_state = random_state
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
-        """Separate the pictures of every word from the other tagged ones; ``queries`` are not needed."""
+        """Separate the pictures of every word from the other tagged ones; ``queries`` are not used."""
         self._validate_params()
         candidates = positive_candidates("C", self.C)
         checked = self._check_fit_features(X)
@@ -85,7 +85,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         rng = generator(self.random_state)
         parts = folds(_rarest_tag(present), self.n_folds, rng)
         held_out = [self._held_out(products, labels, C, parts, rng) for C in candidates]
-        # A word that no picture has is NaN under every C, and gets the first.
+        # A word that no picture has is NaN for every C, and gets the first C.
         precisions = [np.nan_to_num(AveragePrecision().per_query(present, scores)) for scores in held_out]
         best = np.argmax(precisions, axis=0)
         self.C_ = np.array(candidates)[best]
@@ -112,18 +112,18 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         return cross_scores(products, parts, len(labels), learn)
 
     def word_scores(self, X: Features) -> Scores:
-        """(n_pictures, n_tags): every machine's score in deviations from its mean."""
+        """(n_pictures, n_tags): every machine's score, in deviations from its mean."""
         return (self._task_scores(X) - self.tag_means_) / self.tag_scales_
 
     def query_weights(self, Q: Any) -> sparse.csr_array:
-        """(n_queries, n_tags): the words of a query count as much as they are wanted, not by their idf."""
+        """(n_queries, n_tags): the words of a query are weighed by how much they are wanted, not by their idf."""
         wanted = wanted_words(check_queries(Q, self.n_tags_), self.idf_)
         n_words = np.maximum(np.diff(wanted.indptr), 1)
         return sparse.csr_array(sparse.diags_array(1.0 / n_words) @ wanted)
 
 
 def _rarest_tag(present: Array) -> Array:
-    """The rarest tag of every picture: folds that share these out evenly have some of every tag.
+    """The rarest tag of every picture. Folds that divide these tags evenly have pictures of every tag.
 
     >>> _rarest_tag(np.array([[True, True, True], [False, True, False]])).tolist()
     [0, 1, 0]

@@ -1,4 +1,4 @@
-"""Annotators of the retrieval literature: a distribution over words for each picture, ranked like a text."""
+"""Annotators from text retrieval: they infer a distribution over words for each picture and rank it like a text."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from visterm.ranking.word_space import WordSpaceRanker
 
 
 class MultinomialRanker(WordSpaceRanker):
-    """A ranker that infers P(t | picture) and takes it for the word frequencies of a text.
+    """A ranker that infers P(t | picture) and uses it like the word frequencies of a text.
 
-    A text is matched with a query as in text retrieval: ``score(q, p) = q . d``, d holding ``P(t | p) idf_t`` scaled to
-    length one.
+    A text is matched with a query as in text retrieval: ``score(q, p) = q . d``, where d is ``P(t | p) idf_t`` scaled
+    to length one.
     """
 
     scores_are_probabilities = True
@@ -35,7 +35,7 @@ class MultinomialRanker(WordSpaceRanker):
         return np.divide(texts, lengths, out=np.zeros_like(texts), where=lengths > 0)
 
     def _check_fit(self, X: Features, tags: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """Counts and tags of the tagged pictures; sets what all such rankers keep of the tags."""
+        """Counts and tags of the tagged pictures; sets the attributes that all such rankers derive from tags."""
         counts = self._counts(X, fitting=True)
         tags = check_tags(tags, counts.shape[0])
         rows = np.flatnonzero(np.diff(tags.indptr))

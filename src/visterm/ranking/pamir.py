@@ -1,4 +1,4 @@
-"""PAMIR: pictures ranked for a query by a model trained to rank."""
+"""PAMIR: a model that is trained to rank pictures for a query."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from visterm.ranking.word_space import WordSpaceRanker
 
 Array = NDArray[Any]
 
-#: Queries made from captions are as long as this number of subsets of captions allows.
+#: The length of queries made from captions is limited so that captions have at most this many subsets.
 MAX_TRAINING_SUBSETS = 1_000_000
-#: With more pictures, no kernel matrix is made where there is another way.
+#: With more pictures, no kernel matrix is computed if it can be avoided.
 MAX_GRAM_ROWS = 8192
-#: Of the queries of held-out pictures, at most this many are asked at every checkpoint.
+#: Every checkpoint asks at most this many queries of the held-out pictures.
 MAX_VALIDATION_QUERIES = 3000
 
 
@@ -55,28 +55,31 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
     """The passive-aggressive model for image retrieval of Grangier & Bengio (TPAMI 2008).
 
     ``F(q, p) = q . (w_1 . p, ..., w_T . p)``: every word t has weights w_t, which place a picture in the space of
-    words. A query q, a relevant picture p+ and another p- are drawn at random; where the relevant one does not lead by
-    a margin of 1, the weights of the query's words change as little as removes the loss, or by the aggressiveness c:
+    words. A query q, a relevant picture p+ and another p- are drawn at random. If p+ does not lead by a margin of 1,
+    the weights of the query's words change: just enough to remove the loss, but at most by the aggressiveness c:
 
         w <- w + tau v,   v = gamma(q, p+) - gamma(q, p-),   tau = min(c, max(0, 1 - w . v) / ||v||^2)
 
     where gamma(q, p) holds q_t p for every word t. With a kernel, w_t is an expansion over the training pictures.
 
-    - ``aggressiveness``: c; of several, the one of best average precision on held-out pictures.
-    - ``n_steps``: the most triplets drawn. Learning stops where the held-out average precision gets no better.
-    - ``kernel``: ``visterm`` (the paper's: counts times idf, of length one), ``log-visterm`` (the logarithms of
-      counts, as text retrieval damps them), ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``,
-      ``product[:SCALE]`` and ``weighted-product[:SCALE]`` of several features, or ``precomputed``; ``auto`` is
-      ``exp-chi2`` for one feature, ``weighted-product`` for several. Sparse bags of many visterms want the first two.
+    - ``aggressiveness``: c. If several are given, the one with the best average precision on held-out pictures is
+      chosen.
+    - ``n_steps``: the largest number of triplets drawn. Learning stops when the held-out average precision no longer
+      rises.
+    - ``kernel``: ``visterm`` (the paper's: counts times idf, of length one), ``log-visterm`` (the logarithms of counts,
+      as text retrieval damps them), ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``, ``product[:SCALE]`` and
+      ``weighted-product[:SCALE]`` of several features, or ``precomputed``; ``auto`` is ``exp-chi2`` for one feature,
+      ``weighted-product`` for several. For sparse bags of many visterms, choose one of the first two.
     - ``loss``: ``hinge``, the paper's; ``warp`` weighs the top of the ranking (Weston et al. 2011): a relevant picture
-      is compared with others until one violates the margin, and moved the more the lower it is then known to stand.
+      is compared with others until one violates the margin. The lower its estimated rank, the more it is moved.
     - ``sampling``: ``triplets`` makes all triplets equally likely, ``queries`` all queries.
-    - ``averaged``: keep the mean of the weights in the course of learning, not the last.
-    - ``held_out_share``: the share of pictures on which c and the number of steps are found; the steps are then taken
-      anew on all pictures. 0: all steps are taken, without looking.
-    - ``max_query_words``: the longest queries made from captions (None: what a million subsets of captions allow).
+    - ``averaged``: keep the mean of the weights during learning instead of the last.
+    - ``held_out_share``: the share of pictures to hold out, on which c and the number of steps are chosen. The steps
+      are then repeated on all pictures. With 0, all steps are taken.
+    - ``max_query_words``: the most words of queries made from captions (None: as many as a million subsets of captions
+      allow).
 
-    Graded relevance: hand in ``queries`` with gains; a better picture is to lead by the difference of the gains.
+    For graded relevance, pass ``queries`` with gains; a better picture must then lead by the difference of the gains.
 
     >>> X, tags = [[3, 0, 1], [2, 1, 0], [0, 3, 1], [0, 2, 2]], [[1, 0], [1, 0], [0, 1], [1, 1]]
     >>> model = PAMIR(n_steps=1000, kernel="hellinger", held_out_share=0, random_state=0).fit(X, tags)
@@ -84,7 +87,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
     array([0, 1])
     """
 
-    intercept_scaling = 0.0  # a ranking does not change when all its scores do
+    intercept_scaling = 0.0  # adding a constant to all scores does not change a ranking
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [str],
@@ -124,9 +127,9 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
     def fit(
         self, X: Features, tags: Any, queries: Queries | None = None, *, validation: tuple[Features, Any] | None = None
     ) -> Self:
-        """Learn from tagged pictures: from ``queries`` where they are given, else from all their captions ask for.
+        """Learn from tagged pictures: from ``queries`` if given, else from all queries made from their captions.
 
-        ``validation``, other pictures and their tags, replaces the held-out share; nothing is then learned from them.
+        ``validation``, other pictures and their tags, replaces the held-out share; the model does not learn from them.
         """
         self._validate_params()
         candidates = positive_candidates("aggressiveness", self.aggressiveness)
@@ -141,7 +144,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
             queries = from_tags(tags[rows], max_words=self._longest_query(tags))
         if (queries.words.shape[1], queries.relevance.shape[1]) != (self.n_tags_, len(rows)):
             raise InputError(
-                f"queries speak of {queries.words.shape[1]} words and {queries.relevance.shape[1]} pictures, but there"
+                f"queries have {queries.words.shape[1]} words and {queries.relevance.shape[1]} pictures, but there"
                 f" are {self.n_tags_} tags and {len(rows)} pictures"
             )
         asked = _Asked(query_vectors(queries.words, self.idf_), sparse.csr_array(queries.relevance))
@@ -176,7 +179,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         examined: _Examined,
         seed: int,
     ) -> tuple[float, Course]:
-        """Learn with every aggressiveness, each as long as it gets better; the best of them, and what it led to."""
+        """Learn with every aggressiveness until it gets no better; returns the best of them and its course."""
         courses = [
             learn_from_triplets(space, triplets, self._settings(c, self.n_steps), seed, examined.precision)
             for c in candidates
@@ -191,7 +194,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         return self.max_query_words or affordable_words(tags, MAX_TRAINING_SUBSETS)
 
     def _validation(self, X: Features, tags: Any, training: Features, rows: Array) -> _Examined:
-        """Other pictures, compared with the training pictures ``rows``, and the queries of their captions."""
+        """Other pictures, compared with the training pictures ``rows``, and the queries from their captions."""
         tags = check_tags(tags, n_pictures(X), n_tags=self.n_tags_)
         queries = from_tags(tags, max_words=self._longest_query(tags))
         asked = _Asked(query_vectors(queries.words, self.idf_), queries.relevance)
@@ -202,7 +205,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         return self._task_scores(X)
 
     def _space(self, X: Features, rows: Array, tags: sparse.csr_array) -> FeatureSpace | GramSpace:
-        """The training pictures: by their features where that is faster, else by their kernel."""
+        """The training pictures: by their features if that is faster, else by their kernel."""
         name, _ = kernels.kernel_named(self.kernel_)
         if self._by_features(cast(Matrix, X), len(rows)):
             precision = np.float64 if len(rows) <= DOUBLE_PRECISION_ROWS else np.float32
@@ -211,16 +214,16 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         return GramSpace(self._training_gram(X, rows, labels))
 
     def _by_features(self, X: Matrix, n_rows: int) -> bool:
-        """Whether steps are taken on features: sparse ones, or dense ones that are fewer than the pictures.
+        """Whether steps use features: sparse ones, or dense ones with fewer dimensions than pictures.
 
-        Many comparisons for one step, as ``warp`` makes, are faster by a kernel that holds every score.
+        ``warp`` makes many comparisons for one step. It is faster with a kernel, which keeps every score.
         """
         if kernels.kernel_named(self.kernel_)[0] not in kernels.EXPLICIT:
             return False
         return sparse.issparse(X) or (X.shape[1] <= n_rows and (self.loss != "warp" or n_rows > MAX_GRAM_ROWS))
 
     def _compared(self, X: Features, training: Features, rows: Array) -> Matrix:
-        """Other pictures as :meth:`_space` describes the training pictures ``rows``."""
+        """Other pictures in the same form as the training pictures ``rows`` in :meth:`_space`."""
         name, _ = kernels.kernel_named(self.kernel_)
         if name in kernels.PRODUCTS:
             return self.product_kernel_.transform(check_feature_mapping(self, X, fitting=False))
@@ -266,7 +269,7 @@ class _Asked:
         return _Asked(self.Q, sparse.csr_array(self.gains[:, rows]))
 
     def some(self, n_queries: int, rng: np.random.Generator) -> _Asked:
-        """At most ``n_queries`` of those with a relevant picture, drawn at random."""
+        """At most ``n_queries`` queries that have a relevant picture, drawn at random."""
         answered = np.flatnonzero(np.diff(self.gains.indptr))
         drawn = np.sort(rng.permutation(answered)[:n_queries])
         return _Asked(self.Q[drawn], self.gains[drawn])
@@ -280,13 +283,13 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Examined:
-    """Pictures that are not learned from, as the coefficients score them, and the queries they are ranked for."""
+    """Held-out pictures, in the form that the coefficients score, and the queries they are ranked for."""
 
     pictures: Matrix
     asked: _Asked
 
     def precision(self, coefficients: Array) -> float:
-        """The mean average precision of the rankings; 0 where no query has a relevant picture."""
+        """The mean average precision of the rankings; 0 if no query has a relevant picture."""
         if not self.asked.gains.nnz:
             return 0.0
         scores = self.pictures @ coefficients.T

@@ -1,7 +1,7 @@
-"""Kernels between pictures known by their local descriptors: expected likelihood, and best matches.
+"""Kernels between pictures given by their local descriptors: expected likelihood, and best matches.
 
-Both are given to a ranker as a ``precomputed`` kernel (Grangier & Bengio 2008, section IV-C). The third kernel of the
-paper, that of visterms, needs none: ``kernel="visterm"``.
+A ranker takes both as a ``precomputed`` kernel (Grangier & Bengio 2008, section IV-C). The third kernel of the paper,
+that of visterms, needs no matrix: ``kernel="visterm"``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from visterm.errors import InputError
 
 Array = NDArray[Any]
 
-#: Pictures of which a thread computes a share before it takes the next.
+#: A thread computes this many pictures at a time.
 _SHARD = 64
 
 
@@ -30,13 +30,13 @@ class LocalDescriptors:
 
     def __post_init__(self) -> None:
         if self.rows.ndim != 2 or not np.isfinite(self.rows).all():
-            raise InputError(f"descriptors must be finite, (n_descriptors, n_dims), not of shape {self.rows.shape}")
+            raise InputError(f"descriptors must be finite and of shape (n_descriptors, n_dims), not {self.rows.shape}")
         if self.ends[0] != 0 or self.ends[-1] != len(self.rows) or not (np.diff(self.ends) > 0).all():
             raise InputError("every picture needs at least one descriptor, and ends must go from 0 to their number")
 
     @classmethod
     def of(cls, pictures: list[ArrayLike]) -> LocalDescriptors:
-        """Those of several pictures, (n_descriptors, n_dims) each.
+        """The descriptors of several pictures, (n_descriptors, n_dims) each.
 
         >>> LocalDescriptors.of([[[0.0, 1.0]], [[1.0, 1.0], [2.0, 0.0]]]).ends
         array([0, 1, 3])
@@ -48,10 +48,10 @@ class LocalDescriptors:
         return len(self.ends) - 1
 
     def gaussians(self, *, smallest_variance: float = 1e-3) -> PictureGaussians:
-        """One Gaussian a picture, of diagonal covariance and maximum likelihood.
+        """One Gaussian per picture, with a diagonal covariance, by maximum likelihood.
 
-        Variances are at least ``smallest_variance`` times those of all descriptors together: a picture of one
-        descriptor, or of equal ones, has none of its own.
+        Variances are at least ``smallest_variance`` times those of all descriptors together, since a picture of one
+        descriptor, or of equal ones, has no variance.
         """
         counts = np.diff(self.ends)[:, None]
         means = np.add.reduceat(self.rows, self.ends[:-1], axis=0, dtype=np.float64) / counts
@@ -75,7 +75,7 @@ def expected_likelihood(A: PictureGaussians, B: PictureGaussians | None = None) 
     """``k(p, p') = integral of p(v | p) p(v | p') dv``, scaled to 1 for a picture with itself.
 
     For Gaussians the integral is ``N(mean; mean', variance + variance')``. Densities of many dimensions differ by
-    hundreds of orders of magnitude; divided by ``sqrt(k(p, p) k(p', p'))`` they compare shapes.
+    hundreds of orders of magnitude, so they are divided by ``sqrt(k(p, p) k(p', p'))``.
 
     >>> two = PictureGaussians(np.array([[0.0, 0.0], [1.0, 1.0]]), np.ones((2, 2)))
     >>> expected_likelihood(two).round(3)
@@ -99,10 +99,11 @@ def expected_likelihood(A: PictureGaussians, B: PictureGaussians | None = None) 
 
 
 def best_matches(A: LocalDescriptors, B: LocalDescriptors | None = None, *, deviation: float) -> Array:
-    """The match kernel: the mean over the descriptors of either picture of the kernel with its best match in the other.
+    """The match kernel: the mean kernel of each descriptor of both pictures with its best match in the other picture.
 
     Descriptors are compared by ``exp(-||d - d'||^2 / (2 deviation^2))``. It is symmetric, but not always positive
-    definite. Costs all pairs of descriptors, those within ``A`` alone once: minutes for thousands of pictures.
+    definite. It compares all pairs of descriptors (without ``B``, each pair once), which takes minutes for thousands of
+    pictures.
 
     >>> A = LocalDescriptors.of([[[0.0], [4.0]], [[0.0]]])
     >>> best_matches(A, deviation=1.0).round(2)  # one of two descriptors finds itself, and the single one does
@@ -119,11 +120,12 @@ def best_matches(A: LocalDescriptors, B: LocalDescriptors | None = None, *, devi
 
     def of_rows(rows: slice) -> None:
         for i in range(rows.start, min(rows.stop, len(A))):
-            first = i if B is None else 0  # of a picture with earlier ones of its own kind the kernel is known
+            first = i if B is None else 0  # without B, the kernels with earlier pictures are known
             start = others.ends[first]
             starts, counts = others.ends[first:-1] - start, np.diff(others.ends[first:])
             own = A.rows[A.ends[i] : A.ends[i + 1]]
-            # Half of the squared distances, up to rounding: smaller is a better match, so the best is found first.
+            # Half of the squared distances, up to rounding. The smallest is the best match, so only it needs the
+            # kernel.
             halves = own @ others.rows[start:].T
             np.subtract(squares[start:] / 2, halves, out=halves)
             halves += (np.einsum("ij,ij->i", own, own) / 2)[:, None]
@@ -142,7 +144,7 @@ def _rbf(half_squares: Array, deviation: float) -> Array:
 
 
 def _log_self_likelihood(variances: Array) -> Array:
-    """``log k(p, p)``: the density at its mean of a Gaussian of twice the variance."""
+    """``log k(p, p)``: the log-density of a Gaussian of twice the variance at its mean."""
     return -0.5 * np.log(4 * np.pi * variances).sum(axis=1)
 
 

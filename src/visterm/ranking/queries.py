@@ -1,8 +1,8 @@
 """Queries made from captions, and queries as vectors, as Grangier & Bengio (TPAMI 2008) define both.
 
-Every non-empty set of words that at least one picture's caption contains is a query, and a picture is relevant to it
-when its caption contains all of its words. As a vector, a query is the idf of its words, scaled to length one. Rankers
-learn from such queries, and evaluation asks them.
+A query is a non-empty set of words that at least one picture's caption contains. A picture is relevant to it if its
+caption contains all of its words. As a vector, a query is the idf of its words, scaled to length one. Rankers learn
+from such queries, and evaluation asks them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Integers = NDArray[np.int64]
 
-#: More pairs of a caption and one of its subsets are refused: a caption of m words has 2^m - 1 of them.
+#: The most pairs of a caption and one of its subsets; more are refused. A caption of m words has 2^m - 1 subsets.
 MAX_SUBSETS = 5_000_000
 
 _BLOCK = 1024  # queries answered at a time
@@ -35,7 +35,7 @@ class Queries:
     """Queries as sets of words, and the pictures relevant to each; ordered by length, then by the words' columns."""
 
     words: csr_array[Any]
-    """(n_queries, n_tags), True where the query has the word (or a number: how much of it is wanted)."""
+    """(n_queries, n_tags), True where the query has the word (or a number: how much it is wanted)."""
     relevance: csr_array[Any]
     """(n_queries, n_pictures), True where the picture has all words of the query (or a number: the gain)."""
 
@@ -61,7 +61,7 @@ class Queries:
         return [tuple(words.tolist()) for words in np.split(self.words.indices, self.words.indptr[1:-1])][: len(self)]
 
     def select(self, which: NDArray[Any]) -> Queries:
-        """The queries of a boolean mask or of row numbers."""
+        """The queries selected by a boolean mask or by row numbers."""
         return Queries(self.words[which], self.relevance[which])
 
     def easy(self, min_relevant: int = 3) -> Queries:
@@ -81,15 +81,15 @@ class Queries:
         return self.select(self.n_words > 1)
 
     def unseen_in(self, tags: Any) -> Queries:
-        """The queries to which no picture of another set, such as the training pictures' ``tags``, is relevant."""
+        """The queries without a relevant picture in another set, given by its ``tags``, such as the training set."""
         return self.select(np.diff(relevant_pictures(self.words, tags).indptr) == 0)
 
 
 def from_tags(tags: Any, *, max_words: int | None = None) -> Queries:
     """All queries of the pictures whose (n_pictures, n_tags) 0/1 ``tags`` are given.
 
-    A caption of m words makes 2^m - 1 queries, so long captions need ``max_words``, the most words a query may have;
-    without it more than :data:`MAX_SUBSETS` subsets are refused before any is made.
+    A caption of m words makes 2^m - 1 queries, so long captions need ``max_words``, the most words of a query. More
+    than :data:`MAX_SUBSETS` subsets are refused before any is made.
 
     >>> queries = from_tags([[1, 1, 0], [0, 1, 0], [0, 0, 0]])
     >>> queries.relevance.toarray().astype(int)
@@ -130,7 +130,7 @@ def from_tags(tags: Any, *, max_words: int | None = None) -> Queries:
 
 
 def relevant_pictures(words: Any, tags: Any) -> csr_array[Any]:
-    """The (n_queries, n_pictures) relevance of pictures with ``tags`` to any queries given by their ``words``.
+    """The (n_queries, n_pictures) relevance of pictures with ``tags`` to queries given by their ``words``.
 
     >>> relevant_pictures([[1, 0], [1, 1]], [[1, 1], [1, 0]]).toarray()
     array([[ True,  True],
@@ -159,7 +159,7 @@ def relevant_pictures(words: Any, tags: Any) -> csr_array[Any]:
 
 
 def affordable_words(tags: Any, budget: int) -> int:
-    """The most words a query may have for the captions to have at most ``budget`` subsets; at least 1.
+    """The largest number of words in a query for which captions have at most ``budget`` subsets; at least 1.
 
     >>> affordable_words([[1, 1, 1, 0], [1, 0, 0, 0]], 7)
     2
@@ -172,7 +172,7 @@ def affordable_words(tags: Any, budget: int) -> int:
 
 
 def idf(tag_counts: Any, n_pictures: int) -> NDArray[np.float64]:
-    """``-log(share of pictures that carry the tag)``; a tag on every picture, or on none, tells nothing: 0.
+    """``-log(share of pictures that carry the tag)``; 0 for a tag on every picture or on none, which says nothing.
 
     >>> idf([1, 4, 0], 4).round(3)
     array([1.386, 0. , 0. ])
@@ -183,9 +183,9 @@ def idf(tag_counts: Any, n_pictures: int) -> NDArray[np.float64]:
 
 
 def query_vectors(words: Any, idf: NDArray[Any]) -> csr_array[Any]:
-    """Queries (n_queries, n_tags), given by how much of each word is wanted, as idf weights of length one.
+    """Queries (n_queries, n_tags), given by how much each word is wanted, as idf weights of length one.
 
-    A query whose words all have idf 0 weighs them as given, so that it still asks for them.
+    If all words of a query have idf 0, they are weighed as given, so that the query still asks for them.
 
     >>> query_vectors([[1, 1, 0], [0, 0, 1]], np.array([3.0, 4.0, 0.0])).toarray().round(2)
     array([[0.6, 0.8, 0. ],
@@ -205,7 +205,7 @@ def query_vectors(words: Any, idf: NDArray[Any]) -> csr_array[Any]:
 
 
 def vectors_of_words(queries: Iterable[Sequence[int]], tag_counts: Any, n_pictures: int) -> csr_array[Any]:
-    """:func:`query_vectors` of queries given by the columns of their words; tags are counted in ``n_pictures``.
+    """:func:`query_vectors` for queries given by the columns of their words; tags are counted in ``n_pictures``.
 
     >>> vectors_of_words([[0, 1]], [1, 1, 4], 4).toarray().round(3)
     array([[0.707, 0.707, 0. ]], dtype=float32)
@@ -216,14 +216,14 @@ def vectors_of_words(queries: Iterable[Sequence[int]], tag_counts: Any, n_pictur
     columns = [np.unique(np.asarray(list(words), dtype=np.intp)) for words in queries]
     indices = np.concatenate([np.empty(0, np.intp), *columns])
     if len(indices) and not 0 <= indices.min() <= indices.max() < len(weights):
-        raise IndexError(f"a query names a word outside the {len(weights)} known ones")
+        raise IndexError(f"a query has a word outside the {len(weights)} known ones")
     indptr = np.cumsum([0, *map(len, columns)])
     wanted = csr_array((np.ones(len(indices)), indices, indptr), shape=(len(columns), len(weights)))
     return query_vectors(wanted, weights).astype(np.float32)
 
 
 def wanted_words(Q: csr_array[Any], idf: NDArray[Any]) -> csr_array[Any]:
-    """The opposite of :func:`query_vectors`, up to scale: how much of each word is wanted, 1 on average a query.
+    """The opposite of :func:`query_vectors`, up to scale: how much each word is wanted, with mean 1 in each query.
 
     >>> wanted_words(query_vectors([[2, 2, 0]], np.array([3.0, 4.0, 0.0])), np.array([3.0, 4.0, 0.0])).toarray()
     array([[1., 1., 0.]])
@@ -247,7 +247,7 @@ def _captions(tags: Any) -> csr_array[Any]:
 
 
 def _n_subsets(lengths: NDArray[Any], limit: int) -> int:
-    """The subsets of up to ``limit`` words of captions of the given lengths."""
+    """The number of subsets of up to ``limit`` words, for captions of the given lengths."""
     total = 0
     for length, n_captions in zip(*np.unique(lengths, return_counts=True), strict=True):
         total += int(n_captions) * sum(comb(int(length), size) for size in range(1, min(limit, int(length)) + 1))
@@ -264,7 +264,7 @@ def _refuse_too_many(lengths: NDArray[Any], limit: int) -> None:
 
 
 def _subsets(captions: csr_array[Any], lengths: NDArray[Any], size: int) -> tuple[Integers, Integers]:
-    """Every subset of ``size`` words of every caption as sorted columns (one row each), and the picture it is of."""
+    """Every subset of ``size`` words of every caption as sorted columns (one row each), and its picture."""
     subsets, owners = [], []
     for length in np.unique(lengths[lengths >= size]):
         pictures = np.flatnonzero(lengths == length)

@@ -1,4 +1,4 @@
-"""Any annotator becomes a ranker."""
+"""Any annotator as a ranker."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from visterm.errors import InputError
 from visterm.ranking.queries import idf, wanted_words
 from visterm.ranking.word_space import WordSpaceRanker
 
-#: Probabilities below this are not told apart: one missing word makes a picture unlikely, not impossible.
+#: Probabilities below this count as equal: one missing word makes a picture unlikely, not impossible.
 FLOOR = 1e-3
 
 
 class TagRanker(WordSpaceRanker):
-    """Rank pictures for a query by what an annotator says of the query's words.
+    """Ranks pictures for a query by an annotator's scores for the query's words.
 
-    With probabilities the score is the weighted log-probability that the picture carries all the words,
-    ``sum_t q_t log max(p(t | picture), FLOOR)``; with other scores it is the weighted sum ``sum_t q_t s_t``, each tag's
-    scores brought to mean 0 and deviation 1 on the training pictures so that words are comparable.
-    Words of negative weight are words the user does not want.
+    With probabilities, the score is the weighted log-probability that the picture carries all the words,
+    ``sum_t q_t log max(p(t | picture), FLOOR)``. With other scores it is the weighted sum ``sum_t q_t s_t``; each tag's
+    scores are scaled to mean 0 and deviation 1 on the training pictures, so that words are comparable. Words with
+    negative weights are words that the user does not want.
 
-    - ``probabilities``: take the annotator's ``tag_probabilities``, calibrated on pictures it had not seen, instead of
+    - ``probabilities``: use the annotator's ``tag_probabilities``, calibrated on pictures it had not seen, instead of
       its scores.
-    - ``equal_words``: the words of a query count as much as they are wanted, not by their idf; the sum of logarithms is
-      then that of the probability of all words together, were they independent.
+    - ``equal_words``: weigh the words of a query by how much they are wanted, not by their idf. The score is then the
+      logarithm of the probability of all words together, as if they were independent.
 
     >>> from visterm.baselines import TagFrequency
     >>> ranker = TagRanker(TagFrequency()).fit([[0.0], [0.0]], [[1, 0], [1, 1]])
@@ -50,7 +50,7 @@ class TagRanker(WordSpaceRanker):
         self.equal_words = equal_words
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
-        """Fit a copy of the annotator; ``queries`` are not needed."""
+        """Fit a copy of the annotator; ``queries`` are not used."""
         self._validate_params()
         tags = check_tags(tags, n_pictures(X))
         self.annotator_ = clone(self.annotator).fit(X, tags=tags)
@@ -60,7 +60,7 @@ class TagRanker(WordSpaceRanker):
 
     @classmethod
     def of_fitted(cls, annotator: Any, X: Features, n_tags: int) -> TagRanker:
-        """A ranker over an annotator that is fitted already; ``X`` are pictures to normalise its scores on."""
+        """A ranker over an already fitted annotator; its scores are normalised on the pictures ``X``."""
         check_is_fitted(annotator)
         ranker = cls(annotator)
         ranker.annotator_ = annotator
@@ -91,11 +91,11 @@ class TagRanker(WordSpaceRanker):
         of_words = self.annotator_.tag_probabilities if self.probabilities else self.annotator_.score_tags
         probabilities = of_words(X)
         if probabilities.size and (probabilities.min() < 0 or probabilities.max() > 1 + 1e-6):
-            raise InputError(f"{type(self.annotator_).__name__} says its scores are probabilities, but they are not")
+            raise InputError(f"{type(self.annotator_).__name__} declares its scores as probabilities, but they are not")
         return np.log(np.maximum(probabilities, FLOOR))
 
     def query_weights(self, Q: Any) -> sparse.csr_array:
-        """(n_queries, n_tags): the words of a query by their idf, or as much as they are wanted."""
+        """(n_queries, n_tags): the words of a query, weighed by their idf or by how much they are wanted."""
         Q = check_queries(Q, self.n_tags_)
         return wanted_words(Q, self.idf_) if self.equal_words else Q
 

@@ -1,4 +1,4 @@
-"""Learning to rank from triplets: a query, a picture relevant to it, one that is less so."""
+"""Learning to rank from triplets: a query, a relevant picture, and a less relevant picture."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ Array = NDArray[Any]
 
 LOSSES = ("hinge", "warp")
 SAMPLINGS = ("triplets", "queries")
-#: Weights are averaged, and validated, this many times in the course of learning.
+#: Weights are averaged and validated this many times during learning.
 N_CHECKPOINTS = 25
 #: Learning stops after this many checkpoints without a better average precision.
 PATIENCE = 5
-#: A less relevant picture that violates the margin is looked for at most this many times.
+#: The search for a less relevant picture that violates the margin takes at most this many trials.
 N_TRIALS = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureSpace:
-    """Pictures by their features; the coefficients of a tag are one number a dimension."""
+    """Pictures by their features; a tag has one coefficient per dimension."""
 
     X: Matrix
 
     def start(self, n_tags: int, coefficients: Array | None = None) -> Array:
-        """The weights of given coefficients, or of nothing learned."""
+        """The weights for given coefficients, or for none."""
         weights = np.zeros((n_tags, int(self.X.shape[1])), self.X.dtype)
         if coefficients is not None:
             weights[:] = coefficients
         return weights
 
     def native(self) -> Any:
-        """A dense array, or the parts of a CSR matrix with unsigned indices, and room for one picture."""
+        """A dense array, or the parts of a CSR matrix with unsigned indices and a scratch array for one picture."""
         if isinstance(self.X, np.ndarray):
             return np.ascontiguousarray(self.X)
         counts = sparse.csr_array(self.X, copy=True)
@@ -58,18 +58,18 @@ class FeatureSpace:
         return FeatureSpace(self.X[rows])
 
     def against(self, rows: Array, known: Array) -> Matrix:  # noqa: ARG002 - a Gram matrix needs to know
-        """Some pictures as coefficients over the space of ``known`` ones score them."""
+        """Some pictures, in the form that coefficients over the ``known`` ones score."""
         return self.X[rows]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GramSpace:
-    """Pictures by their kernel with each other; the coefficients of a tag are one number a training picture."""
+    """Pictures by their kernel with each other; a tag has one coefficient per training picture."""
 
     G: Array
 
     def start(self, n_tags: int, coefficients: Array | None = None) -> Array:
-        """Given coefficients and the scores of all pictures under them, or those of nothing learned."""
+        """Given coefficients, or zeros, and the scores of all pictures under them."""
         weights = np.zeros((2, n_tags, len(self.G)), self.G.dtype)
         if coefficients is not None:
             weights[0], weights[1] = coefficients, coefficients @ self.G
@@ -94,7 +94,7 @@ class GramSpace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Triplets:
-    """All triplets of queries, given by their vectors and the gains (0: not relevant) of the pictures for them.
+    """All triplets of queries, given by the query vectors and the gains of pictures (0: not relevant).
 
     Queries that make no triplet, because no picture or every picture is relevant, are left out.
     """
@@ -115,12 +115,12 @@ class Triplets:
         gains.sum_duplicates()
         gains.eliminate_zeros()
         if gains.shape[0] != Q.shape[0]:
-            raise InputError(f"{Q.shape[0]} queries have the relevance of {gains.shape[0]}: one row a query")
+            raise InputError(f"{Q.shape[0]} queries have {gains.shape[0]} rows of relevance: pass one row per query")
         if gains.nnz and not 0 <= gains.data.min() <= gains.data.max() < np.inf:
             raise InputError("the relevance of a picture to a query must be finite and not negative")
         usable = np.flatnonzero(tells_apart(gains) & (np.diff(Q.indptr) > 0))
         if not len(usable):
-            raise InputError("no query tells pictures apart: some pictures must be relevant to it and others not")
+            raise InputError("no query separates pictures: some pictures must be relevant to it and others not")
         Q, gains = sparse.csr_array(Q[usable]), sparse.csr_array(gains[usable])
         rows = np.repeat(np.arange(len(usable)), np.diff(gains.indptr))
         highest = gains.max(axis=1).toarray().ravel()
@@ -148,7 +148,7 @@ def tells_apart(gains: sparse.csr_array) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True)
 class TripletSettings:
-    """How to learn: which triplets are drawn, how large the steps are, how many are taken."""
+    """How to learn: which triplets are drawn, the size of the steps, and their number."""
 
     aggressiveness: float
     n_steps: int
@@ -159,7 +159,7 @@ class TripletSettings:
 
 @dataclass(slots=True, eq=False)
 class Course:
-    """What was learned, after how many steps; the mean loss and average precision at every checkpoint."""
+    """The coefficients, the number of steps, and the mean loss and average precision at every checkpoint."""
 
     coefficients: Array
     n_steps: int = 0
@@ -168,7 +168,7 @@ class Course:
 
     @property
     def best_precision(self) -> float:
-        """The average precision of the coefficients kept; 0 where it was not measured."""
+        """The average precision of the kept coefficients; 0 if it was not measured."""
         return max(self.precisions, default=0.0)
 
 
@@ -180,10 +180,10 @@ def learn_from_triplets(
     validate: Callable[[Array], float] | None = None,
     start: Array | None = None,
 ) -> Course:
-    """Take passive-aggressive steps; ``validate`` measures coefficients, and learning stops when they get no better.
+    """Take passive-aggressive steps; ``validate`` scores coefficients, and learning stops when they get no better.
 
-    With ``averaged`` the coefficients are the mean of those at all checkpoints so far. The first step is taken from
-    the coefficients ``start`` (None: from zero).
+    With ``averaged`` the coefficients are the mean of those at all checkpoints so far. Learning starts from the
+    coefficients ``start`` (None: from zero).
     """
     from visterm.ranking import _kernels
 
@@ -222,9 +222,9 @@ def learn_from_triplets(
 
 
 def rank_weights(n_pictures: int) -> Array:
-    """How much a relevant picture at each rank is to be moved: ``sum_{i <= rank} 1/i``, as a share of the last's.
+    """How much to move a relevant picture at each rank: ``sum_{i <= rank} 1/i``, divided by that of the last rank.
 
-    A picture that slips from rank 1 to 2 loses as much as one that slips from 10 to 20 (Weston et al., IJCAI 2011).
+    A picture that falls from rank 1 to 2 loses as much as one that falls from 10 to 20 (Weston et al., IJCAI 2011).
 
     >>> rank_weights(3).round(2)
     array([0.  , 0.55, 0.82, 1.  ])

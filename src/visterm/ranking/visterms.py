@@ -1,4 +1,4 @@
-"""Bags of visual terms weighed as text retrieval weighs words, and estimators that compare them so."""
+"""Bags of visterms, weighed like words in text retrieval, and estimators that compare them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def visterm_idf(X: Matrix) -> NDArray[np.float64]:
 
 
 def damped(X: Matrix) -> Matrix:
-    """``1 + log`` of counts of one and more: a visterm seen ten times does not say ten times as much.
+    """``1 + log`` of counts of one and more: a visterm that occurs ten times does not mean ten times as much.
 
     >>> damped(np.array([[0.0, 0.5, 1.0, 10.0]])).round(2)
     array([[0. , 0.5, 1. , 3.3]])
@@ -58,26 +58,26 @@ def weighed(X: Matrix, weights: NDArray[Any]) -> Matrix:
 
 
 def positive_candidates(name: str, given: Any) -> list[float]:
-    """A parameter that is one positive number, or several to choose from, as a list.
+    """The candidates of a parameter, given as one positive number or several, as a list.
 
     >>> positive_candidates("C", 1.0)
     [1.0]
     """
     candidates = [float(value) for value in np.atleast_1d(np.asarray(given, np.float64))]
     if not candidates or not all(0.0 < value < np.inf for value in candidates):
-        raise InputError(f"{name} must be a positive number or several, at least one, not {given}")
+        raise InputError(f"{name} must be one positive number or a list of them, not {given}")
     return candidates
 
 
-#: Kernels of weighed counts, and what is done to the counts before.
+#: Kernels of weighed counts, and the function that is applied to the counts before.
 VISTERM_KERNELS: dict[str, Callable[[Matrix], Matrix]] = {"visterm": lambda X: X, "log-visterm": damped}
 
 
 class VistermExpansion(ExpansionEstimator):
-    """An :class:`ExpansionEstimator` that also knows the kernels ``visterm`` and ``log-visterm``.
+    """An :class:`ExpansionEstimator` that also has the kernels ``visterm`` and ``log-visterm``.
 
-    Both compare counts, weighed by the idf of each visterm, linearly; the latter damps them before. Fitted for those
-    kernels: ``visterm_kernel_`` and ``visterm_idf_``.
+    Both are linear kernels of counts weighed by the idf of each visterm; the second one damps the counts first. Fitted
+    attributes for these kernels: ``visterm_kernel_`` and ``visterm_idf_``.
     """
 
     _kernel_of_one_feature = "exp-chi2"
@@ -95,13 +95,13 @@ class VistermExpansion(ExpansionEstimator):
         counts = cast(Matrix, checked)
         if counts.min() < 0:
             raise InputError(
-                f"Negative values in data passed to {type(self).__name__}: visterms are counted; choose kernel='linear'"
+                f"Negative values in data passed to {type(self).__name__}: visterms are counts; choose kernel='linear'"
             )
         self.visterm_kernel_, self.visterm_idf_ = kernel, visterm_idf(counts)
         return weighed(VISTERM_KERNELS[kernel](counts), self.visterm_idf_)
 
     def _weighed(self, X: Features) -> Features:
-        """``X`` as the kernel compares it."""
+        """``X`` in the form that the kernel compares."""
         check_is_fitted(self, "kernel_")
         if not hasattr(self, "visterm_idf_"):
             return X

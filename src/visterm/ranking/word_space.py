@@ -1,4 +1,4 @@
-"""Rankers that place pictures in the space of words, where queries live."""
+"""Rankers that place pictures in the space of words, where queries are vectors."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from visterm.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a picture has its score for a query: parts of the score, largest first, which sum to it when all are kept.
+    """Why a picture has its score for a query: parts of the score, largest first. All parts together sum to the score.
 
-    ``words`` are columns of tags. ``evidence`` are dimensions of the feature (codewords of a bag) where
-    ``evidence_kind`` is ``"dimension"``, rows of the training pictures where it is ``"picture"``; empty where a ranker
-    cannot tell.
+    ``words`` are columns of tags. ``evidence`` is dimensions of the feature (codewords of a bag) if ``evidence_kind``
+    is ``"dimension"``, or rows of the training pictures if it is ``"picture"``. It is empty if the ranker has none.
     """
 
     score: float
@@ -42,7 +41,7 @@ class WordSpaceRanker(Estimator):
         raise NotImplementedError
 
     def query_weights(self, Q: Any) -> sparse.csr_array:
-        """(n_queries, n_tags): how the ranker weighs the words of normalised idf vectors; by default as they come."""
+        """(n_queries, n_tags): how the ranker weighs the words of normalised idf vectors; by default, unchanged."""
         return check_queries(Q, self.n_tags_)
 
     def score_queries(self, X: Features, Q: Any) -> Scores:
@@ -51,9 +50,9 @@ class WordSpaceRanker(Estimator):
         return np.asarray(self.query_weights(Q) @ scores.T)
 
     def explain(self, X: Features, q: Any, n_best: int = 5) -> Explanation:
-        """Why the one picture in ``X`` has its score for the one query ``q``: what counts most."""
+        """Why the one picture in ``X`` has its score for the one query ``q``: the largest parts."""
         if n_pictures(X) != 1 or np.shape(q)[0] != 1:
-            raise InputError("one picture and one query are explained at a time: pass a single row of each")
+            raise InputError("explain takes one picture and one query at a time: pass a single row of each")
         scores = self.word_scores(X)[0]
         weights = self.query_weights(q)
         parts = weights.toarray()[0] * scores
@@ -63,12 +62,12 @@ class WordSpaceRanker(Estimator):
         return Explanation(float(parts.sum()), words[:n_best], largest(evidence, n_best), kind)
 
     def _evidence(self, X: Features, weights: sparse.csr_array) -> tuple[NDArray[Any], str]:  # noqa: ARG002
-        """What each dimension or training picture adds to the score, and which of both; nothing where unknown."""
+        """What each dimension or training picture adds to the score, and which of the two it is; empty if unknown."""
         return np.empty(0), ""
 
 
 def largest(parts: NDArray[Any], n_best: int) -> list[tuple[int, float]]:
-    """The ``n_best`` parts of largest size that are not zero, as (position, part).
+    """The ``n_best`` largest non-zero parts by size, as (position, part).
 
     >>> largest(np.array([0.0, -2.0, 1.0]), 5)
     [(1, -2.0), (2, 1.0)]

@@ -1,4 +1,4 @@
-"""Files that survive a crash: atomic writes, locks, and folders of arrays that are only ever added to."""
+"""Files that survive a crash: atomic writes, locks, and folders of arrays that only grow."""
 
 import lazy_loader
 

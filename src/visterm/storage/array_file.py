@@ -1,7 +1,7 @@
-"""A ``.npy`` file that grows at its end: rows are added without rewriting, and mapped without reading.
+"""A ``.npy`` file that grows at its end: rows are added without rewriting it, and mapped without reading it.
 
-How many rows count is written elsewhere (in a manifest); bytes after those rows are what an unfinished write left, and
-the next one writes over them. The row count in the file's own header is for other tools that open the file.
+A manifest says how many rows are valid. Bytes after those rows were left by an unfinished write; the next write
+overwrites them. The row count in the file's own header is for other tools that open the file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ArrayFile:
         self._row_bytes = self.dtype.itemsize * math.prod(self._row_shape)
 
     def create(self, rows: NDArray[Any] | None = None) -> None:
-        """Make the file, with ``rows`` or without any; it is on disk on return, its name when the folder is synced."""
+        """Create the file, with ``rows`` or empty. On return its contents are on disk; its name needs a folder sync."""
         with self.path.open("xb") as file:
             file.write(self._header(0 if rows is None else len(rows)))
             if rows is not None:
@@ -43,7 +43,7 @@ class ArrayFile:
             os.fsync(file.fileno())
 
     def extend(self, rows: NDArray[Any], *, start: int) -> None:
-        """Write ``rows`` behind the first ``start`` rows; they are on disk on return."""
+        """Write ``rows`` after the first ``start`` rows; they are on disk on return."""
         with self.path.open("r+b") as file:
             file.seek(self._end_of(start))
             self._write(file, rows)
@@ -53,7 +53,7 @@ class ArrayFile:
             os.fsync(file.fileno())
 
     def trim(self, n_rows: int) -> None:
-        """Cut off what an unfinished write left behind the first ``n_rows`` rows."""
+        """Remove what an unfinished write left after the first ``n_rows`` rows."""
         if self._checked_size(n_rows) == self._end_of(n_rows):
             return
         self._check_header()
@@ -62,14 +62,14 @@ class ArrayFile:
             file.truncate(self._end_of(n_rows))
 
     def map(self, n_rows: int) -> np.memmap[Any, Any]:
-        """The first ``n_rows`` rows, read from disk when they are touched; they cannot be written to."""
+        """The first ``n_rows`` rows, read from disk on access; read-only."""
         self._checked_size(n_rows)
         self._check_header()
         shape = (n_rows, *self._row_shape)
         return np.memmap(self.path, dtype=self.dtype, mode="r", offset=_HEADER_BYTES, shape=shape)
 
     def problems(self, n_rows: int) -> Iterator[str]:
-        """What is wrong with the file, of which ``n_rows`` rows count."""
+        """What is wrong with the file, whose first ``n_rows`` rows are valid."""
         try:
             size = self._checked_size(n_rows)
             self._check_header()
@@ -87,14 +87,14 @@ class ArrayFile:
         return _HEADER_BYTES + n_rows * self._row_bytes
 
     def _header(self, n_rows: int) -> bytes:
-        # The row count has a fixed width, so that one read while it is rewritten is still a number.
+        # The row count has a fixed width, so that a reader sees a number even while it is rewritten.
         shape = ", ".join([f"{n_rows:20d}", *map(str, self._row_shape)])
         text = f"{{'descr': '{self.dtype.str}', 'fortran_order': False, 'shape': ({shape},), }}"
         return _MAGIC + text.encode().ljust(_HEADER_BYTES - len(_MAGIC) - 1) + b"\n"
 
     def _checked_size(self, n_rows: int) -> int:
         status = self.path.lstat()
-        if not stat.S_ISREG(status.st_mode):  # a link or a pipe: never follow, cut or wait for what is not ours
+        if not stat.S_ISREG(status.st_mode):  # a link or a pipe: never follow, cut or wait for it
             raise InputError(f"{self.path} is not a plain file")
         size = status.st_size
         if size < self._end_of(n_rows):
@@ -115,16 +115,16 @@ class ArrayFile:
 
 
 def damaged(path: Path, reason: object) -> InputError:
-    """The error that tells a person that ``path``, which holds derived data, is damaged, and what to do.
+    """The error for a damaged ``path`` that holds derived data; it says what to do.
 
     >>> damaged(Path("features", "manifest.json"), "it is empty")
-    InputError('features/manifest.json is damaged (it is empty): delete the folder to have it made again')
+    InputError('features/manifest.json is damaged (it is empty): delete the folder, and it is created again')
     """
-    return InputError(f"{path} is damaged ({reason}): delete the folder to have it made again")
+    return InputError(f"{path} is damaged ({reason}): delete the folder, and it is created again")
 
 
 def release(array: np.memmap[Any, Any]) -> None:
-    """Give the memory of a mapped array back to the system; its rows are read from disk when touched again."""
+    """Return the memory of a mapped array to the system; its rows are read from disk on the next access."""
     mapping = array._mmap  # type: ignore[attr-defined]
     if hasattr(mmap, "MADV_DONTNEED"):
         mapping.madvise(mmap.MADV_DONTNEED)

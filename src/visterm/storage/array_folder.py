@@ -1,8 +1,8 @@
-"""Arrays in a folder that are only ever added to, and a small manifest that says what of them counts.
+"""Growing arrays in a folder, and a small manifest that says which part of them is valid.
 
-A change writes new bytes that nothing refers to, waits until they are on disk, and then replaces the manifest in one
-step: the change happens when the manifest does. So a process killed at any moment leaves the folder as it was before
-or after a change, one process writes while any number read, and a reader sees a change whole or not at all.
+A change first writes new bytes that nothing refers to yet, and waits until they are on disk. Then it replaces the
+manifest in one step, which makes the change visible. So a process killed at any moment leaves the folder as it was
+before or after a change. One process can write while others read, and a reader sees a whole change or none of it.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ State = TypeVar("State")
 
 MANIFEST = "manifest.json"
 _MAX_BYTES = 2**20
-#: File systems stamp files by a clock that ticks every few milliseconds. Two manifests within a tick can look alike.
+#: The clock of file times ticks every few milliseconds. Two manifests written within one tick can look alike.
 _TICK_NS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen(Generic[Manifest, State]):
-    """What was read last: ``stamp`` tells its manifest file from the next one."""
+    """The state that was read last; ``stamp`` identifies its manifest file."""
 
     stamp: tuple[int, ...]
     manifest: Manifest
@@ -48,26 +48,26 @@ class _Seen(Generic[Manifest, State]):
 
 
 class ArrayFolder(ABC, Generic[Manifest, State]):
-    """The folder ``path``: its manifests, its one writer, its readers and what unfinished writes left in it.
+    """The folder ``path``: its manifest, its only writer, its readers and the remains of unfinished writes.
 
-    A subclass says what the manifest holds (a dataclass of JSON values), which files it refers to, and how they become
-    the ``State`` that readers use. Files are called ``TOKEN.WHAT``, and the manifest names the tokens in use. ``about``
-    says what the folder must hold; a folder that holds something else is refused.
+    A subclass defines the contents of the manifest (a dataclass of JSON values), which files it refers to, and how they
+    become the ``State`` that readers use. Files are called ``TOKEN.WHAT``, and the manifest names the tokens in use.
+    ``about`` says what the folder must hold; a folder that holds something else raises an error.
     """
 
     #: The name and the version of the format, as the manifest gives them.
     format: ClassVar[str]
     version: ClassVar[int] = 1
-    #: How messages begin that say there is nothing here, and how they call what is of another kind.
+    #: The start of the message for an empty folder, and the name of contents of another kind.
     absent: ClassVar[str]
     other: ClassVar[str]
-    #: The names of all files that the folder's writers make, but for the manifest.
+    #: The pattern of all file names that the folder's writers create, except the manifest.
     file_names: ClassVar[re.Pattern[str]]
 
     def __init__(self, path: Path, about: object) -> None:
         self.path, self.about = path, about
         self._lock = WriteLock(path)
-        self._turn = threading.RLock()  # threads of this process wait for each other; other processes are refused
+        self._turn = threading.RLock()  # threads of this process wait for each other; other processes get an error
         self._guard = threading.RLock()
         self._seen: _Seen[Manifest, State] | None = None
 
@@ -76,7 +76,7 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
     @classmethod
     @abstractmethod
     def parse(cls, fields: dict[str, Any]) -> Manifest:
-        """The manifest of these JSON values; a ValueError, TypeError or KeyError where they are none."""
+        """The manifest of these JSON values; a ValueError, TypeError or KeyError if they do not form one."""
 
     @staticmethod
     @abstractmethod
@@ -86,17 +86,17 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
     @staticmethod
     @abstractmethod
     def tokens(manifest: Manifest) -> set[str]:
-        """The tokens with which the names of the files in use begin."""
+        """The tokens of the files in use; a file's name begins with its token."""
 
     @abstractmethod
     def arrays(self, manifest: Manifest) -> list[tuple[ArrayFile, int]]:
-        """Every array in use, with the number of its rows that count."""
+        """Every array in use, with the number of its valid rows."""
 
     @abstractmethod
     def load(self, manifest: Manifest, since: tuple[Manifest, State] | None) -> State:
-        """What readers use; ``since`` is what they used before, of which unchanged parts need not be read again.
+        """The state that readers use. ``since`` is their previous state; its unchanged parts need not be read again.
 
-        A missing file is an OSError: another process may have put a new manifest in place since this one was read.
+        A missing file raises an OSError: another process may have replaced the manifest since this one was read.
         """
 
     # Reading
@@ -124,7 +124,7 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
             raise damaged(file, error) from error
 
     def manifest(self) -> Manifest:
-        """The manifest now; an error where the folder holds something else."""
+        """The current manifest; an error if the folder holds something else."""
         manifest = self.read(self.path)
         found = self.about_of(manifest)
         if found != self.about:
@@ -136,7 +136,7 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
         return (self.path / MANIFEST).exists()
 
     def current(self) -> State:
-        """What the newest manifest refers to. Nothing is read while the manifest stays the same file."""
+        """The state of the newest manifest. Nothing is read as long as the manifest is the same file."""
         seen = self._seen
         if seen is not None and seen.stamp == self._stamp():
             return seen.state
@@ -151,14 +151,14 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
                     try:
                         state = self.load(manifest, None if seen is None else (seen.manifest, seen.state))
                     except OSError as error:
-                        if self._stamp() == stamp:  # else another process has put a new manifest in place meanwhile
+                        if self._stamp() == stamp:  # else another process has replaced the manifest meanwhile
                             raise _unreadable(error) from error
                         continue
                 self._seen = _Seen(stamp if self._is_settled(stamp) else (), manifest, state)
                 return state
 
     def check(self) -> list[str]:
-        """What is wrong with the files, one line each; nothing in a sound folder."""
+        """The problems of the files, one line each; empty for an intact folder."""
         manifest = self.manifest()
         problems = [line for array, n_rows in self.arrays(manifest) for line in array.problems(n_rows)]
         problems += [f"{file.name}: left by an unfinished write; the next one removes it" for file in self._strays()]
@@ -172,24 +172,24 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
         return problems
 
     def verify(self, state: State) -> None:
-        """Raise an :class:`InputError` where ``state`` contradicts itself, beyond what :meth:`load` looks at."""
+        """Raise an :class:`InputError` if ``state`` contradicts itself; checks more than :meth:`load` does."""
 
     # Writing
 
     def create(self, first: Callable[[], Manifest]) -> None:
-        """Make the folder with the manifest ``first()``, unless it has one."""
+        """Create the folder with the manifest ``first()``, unless it has one."""
         try:
             if not self.exists():
                 self.path.mkdir(parents=True, exist_ok=True)
                 with self._turn, self._lock.held():
-                    if not self.exists():  # nobody was faster
+                    if not self.exists():  # no other writer was faster
                         self.commit(first())
         except OSError as error:
             raise write_error(self.path / MANIFEST, error) from error
 
     @contextmanager
     def holding(self) -> Iterator[None]:
-        """Be the one writer inside the block, which begins without what a killed writer left."""
+        """Be the only writer inside the block; first remove what a killed writer left."""
         with self._turn, self._lock.held() as first:
             if first:
                 self._tidy()
@@ -197,19 +197,19 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
 
     @contextmanager
     def changing(self) -> Iterator[State]:
-        """Be the one writer and change files; a failure leaves a committed state, and no traces beside it."""
+        """Be the only writer and change files; a failure leaves a committed state and nothing else."""
         with self.holding():
             try:
                 yield self.current()
             except BaseException as error:
-                with suppress(VistermError):  # what failed matters more than that tidying did
+                with suppress(VistermError):  # the first failure matters more than a failed clean-up
                     self._tidy()
                 if isinstance(error, OSError):
                     raise write_error(self.path, error) from error
                 raise
 
     def commit(self, manifest: Manifest) -> None:
-        """Make ``manifest``, whose files are on disk, that of the folder; files that only the last one used go."""
+        """Install ``manifest``, whose files are on disk; delete files that only the previous manifest used."""
         before = self.tokens(self.read(self.path)) if self.exists() else set()
         if self.tokens(manifest) - before:
             sync_folder(self.path)  # the names of new files, before the manifest refers to them
@@ -221,7 +221,7 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
     # Inside
 
     def _stamp(self) -> tuple[int, ...]:
-        """What tells one manifest file from the next."""
+        """Identifies a manifest file, to tell it from the next one."""
         try:
             status = (self.path / MANIFEST).stat()
         except OSError as error:
@@ -230,11 +230,11 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
 
     @staticmethod
     def _is_settled(stamp: tuple[int, ...]) -> bool:
-        """Whether a later manifest would have another stamp; one of this moment is read again the next time."""
+        """Whether a later manifest would surely have another stamp; a very recent one is read again next time."""
         return time.time_ns() - stamp[1] > _TICK_NS
 
     def _tidy(self) -> None:
-        """Remove what unfinished writes left. Only for the one writer."""
+        """Remove what unfinished writes left. Only the writer may call this."""
         manifest = self.manifest()
         self._remove_strays()
         try:
@@ -251,7 +251,7 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
                 file.unlink()
 
     def _strays(self) -> list[Path]:
-        """Files of the folder's own making that the manifest does not refer to."""
+        """Files that a writer of this folder created but the manifest does not refer to."""
         used = self.tokens(self.manifest())
         files = (file for file in self.path.iterdir() if self.file_names.fullmatch(file.name))
         strays = [file for file in files if file.name.partition(".")[0] not in used]
@@ -260,6 +260,6 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
 
 def _unreadable(error: OSError) -> InputError:
     if isinstance(error, FileNotFoundError):
-        return InputError(f"{error.filename} is missing: delete the folder to have it made again")
+        return InputError(f"{error.filename} is missing: delete the folder, and it is created again")
     reason = error.strerror or error
-    return InputError(f"cannot read {error.filename}: {reason}; delete the folder to have it made again")
+    return InputError(f"cannot read {error.filename}: {reason}; delete the folder, and it is created again")

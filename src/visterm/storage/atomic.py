@@ -10,7 +10,7 @@ from pathlib import Path
 
 from visterm.errors import VistermError
 
-#: Unfinished files are called by this pattern; one that is left behind was abandoned by a killed process.
+#: The name pattern of unfinished files. A killed process may leave one behind.
 TEMPORARY_PATTERN = ".visterm-*.tmp"
 
 
@@ -18,9 +18,9 @@ TEMPORARY_PATTERN = ".visterm-*.tmp"
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path to write to, which becomes ``path`` when the block ends well and vanishes when it fails.
 
-    The temporary file is new, empty and beside ``path``. What ``path`` was before (contents, permissions, even a
-    symbolic link) is replaced in one step, and the new file is on disk when the block has ended. An :class:`OSError`,
-    such as a full disk, becomes a :class:`VistermError` that names ``path``.
+    The temporary file is new, empty and in the same folder as ``path``. The old ``path`` (contents, permissions, even a
+    symbolic link) is replaced in one step. The new file is on disk when the block has ended. An :class:`OSError`, such
+    as a full disk, becomes a :class:`VistermError` that names ``path``.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -37,7 +37,7 @@ def replacing(path: Path) -> Iterator[Path]:
         try:
             yield temporary
             sync_file(temporary)
-            os.replace(temporary, path)  # noqa: PTH105 - the step all others lead up to, in its plainest form
+            os.replace(temporary, path)  # noqa: PTH105 - the decisive step, in its plainest form
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -64,7 +64,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Return when the names in ``folder`` are on disk (on Windows, which does so by itself, at once)."""
+    """Return when the names in ``folder`` are on disk (at once on Windows, which does this by itself)."""
     if os.name != "posix":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -75,7 +75,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_error(path: Path, error: OSError) -> VistermError:
-    """The error that tells a person why ``path`` could not be written.
+    """The error that says why ``path`` could not be written.
 
     >>> import errno
     >>> write_error(Path("labels.csv"), OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))

@@ -1,4 +1,4 @@
-"""One writer at a time: a lock that the operating system drops when its holder ends, however it ends."""
+"""One writer at a time: a lock that the operating system releases when its holder ends, even if it is killed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from visterm.storage.atomic import write_error
 class WriteLock:
     """The right to write to ``folder``, held by one thread of one process; the holder may take it again.
 
-    Nobody waits: who finds the lock taken gets an error that names the process that has it. The file ``lock`` stays
-    behind and means nothing by itself: a killed holder blocks nobody.
+    Nobody waits: if the lock is taken, an error names the process that holds it. The file ``lock`` stays behind and
+    means nothing by itself: a killed holder blocks nobody.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -25,7 +25,7 @@ class WriteLock:
 
     @contextmanager
     def held(self) -> Iterator[bool]:
-        """Hold the lock inside the ``with`` block; yields whether it was not already held by this thread."""
+        """Hold the lock inside the ``with`` block; yields False if this thread already held it, else True."""
         if self._holder == threading.get_ident():
             yield False
             return
@@ -43,7 +43,7 @@ class WriteLock:
             raise write_error(file, error) from error
         self._holder = threading.get_ident()
         try:
-            with suppress(OSError):  # who holds the lock is good to know, not needed
+            with suppress(OSError):  # the holder's number is only for messages
                 file.write_bytes(f"{os.getpid()}\n".encode())
             yield True
         finally:
@@ -52,8 +52,8 @@ class WriteLock:
 
 
 def _written(file: Path) -> str:
-    """Which process the lock file names."""
+    """The process that the lock file names."""
     try:
         return file.read_bytes()[:20].decode(errors="replace").strip() or "unknown"
-    except OSError:  # Windows lets nobody else read a locked file
+    except OSError:  # on Windows, nobody else can read a locked file
         return "unknown"

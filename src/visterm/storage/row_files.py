@@ -1,4 +1,4 @@
-"""Rows on disk: dense ones in one growing array, sparse ones (bags of codewords) in three, as in CSR."""
+"""Rows on disk: dense rows in one growing array, sparse rows (bags of codewords) in three, as in CSR."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class MappedRows(Protocol):
         """A copy of the rows at ``positions``, in that order."""
 
     def release(self) -> None:
-        """Give the memory of pages that were touched back to the system."""
+        """Return the memory of pages that were read to the system."""
 
 
 class RowFiles(Protocol):
     """The growing arrays that hold rows."""
 
     def arrays(self, n_rows: int, n_values: int) -> list[tuple[ArrayFile, int]]:
-        """Every array, with its length when there are ``n_rows`` rows of ``n_values`` entries in all."""
+        """Every array, with its length for ``n_rows`` rows that have ``n_values`` entries in total."""
 
     def extend(self, rows: Any, *, n_rows: int, n_values: int) -> int:
-        """Write prepared rows behind those that count; returns how many entries there are then."""
+        """Write prepared rows after the valid ones; returns the new total number of entries."""
 
     def map(self, n_rows: int, n_values: int) -> MappedRows:
-        """Map the rows that count."""
+        """Map the valid rows."""
 
 
 def row_files(folder: Path, generation: str, spec: RowSpec) -> RowFiles:
@@ -49,7 +49,7 @@ def row_files(folder: Path, generation: str, spec: RowSpec) -> RowFiles:
 
 
 def stored_dtype(spec: RowSpec) -> str:
-    """The type of values on disk, which is little-endian everywhere."""
+    """The type of values on disk: always little-endian."""
     return np.dtype(spec.dtype).newbyteorder("<").str
 
 
@@ -99,7 +99,7 @@ class DenseRows:
         return np.asarray(self.array).take(positions, axis=0)
 
     def release(self) -> None:
-        """Give touched pages back."""
+        """Return the memory of pages that were read."""
         release(self.array)
 
 
@@ -138,7 +138,7 @@ class _SparseRows:
 
         starts, ends = self._extents(positions)
         indptr = np.concatenate(([0], np.cumsum(ends - starts)))
-        # Entry j of the rows handed out is entry j + shift of those on disk, with one shift per row.
+        # Entry j of the returned rows is entry j + shift of those on disk, with one shift per row.
         entries = np.repeat(starts - indptr[:-1], ends - starts)
         entries += np.arange(len(entries))
         columns, values = np.asarray(self._columns)[entries], np.asarray(self._values)[entries]

@@ -1,4 +1,4 @@
-"""What one row looks like."""
+"""The shape of one row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DTYPES = {False: ("float32", "float16"), True: ("float32", "int32")}
 
 @dataclass(frozen=True, slots=True)
 class RowSpec:
-    """The shape of rows: ``n_dims`` values, dense, or for bags of codewords sparse counts.
+    """The shape of rows: ``n_dims`` dense values, or sparse counts for bags of codewords.
 
     >>> RowSpec(1000, dtype="int32", sparse=True)
     RowSpec(n_dims=1000, dtype='int32', sparse=True)

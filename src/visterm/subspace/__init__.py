@@ -1,4 +1,4 @@
-"""Small codes: linear subspaces of picture features, learned with the help of tags."""
+"""Small codes of pictures: linear subspaces of their features, learned with the help of tags."""
 
 import lazy_loader
 

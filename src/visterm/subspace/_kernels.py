@@ -1,4 +1,4 @@
-"""The loop over coded pictures; its docstring gives the NumPy it equals."""
+"""The compiled loop over coded pictures. Its docstring gives the NumPy equivalent."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from visterm.subspace.eigenvectors import leading, signs
 from visterm.subspace.linear_embedding import LinearEmbedding
 from visterm.subspace.moments import Moments
 
-#: With fewer pictures for every feature than this, covariances are too uncertain to be inverted.
+#: With fewer pictures than this for every dimension, covariances are too uncertain to be inverted.
 PICTURES_PER_DIM = 20
 
 
@@ -22,9 +22,9 @@ class CCA(LinearEmbedding):
     """The subspace of features most correlated with tags.
 
     ``C_xy C_yy^{-1} C_yx U_x = C_xx U_x Lambda^2`` with ``U_x^T C_xx U_x = I``; the code is ``U_x^T (x - x_mean)``.
-    ``C + ridge * mean(diag C) * I`` takes the place of ``C``, so that rare tags, constant features and duplicated tags
-    do no harm. With fewer than 20 pictures for each dimension of the features, only the ``reduce_to`` leading
-    principal components are used, times the number of features (Nakayama et al. 2010 use 200); None always uses all.
+    ``C + ridge * mean(diag C) * I`` replaces ``C``, so that rare tags, constant features and duplicated tags do no
+    harm. With fewer than 20 pictures for each dimension of the features, CCA uses only the leading principal
+    components: ``reduce_to`` times the number of features (Nakayama et al. 2010 use 200). None always uses all.
 
     >>> rng = np.random.default_rng(0)
     >>> tags = rng.integers(0, 2, (200, 2))

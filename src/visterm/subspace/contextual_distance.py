@@ -1,4 +1,4 @@
-"""Canonical contextual distance: codes whose Euclidean distance is a divergence between what two pictures mean."""
+"""Canonical contextual distance: codes whose Euclidean distance measures how two pictures differ in meaning."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from visterm.contracts import Features, check_feature_mapping, check_tags, n_pic
 from visterm.subspace.cca import CCA
 from visterm.subspace.moments import Moments
 
-#: A correlation of one would leave no uncertainty, and distances without bound.
+#: The largest correlation. A correlation of one would leave no uncertainty and make distances infinite.
 _MOST_CORRELATED = 1 - 1e-6
 
 
 class ContextualDistance(CCA):
     """Probabilistic CCA: a picture is a Gaussian over latent meanings, and distances compare the Gaussians.
 
-    With correlations ``Lambda``, ``M_x = Lambda^beta`` and ``M_y = Lambda^{1 - beta}``, the meaning ``z`` of a picture
-    has, by its features alone,
+    With correlations ``Lambda``, ``M_x = Lambda^beta`` and ``M_y = Lambda^{1 - beta}``, the features alone give the
+    meaning ``z`` of a picture
 
         E(z|x) = M_x U_x^T (x - x_mean),   Phi_x = I - M_x^2                              (6), (7)
 
-    and, where its tags are known too, ``E(z|x,y)`` and ``Phi_xy`` of equations (8) and (9). ``views=1`` (CCD1) codes
-    every picture as ``Phi_x^{-1/2} E(z|x)``; ``views=2`` (CCD2) codes queries as ``Phi_xy^{-1/2} E(z|x)`` and tagged
-    training pictures, by :meth:`transform_training`, as ``Phi_xy^{-1/2} E(z|x,y)``. Squared distances of codes are
+    If its tags are known too, equations (8) and (9) give ``E(z|x,y)`` and ``Phi_xy``. ``views=1`` (CCD1) codes every
+    picture as ``Phi_x^{-1/2} E(z|x)``; ``views=2`` (CCD2) codes queries as ``Phi_xy^{-1/2} E(z|x)`` and tagged training
+    pictures, by :meth:`transform_training`, as ``Phi_xy^{-1/2} E(z|x,y)``. Squared distances of codes are
     Kullback-Leibler divergences (10), (11) up to their constants. ``ridge`` and ``reduce_to`` are those of
     :class:`CCA`.
 
@@ -62,7 +62,7 @@ class ContextualDistance(CCA):
         self.beta = beta
 
     def transform_training(self, X: Features, tags: Any) -> NDArray[Any]:
-        """The codes of pictures whose tags are known; those of rows without tags are the codes of queries."""
+        """The codes of pictures whose tags are known. Rows without tags get the codes of queries."""
         features = check_feature_mapping(self, X, fitting=False)
         tags = check_tags(tags, n_pictures(features), n_tags=len(self.y_mean_))
         codes = self._projected(features, self.components_)
@@ -74,7 +74,7 @@ class ContextualDistance(CCA):
         return codes
 
     def fit_transform(self, X: Features, tags: Any = None) -> NDArray[Any]:
-        """Fit, then the codes of the same pictures, with what their tags say."""
+        """Fit, then return the codes of the same pictures, which also use their tags."""
         return self.fit(X, tags).transform_training(X, tags)
 
     def _solve(self, moments: Moments) -> None:

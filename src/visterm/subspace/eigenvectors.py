@@ -1,4 +1,4 @@
-"""Leading eigenvectors of symmetric matrices, of signs that do not depend on the solver."""
+"""Leading eigenvectors of symmetric matrices, with signs that do not depend on the solver."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from visterm.compute.threads import one_blas_thread
 
 
 def leading(matrix: NDArray[Any], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The ``n`` largest eigenvalues of a symmetric matrix, largest first, and their vectors, signs fixed.
+    """The ``n`` largest eigenvalues of a symmetric matrix, largest first, and their eigenvectors with fixed signs.
 
     >>> leading(np.diag([1.0, 3.0, 2.0]), 2)[0]
     array([3., 2.])
@@ -25,7 +25,7 @@ def leading(matrix: NDArray[Any], n: int) -> tuple[NDArray[np.float64], NDArray[
             start = np.random.default_rng(0).standard_normal(size)
             values, vectors = eigsh(matrix, k=n, v0=start)
         elif n > size // 4:
-            values, vectors = eigh(matrix, driver="evd")  # all of them by the fastest driver
+            values, vectors = eigh(matrix, driver="evd")  # all eigenvectors, by the fastest driver
         else:
             values, vectors = eigh(matrix, subset_by_index=[size - n, size - 1])
     order = np.argsort(-values, kind="stable")[:n]
@@ -33,12 +33,12 @@ def leading(matrix: NDArray[Any], n: int) -> tuple[NDArray[np.float64], NDArray[
 
 
 def with_fixed_signs(vectors: NDArray[Any]) -> NDArray[Any]:
-    """Every column turned so that its largest entry (the first of equals) is positive."""
+    """The columns, each with the sign that makes its largest entry (the first of equals) positive."""
     return vectors * signs(vectors)
 
 
 def signs(vectors: NDArray[Any]) -> NDArray[Any]:
-    """The sign of the largest entry of every column; of entries that rounding alone tells apart, the first."""
+    """The sign of the largest entry of every column; the first one, if entries differ only by rounding."""
     sizes = np.abs(vectors)
     first = np.argmax(sizes >= sizes.max(axis=0, initial=0) * (1 - 1e-6), axis=0)
     return np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

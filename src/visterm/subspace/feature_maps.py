@@ -1,4 +1,4 @@
-"""Each of several features as codes of its own that linear subspaces can take side by side."""
+"""Codes for each of several features, which linear subspaces can take side by side."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from visterm.subspace.pca import PCA
 
 
 class FeatureMaps(Estimator):
-    """A :class:`~visterm.subspace.kernel_map.KernelMap` of every feature; name to codes of at most ``n_dims``.
+    """Maps every feature by its own :class:`~visterm.subspace.kernel_map.KernelMap` to at most ``n_dims`` dimensions.
 
     ``X`` is a mapping of name to matrix, or one matrix (a feature called ``x``). ``kernel`` names the base distance
-    that the codes follow, for all features or for each by a mapping; ``auto`` is chi2 where no value is negative, else
+    that the codes follow, for all features, or for each by a mapping. ``auto`` is chi2 if no value is negative, else
     the Euclidean distance. None, for all or for some, takes a feature as it is, or its ``n_dims`` leading principal
-    components where it is too wide for its covariances to be held.
+    components if it is too wide for a covariance matrix.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -43,7 +43,7 @@ class FeatureMaps(Estimator):
         self.n_landmarks = n_landmarks
 
     def fit(self, X: Features, tags: Any = None) -> Self:  # noqa: ARG002 - embeddings take tags
-        """Learn the map of every feature; tags are not looked at."""
+        """Learn the map of every feature; tags are not used."""
         self._validate_params()
         features = check_feature_mapping(self, X, fitting=True)
         self.maps_ = {name: self._map_of(name, matrix) for name, matrix in features.items()}
@@ -58,7 +58,7 @@ class FeatureMaps(Estimator):
         }
 
     def fit_transform(self, X: Features, tags: Any = None) -> dict[str, Matrix]:
-        """Fit, then the codes of the same pictures."""
+        """Fit, then return the codes of the same pictures."""
         return self.fit(X, tags).transform(X)
 
     def _map_of(self, name: str, matrix: Matrix) -> Any:

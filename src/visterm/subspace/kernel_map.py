@@ -16,21 +16,21 @@ from visterm.subspace.eigenvectors import leading, with_fixed_signs
 from visterm.subspace.linear_embedding import project
 from visterm.subspace.moments import Moments
 
-#: Pictures compared with the landmarks at a time.
+#: This many pictures are compared with the landmarks at a time.
 _BLOCK = 512
-#: Directions of the landmarks' kernel below this share of the largest are noise.
+#: Directions of the landmarks' kernel are noise if their eigenvalue is below this share of the largest.
 _NOISE = 1e-6
-#: Up to this many landmarks, all directions of their span are looked at.
+#: Up to this many landmarks, all directions of their span are used.
 _ALL_AXES = 1000
 
 
 class KernelMap(Estimator):
     """Codes whose Euclidean geometry follows a base distance, by kernel PCA on ``n_landmarks`` training pictures.
 
-    The kernel is ``K(a, b) = exp(-dist(a, b) / 2P)`` with ``P`` the mean base distance between landmarks. A picture's
-    coordinates are its kernels with the landmarks; the directions ``w`` in the span of the landmarks' images, of
-    length ``w^T w = a^T K a = 1``, are those of largest variance over *all* training pictures (Nakayama et al. 2010,
-    section 2.6). The codes serve as features of any linear subspace. Metrics are those of
+    The kernel is ``K(a, b) = exp(-dist(a, b) / 2P)``, where ``P`` is the mean base distance between landmarks. A
+    picture's coordinates are its kernels with the landmarks. The directions ``w`` lie in the span of the mapped
+    landmarks, have length ``w^T w = a^T K a = 1``, and have the largest variance over *all* training pictures (Nakayama
+    et al. 2010, section 2.6). Any linear subspace can take the codes as features. Metrics are those of
     :mod:`visterm.distances.metrics`, such as ``chi2`` and ``intersection`` for histograms, ``l1`` and ``euclidean``.
 
     >>> X = np.random.default_rng(0).random((50, 10))
@@ -54,7 +54,7 @@ class KernelMap(Estimator):
         self.random_state = random_state
 
     def fit(self, X: Features, tags: Any = None) -> Self:  # noqa: ARG002 - embeddings take tags
-        """Draw landmarks, then look at all pictures once; tags are not looked at."""
+        """Draw landmarks, then go through all pictures once; tags are not used."""
         self._validate_params()
         metric = metric_named(self.metric)
         X = check_features(self, X, fitting=True, non_negative=metric.needs_counts)
@@ -75,7 +75,7 @@ class KernelMap(Estimator):
         return project(self._kernel(X), self.kernel_mean_, self.components_)
 
     def fit_transform(self, X: Features, tags: Any = None) -> NDArray[Any]:
-        """Fit, then the codes of the same pictures."""
+        """Fit, then return the codes of the same pictures."""
         return self.fit(X, tags).transform(X)
 
     def _kernel(self, X: Matrix) -> NDArray[Any]:
@@ -102,10 +102,10 @@ def kernel_components(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The variances and directions ``a`` of largest variance, of length ``a^T K a = 1``.
 
-    ``kernel`` is that between the landmarks; ``moments`` are of all pictures' kernels with the landmarks.
+    ``kernel`` is the kernel between the landmarks; ``moments`` are those of all pictures' kernels with the landmarks.
     """
-    # C a = variance K a: in the coordinates in which K is the identity, an ordinary eigenproblem. Of many landmarks,
-    # only the directions in which they themselves lie farthest apart are looked at.
+    # C a = variance K a is an ordinary eigenproblem in the coordinates in which K is the identity. With many landmarks,
+    # only the directions in which the landmarks themselves vary most are used.
     n_axes = len(kernel) if len(kernel) <= _ALL_AXES else min(len(kernel), n_dims + n_dims // 4)
     lengths, axes = leading(kernel, n_axes)
     known = lengths > lengths[0] * _NOISE

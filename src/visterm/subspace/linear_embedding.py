@@ -1,4 +1,4 @@
-"""What the linear subspaces share: sums in, a projection out."""
+"""The base of linear subspaces: it takes moments and gives a projection."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from visterm.contracts import (
 from visterm.errors import InputError
 from visterm.subspace.moments import BLOCK, Moments
 
-#: Features wider than this are not covered by an (n_dims, n_dims) matrix.
+#: For features wider than this, no (n_dims, n_dims) covariance matrix is computed.
 MAX_COVARIANCE_DIMS = 4096
 
 
 class LinearEmbedding(Estimator):
-    """``transform(X) = (X - x_mean_) @ components_``, found from the moments of the training pictures alone.
+    """``transform(X) = (X - x_mean_) @ components_``, learned from the moments of the training pictures alone.
 
-    ``partial_fit`` takes more pictures (and new tags) in and solves again, in time that does not depend on how many
-    pictures were seen before; the result is that of fitting all of them at once. Pictures without tags are left out by
-    methods that learn from tags.
+    ``partial_fit`` adds more pictures (and new tags) and solves again. Its time does not depend on how many pictures
+    were seen before, and its result equals that of fitting all of them at once. Methods that learn from tags leave out
+    pictures without tags.
 
     ``X`` is one matrix or a mapping of name to matrix. Several features are taken side by side, each scaled to a total
-    variance of one, so that none counts for being long; scales are found from the moments, and so stay exact when
-    pictures come and go.
+    variance of one, so that a long feature does not count more. The scales come from the moments, so they stay exact
+    when pictures come and go.
     """
 
     learns_from_tags: ClassVar[bool] = True
@@ -51,14 +51,14 @@ class LinearEmbedding(Estimator):
         return self._fit_moments(Moments(covariance=self.needs_covariance).fit(X, tags))
 
     def partial_fit(self, X: Features, tags: Any = None) -> Self:
-        """Take more pictures in; ``tags`` may have more columns than before, at the end."""
+        """Add more pictures; ``tags`` may have more columns than before, at the end."""
         if not hasattr(self, "moments_"):
             return self.fit(X, tags)
         X, tags = self._tagged(X, tags, fitting=False)
         return self._fit_moments(self.moments_.partial_fit(X, tags))
 
     def fit_moments(self, moments: Moments) -> Self:
-        """Learn the subspace from sums made elsewhere, on other machines or at another time."""
+        """Learn the subspace from moments computed elsewhere, on other machines or at another time."""
         self._validate_params()
         self.n_features_in_, self.feature_widths_ = len(moments.x_mean_), moments.feature_widths_
         return self._fit_moments(moments)
@@ -68,7 +68,7 @@ class LinearEmbedding(Estimator):
         return self._projected(check_feature_mapping(self, X, fitting=False), self.components_)
 
     def fit_transform(self, X: Features, tags: Any = None) -> NDArray[Any]:
-        """Fit, then the codes of the same pictures."""
+        """Fit, then return the codes of the same pictures."""
         return self.fit(X, tags).transform(X)
 
     def _fit_moments(self, moments: Moments) -> Self:
@@ -82,7 +82,7 @@ class LinearEmbedding(Estimator):
         return self
 
     def _scales(self, moments: Moments) -> NDArray[np.float64] | None:
-        """What every dimension is multiplied by so that each of several features has a variance of one in all."""
+        """The factor of every dimension that gives each of several features a total variance of one."""
         widths = list(self.feature_widths_.values())
         if len(widths) == 1:
             return None
@@ -90,11 +90,11 @@ class LinearEmbedding(Estimator):
         return np.repeat(1 / np.sqrt(np.where(totals > 0, totals, 1.0)), widths)
 
     def _undo(self, scales: NDArray[np.float64]) -> None:
-        """Make components of scaled features those of the features as they are."""
+        """Turn components of scaled features into components of the features as they are."""
         self.components_ = self.components_ * scales[:, None]
 
     def _projected(self, X: dict[str, Matrix], components: NDArray[Any]) -> NDArray[Any]:
-        """``(x - x_mean_) @ components`` of pictures described by all features one after the other."""
+        """``(x - x_mean_) @ components`` of pictures with all features side by side."""
         ends = np.cumsum(list(self.feature_widths_.values()))
         codes = None
         for (name, width), end in zip(self.feature_widths_.items(), ends, strict=True):
@@ -105,7 +105,7 @@ class LinearEmbedding(Estimator):
         return codes
 
     def _solve(self, moments: Moments) -> None:
-        """Set ``components_`` and whatever else the method knows."""
+        """Set ``components_`` and the other fitted attributes of the method."""
         raise NotImplementedError
 
     def _tagged(self, X: Features, tags: Any, *, fitting: bool) -> tuple[Features, sparse.csr_array | None]:
@@ -113,8 +113,8 @@ class LinearEmbedding(Estimator):
         checked = check_feature_mapping(self, X, fitting=fitting)
         if self.needs_covariance and self.n_features_in_ > MAX_COVARIANCE_DIMS:
             raise InputError(
-                f"{type(self).__name__} of {self.n_features_in_} features would need their covariances: bring them to "
-                f"at most {MAX_COVARIANCE_DIMS} first, by KernelMap or PCA"
+                f"{type(self).__name__} of {self.n_features_in_} features would need too large a covariance "
+                f"matrix: reduce them to at most {MAX_COVARIANCE_DIMS} first, with KernelMap or PCA"
             )
         if not self.learns_from_tags:
             return _as_given(checked), None
@@ -133,7 +133,7 @@ def _as_given(features: dict[str, Matrix]) -> Features:
 
 
 def project(X: Matrix, mean: NDArray[Any], components: NDArray[Any]) -> NDArray[Any]:
-    """``(X - mean) @ components`` in the precision of ``X``, blockwise, so that no centred copy of ``X`` is made."""
+    """``(X - mean) @ components`` in the precision of ``X``, in blocks, so that no centred copy of ``X`` is made."""
     codes = np.empty((X.shape[0], components.shape[1]), X.dtype)
     if isinstance(X, np.ndarray):
         mean, components = mean.astype(X.dtype), components.astype(X.dtype)

@@ -1,4 +1,4 @@
-"""Means and covariances of features and tags: all that the linear subspaces need to know of a collection."""
+"""Means and covariances of features and tags: all that the linear subspaces need from a collection."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from visterm.compute.parallel import split, sum_shards
 from visterm.contracts import Estimator, Matrix, check_feature_mapping, check_tags, n_pictures
 from visterm.errors import InputError
 
-#: Pictures centred and multiplied at a time: a block and its product stay in the processor's cache.
+#: This many pictures are centred and multiplied at a time: a block and its product stay in the processor's cache.
 BLOCK = 2048
-#: Pictures a task goes through.
+#: The number of pictures of one task.
 _SHARD = 8 * BLOCK
 
 
 class Moments(Estimator):
     """Means and scatter matrices of features ``x`` and tags ``y``, in one pass over the pictures.
 
-    Features may be float32: sums of a block are made in the features' precision around the block's own mean, blocks
-    are merged in float64 (Chan, Golub and LeVeque 1983). Tags stay sparse. Moments of different pictures add up, and
-    those of pictures that are gone can be subtracted; a vocabulary that has grown is filled up with tags that no
-    earlier picture carries.
+    Features may be float32: the sums of a block are computed in the features' precision around the block's own mean,
+    and blocks are merged in float64 (Chan, Golub and LeVeque 1983). Tags stay sparse. Moments of different pictures can
+    be added, and moments of removed pictures can be subtracted. If the vocabulary has grown, earlier pictures carry
+    none of the new tags.
 
-    ``covariance=False`` leaves out the (n_dims, n_dims) matrix, of which only the diagonal is kept: what partial least
-    squares needs, for features of any width. ``device`` is that of :func:`visterm.compute.choose_device`.
+    ``covariance=False`` keeps only the diagonal of the (n_dims, n_dims) matrix. Partial least squares needs no more, so
+    it takes features of any width. ``device`` is that of :func:`visterm.compute.choose_device`.
 
-    Several features, a mapping of name to matrix, are taken side by side, block by block, without a copy of all:
-    their moments hold what each feature says of each other.
+    Several features, a mapping of name to matrix, are taken side by side, block by block, without a copy of all. Their
+    moments include the covariances between features.
 
     >>> X, tags = np.array([[0.0, 1.0], [2.0, 5.0], [4.0, 0.0]]), [[1], [0], [1]]
     >>> whole = Moments().fit(X, tags)
@@ -48,13 +48,13 @@ class Moments(Estimator):
         self.device = device
 
     def fit(self, X: Any, tags: Any = None) -> Self:
-        """Go through the pictures once; without ``tags``, only features are looked at."""
+        """Go through the pictures once; without ``tags``, only features are used."""
         self._validate_params()
         features = check_feature_mapping(self, X, fitting=True)
         return self._take(self._of(features, _as_tags(tags, n_pictures(features))))
 
     def partial_fit(self, X: Any, tags: Any = None) -> Self:
-        """Take more pictures in; ``tags`` may have more columns than before, at the end."""
+        """Add more pictures; ``tags`` may have more columns than before, at the end."""
         if not hasattr(self, "n_pictures_"):
             return self.fit(X, tags)
         features = check_feature_mapping(self, X, fitting=False)
@@ -65,14 +65,14 @@ class Moments(Estimator):
         return _combined(self, other, sign=1)
 
     def __sub__(self, other: Moments) -> Moments:
-        """The moments of the pictures that are left when those of ``other`` are gone."""
+        """The moments of the pictures that are left without those of ``other``."""
         return _combined(self, other, sign=-1)
 
     @property
     def C_xx(self) -> NDArray[np.float64]:  # noqa: N802 - the paper's symbol
         """The covariance of the features, (n_dims, n_dims)."""
         if self.xx_ is None:
-            raise InputError("these moments hold variances only: fit them with covariance=True")
+            raise InputError("these moments hold only variances: fit them with covariance=True")
         return self.xx_ / max(1, self.n_pictures_)
 
     @property
@@ -87,7 +87,7 @@ class Moments(Estimator):
 
     @property
     def x_variance(self) -> NDArray[np.float64]:
-        """The variance of each feature; never negative, whatever was subtracted."""
+        """The variance of each feature; never negative, even after a subtraction."""
         return np.maximum(self.x_squares_, 0) / max(1, self.n_pictures_)
 
     @property
@@ -125,7 +125,7 @@ class Moments(Estimator):
         n = len(X)
         shift, rest, xx, squares, xy = _sums(X, tags, self.covariance, device)
         y_mean = np.asarray(tags.sum(axis=0), np.float64).ravel() / n
-        # ``rest`` is what rounding left of the mean after centring.
+        # ``rest`` is the mean that remains after centring because of rounding.
         if xx is not None:
             xx -= n * np.outer(rest, rest)
         return self._new(
@@ -146,7 +146,7 @@ class Moments(Estimator):
         return moments
 
     def _absorb(self, other: Moments) -> Moments:
-        """``self + other`` for moments of the same tags that nobody else holds: the large matrices are changed."""
+        """``self + other`` for moments of the same tags. It changes the large matrices of ``self`` in place."""
         n, m = self.n_pictures_, other.n_pictures_
         dx, dy = other.x_mean_ - self.x_mean_, other.y_mean_ - self.y_mean_
         weight = n * m / (n + m)
@@ -162,7 +162,7 @@ class Moments(Estimator):
         return self
 
     def _widened(self, n_tags: int) -> Moments:
-        """The same pictures, described by a vocabulary whose last tags none of them carries."""
+        """The moments of the same pictures for a larger vocabulary, whose last tags none of them carries."""
         more = n_tags - len(self.y_mean_)
         if not more:
             return self
@@ -217,7 +217,7 @@ def _combined(a: Moments, b: Moments, *, sign: int) -> Moments:
 
 
 def _side_by_side(X: dict[str, Matrix], rows: slice) -> NDArray[Any]:
-    """Some pictures, described by all features one after the other."""
+    """Some pictures with all features side by side."""
     blocks = [matrix[rows] if isinstance(matrix, np.ndarray) else matrix[rows].toarray() for matrix in X.values()]
     return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
 
@@ -225,7 +225,7 @@ def _side_by_side(X: dict[str, Matrix], rows: slice) -> NDArray[Any]:
 def _sums(
     block: NDArray[Any], tags: sparse.csr_array, covariance: bool, device: Device
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None, NDArray[Any], NDArray[Any]]:
-    """A shift near the mean and, of the features less the shift: mean, products, squares and products with the tags."""
+    """A shift near the mean, and for the features minus the shift: mean, products, squares, products with the tags."""
     if device.uses_torch:
         return _sums_by_torch(block, tags, covariance, device)
     ones = np.ones(len(block), block.dtype)
@@ -238,7 +238,7 @@ def _sums(
 
 
 def _sums_by_torch(block: NDArray[Any], tags: sparse.csr_array, covariance: bool, device: Device) -> Any:
-    """The same on a torch device; tags are made dense there, block by block."""
+    """The same on a torch device. Tags are made dense there, block by block."""
     rows = device.asarray(np.ascontiguousarray(block), str(block.dtype))
     shift = rows.mean(0)
     rows = rows - shift

@@ -19,8 +19,8 @@ class PCA(LinearEmbedding):
     """The subspace in which pictures vary most; ``whiten=True`` (PCAW) gives every direction unit variance.
 
     ``C_xx A = A Omega``; the code is ``A^T (x - x_mean)``, whitened ``Omega^{-1/2} A^T (x - x_mean)``. Tags are not
-    looked at. Features of more dimensions than there are pictures are solved on the side of the pictures; those of
-    more than 4,096 keep no covariance and cannot be taken further by ``partial_fit``.
+    used. If features have more dimensions than there are pictures, the eigenproblem is solved between pictures.
+    Features of more than 4,096 dimensions keep no covariance, so ``partial_fit`` cannot add pictures.
 
     >>> codes = PCA(1).fit_transform(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]))
     >>> codes.ravel().round(2)
@@ -68,7 +68,7 @@ class PCA(LinearEmbedding):
     def _keep(self, values: NDArray[Any], vectors: NDArray[Any]) -> None:
         self.variance_ = values  # Omega
         if self.whiten:
-            # A direction in which nothing varies says nothing: it stays zero rather than becoming noise.
+            # A direction without variance stays zero. Dividing by its deviation would give noise.
             known = values > values[0] * 1e-10
             vectors = vectors * np.where(known, 1 / np.sqrt(np.where(known, values, 1.0)), 0.0)
         self.components_ = vectors

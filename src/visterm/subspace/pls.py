@@ -17,8 +17,8 @@ class PLS(LinearEmbedding):
     """The subspace of features with the largest covariance to tags.
 
     ``C_xy C_yx V = V Theta`` with ``V^T V = I``; the code is ``V^T (x - x_mean)``. ``normalize=True`` (nPLS) first
-    scales every feature and every tag to unit variance. Only ``C_xy`` and variances are needed, and the smaller of
-    the two sides is solved: features may be of any width.
+    scales every feature and every tag to unit variance. Only ``C_xy`` and variances are needed, and the smaller of the
+    two eigenproblems is solved, so features may have any width.
 
     >>> X, tags = np.array([[0.0, 9.0], [1.0, 9.0], [0.0, 8.0], [1.0, 8.0]]), [[1, 0], [0, 1], [1, 0], [0, 1]]
     >>> PLS(1).fit(X, tags).components_.ravel().round(6)

@@ -1,4 +1,4 @@
-"""Small codes made smaller: product quantisation, a byte for every few dimensions."""
+"""Product quantisation: small codes with one byte for every few dimensions."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from visterm.compute.parallel import map_shards, split
 from visterm.contracts import Estimator, Features, check_features
 
 Bytes = NDArray[np.uint8]
-#: Words a byte can name.
+#: A byte can name this many words.
 _WORDS = 256
-#: Queries whose tables are made at a time.
+#: Tables are computed for this many queries at a time.
 _BLOCK = 256
 
 
 class ProductQuantizer(Estimator):
-    """Rows of floats as ``n_bytes`` bytes each (Jégou, Douze and Schmid, PAMI 2011).
+    """Stores each row of floats in ``n_bytes`` bytes (Jégou, Douze and Schmid, PAMI 2011).
 
-    Dimensions are dealt into ``n_bytes`` groups, each with its own vocabulary of 256 words found by k-means; a row
-    becomes the number of its nearest word in every group. Groups are made so that the product of the variances in
-    each is about the same, which is best for Gaussian data (Ge, He, Ke and Sun, CVPR 2013): the first dimensions of
-    a subspace vary far more than the last.
+    The dimensions are divided into ``n_bytes`` groups. Each group has its own vocabulary of 256 words found by k-means;
+    a row becomes the number of its nearest word in every group. The product of the variances is about the same in every
+    group, which is best for Gaussian data (Ge, He, Ke and Sun, CVPR 2013): the first dimensions of a subspace vary far
+    more than the last.
 
     Queries stay floats: their squared distance to a coded row is a sum of ``n_bytes`` entries of :meth:`tables`
     (asymmetric distances).
@@ -53,14 +53,14 @@ class ProductQuantizer(Estimator):
         self.random_state = random_state
 
     def fit(self, X: Features, tags: Any = None) -> Self:  # noqa: ARG002 - embeddings take tags
-        """Learn the vocabulary of every group of dimensions; tags are not looked at."""
+        """Learn the vocabulary of every group of dimensions; tags are not used."""
         from visterm.vision.codebook import Codebook
 
         self._validate_params()
         rows = self._rows(X, fitting=True)
         self.groups_ = balanced_groups(rows.var(axis=0, dtype=np.float64), min(self.n_bytes, rows.shape[1]))
         n_words = min(_WORDS, len(rows))
-        # Groups differ in size by one at most: words of the smaller have a last coordinate of zero.
+        # Groups differ in size by one at most. The words of smaller groups have a last coordinate of zero.
         self.words_ = np.zeros((len(self.groups_), n_words, max(map(len, self.groups_))), np.float32)
         for words, dims in zip(self.words_, self.groups_, strict=True):
             book = Codebook(n_words, n_iterations=self.max_iter, random_state=self.random_state).fit(rows[:, dims])
@@ -79,7 +79,7 @@ class ProductQuantizer(Estimator):
         return codes
 
     def inverse_transform(self, codes: Bytes) -> NDArray[np.float32]:
-        """The rows that the codes stand for, (n_pictures, n_dims)."""
+        """The rows that the codes represent, (n_pictures, n_dims)."""
         rows = np.empty((len(codes), self.n_features_in_), np.float32)
         for group, dims in enumerate(self.groups_):
             rows[:, dims] = self.words_[group, codes[:, group], : len(dims)]
@@ -104,7 +104,7 @@ class ProductQuantizer(Estimator):
 def nearest_coded(
     queries: Any, quantizer: ProductQuantizer, codes: Bytes, n_neighbors: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """The ``n_neighbors`` coded rows nearest each query, nearest first, equals by row, and their distances."""
+    """The ``n_neighbors`` coded rows nearest each query, nearest first, ties by row, and their distances."""
     from visterm.subspace import _kernels
 
     k = min(n_neighbors, len(codes))
@@ -130,7 +130,7 @@ def balanced_groups(variances: NDArray[np.float64], n_groups: int) -> list[NDArr
     """
     room = -(-len(variances) // n_groups)
     least = max(variances.max(initial=0) * 1e-9, np.finfo(float).tiny)
-    # Positive, so that every dimension makes its group larger.
+    # Positive, so that every dimension increases the sum of its group.
     sizes = np.log(np.maximum(variances, least) / least) + 1.0
     groups: list[list[int]] = [[] for _ in range(n_groups)]
     for dim in np.argsort(-variances, kind="stable"):

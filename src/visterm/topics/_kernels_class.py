@@ -1,11 +1,11 @@
-"""Numba kernels of the class term of supervised LDA, ``weight * (eta_c . phibar - log sum_l exp(S_l))``.
+"""Numba kernels for the class term of supervised LDA, ``weight * (eta_c . phibar - log sum_l exp(S_l))``.
 
 The second part is Jensen's bound on the expected log normaliser of the softmax, the paper's equation (6)::
 
     e_l = exp(eta_l / N)                        # (n_topics,), N the size of the picture
     S_l = sum_v c_v log(phi_v . e_l)
 
-While the phi of a picture move, its S and all phi_v . e_l are kept up to date instead of being computed anew.
+While the phi of a picture change, its S and all phi_v . e_l are updated instead of computed anew.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from numba import njit
 from visterm.topics._kernels_lda import FAST, TINY
 from visterm.topics.bags import Bags
 
-#: Below this distance from 1 a short series of the logarithm is exact to about 1e-14, and uses vector registers.
+#: Closer to 1 than this, a short series of the logarithm is exact to about 1e-14 and uses vector registers.
 _NEAR = 0.06
 
 
 class ClassTerm(NamedTuple):
     """The class term of one picture.
 
-    ``limit`` is how many tokens may move between two looks at the odds: steps follow the term's tangent at the phi
-    where the odds of the classes were last computed. A step of one codeword raises the bound for c_v <= 1, where the
-    term is convex; steps of several raise it as long as weight * (sum of their c_v) * spread^2 <= 4, spread = max e_l /
-    min e_l - 1: there entropy outweighs the error of the tangent (Pinsker's and Popoviciu's inequalities).
+    ``limit`` is how many tokens may move before the odds are computed again. Steps follow the term's tangent at the phi
+    for which the odds of the classes were last computed. A step of one codeword raises the bound for c_v <= 1, where
+    the term is convex. Steps of several codewords raise it as long as weight * (sum of their c_v) * spread^2 <= 4,
+    spread = max e_l / min e_l - 1: then entropy outweighs the error of the tangent (Pinsker's and Popoviciu's
+    inequalities).
     """
 
     weight: float  # 0 for a picture of unknown class or without codewords
@@ -37,12 +38,12 @@ class ClassTerm(NamedTuple):
     limit: float
     own: Any  # weight * eta_c / N of the picture's class, (n_topics,)
     factors: Any  # e_l, each over its largest entry, (n_classes, n_topics)
-    by_topic: Any  # the same, (n_topics, n_classes)
+    by_topic: Any  # factors transposed, (n_topics, n_classes)
     products: Any  # phi_v . factors_l, (n_codewords, n_classes)
     log_sums: Any  # S, (n_classes,)
     odds: Any  # weight * softmax(S) when it was last computed, (n_classes,)
-    ratios: Any  # numbers to work in, (n_classes,)
-    moved: Any  # as ratios
+    ratios: Any  # scratch array, (n_classes,)
+    moved: Any  # scratch array, (n_classes,)
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
@@ -61,7 +62,7 @@ def softmax_into(log_sums: Any, odds: Any, weight: float) -> float:
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def add_logarithms(count: float, ratios: Any, spread: float, sums: Any) -> None:
-    """``sums`` += count * log(ratios), the ratios lying within a factor of 1 + ``spread`` of 1."""
+    """``sums`` += count * log(ratios). The ratios lie within a factor of 1 + ``spread`` of 1."""
     if spread < _NEAR:
         for c in range(len(ratios)):
             # log(r) = 2 artanh((r - 1) / (r + 1))
@@ -75,10 +76,10 @@ def add_logarithms(count: float, ratios: Any, spread: float, sums: Any) -> None:
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def exponentiate(coefficients: Any, size: float, factors: Any) -> float:
-    """``factors`` = exp(coefficients / size), each row over its largest; returns max over rows of largest/smallest - 1.
+    """``factors`` = exp(coefficients / size), each row over its largest. Returns max over rows of largest/smallest - 1.
 
-    A factor common to a row cancels wherever factors are used, except in the sums S, where it is added back as
-    max(coefficients of the row).
+    A factor common to a row cancels everywhere except in the sums S. There it is added back as max(coefficients of the
+    row).
     """
     spread = 0.0
     for c in range(coefficients.shape[0]):
@@ -120,7 +121,7 @@ def class_sums(counts: Any, phi: Any, coefficients: Any, term: ClassTerm) -> Non
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def class_room(n_classes: int, n_topics: int, n_codewords: int) -> ClassTerm:
-    """A term to work in, for pictures of up to ``n_codewords`` different codewords."""
+    """An empty term for pictures of up to ``n_codewords`` different codewords, to be filled."""
     return ClassTerm(
         0.0,
         0.0,
@@ -138,7 +139,7 @@ def class_room(n_classes: int, n_topics: int, n_codewords: int) -> ClassTerm:
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def class_term_of(counts: Any, phi: Any, own: int, weight: float, coefficients: Any, room: ClassTerm) -> ClassTerm:
-    """The term of a picture of class number ``own``, in the arrays of ``room``; of weight 0 where that is -1."""
+    """The term of a picture of class number ``own``, in the arrays of ``room``. If ``own`` is -1, its weight is 0."""
     if own < 0 or len(counts) == 0 or weight <= 0.0:
         weight = 0.0
     spread = 0.0
@@ -170,7 +171,7 @@ def class_term_of(counts: Any, phi: Any, own: int, weight: float, coefficients: 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def class_evidence(term: ClassTerm, j: int, linear: Any, evidence: Any) -> None:
-    """What the class says of the topic of codeword ``j``: the last two terms of equation (8), at the odds last seen.
+    """The evidence of the class for the topics of codeword ``j``: the last two terms of equation (8), at the last odds.
 
     The same as::
 
@@ -191,7 +192,7 @@ def class_evidence(term: ClassTerm, j: int, linear: Any, evidence: Any) -> None:
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def move_products(moved: Any, products: Any, j: int, ratios: Any) -> None:
-    """``ratios`` = moved / products[j], then ``products[j]`` = moved: the phi of codeword ``j`` has moved."""
+    """``ratios`` = moved / products[j], then ``products[j]`` = moved: the phi of codeword ``j`` has changed."""
     for c in range(len(moved)):
         ratios[c] = moved[c] / products[j, c]
         products[j, c] = moved[c]
@@ -211,7 +212,7 @@ def log_normaliser_at(term: ClassTerm, j: int, count: float, phi: Any) -> float:
 def class_value_and_gradient(
     bags: Bags, phi: Any, classes: Any, class_weights: Any, coefficients: Any, gradient: Any
 ) -> float:
-    """sum_d weight_d (eta_c . phibar_d - log sum_l exp(S_dl)), the class part of the bound; its gradient is added.
+    """sum_d weight_d (eta_c . phibar_d - log sum_l exp(S_dl)), the class part of the bound; adds its gradient.
 
     For pictures of known class, equation (12)::
 

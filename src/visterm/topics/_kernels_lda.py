@@ -1,4 +1,4 @@
-"""Numba kernels of latent Dirichlet allocation: inference of topic proportions, picture by picture."""
+"""Numba kernels for latent Dirichlet allocation: inference of topic proportions, picture by picture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numba import njit
 from visterm.topics.bags import Bags
 from visterm.topics.special import digamma
 
-# Values are finite and only the order of additions is left to the compiler: that lets it use vector registers.
+# Values are finite. The compiler may change only the order of additions, so that it can use vector registers.
 FAST = {"reassoc", "contract", "nnan", "nsz", "arcp"}
 #: Added to the probability of a codeword under all topics, so that its logarithm and reciprocal exist.
 TINY = 1e-290
@@ -53,7 +53,7 @@ def dirichlet_bound(gamma: Any, alpha: Any, log_theta: Any) -> float:
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def topic_shares(words: Any, counts: Any, likelihood: Any, weights: Any, shares: Any) -> None:
-    """How much of one picture each topic explains, less the factor ``weights``, which is common to all codewords.
+    """How much of one picture each topic explains, without the factor ``weights``, which is common to all codewords.
 
     The same as::
 
@@ -112,8 +112,8 @@ def infer_proportions(
     """Coordinate ascent on the bound of each picture, from ``gamma``, which is overwritten.
 
     ``likelihood`` (n_codewords, n_topics) holds p(codeword | topic). A picture stops when the mean change of gamma is
-    below ``tolerance``. Added to: ``codewords`` (n_codewords, n_topics) the expected counts, ``log_proportions`` the
-    sum of E[log theta]. Returns the sum of the bounds. One sweep is the same as::
+    below ``tolerance``. The kernel adds the expected counts to ``codewords`` (n_codewords, n_topics) and the sum of
+    E[log theta] to ``log_proportions``. It returns the sum of the bounds. One sweep is the same as::
 
         weights = np.exp(digamma(gamma))
         phi = weights * likelihood[words]

@@ -1,7 +1,7 @@
-"""Numba kernels of probabilistic latent semantic analysis, linear in the non-zero counts.
+"""Numba kernels for probabilistic latent semantic analysis, linear in the non-zero counts.
 
-Words (codewords or tags) are rows of ``word_topics``, so that a token reads its topics in one piece. Only the order of
-additions is left to the compiler, so that sums over topics use vector registers.
+Words (codewords or tags) are rows of ``word_topics``, so that the topics of a token are contiguous in memory. The
+compiler may change only the order of additions, so that sums over topics use vector registers.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from visterm.topics.bags import Bags
 def expected_ratios(bags: Bags, picture_topics: Any, word_topics: Any, picture_sums: Any, word_sums: Any) -> float:
     """Add ``ratios @ word_topics`` to ``picture_sums`` and ``ratios.T @ picture_topics`` to ``word_sums``.
 
-    ``ratios = counts / (picture_topics @ word_topics.T)`` where a count is not zero; returns
-    ``(counts * log(picture_topics @ word_topics.T)).sum()``. Tokens that no topic can explain are passed over.
+    ``ratios = counts / (picture_topics @ word_topics.T)`` where a count is not zero. Returns
+    ``(counts * log(picture_topics @ word_topics.T)).sum()``. Tokens that no topic can explain are skipped.
     """
     n_topics = word_topics.shape[1]
     total = 0.0
@@ -41,10 +41,11 @@ def expected_ratios(bags: Bags, picture_topics: Any, word_topics: Any, picture_s
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def fold_in(bags: Bags, word_topics: Any, power: float, max_iter: int, tol: float, out: Any) -> None:
-    """Put into ``out[d]`` the topics of picture d that explain its tokens best, given the words of the topics.
+    """Set ``out[d]`` to the topics of picture d that explain its tokens best, given the words of the topics.
 
     Iterates ``theta <- mean over tokens of (theta ** power * word_topics[v]) normalised`` from uniform until no topic
-    changes by more than ``tol``; ``word_topics`` hold the given powers already. A picture without tokens stays uniform.
+    changes by more than ``tol``; ``word_topics`` are already raised to ``power``. A picture without tokens stays
+    uniform.
     """
     n_topics = word_topics.shape[1]
     weights, sums = np.empty(n_topics), np.empty(n_topics)

@@ -1,4 +1,4 @@
-"""Numba kernels of discriminative refinement: the gradient of topic proportions with respect to the topics."""
+"""Numba kernels for discriminative refinement: the gradient of topic proportions with respect to the topics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from visterm.topics.special import trigamma
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def sweep_forward(bags: Bags, likelihood: Any, alpha: Any, gammas: Any) -> None:
-    """Sweeps of ``infer_proportions``, each kept: ``gammas[:, s + 1]`` (n_pictures, n_topics) from ``gammas[:, s]``."""
+    """Sweeps of ``infer_proportions``: sets ``gammas[:, s + 1]`` (n_pictures, n_topics) from ``gammas[:, s]``."""
     n_topics = len(alpha)
     weights, shares, log_theta = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
     for d in range(len(bags.indptr) - 1):
@@ -28,12 +28,12 @@ def sweep_forward(bags: Bags, likelihood: Any, alpha: Any, gammas: Any) -> None:
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def propagate_back(bags: Bags, likelihood: Any, alpha: Any, gammas: Any, upstream: Any, gradient: Any) -> None:
-    """Add to ``gradient`` (n_codewords, n_topics) that of sum(upstream * gammas[:, -1]) with respect to ``likelihood``.
+    """Add the gradient of sum(upstream * gammas[:, -1]) by ``likelihood`` to ``gradient`` (n_codewords, n_topics).
 
-    ``gammas`` (n_pictures, n_sweeps + 1, n_topics) is what ``sweep_forward`` made of ``gammas[:, 0]``, which is held
+    ``gammas`` (n_pictures, n_sweeps + 1, n_topics) is the result of ``sweep_forward`` for ``gammas[:, 0]``, which stays
     fixed. One sweep backwards is the same as::
 
-        weights = np.exp(digamma(gamma))                       # of the sweep; gamma of before the sweep
+        weights = np.exp(digamma(gamma))                       # gamma is that before the sweep
         total = likelihood[words] @ weights
         shares = (counts / total) @ likelihood[words]          # after the sweep, gamma = alpha + weights * shares
         inner = upstream * weights

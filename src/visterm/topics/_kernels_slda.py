@@ -1,7 +1,7 @@
-"""Numba kernels of the E step of supervised LDA: topics of codewords, given a picture's class and tags.
+"""Numba kernels for the E step of supervised LDA: topics of codewords, given a picture's class and tags.
 
-Notation of the paper: ``gamma`` and ``phi`` as there, ``attention`` is lambda, ``likelihood`` pi transposed,
-``log_tags`` log beta transposed, ``coefficients`` eta.
+``gamma`` and ``phi`` are the paper's. In its notation, ``attention`` is lambda, ``likelihood`` is pi transposed,
+``log_tags`` is log beta transposed, ``coefficients`` is eta.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from visterm.topics._kernels_class import (
 from visterm.topics._kernels_lda import FAST, TINY, dirichlet_bound, topic_weights
 from visterm.topics.bags import Bags
 
-#: Below this distance from 0 a short series of the exponential is exact to about 1e-14, and uses vector registers.
+#: Closer to 0 than this, a short series of the exponential is exact to about 1e-14 and uses vector registers.
 _NEAR = 0.06
 
 
 class Labels(NamedTuple):
-    """What is known of pictures: a class number or -1, how much that counts, and the tags, CSR."""
+    """The labels of pictures: a class number or -1, the weight of the class, and the tags as CSR."""
 
     classes: Any
     class_weights: Any
@@ -50,7 +50,7 @@ class TopicTables(NamedTuple):
 
 
 class ExpectedCounts(NamedTuple):
-    """What the M step needs to know; every picture adds to it."""
+    """The sums that the M step needs; every picture adds to them."""
 
     codewords: Any  # (n_codewords, n_topics)
     tags: Any  # (n_tags, n_topics)
@@ -68,15 +68,15 @@ class Picture(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Numbers to work in."""
+    """Scratch arrays."""
 
     attention: Any  # lambda_mv, (n_tags of the picture, n_codewords of the picture)
     weights: Any  # exp(E[log theta]) over its largest; this and all below have length n_topics
     log_theta: Any  # E[log theta]
     shares: Any  # sum_v c_v phi_v
     prior: Any  # weights * likelihood of the codeword
-    linear: Any  # what speaks for each topic besides the prior and the odds of the classes
-    evidence: Any  # all that speaks for each topic besides the prior
+    linear: Any  # evidence for each topic besides the prior and the odds of the classes
+    evidence: Any  # all evidence for each topic besides the prior
     updated: Any  # the new phi of the codeword
 
 
@@ -85,7 +85,7 @@ class Room(NamedTuple):
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def attend(picture: Picture, log_tags: Any, attention: Any) -> float:
-    """lambda, equation (4): which codewords the tags of a picture describe; returns the tags' part of the bound.
+    """lambda, equation (4): which codewords the tags of a picture belong to; returns the tags' part of the bound.
 
     The same as::
 
@@ -117,7 +117,7 @@ def attend(picture: Picture, log_tags: Any, attention: Any) -> float:
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def tag_evidence(tags: Any, log_tags: Any, attention: Any, j: int, out: Any) -> None:
-    """``out`` = attention[:, j] @ log_tags[tags]: what the tags say of the topic of codeword ``j``, in equation (8)."""
+    """``out`` = attention[:, j] @ log_tags[tags]: the evidence of tags for the topics of codeword ``j``, (8)."""
     out[:] = 0.0
     for m in range(len(tags)):
         for k in range(len(out)):
@@ -129,7 +129,7 @@ def tag_evidence(tags: Any, log_tags: Any, attention: Any, j: int, out: Any) -> 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def exponentials(x: Any, nearest: float, out: Any) -> None:
-    """``out`` = exp(x) for x between ``nearest`` and 0; short series where they do."""
+    """``out`` = exp(x) for x between ``nearest`` and 0; a short series if it is exact enough."""
     if nearest > -2.0 * _NEAR:
         for k in range(len(x)):
             t = x[k]
@@ -192,7 +192,7 @@ def local_bound(phi: Any, count: float, j: int, term: ClassTerm, room: Room) -> 
 def step_back(phi: Any, count: float, j: int, term: ClassTerm, room: Room) -> None:
     """Halve the step from ``phi`` to ``room.updated`` until the bound does not fall.
 
-    For a codeword too heavy to move at once, ``count`` > limit; a step of 2 / (1 + count / limit) never lets it fall.
+    This is for a codeword with ``count`` > limit. A step of 2 / (1 + count / limit) never lets the bound fall.
     """
     before = local_bound(phi, count, j, term, room)
     safe, step = 2.0 / (1.0 + count / term.limit), 1.0
@@ -209,12 +209,12 @@ def step_back(phi: Any, count: float, j: int, term: ClassTerm, room: Room) -> No
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def sweep(picture: Picture, term: ClassTerm, tables: TopicTables, room: Room) -> float:
-    """Move lambda and every phi of a picture once; returns sum_v c_v phi_v . (log likelihood_v - log phi_v).
+    """Update lambda and every phi of a picture once; returns sum_v c_v phi_v . (log likelihood_v - log phi_v).
 
-    The odds of the classes are computed anew when as many tokens have moved as the class term allows: for large
-    pictures once a sweep.
+    The odds of the classes are computed anew after as many tokens as the class term allows. For large pictures that is
+    once a sweep.
     """
-    # Taken out of their tuples once: handing whole tuples to every function below costs a fifth of the time.
+    # Unpacked once: passing whole tuples to every function below costs a fifth of the time.
     words, counts, tags, phi = picture.words, picture.counts, picture.tags, picture.phi
     likelihood, log_tags, attention = tables.likelihood, tables.log_tags, room.attention
     weights, shares, prior = room.weights, room.shares, room.prior
@@ -257,9 +257,9 @@ def sweep(picture: Picture, term: ClassTerm, tables: TopicTables, room: Room) ->
 def infer_picture(
     picture: Picture, term: ClassTerm, tables: TopicTables, max_sweeps: int, tolerance: float, room: Room
 ) -> float:
-    """Sweeps until gamma, equation (3), changes by less than ``tolerance`` a topic; returns the LDA part of the bound.
+    """Sweep until gamma, equation (3), changes by less than ``tolerance`` per topic; returns the LDA part of the bound.
 
-    ``room.log_theta`` is left at E[log theta] of the last gamma.
+    Afterwards ``room.log_theta`` is E[log theta] of the last gamma.
     """
     gamma, alpha = picture.gamma, tables.alpha
     fit = 0.0
@@ -279,7 +279,7 @@ def infer_picture(
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def class_bound(picture: Picture, term: ClassTerm, alpha: Any) -> float:
-    """weight * (eta_c . phibar - log sum_l exp(S_l)), phibar being (gamma - alpha) / N."""
+    """weight * (eta_c . phibar - log sum_l exp(S_l)), where phibar is (gamma - alpha) / N."""
     bound = 0.0
     if term.weight > 0.0:
         for k in range(len(alpha)):
@@ -290,7 +290,7 @@ def class_bound(picture: Picture, term: ClassTerm, alpha: Any) -> float:
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def add_expected(picture: Picture, room: Room, expected: ExpectedCounts) -> None:
-    """Add one picture, for equations (10) and (11).
+    """Add the expected counts of one picture, for equations (10) and (11).
 
     The same as::
 
@@ -323,8 +323,8 @@ def infer_joint(
 ) -> float:
     """Coordinate ascent on the bound of each picture with its class and tags; returns the sum of the bounds.
 
-    Starts from ``gammas`` (n_pictures, n_topics) and ``phis`` (n_counts, n_topics), which are overwritten. The class
-    term of picture d counts ``class_weights[d]`` times.
+    Starts from ``gammas`` (n_pictures, n_topics) and ``phis`` (n_counts, n_topics), which are overwritten.
+    ``class_weights[d]`` is the weight of the class term of picture d.
     """
     n_classes, n_topics = tables.coefficients.shape
     most, most_tags = largest_row(bags.indptr), largest_row(labels.tag_indptr)
@@ -345,7 +345,7 @@ def infer_joint(
         counts, phi = bags.counts[first:last], phis[first:last]
         tags = labels.tag_indices[labels.tag_indptr[d] : labels.tag_indptr[d + 1]]
         if first == last:
-            tags = tags[:0]  # there is no codeword that they could describe
+            tags = tags[:0]  # there is no codeword that they could belong to
         picture = Picture(bags.indices[first:last], counts, tags, phi, gammas[d])
         own, weight = labels.classes[d], labels.class_weights[d]
         term = class_term_of(counts, phi, own, weight, tables.coefficients, of_class)

@@ -1,8 +1,8 @@
 """The aspect model p(word | picture) = sum_z p(word | z) p(z | picture), fitted by tempered expectation maximisation.
 
 Hofmann (2001). Words are codewords, tags or both; ``counts`` is a CSR matrix of pictures by words. The posterior of a
-token's topic is ``(p(word | z) p(z | picture)) ** power``, normalised: power 1 is plain EM, less damps it, which is how
-the model is kept from learning its pictures by heart.
+token's topic is ``(p(word | z) p(z | picture)) ** power``, normalised. Power 1 is plain EM. A lower power damps the
+posterior, which prevents overfitting.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.topics.bags import distributions, rows_of
 from visterm.topics.inference import over_shards
 
-#: Pictures a thread takes at a time; fewer than two shards are not worth a thread.
+#: A thread takes this many pictures at a time; fewer than two shards are not worth a thread.
 SHARD_ROWS = 8192
-#: Steps between two looks at the held-out pictures.
+#: The held-out pictures are scored every this many steps.
 STEPS_PER_LOOK = 5
-#: Looks, and powers, without a worthwhile rise of the held-out score (relative to it) before giving up.
+#: Fitting stops after ``PATIENCE`` scores, or powers, without a relative rise of ``WORTHWHILE``.
 PATIENCE, WORTHWHILE = 3, 1e-4
-#: The share of held-out words that are taken to say nothing of their picture.
+#: The assumed share of held-out words that are unrelated to their picture.
 SLIP = 0.01
 _FOLD_IN_STEPS, _FOLD_IN_TOLERANCE = 100, 1e-4
 
@@ -40,7 +40,7 @@ class Aspects:
 
     @classmethod
     def random(cls, counts: sparse.csr_array, n_topics: int, random: Any) -> Aspects:
-        """A start in which topics differ by their words, and pictures only a little by their topics."""
+        """A start in which topics have different words, and pictures differ only a little in their topics."""
         n_pictures, n_words = counts.shape
         pictures = distributions(1 + random.random_sample((n_pictures, n_topics)))
         return cls(pictures, distributions(random.exponential(size=(n_topics, n_words))).T.copy())
@@ -56,7 +56,7 @@ class Aspects:
         """One step of EM, and the objective *before* it: ``sum counts * log(sum_z (p p) ** power) / power``.
 
         At a given power no step lowers that objective; at power 1 it is the log-likelihood. With ``pictures_fixed``
-        only the words of the topics are learned. ``settle`` makes p(z | picture) of the topics' expected counts.
+        only the words of the topics are learned. ``settle`` turns the topics' expected counts into p(z | picture).
         """
         pictures, words = self.picture_topics**power, self.word_topics**power
         picture_sums, word_sums, total = _expected_ratios(counts, pictures, words)
@@ -80,7 +80,7 @@ def _expected_ratios(
         return word_sums, total
 
     shards = split(counts.shape[0], size=SHARD_ROWS)
-    # Threads, whatever the engine: they share the sums of the pictures.
+    # Always threads, since they share the sums of the pictures.
     parts = map(of_shard, shards) if len(shards) < 2 else map_shards(of_shard, shards, engine=Engine("threads"))
     word_sums, total = np.zeros_like(words), 0.0
     for sums, value in parts:
@@ -90,7 +90,7 @@ def _expected_ratios(
 
 
 def fold_in(counts: sparse.csr_array, word_topics: NDArray[Any], power: float = 1.0) -> NDArray[np.float64]:
-    """p(z | picture) of pictures the topics were not learned from, (n_pictures, n_topics)."""
+    """p(z | picture) of new pictures, (n_pictures, n_topics)."""
     from visterm.topics import _kernels_plsa
 
     words = np.ascontiguousarray(word_topics**power)
@@ -105,16 +105,16 @@ def fold_in(counts: sparse.csr_array, word_topics: NDArray[Any], power: float = 
 
 
 def completion(counts: sparse.csr_array, picture_topics: NDArray[Any], word_topics: NDArray[Any]) -> float:
-    """``sum counts * log p(word | picture)``, any word being given a little probability.
+    """``sum counts * log p(word | picture)``, where every word has at least a small probability.
 
-    So a held-out word that no topic of its picture knows costs some, not everything.
+    So a held-out word that no topic of its picture contains has a finite cost.
     """
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     p = np.einsum("ij,ij->i", picture_topics[rows], word_topics[counts.indices])
     return float(counts.data @ np.log((1 - SLIP) * p + SLIP / counts.shape[1]))
 
 
-#: How many steps to take at which power.
+#: Pairs of a power and the number of steps at that power.
 Schedule: TypeAlias = list[tuple[float, int]]
 
 
@@ -126,7 +126,7 @@ def follow(
     tol: float,
     pictures_fixed: bool = False,
 ) -> tuple[Aspects, NDArray[np.float64]]:
-    """Take the steps of ``schedule``; a power is left early when the objective rises by less than ``tol``, relatively.
+    """Take the steps of ``schedule``. A power ends early when the objective rises by less than ``tol``, relatively.
 
     Returns the aspects and the objective before every step.
     """
@@ -154,10 +154,11 @@ def find_schedule(
     cooling: float,
     pictures_fixed: bool = False,
 ) -> Schedule:
-    """The steps after which ``held_out``, a score of the aspects at a power, no longer rises.
+    """The schedule after which ``held_out``, a score of the aspects at a power, no longer rises.
 
-    Plain EM first; whenever the score stops rising, after ``max_iter`` steps at the latest, the power is multiplied by
-    ``cooling``, until that does not help either (Hofmann's tempered EM). ``cooling`` 1 is early stopping alone.
+    Plain EM comes first. Whenever the score stops rising, or after ``max_iter`` steps, the power is multiplied by
+    ``cooling``, until that does not help either (Hofmann's tempered EM). With ``cooling`` 1, there is only early
+    stopping.
     """
     schedule: Schedule = []
     best, best_score, power, vain_powers = start, -np.inf, 1.0, 0

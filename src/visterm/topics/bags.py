@@ -14,7 +14,7 @@ from visterm.errors import InputError
 
 
 class Bags(NamedTuple):
-    """The tokens of pictures as kernels read them, CSR: picture d has ``indices`` and ``counts`` from ``indptr[d]``."""
+    """The tokens of pictures as CSR arrays for kernels: picture d has ``indices`` and ``counts`` from ``indptr[d]``."""
 
     indptr: NDArray[Any]
     indices: NDArray[Any]
@@ -28,15 +28,15 @@ def rows_of(bags: sparse.csr_array, shard: Shard) -> Bags:
 
 
 def counts_of(bags: sparse.csr_array, shard: Shard) -> slice:
-    """Where the counts of a shard's pictures are among all counts."""
+    """The slice of all counts that belongs to a shard's pictures."""
     return slice(bags.indptr[shard.start], bags.indptr[shard.stop])
 
 
 def check_bags(estimator: Any, X: Features, *, fitting: bool, n_tokens: float | None = None) -> sparse.csr_array:
-    """``X`` as float64 CSR counts without zeros; with ``n_tokens`` every picture is scaled to that many tokens.
+    """``X`` as float64 CSR counts without zeros; ``n_tokens`` scales every picture to that many tokens.
 
-    Histograms that sum to one are a single token's worth of evidence each; ``n_tokens`` says how many they stand for.
-    None or 0 takes the counts as they are.
+    A histogram that sums to one counts as a single token; ``n_tokens`` sets how many tokens it stands for. None or 0
+    takes the counts as they are.
 
     >>> from visterm.contracts.estimator import Estimator
     >>> check_bags(Estimator(), [[0.5, 0.0, 0.5]], fitting=True, n_tokens=100).toarray()
@@ -47,7 +47,7 @@ def check_bags(estimator: Any, X: Features, *, fitting: bool, n_tokens: float | 
     counts.eliminate_zeros()
     if counts.nnz and counts.data.min() < 0:
         raise InputError(
-            f"Negative values in data passed to {type(estimator).__name__}: it counts codewords, so give it bags or"
+            f"Negative values in data passed to {type(estimator).__name__}: it counts codewords, so pass bags or"
             " histograms"
         )
     if not n_tokens:

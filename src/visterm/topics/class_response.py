@@ -1,4 +1,4 @@
-"""The class of a picture from its topics: coefficients by L-BFGS with exact gradients and a ridge."""
+"""The class of a picture from its topics: L-BFGS finds the coefficients with exact gradients and a ridge."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from visterm.topics.joint_inference import Labelled, Posterior, mean_assignments
 from visterm.topics.statistics import Array
 
 _MAX_HALVINGS = 30
-#: Proportions well below this are as good as none: the square root's slope stays finite.
+#: Proportions well below this count as zero, so that the slope of the square root stays finite.
 _LEAST = 1e-6
-#: Roots that hardly differ between pictures are not blown up to differ as much as others do.
+#: The least deviation by which roots are divided, so that roots that hardly vary are not scaled up.
 _LEAST_DEVIATION = 1e-3
-#: The feature that is the same for all pictures, large so that the ridge hardly holds the frequencies of classes down.
+#: The constant feature of all pictures. It is large, so that the ridge hardly affects the frequencies of classes.
 _CONSTANT = 2.5
 
 
@@ -120,11 +120,11 @@ def class_value(data: Labelled, phi: Array, coefficients: Array) -> tuple[float,
 def improve_coefficients(
     data: Labelled, posterior: Posterior, coefficients: Array, alpha: Array, ridge: float, *, max_iter: int = 20
 ) -> Array:
-    """The M step of eta: coefficients at which the bound, less ``ridge`` / 2 |eta|^2, is not lower.
+    """The M step of eta: coefficients at which the bound, minus ``ridge`` / 2 |eta|^2, is not lower.
 
-    The exact class term needs every phi. Softmax regression on phibar is its limit for large pictures and costs next to
-    nothing; with the exact gradient put in its place at the old coefficients it leads uphill, and the exact value
-    decides how far. Where this changes nothing, the exact term is stationary.
+    The exact class term needs every phi. Softmax regression on phibar is its limit for large pictures and costs very
+    little. Corrected to have the exact gradient at the old coefficients, it gives a direction uphill; the exact value
+    decides how far to go. If this changes nothing, the exact term is stationary.
     """
     value, gradient = class_value(data, posterior.phi, coefficients)
     value -= ridge / 2 * float((coefficients**2).sum())

@@ -1,4 +1,4 @@
-"""Correspondence LDA: tags that describe regions of a picture."""
+"""Correspondence LDA: every tag belongs to a region of a picture."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from visterm.topics.joint_model import JointTopicModel
 
 
 class CorrLDA(JointTopicModel):
-    """Tags from the topics of a picture's codewords (Blei and Jordan, SIGIR 2003).
+    """Predicts tags from the topics of a picture's codewords (Blei and Jordan, SIGIR 2003).
 
     theta ~ Dirichlet(alpha); every codeword draws its topic z from theta, then itself from pi_z; every tag draws one of
-    the picture's codewords and then itself from beta of that codeword's topic. Variational EM as in
-    :class:`visterm.topics.slda.SupervisedLDA`, whose special case without classes this is; parameters as there.
-    Pictures without tags take part with their codewords.
+    the picture's codewords and then itself from beta of that codeword's topic. This is the special case of
+    :class:`visterm.topics.slda.SupervisedLDA` without classes, with the same variational EM and the same parameters.
+    Pictures without tags contribute their codewords.
 
     >>> X, tags = [[4, 0], [3, 1], [0, 5], [1, 4]], [[1, 0], [1, 0], [0, 1], [0, 0]]
     >>> CorrLDA(n_topics=2, random_state=0).fit(X, tags).score_tags([[5, 0], [0, 5]]).argmax(axis=1)

@@ -1,4 +1,4 @@
-"""The loop of expectation maximisation, shared by the models: stop on the objective, or on held-out pictures."""
+"""The common loop of expectation maximisation. The objective or held-out pictures decide when it stops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from visterm.compute import progress
 M = TypeVar("M")
 E = TypeVar("E")
 
-#: Iterations between two looks at the held-out pictures, and looks without a rise before giving up.
+#: Iterations between two scores of the held-out pictures, and scores without a rise before the loop stops.
 _ITERATIONS_PER_LOOK, _PATIENCE = 5, 3
 
 
@@ -27,11 +27,11 @@ def climb(
     bar: progress.Bar,
     look: Callable[[M], float] | None = None,
 ) -> tuple[M, NDArray[np.float64]]:
-    """Alternate ``e_step``, which returns what it learned and the objective, and ``m_step``, which returns a new model.
+    """Alternate ``e_step``, which returns statistics and the objective, and ``m_step``, which returns a new model.
 
-    Stops when the objective rises by less than ``tol`` of itself. With ``look``, a score of the model on held-out
-    pictures, it also stops when that no longer rises, and the best model seen is returned. Also returned: the objective
-    at every iteration, that of the model the iteration began with.
+    The loop stops when the objective rises by less than ``tol``, relatively. ``look`` scores the model on held-out
+    pictures: the loop then also stops when the score no longer rises, and returns the model of the best score. It also
+    returns the objective at the start of every iteration.
     """
     objective: list[float] = []
     best, best_score, looks = model, -np.inf, 0
@@ -57,7 +57,7 @@ def climb(
 
 
 def held_out_rows(n_pictures: int, share: float, random: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows to learn from and rows to look at, ``share`` of them, drawn at random; both are sorted."""
+    """Rows to learn from, and a ``share`` of the rows to hold out, drawn at random; both are sorted."""
     order = random.permutation(n_pictures)
     n_held = min(round(share * n_pictures), n_pictures - 1)
     return np.sort(order[n_held:]), np.sort(order[:n_held])

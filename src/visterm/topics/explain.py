@@ -1,4 +1,4 @@
-"""Reasons: which topics, and which codewords of a picture, spoke for a class or a tag."""
+"""Reasons: how much each topic and each codeword of a picture contributed to a class or a tag."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from visterm.topics.statistics import Array
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reasons:
-    """How a score comes about: it is the sum of each picture's row, of either matrix.
+    """The contributions to a score. In either matrix, the sum of a picture's row is its score.
 
-    ``topics`` (n_pictures, n_topics) holds what each topic contributed, ``codewords`` (n_pictures, n_codewords), CSR,
-    what each codeword did with all its occurrences; :meth:`of_regions` hands it to the regions of a picture.
+    ``topics`` (n_pictures, n_topics) holds the contribution of each topic. ``codewords`` (n_pictures, n_codewords),
+    CSR, holds the contribution of each codeword with all its occurrences; :meth:`of_regions` divides it among the
+    regions of a picture.
     """
 
     topics: Array
@@ -28,13 +29,13 @@ class Reasons:
 
     @property
     def scores(self) -> Array:
-        """The scores explained, one a picture."""
+        """The explained scores, one per picture."""
         return self.topics.sum(axis=1)
 
     def of_regions(self, picture: int, codewords: ArrayLike) -> Array:
-        """What each region of a picture contributed, given the codeword of each, to be drawn where the region is.
+        """The contribution of each region of a picture, given the codeword of each region.
 
-        Regions of one codeword share its entry; over all regions of the picture the score is the sum.
+        Regions of one codeword share its entry equally. The sum over all regions of the picture is the score.
 
         >>> reasons = Reasons(np.array([[1.5]]), sparse.csr_array([[1.0, 0.0, 0.5]]))
         >>> reasons.of_regions(0, [2, 0, 0])
@@ -49,9 +50,9 @@ class Reasons:
 
 
 def class_reasons(bags: sparse.csr_array, model: JointTopics, class_number: int, *, rooted: bool) -> Reasons:
-    """What spoke for a class: sum_k eta_k phibar_k, or, after refinement, intercept + sum_k eta_k roots(phibar)_k.
+    """Reasons for a class: sum_k eta_k phibar_k, or, after refinement, intercept + sum_k eta_k roots(phibar)_k.
 
-    Codeword v has the part (c_v / N) phi_vk of phibar_k, of its root the same share, and c_v / N of the intercept.
+    Codeword v has the part (c_v / N) phi_vk of phibar_k, the same share of its root, and c_v / N of the intercept.
     """
     shares, phibar = _shares(bags, model)
     coefficients = model.coefficients[class_number]
@@ -61,7 +62,7 @@ def class_reasons(bags: sparse.csr_array, model: JointTopics, class_number: int,
 
 
 def tag_reasons(bags: sparse.csr_array, model: JointTopics, tag: int) -> Reasons:
-    """What spoke for a tag: p(w | picture) = sum_k phibar_k beta_kw, the probability that a tag drawn for it is w."""
+    """Reasons for a tag: p(w | picture) = sum_k phibar_k beta_kw, the probability that a drawn tag is w."""
     shares, phibar = _shares(bags, model)
     return _reasons(bags, shares, phibar, np.broadcast_to(model.tags[:, tag], phibar.shape))
 

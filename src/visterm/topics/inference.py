@@ -1,4 +1,4 @@
-"""The E step of latent Dirichlet allocation over bags of codewords: threads over shards of pictures."""
+"""The E step of latent Dirichlet allocation over bags of codewords, with threads over shards of pictures."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from visterm.topics.statistics import Array, TopicStatistics
 
 T = TypeVar("T")
 
-#: Pictures of a shard: enough that waking a thread for them is worth while.
+#: Pictures of a shard: enough to be worth a thread.
 _SHARD_PICTURES = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inferred:
-    """Posterior Dirichlet parameters ``gamma`` (n_pictures, n_topics) and what the pictures say of the topics."""
+    """Posterior Dirichlet parameters ``gamma`` (n_pictures, n_topics) and the statistics of the pictures."""
 
     gamma: Array
     statistics: TopicStatistics
@@ -50,9 +50,9 @@ def infer_topics(
     """q(theta) of each picture of ``bags`` under fixed ``topics`` (n_topics, n_codewords), and the expected counts.
 
     Maximises, picture by picture, E_q[log p(bag, z, theta | topics, alpha)] + H(q) by coordinate ascent, from ``start``
-    (a former gamma) or from every topic alike; a picture stops after ``max_sweeps`` sweeps or when gamma changes by
-    less than ``tolerance`` a topic. ``alpha`` is a number or one number a topic. Counts may be fractions. The bound is
-    exact for the gamma returned and never lower than at ``start``.
+    (a former gamma) or from equal topics. A picture stops after ``max_sweeps`` sweeps or when gamma changes by less
+    than ``tolerance`` per topic. ``alpha`` is one number, or one per topic. Counts may be fractions. The bound is exact
+    for the gamma returned and never lower than at ``start``.
 
     >>> bags = sparse.csr_array([[8.0, 0.0, 1.0], [0.0, 5.0, 0.0]])
     >>> infer_topics(bags, [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1]], 0.1).proportions.round(1)
@@ -64,7 +64,7 @@ def infer_topics(
     likelihood = np.ascontiguousarray(np.asarray(topics, np.float64).T)
     n_codewords, n_topics = likelihood.shape
     if bags.shape[1] != n_codewords:
-        raise InputError(f"the bags have {bags.shape[1]} codewords, but the topics {n_codewords}")
+        raise InputError(f"the bags have {bags.shape[1]} codewords, but the topics have {n_codewords}")
     prior = np.ascontiguousarray(np.broadcast_to(np.asarray(alpha, np.float64), (n_topics,)))
     gamma = starting_gamma(bags, prior) if start is None else np.array(start, np.float64, order="C")
 
@@ -78,11 +78,11 @@ def infer_topics(
 
 
 def starting_gamma(bags: sparse.csr_array, alpha: Array) -> Array:
-    """The posterior in which every topic made the same share of each picture."""
+    """The posterior in which every topic has the same share of each picture."""
     return alpha + np.asarray(bags.sum(axis=1), np.float64).reshape(-1, 1) / len(alpha)
 
 
 def over_shards(task: Callable[[Shard], T], n_pictures: int, n_jobs: int = -1) -> list[T]:
-    """``task`` of every shard of the pictures, in order; the shards do not depend on the number of threads."""
+    """The results of ``task`` for every shard of pictures, in order; shards do not depend on the number of threads."""
     shards = split(n_pictures, size=_SHARD_PICTURES) or [Shard(0, 0)]
     return in_threads(task, shards, n_jobs)

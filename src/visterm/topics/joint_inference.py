@@ -1,6 +1,6 @@
-"""The joint model of codewords, class and tags: its parameters, its pictures, and the E step with their labels.
+"""The joint model of codewords, class and tags: its parameters, its labelled pictures, and the E step with labels.
 
-The E step without labels, as of a new picture, is :func:`visterm.topics.inference.infer_topics`.
+The E step without labels, for a new picture, is :func:`visterm.topics.inference.infer_topics`.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class JointTopics:
     tags: Array  # beta, (n_topics, n_tags)
     coefficients: Array  # eta, (n_classes, n_topics)
     alpha: Array  # (n_topics,)
-    intercepts: Array  # (n_classes,), of the refined model; zero in the paper's
+    intercepts: Array  # (n_classes,), of the refined model; zero in the paper's model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelled:
-    """Bags with what is known of them: a class number or -1, how much that counts, tags or an empty row."""
+    """Bags with their labels: a class number or -1, the weight of the class, and tags or an empty row."""
 
     bags: sparse.csr_array
     classes: NDArray[np.int64]
@@ -57,13 +57,13 @@ class Posterior:
 
     @classmethod
     def given(cls, gamma: Array, bags: sparse.csr_array, codewords: Array) -> Posterior:
-        """The phi that fits ``gamma`` best when nothing but the codewords is known."""
+        """The best phi for ``gamma`` if only the codewords are known."""
         gamma = np.array(gamma, np.float64, order="C")
         return cls(gamma, responsibilities(gamma, bags, codewords))
 
 
 def responsibilities(gamma: Array, bags: sparse.csr_array, codewords: Array) -> Array:
-    """phi (n_counts, n_topics): the share of each topic in each count of the bags, rows summing to one."""
+    """phi (n_counts, n_topics): the share of each topic in each count of the bags. Rows sum to one."""
     weights = digamma(gamma)
     weights = np.exp(weights - weights.max(axis=1, keepdims=True, initial=-np.inf))
     phi = np.repeat(weights, np.diff(bags.indptr), axis=0)
@@ -73,7 +73,7 @@ def responsibilities(gamma: Array, bags: sparse.csr_array, codewords: Array) -> 
 
 
 def mean_assignments(gamma: Array, bags: sparse.csr_array, alpha: Array) -> Array:
-    """phibar (n_pictures, n_topics): the share of each topic in a picture; the prior's for an empty picture."""
+    """phibar (n_pictures, n_topics): the share of each topic in a picture; for an empty picture, that of the prior."""
     sizes = np.asarray(bags.sum(axis=1)).reshape(-1, 1)
     prior = np.broadcast_to(alpha / alpha.sum(), gamma.shape)
     return np.divide(gamma - alpha, sizes, out=prior.copy(), where=sizes > 0)
@@ -82,7 +82,7 @@ def mean_assignments(gamma: Array, bags: sparse.csr_array, alpha: Array) -> Arra
 def infer_labelled(
     data: Labelled, model: JointTopics, posterior: Posterior, *, max_sweeps: int, tolerance: float = 1e-3
 ) -> TopicStatistics:
-    """Improve ``posterior`` by coordinate ascent with each picture's class and tags; statistics and bound.
+    """Improve ``posterior`` by coordinate ascent with each picture's class and tags; returns statistics with the bound.
 
     The bound includes the class term with its Jensen bound, ``eta_c . phibar - log sum_l exp(S_l)``, and the tags.
     """

@@ -1,6 +1,6 @@
-"""What topic models with labels have in common: variational EM, refinement, tags, reasons.
+"""The base of topic models with labels: variational EM, refinement, tags, reasons.
 
-``_fit_labelled`` is the algorithm of the paper (Wang, Blei and Fei-Fei, CVPR 2009), then refinement. Its E step is
+``_fit_labelled`` runs the algorithm of the paper (Wang, Blei and Fei-Fei, CVPR 2009), then refinement. Its E step is
 :func:`visterm.topics.joint_inference.infer_labelled`, equations (3), (4) and (8); its M step is ``_maximise``, (10) and
 (11), and :func:`visterm.topics.class_response.improve_coefficients`, (12). A new picture is inferred without labels.
 """
@@ -34,16 +34,16 @@ from visterm.topics.refine import label_likelihood, refine
 from visterm.topics.starts import start_topics, warm_up
 from visterm.topics.statistics import Array, OnlineStatistics, TopicStatistics, normalised
 
-#: Few pictures are held out: none of them may make the classes more certain, or less, than by this.
+#: The largest factor by which the held-out pictures, which are few, may change the certainty of classes.
 _LARGEST_TEMPERATURE = np.exp(3.0)
-#: Iterations of plain LDA before labels have a say: these cost little, and supervision needs topics to start from.
+#: Iterations of plain LDA before labels are used. They cost little, and supervision needs topics to start from.
 _WARM_UP_ITERATIONS = 80
-#: Iterations of EM with labels where refinement follows: more of them cost most of the time, and do not last.
+#: Iterations of EM with labels before refinement. More would take most of the time, and refinement undoes their effect.
 _ITERATIONS_BEFORE_REFINEMENT = 5
 
 
 class JointTopicModel(Estimator):
-    """Topics behind codewords and labels; its subclasses say which labels.
+    """The base of topic models of codewords and labels; subclasses define which labels.
 
     Fitted: ``topic_codewords_`` (n_topics, n_codewords), ``topic_tags_`` (n_topics, n_tags), ``alpha_`` (n_topics,),
     ``class_coefficients_`` (n_classes, n_topics), ``class_intercepts_`` (n_classes,), ``mean_n_tags_``, ``objective_``
@@ -57,7 +57,7 @@ class JointTopicModel(Estimator):
         "refine": [Interval(Integral, 0, None, closed="left")],
     }
 
-    # Of the ridge, the class weights and strength, only models with classes make use.
+    # Only models with classes use the ridge, the class weights and the class strength.
     ridge: float = 0.01
     refine_ridge: float = 0.6
 
@@ -104,7 +104,7 @@ class JointTopicModel(Estimator):
         self.random_state = random_state
 
     def _fit_labelled(self, data: Labelled, n_classes: int) -> None:
-        """Learn from pictures with the labels they have."""
+        """Learn from pictures and the labels they have."""
         from sklearn.utils import check_random_state
 
         random = check_random_state(self.random_state)
@@ -120,7 +120,7 @@ class JointTopicModel(Estimator):
         self.refinement_ = np.empty(0)
         if self.refine:
             look = (lambda model: label_likelihood(unseen, model, rooted=True)) if len(held) else None
-            # Times the topics, whose contributions add up: scores are as uncertain beforehand with any number of them.
+            # Times the number of topics, whose contributions add up: so the prior of the scores does not depend on it.
             ridge, smoothing = self.refine_ridge * self.n_topics, self.smoothing
             with one_blas_thread():
                 model, self.refinement_ = refine(
@@ -166,7 +166,7 @@ class JointTopicModel(Estimator):
         return min(self.max_iter, _ITERATIONS_BEFORE_REFINEMENT) if self.refine else self.max_iter
 
     def _maximise(self, model: JointTopics, statistics: TopicStatistics) -> JointTopics:
-        """The M step of all that depends on the pictures' statistics alone."""
+        """The M step for the parameters that depend only on the pictures' statistics."""
         model = replace(
             model,
             codewords=normalised(statistics.codewords, self.smoothing),
@@ -183,7 +183,7 @@ class JointTopicModel(Estimator):
         return prior - ALPHA_RATE * float(model.alpha.sum()) if self.learn_alpha else prior
 
     def _learn_batch(self, data: Labelled, n_classes: int) -> None:
-        """A step of stochastic EM; the class coefficients move as far as the batch's weight in the average."""
+        """A step of stochastic EM; the class coefficients move by the batch's weight in the average."""
         from sklearn.utils import check_random_state
 
         if not hasattr(self, "online_"):
@@ -210,7 +210,7 @@ class JointTopicModel(Estimator):
         self.mean_n_tags_ = float(data.tags.nnz / max(1, tagged.sum())) or getattr(self, "mean_n_tags_", 0.0)
 
     def _keep(self, model: JointTopics) -> None:
-        # Contiguous, as they come back from a model folder: the order of additions is then the same.
+        # Contiguous, like arrays read from a model folder, so that the order of additions is the same.
         self.topic_codewords_ = np.ascontiguousarray(model.codewords)
         self.topic_tags_ = np.ascontiguousarray(model.tags)
         self.class_coefficients_ = np.ascontiguousarray(model.coefficients)
@@ -224,7 +224,7 @@ class JointTopicModel(Estimator):
 
     @property
     def is_refined(self) -> bool:
-        """Whether classes are told apart by the roots of proportions, as refinement does."""
+        """Whether the roots of proportions predict classes, as after refinement."""
         return len(self.refinement_) > 0
 
     def infer(self, X: Features) -> Inferred:
@@ -246,18 +246,18 @@ class JointTopicModel(Estimator):
     def score_tags(self, X: Features) -> Scores:
         """The probability that a picture carries each tag.
 
-        A tag drawn for the picture is w with probability p = phibar . beta_w, equation (14); of as many draws as
-        training pictures had tags on average, at least one is w with probability 1 - (1 - p)^draws.
+        A tag drawn for the picture is w with probability p = phibar . beta_w, equation (14). The number of draws is the
+        average number of tags of a training picture. At least one draw is w with probability 1 - (1 - p)^draws.
         """
         chances = self.transform(X) @ self._tags()
         return -np.expm1(self.mean_n_tags_ * np.log1p(-np.minimum(chances, 1 - 1e-12)))
 
     def explain_tag(self, X: Features, tag: int) -> Reasons:
-        """Which topics and which codewords of each picture spoke for the tag of column ``tag``."""
+        """How much each topic and each codeword of a picture contributed to the tag of column ``tag``."""
         bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
         tags = self._tags()
         if not 0 <= tag < tags.shape[1]:
-            raise InputError(f"there is no tag {tag}: the model knows tags 0 to {tags.shape[1] - 1}")
+            raise InputError(f"there is no tag {tag}: the model has tags 0 to {tags.shape[1] - 1}")
         return tag_reasons(bags, self._model(), tag)
 
     def top_codewords(self, n: int = 10) -> NDArray[np.intp]:
@@ -280,5 +280,5 @@ class JointTopicModel(Estimator):
 
 
 def no_tags(n_pictures: int) -> sparse.csr_array:
-    """Tags of pictures that have none."""
+    """The tag matrix of pictures without tags."""
     return sparse.csr_array((n_pictures, 0), dtype=np.float32)

@@ -21,7 +21,7 @@ from visterm.topics.inference import Inferred, infer_topics
 from visterm.topics.starts import STARTS, start_topics
 from visterm.topics.statistics import Array, OnlineStatistics, TopicStatistics, normalised
 
-#: The rate of the exponential prior of a learned alpha: without one, it would grow for ever on a single picture.
+#: The rate of the exponential prior of a learned alpha. Without it, alpha would grow without bound for one picture.
 ALPHA_RATE = 0.1
 
 
@@ -34,10 +34,10 @@ class Topics:
 
 
 class LDA(TransformerMixin, Estimator):
-    """Topics that explain which codewords occur together (Blei, Ng and Jordan, JMLR 2003).
+    """Learns topics: groups of codewords that occur together (Blei, Ng and Jordan, JMLR 2003).
 
-    theta ~ Dirichlet(alpha); every codeword draws its topic z from theta, then itself from pi_z. Variational EM raises,
-    at every step, the pictures' evidence bounds plus ``smoothing`` * sum log pi (and, where alpha is learned, its
+    theta ~ Dirichlet(alpha); every codeword draws its topic z from theta, then itself from pi_z. Every step of
+    variational EM raises the pictures' evidence bounds plus ``smoothing`` * sum log pi (and, if alpha is learned, its
     exponential prior).
 
     Parameters
@@ -45,7 +45,7 @@ class LDA(TransformerMixin, Estimator):
     n_topics
         K.
     alpha, learn_alpha
-        The Dirichlet parameter of every topic, and whether it is only where Newton's method starts from.
+        The Dirichlet parameter of every topic, and whether Newton's method improves it.
     smoothing
         Counts added to every codeword of every topic.
     n_tokens
@@ -55,12 +55,12 @@ class LDA(TransformerMixin, Estimator):
     n_restarts
         Keep the best of this many starts, by the objective.
     max_iter, tol
-        Stop after ``max_iter`` iterations, or when the objective rises by less than ``tol`` of itself.
+        Stop after ``max_iter`` iterations, or when the objective rises by less than ``tol``, relatively.
     max_sweeps
-        Sweeps over a picture at every iteration, from where the last one ended; more lock pictures to few topics early.
+        Sweeps over a picture at every iteration, which continue from the last iteration. More sweeps tie pictures to
+        few topics too early.
     held_out_share
-        Share of the pictures that are not learned from but stop the iterations when they are no longer better
-        explained.
+        Share of the pictures to hold out. EM stops when it no longer explains the held-out pictures better.
     random_state
         Seed.
 
@@ -177,7 +177,7 @@ class LDA(TransformerMixin, Estimator):
         return model
 
     def partial_fit(self, X: Features, y: Any = None) -> Self:  # noqa: ARG002 - as fit
-        """Learn from one more batch of pictures: a step of stochastic EM, whose weight falls from batch to batch.
+        """Learn from one more batch of pictures by a step of stochastic EM, whose weight falls from batch to batch.
 
         Statistics of the batches seen so far are averaged with weights (batch + 2) ** -0.6 (Cappé and Moulines 2009).
         """
@@ -202,7 +202,7 @@ class LDA(TransformerMixin, Estimator):
         return self
 
     def infer(self, X: Features) -> Inferred:
-        """The posterior of every picture's topics, and the statistics that shards merge."""
+        """The posterior of every picture's topics, and the statistics, which can be merged."""
         bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
         return infer_topics(bags, self.topic_codewords_, self.alpha_)
 
@@ -211,7 +211,7 @@ class LDA(TransformerMixin, Estimator):
         return self.infer(X).proportions
 
     def perplexity(self, X: Features) -> float:
-        """exp(-bound a codeword): how many codewords the model hesitates between; less is better."""
+        """exp(-bound per codeword): between how many codewords the model is undecided; less is better."""
         bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
         return float(np.exp(-self.infer(X).statistics.bound / max(bags.sum(), np.finfo(float).tiny)))
 

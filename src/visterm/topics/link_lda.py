@@ -1,4 +1,4 @@
-"""Link-LDA: one set of topic proportions a picture, two vocabularies."""
+"""Link-LDA: one set of topic proportions per picture, two vocabularies."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class LinkedTopics:
 
 
 class LinkLDA(Estimator):
-    """Tags through topic proportions that a picture's codewords and tags share.
+    """Predicts tags from topic proportions that a picture's codewords and tags share.
 
     theta ~ Dirichlet(``alpha``); every codeword and every tag draws a topic of its own from theta, then itself from
-    pi_z or beta_z (Erosheva et al. 2004; a baseline of Shao et al. 2014). Variational EM raises the evidence bound plus
-    ``smoothing`` * (sum log pi + sum log beta), the Dirichlet smoothing of the topics, at every step. Untagged
-    pictures have only codewords. ``learn_alpha`` finds one alpha a topic, from ``alpha``, by Newton's method. Topics
-    start as those of a mixture of unigrams.
+    pi_z or beta_z (Erosheva et al. 2004; a baseline of Shao et al. 2014). Every step of variational EM raises the
+    evidence bound plus ``smoothing`` * (sum log pi + sum log beta), the Dirichlet smoothing of the topics. Untagged
+    pictures have only codewords. ``learn_alpha`` finds one alpha per topic by Newton's method, starting from ``alpha``.
+    Topics start as those of a mixture of unigrams.
 
     >>> X, tags = [[4, 0], [3, 1], [0, 5], [1, 4]], [[1, 0], [1, 0], [0, 1], [0, 0]]
     >>> LinkLDA(n_topics=2, random_state=0).fit(X, tags).score_tags([[9, 0], [0, 9]]).argmax(axis=1)
@@ -89,7 +89,7 @@ class LinkLDA(Estimator):
         self._validate_params()
         bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
         tags = check_tag_bags(tags, bags.shape[0])
-        # A token of either vocabulary has a topic of its own: to the E step they are one vocabulary.
+        # A token of either vocabulary has its own topic, so the E step treats both as one vocabulary.
         both, gamma = sparse.csr_array(sparse.hstack([bags, tags])), None
 
         def e_step(model: LinkedTopics) -> tuple[TopicStatistics, float]:
@@ -109,7 +109,7 @@ class LinkLDA(Estimator):
         return self
 
     def _start(self, bags: sparse.csr_array, tags: sparse.csr_array, random: Any, bar: progress.Bar) -> LinkedTopics:
-        """The topics of a mixture of unigrams: from scratch, so few tags a picture seldom find topics of their own."""
+        """The topics of a mixture of unigrams. From a random start, the few tags rarely find good topics."""
         unigrams, _ = fit_unigrams(
             bags,
             tags,
@@ -138,7 +138,7 @@ class LinkLDA(Estimator):
         return infer_topics(bags, self.topic_codewords_, self.alpha_).proportions
 
     def score_tags(self, X: Features) -> Scores:
-        """p(tag | codewords): the probability of each tag to be the next one given to the picture."""
+        """p(tag | codewords): the probability that the next tag of the picture is this one."""
         return self.transform(X) @ self.topic_tags_
 
     def __sklearn_tags__(self) -> Any:

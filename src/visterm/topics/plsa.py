@@ -18,15 +18,16 @@ from visterm.topics.bags import check_bags, check_tag_bags, distributions
 
 
 class PLSA(Estimator):
-    """Tags through topics: p(tag | picture) = sum_z p(tag | z) p(z | picture).
+    """Predicts tags from topics: p(tag | picture) = sum_z p(tag | z) p(z | picture).
 
-    ``asymmetric``: the pLSA-Words of Monay and Gatica-Perez (2004). The topics are those of the tags alone, since words
-    mean more than codewords do; p(z | picture) is then kept while p(codeword | z) is learned. Only tagged pictures are
-    learned from. Otherwise tags are appended to the codewords, one topic model of both; untagged pictures take part.
+    ``asymmetric`` is the pLSA-Words of Monay and Gatica-Perez (2004). It learns the topics from the tags alone, since
+    tags mean more than codewords. Then it keeps p(z | picture) and learns p(codeword | z). It uses only tagged
+    pictures. Otherwise tags and codewords form one vocabulary with one topic model, which also learns from untagged
+    pictures.
 
     A new picture is folded in: its p(z | picture) explains its codewords best. With ``held_out_share`` > 0 that share
-    of the tagged pictures decides when to stop, and when to damp the expectation step by another factor ``cooling``
-    (Hofmann's tempered EM); the steps found are then taken anew on all pictures. Without, EM runs until its
+    of the tagged pictures is held out. It decides when to stop, and when to damp the expectation step by another factor
+    ``cooling`` (Hofmann's tempered EM). The same steps are then repeated on all pictures. With 0, EM runs until its
     log-likelihood rises by less than ``tol``, relatively, or for ``max_iter`` steps.
 
     >>> X, tags = [[4, 0], [3, 1], [0, 5], [1, 4]], [[1, 0], [1, 0], [0, 1], [0, 1]]
@@ -69,7 +70,7 @@ class PLSA(Estimator):
         self.random_state = random_state
 
     def fit(self, X: Features, tags: Any) -> Self:
-        """Learn which tags and which codewords the topics speak."""
+        """Learn the tags and the codewords of the topics."""
         from sklearn.utils import check_random_state
 
         self._validate_params()
@@ -97,7 +98,7 @@ class PLSA(Estimator):
         schedule = self._schedule(start, tags, held, tags_given_tags)
         of_tags, self.tag_objective_ = follow(schedule, start, tags, tol=self.tol)
 
-        # Then the codewords, the topics of every picture being those of its tags: a convex problem.
+        # Then the codewords. Every picture keeps the topics of its tags, so the problem is convex.
         def tags_given_codewords(aspects: Aspects, power: float) -> float:
             return completion(tags[held], fold_in(bags[held], aspects.word_topics, power), of_tags.word_topics)
 
@@ -114,7 +115,7 @@ class PLSA(Estimator):
         def tags_given_codewords(aspects: Aspects, power: float) -> float:
             codewords, words = np.split(aspects.word_topics, [bags.shape[1]])
             topics = fold_in(bags[held], codewords, power)
-            # A token of the one vocabulary is a tag with probability p(tags | z): given that, topics weigh anew.
+            # A token is a tag with probability p(tags | z). Given that it is a tag, the topics get new weights.
             return completion(tags[held], distributions(topics * words.sum(axis=0)), distributions(words.T).T)
 
         start = Aspects.random(both, self.n_topics, random)
@@ -132,7 +133,7 @@ class PLSA(Estimator):
         *,
         pictures_fixed: bool = False,
     ) -> Schedule:
-        """Plain EM for ``max_iter`` steps, or what the held-out pictures say, the others being learned from."""
+        """Plain EM for ``max_iter`` steps, or the schedule that is best for held-out pictures."""
         if not held.any():
             return [(1.0, self.max_iter)]
         start = Aspects(start.picture_topics[~held], start.word_topics)
@@ -153,7 +154,7 @@ class PLSA(Estimator):
         return fold_in(bags, self.topic_codewords_.T, self.power_)
 
     def score_tags(self, X: Features) -> Scores:
-        """p(tag | picture): the probability of each tag to be the next one given to the picture."""
+        """p(tag | picture): the probability that the next tag of the picture is this one."""
         return distributions(self.transform(X) @ self.topic_tags_)
 
     def __sklearn_tags__(self) -> Any:
@@ -163,7 +164,7 @@ class PLSA(Estimator):
 
 
 def _halves(tags: sparse.csr_array, random: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """The tags dealt at random into two matrices of the same shape."""
+    """The tags divided at random into two matrices of the same shape."""
     first = random.random_sample(tags.nnz) < 0.5
     halves = []
     for chosen in (first, ~first):

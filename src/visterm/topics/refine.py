@@ -1,16 +1,16 @@
 """Discriminative refinement: topics that predict the labels of a picture from its codewords alone.
 
-Variational EM infers training pictures with their labels in sight, but new pictures come without. Refinement maximises
-what is asked in the end, the labels' likelihood given topics inferred from the codewords alone::
+Variational EM infers training pictures with their labels, but new pictures have none. Refinement maximises the
+likelihood of the labels given topics inferred from the codewords alone::
 
     sum_d weight_d log softmax(eta . f_d)[c_d] + sum_d sum_m log(phibar_d . beta_{w_m})
         - ridge / 2 |eta|^2 + smoothing sum log beta
 
-f_d are the square roots of the proportions phibar_d, between which Euclidean distance is Hellinger's, brought to mean 0
-and deviation 1, and a constant. phibar_d is a function of the topics pi through the sweeps of inference, whose
-derivative is propagated back through the last few of them (as Chen et al., NIPS 2015, do for a MAP estimate). Topics,
-eta and beta climb together by Adam, on small batches of pictures. Each time a picture is looked at, half of its
-codewords, drawn anew, are left out and the others count twice, so that no label hangs on a few codewords (dropout).
+f_d are the square roots of the proportions phibar_d, scaled to mean 0 and deviation 1, and a constant. The Euclidean
+distance between roots is the Hellinger distance. phibar_d depends on the topics pi through the sweeps of inference; the
+derivative is propagated back through the last few sweeps (as Chen et al., NIPS 2015, do for a MAP estimate). Adam
+improves topics, eta and beta together, on small batches of pictures. Each time a picture is used, a random half of its
+codewords is left out and the others count twice, so that no label depends on a few codewords (dropout).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from visterm.topics.inference import infer_topics
 from visterm.topics.joint_inference import JointTopics, Labelled, mean_assignments
 from visterm.topics.statistics import Array, normalised
 
-#: Sweeps through which derivatives are propagated; pictures start from where the last pass left them.
+#: Derivatives are propagated through this many sweeps. Pictures start from the gamma of the last pass.
 SWEEPS = 3
 _BATCH_PICTURES = 160
 _KEPT_SHARE = 0.5
@@ -41,7 +41,7 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refined:
-    """What climbs: topics, coefficients of the standardised roots (the last that of the constant), tags of topics."""
+    """The refined parameters: topics, coefficients (of the standardised roots, then the constant), tags of topics."""
 
     codewords: Array  # pi, (n_topics, n_codewords)
     coefficients: Array  # eta, (n_classes, n_topics + 1)
@@ -49,7 +49,7 @@ class Refined:
 
 
 class _Adam:
-    """A parameter that climbs: steps along the mean gradient over the root of its mean square, shrinking to nothing."""
+    """A parameter that climbs. A step is the mean gradient over the root of its mean square; steps shrink to zero."""
 
     _MOMENTUM, _MEMORY = 0.9, 0.99
 
@@ -77,9 +77,9 @@ def refine(
     random: Any,
     look: Callable[[JointTopics], float] | None = None,
 ) -> tuple[JointTopics, Array]:
-    """``n_passes`` over the pictures, up the labels' likelihood; the model reached, and the objective at every pass.
+    """Raise the labels' likelihood in ``n_passes`` over the pictures; the model, and the objective at every pass.
 
-    With ``look``, a score on held-out pictures, the model of the best pass seen is returned.
+    ``look`` scores the model on held-out pictures: then the model of the best pass is returned.
     """
     gamma = infer_topics(data.bags, model.codewords, model.alpha).gamma
     scale = RootScale.of(mean_assignments(gamma, data.bags, model.alpha)[data.classes >= 0])
@@ -128,9 +128,9 @@ def refine(
 
 
 def label_likelihood(data: Labelled, model: JointTopics, *, rooted: bool) -> float:
-    """The log-likelihood of labels given topics inferred without them: what held-out pictures are looked at for.
+    """The log-likelihood of labels given topics inferred without them: the score on held-out pictures.
 
-    ``rooted``: classes are told apart by the roots of the proportions, as after refinement.
+    ``rooted``: the roots of the proportions predict classes, as after refinement.
     """
     phibar = mean_assignments(infer_topics(data.bags, model.codewords, model.alpha).gamma, data.bags, model.alpha)
     value = 0.0
@@ -153,9 +153,9 @@ def label_value(
     ridge: float,
     smoothing: float,
 ) -> tuple[float, Array, Refined]:
-    """The objective at topics inferred from codewords alone; its derivatives: by ``gamma``, and by all else in ``at``.
+    """The objective at topics inferred from codewords alone, and its derivatives by ``gamma`` and by all of ``at``.
 
-    Of the latter, that by the topics is left at zero: they act through gamma (:func:`topic_gradient`).
+    The derivative by the topics stays zero: they act through gamma (:func:`topic_gradient`).
     """
     phibar = mean_assignments(gamma, data.bags, alpha)
     by_phibar = np.zeros(phibar.shape)
@@ -209,12 +209,12 @@ def _probabilities(logits: Array) -> Array:
 
 
 def _by_logits(gradient: Array, probabilities: Array) -> Array:
-    """The derivative by the logits of rows of probabilities, given that by the probabilities."""
+    """The derivative by the logits of rows of probabilities, given the derivative by the probabilities."""
     return probabilities * (gradient - (probabilities * gradient).sum(axis=1, keepdims=True))
 
 
 def _thinned(data: Labelled, random: Any) -> Labelled:
-    """The pictures without some of their codewords; the others count more, so that the expected bag is the whole."""
+    """The pictures without some of their codewords. The others count more, so that the expected bag is the full bag."""
     bags = data.bags
     kept = random.random_sample(bags.nnz) < _KEPT_SHARE
     indptr = np.concatenate([[0], np.cumsum(kept)])[bags.indptr]
@@ -232,7 +232,7 @@ def _fit_responses(
     *,
     start: Array | None = None,
 ) -> Refined:
-    """The eta and beta that suit the topics best."""
+    """The best eta and beta for the topics."""
     phibar = mean_assignments(gamma, data.bags, model.alpha)
     n_classes, n_topics = model.coefficients.shape
     coefficients = np.zeros((n_classes, n_topics + 1)) if start is None else start
@@ -251,7 +251,7 @@ def _unscaled(found: Refined, model: JointTopics, scale: RootScale) -> JointTopi
 
 
 def _tag_ratios(data: Labelled, phibar: Array, tags: Array) -> sparse.csr_array:
-    """1 / p(tag | picture) at the tags the pictures have."""
+    """1 / p(tag | picture) for the tags that the pictures have."""
     owners = np.repeat(np.arange(len(data)), np.diff(data.tags.indptr))
     ratios = data.tags.astype(np.float64)
     ratios.data = 1 / (np.einsum("ik,ik->i", phibar[owners], tags.T[data.tags.indices]) + _TINY)

@@ -1,6 +1,6 @@
-"""Supervised LDA: the class and the tags of a picture from one space of topics.
+"""Supervised LDA: one set of topics predicts the class and the tags of a picture.
 
-Here are the parameters, the labels and the predictions; :mod:`visterm.topics.joint_model` has the EM algorithm.
+This module has the parameters, the labels and the predictions. :mod:`visterm.topics.joint_model` has the EM algorithm.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from visterm.topics.joint_model import JointTopicModel, no_tags
 
 
 class SupervisedLDA(ClassifierMixin, JointTopicModel):
-    """Topics that explain a picture's codewords, its class and its tags (Wang, Blei and Fei-Fei, CVPR 2009).
+    """Learns topics that explain a picture's codewords, class and tags (Wang, Blei and Fei-Fei, CVPR 2009).
 
     theta ~ Dirichlet(alpha); every codeword draws its topic z from theta, then itself from pi_z; the class c ~
     softmax(eta_c . zbar) of the mean zbar of the z; every tag draws one of the codewords and then itself from beta of
-    that codeword's topic. Variational EM raises, at every step, the sum of the pictures' evidence bounds (the class
-    term by Jensen's inequality, the paper's equation (6)) plus ``smoothing`` * sum log pi, the same for beta, less
-    ``ridge`` / 2 |eta|^2. Pictures take part with the labels they have: class -1 is unknown, an empty row of tags is
-    untagged. Without tags it is the paper's multi-class sLDA, without classes CorrLDA.
+    that codeword's topic. Every step of variational EM raises the sum of the pictures' evidence bounds (the class term
+    by Jensen's inequality, the paper's equation (6)) plus ``smoothing`` * sum log pi, the same for beta, minus
+    ``ridge`` / 2 |eta|^2. Every picture contributes the labels it has: class -1 is unknown, an empty row of tags is
+    untagged. Without tags, the model is the paper's multi-class sLDA; without classes, it is CorrLDA.
 
-    After EM the model is refined (:mod:`visterm.topics.refine`): topics and coefficients climb the likelihood of the
-    labels given topics inferred, as for a new picture, without them. ``refine=0`` is the model of the paper.
+    After EM, refinement (:mod:`visterm.topics.refine`) changes topics and coefficients to raise the likelihood of the
+    labels, given topics inferred without labels, as for a new picture. ``refine=0`` is the model of the paper.
 
     Parameters
     ----------
     n_topics
         K.
     alpha, learn_alpha
-        The Dirichlet parameter of every topic, and whether it is only where Newton's method starts from.
+        The Dirichlet parameter of every topic, and whether Newton's method improves it.
     smoothing
         Counts added to every codeword and every tag of every topic.
     ridge, refine_ridge
-        Ridge of the class coefficients in EM, and for every topic in refinement, where features have deviation 1.
+        Ridge of the class coefficients in EM, and per topic in refinement, where features have deviation 1.
     class_strength
-        How much the class term counts against the codewords in EM.
+        The weight of the class term relative to the codewords in EM.
     class_weight
         None, or ``"balanced"``: pictures of rare classes count more, so that every class counts the same.
     refine
@@ -55,14 +55,14 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
     n_tokens
         Scale every picture to this many codewords; None takes the counts as they are.
     start, n_restarts
-        Where topics start (``spread`` or ``random``), and of how many starts the best, by the objective, is kept.
+        How topics start (``spread`` or ``random``), and the number of starts; the best by the objective is kept.
     max_iter, tol
-        Stop EM after ``max_iter`` iterations (before refinement, which needs no more of a start, after five at the
-        latest), or when the objective rises by less than ``tol`` of itself.
+        Stop EM after ``max_iter`` iterations, or when the objective rises by less than ``tol``, relatively. Before
+        refinement, EM stops after five iterations at the latest.
     max_sweeps
-        Sweeps over a picture at every iteration, from where the last one ended.
+        Sweeps over a picture at every iteration, which continue from the last iteration.
     held_out_share
-        Share of the pictures that are not learned from: their labels stop EM and refinement, and set the temperature of
+        Share of the pictures to hold out. Their labels decide when EM and refinement stop, and set the temperature of
         the class probabilities.
     random_state
         Seed.
@@ -124,7 +124,7 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
         self.class_weight = class_weight
 
     def fit(self, X: Features, y: ArrayLike | None = None, tags: Any = None) -> Self:
-        """Learn from pictures with a class, tags, both or neither; a matrix in place of ``y`` is taken for tags."""
+        """Learn from pictures with a class, tags, both or neither; a matrix instead of ``y`` means tags."""
         self._validate_params()
         if tags is None and _is_matrix(y):
             y, tags = None, y
@@ -143,8 +143,7 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
     ) -> Self:
         """Learn from one more batch of pictures by a step of stochastic EM, without refinement.
 
-        ``classes`` names all classes at the first call; where it is left out, those of the first batch are all there
-        are.
+        ``classes`` lists all classes at the first call. Without it, the classes of the first batch are all classes.
         """
         self._validate_params()
         begun = hasattr(self, "online_")
@@ -175,7 +174,7 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
         return Labelled(bags, classes, weights, tags)
 
     def decision_function(self, X: Features) -> Scores:
-        """eta . phibar for every class, (n_pictures, n_classes); after refinement of its roots, and an intercept."""
+        """eta . phibar for every class, (n_pictures, n_classes); after refinement, of its roots plus an intercept."""
         bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
         if not len(self.classes_):
             raise InputError("the model has learned no classes: fit it with y")
@@ -191,11 +190,11 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
         return self.classes_[np.argmax(scores, axis=1)]
 
     def explain_class(self, X: Features, label: Any) -> Reasons:
-        """Which topics and which codewords of each picture spoke for class ``label``; sums to its decision score."""
+        """How much each topic and each codeword contributed to class ``label``; the sum is the decision score."""
         bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
         number = np.flatnonzero(self.classes_ == label)
         if not len(number):
-            raise InputError(f"there is no class {label!r}: the model knows {', '.join(map(str, self.classes_))}")
+            raise InputError(f"there is no class {label!r}: the model has {', '.join(map(str, self.classes_))}")
         return class_reasons(bags, self._model(), int(number[0]), rooted=self.is_refined)
 
 

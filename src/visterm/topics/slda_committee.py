@@ -1,4 +1,4 @@
-"""A committee of supervised topic models: what single models owe to their random starts averages out."""
+"""A committee of supervised topic models, which averages out the effect of random starts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from visterm.topics.slda import SupervisedLDA
 
 
 class TopicCommittee(ClassifierMixin, Estimator):
-    """Supervised topic models from different random starts, which decide by the mean of their probabilities.
+    """Averages the probabilities of several supervised topic models with different random starts.
 
     The mean over ``n_members`` of p(class | topics of the member) of :class:`~visterm.topics.slda.SupervisedLDA`, and
-    the same of the tags: where members err, they seldom err alike (Hansen and Salamon, PAMI 1990). It costs
-    n_members times a single model, in learning and in use. The other parameters are those of the members.
+    the same for tags. Members seldom make the same errors (Hansen and Salamon, PAMI 1990). Learning and use cost
+    n_members times as much as with a single model. The other parameters are those of the members.
 
     >>> X, y = [[4, 0, 1], [3, 1, 1], [0, 5, 1], [1, 4, 0]], [3, 3, 8, 8]
     >>> TopicCommittee(n_topics=2, n_members=3, random_state=0).fit(X, y).predict([[5, 0, 0], [0, 5, 0]])
@@ -86,7 +86,7 @@ class TopicCommittee(ClassifierMixin, Estimator):
         return np.mean([member.predict_proba(X) for member in self.members_], axis=0)
 
     def predict(self, X: Features) -> NDArray[Any]:
-        """The class of the highest mean probability."""
+        """The class with the highest mean probability."""
         chances = self.predict_proba(X)
         return self.classes_[np.argmax(chances, axis=1)]
 

@@ -1,4 +1,4 @@
-"""Derivatives of the log gamma function that compiled code can call."""
+"""Derivatives of the log gamma function for compiled code."""
 
 from __future__ import annotations
 

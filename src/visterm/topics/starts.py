@@ -1,4 +1,4 @@
-"""Where topics start: pictures that are far apart, or any pictures."""
+"""The start of topics: pictures that are far apart, or any pictures."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from visterm.errors import InputError
 from visterm.topics.inference import infer_topics
 from visterm.topics.statistics import Array, normalised
 
-#: What the start of a topic has of the picture it starts from; the rest is what all pictures have in common.
+#: A topic starts with this share of its picture; the rest is the mean of all pictures.
 _OWN_SHARE = 0.7
-#: The number of pictures that are compared with each other, at most.
+#: At most this many pictures are compared with each other.
 _MAX_CANDIDATES = 4096
 _LAST_SWEEPS = 5
 STARTS = {"spread", "random"}
 
 
 def start_topics(bags: sparse.csr_array, n_topics: int, random: Any, *, how: str = "spread") -> Array:
-    """Counts (n_topics, n_codewords) to start topics from, each one picture over what all have in common.
+    """Counts (n_topics, n_codewords) to start topics from, each one picture mixed with the mean of all.
 
     ``spread`` draws pictures as k-means++ does, far from those already drawn in the Hellinger distance between their
     codeword frequencies; ``random`` draws any.
@@ -62,7 +62,7 @@ def _spread(bags: sparse.csr_array, n_topics: int, random: Any) -> NDArray[np.in
 def warm_up(
     bags: sparse.csr_array, topics: Array, alpha: Array, smoothing: float, n_iterations: int
 ) -> tuple[Array, Array]:
-    """Iterations of plain LDA, of one sweep each, before labels have a say: topics and gamma."""
+    """Iterations of plain LDA, of one sweep each, before labels are used; returns topics and gamma."""
     gamma = None
     for _ in range(n_iterations):
         inferred = infer_topics(bags, topics, alpha, start=gamma, max_sweeps=1)

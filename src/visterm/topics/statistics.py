@@ -1,4 +1,4 @@
-"""What an M step needs to know of pictures: sums that shards and machines merge, and their running average."""
+"""The sums over pictures that an M step needs, which shards and machines can merge, and their running average."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _OFFSET, _DECAY = 2.0, 0.6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicStatistics:
-    """Expected counts of pictures under a topic model; those of several shards merge by ``+``.
+    """Expected counts of pictures under a topic model; ``+`` merges those of several shards.
 
     ``codewords`` (n_topics, n_codewords) and ``tags`` (n_topics, n_tags) hold how often each topic is expected to have
-    made each codeword and tag, ``log_proportions`` (n_topics,) the sum over pictures of E[log theta], ``bound`` the
-    evidence bound of the pictures.
+    generated each codeword and tag. ``log_proportions`` (n_topics,) is the sum over pictures of E[log theta], ``bound``
+    the evidence bound of the pictures.
 
     >>> a = TopicStatistics(1, -2.0, np.ones((2, 3)), np.zeros(2), np.zeros((2, 0)))
     >>> (a + a).n_pictures, (a + a).bound, (a + a).codewords.sum().item()
@@ -59,9 +59,9 @@ class TopicStatistics:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnlineStatistics:
-    """Stochastic EM: the running average of the statistics of batches, brought to the number of pictures seen.
+    """Stochastic EM: the running average of the statistics of batches, scaled to the number of pictures seen.
 
-    ``average`` is over pictures; ``total`` are the statistics that all pictures seen would have under today's model.
+    ``average`` is over pictures; ``total`` estimates the statistics of all pictures seen under the current model.
     """
 
     n_batches: int
@@ -69,7 +69,7 @@ class OnlineStatistics:
 
     @classmethod
     def none(cls, n_topics: int, n_codewords: int, n_tags: int) -> OnlineStatistics:
-        """Before the first batch."""
+        """The empty statistics before the first batch."""
         zeros = np.zeros
         sums = TopicStatistics(0, 0.0, zeros((n_topics, n_codewords)), zeros(n_topics), zeros((n_topics, n_tags)))
         return cls(0, sums)
@@ -80,7 +80,7 @@ class OnlineStatistics:
         return 1.0 if self.n_batches == 0 else (self.n_batches + _OFFSET) ** -_DECAY
 
     def including(self, batch: TopicStatistics) -> OnlineStatistics:
-        """The average after one more batch; an empty one changes nothing."""
+        """The average after one more batch; an empty batch changes nothing."""
         if batch.n_pictures == 0:
             return self
         average = self.average * (1 - self.step) + batch * (self.step / batch.n_pictures)
@@ -102,7 +102,7 @@ class OnlineStatistics:
 
 
 def normalised(counts: Array, smoothing: float) -> Array:
-    """Rows of ``counts`` plus ``smoothing``, summing to one: the topics that best fit expected counts.
+    """Rows of ``counts`` plus ``smoothing``, scaled to sum to one: the best topics for the expected counts.
 
     They maximise sum(counts * log(topics)) + smoothing * sum(log(topics)).
     """

@@ -1,4 +1,4 @@
-"""Themes of classes: every class has its own Dirichlet over topics that all classes share."""
+"""Themes of classes: all classes share the topics, but every class has its own Dirichlet over them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from visterm.topics.lda import ALPHA_RATE
 from visterm.topics.starts import STARTS, start_topics
 from visterm.topics.statistics import Array, TopicStatistics, normalised
 
-#: Sweeps over a picture at every iteration, from where the last one ended.
+#: Sweeps over a picture at every iteration, which continue from the last iteration.
 _SWEEPS = 10
 
 
@@ -40,15 +40,15 @@ class Themes:
 
 
 class ThemeLDA(ClassifierMixin, Estimator):
-    """The class whose mixture of topics explains the picture best (Fei-Fei and Perona, CVPR 2005).
+    """Predicts the class whose mixture of topics explains the picture best (Fei-Fei and Perona, CVPR 2005).
 
     Class c ~ its frequency; theta ~ Dirichlet(alpha_c); every codeword draws its topic z from theta, then itself from
-    pi_z. Variational EM raises, at every step, the sum of the pictures' evidence bounds plus ``smoothing`` *
-    sum log pi and the exponential prior of alpha. A picture belongs to the class of the largest bound + log frequency.
-    Pictures of unknown class (-1) are left out.
+    pi_z. Every step of variational EM raises the sum of the pictures' evidence bounds plus ``smoothing`` * sum log pi
+    and the exponential prior of alpha. A picture belongs to the class with the largest bound + log frequency. Pictures
+    of unknown class (-1) are left out.
 
-    All alpha_c start at ``alpha`` and stay there for ``n_settling`` iterations; then Newton's method finds them.
-    Learned from topics that mean nothing yet, alpha falls and ties every picture to a single topic for good.
+    All alpha_c start at ``alpha`` and stay there for ``n_settling`` iterations; then Newton's method finds them. If
+    alpha were learned while topics are still random, it would fall and tie every picture to a single topic for good.
 
     >>> X, y = [[40, 0, 9], [30, 9, 9], [0, 50, 9], [9, 40, 0]], [3, 3, 8, 8]
     >>> ThemeLDA(n_topics=2, random_state=0).fit(X, y).predict([[50, 5, 5], [5, 50, 5]])
@@ -134,24 +134,24 @@ class ThemeLDA(ClassifierMixin, Estimator):
         return scores + np.log(self.class_frequency_)
 
     def predict_proba(self, X: Features) -> Scores:
-        """p(class | codewords), the bounds standing for the log-likelihoods."""
+        """p(class | codewords), with the bounds in place of the log-likelihoods."""
         return softmax(self.class_scores(X), axis=1)
 
     def predict(self, X: Features) -> NDArray[Any]:
-        """The class of the largest score."""
+        """The class with the largest score."""
         scores = self.class_scores(X)
         return self.classes_[np.argmax(scores, axis=1)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
-        # scikit-learn's blobs differ in the sum of their two features, the length of the bag, which says nothing here.
+        # scikit-learn's blobs differ in the sum of their two features, the length of the bag, which is irrelevant here.
         tags.classifier_tags.poor_score = True
         return tags
 
 
 class _EStep:
-    """Infers the pictures of every class under its own Dirichlet, from where the last call ended."""
+    """Infers the pictures of every class under its own Dirichlet. Each call continues from the last one."""
 
     def __init__(self, of_class: list[sparse.csr_array], smoothing: float) -> None:
         self._of_class, self._smoothing = of_class, smoothing

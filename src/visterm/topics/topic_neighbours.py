@@ -17,10 +17,10 @@ from visterm.topics.lda import LDA
 
 
 class TopicNeighbours(ClassifierMixin, Estimator):
-    """The class most frequent among the pictures of the most similar topic proportions (Bosch et al., ECCV 2006).
+    """Predicts the most frequent class among pictures with the most similar topics (Bosch et al., ECCV 2006).
 
-    The topics are those of an LDA that knows no classes: pictures of unknown class (-1) help to find them, but are
-    nobody's neighbours. Parameters are those of :class:`~visterm.topics.lda.LDA` and
+    Similarity compares topic proportions. LDA learns the topics without classes: pictures of unknown class (-1) help to
+    find them, but are not neighbours. Parameters are those of :class:`~visterm.topics.lda.LDA` and
     :class:`~visterm.neighbours.KnnClassifier`.
 
     >>> X, y = [[4, 3, 0, 0], [5, 2, 0, 0], [0, 0, 6, 2], [0, 1, 3, 4]], [3, 3, 8, 8]
@@ -83,7 +83,7 @@ class TopicNeighbours(ClassifierMixin, Estimator):
         return self.neighbours_.predict_proba(self.lda_.transform(X))
 
     def predict(self, X: Features) -> NDArray[Any]:
-        """The class of most neighbours; the rarer class of equally frequent ones."""
+        """The class of most neighbours; ties go to the rarer class."""
         check_is_fitted(self)
         return self.neighbours_.predict(self.lda_.transform(X))
 

@@ -1,4 +1,4 @@
-"""The mixture of unigrams: one topic a picture, shared by its codewords and its tags."""
+"""The mixture of unigrams: one topic per picture, shared by its codewords and its tags."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Unigrams:
         )
 
     def log_joint(self, bags: sparse.csr_array, tags: sparse.csr_array | None) -> NDArray[np.float64]:
-        """``log p(topic, codewords, tags)``, (n_pictures, n_topics); an untagged picture lacks the last terms."""
+        """``log p(topic, codewords, tags)``, (n_pictures, n_topics); an untagged picture has no terms for tags."""
         joint = bags @ _log(self.codewords).T + _log(self.shares)
         return joint if tags is None else joint + tags @ _log(self.tags).T
 
@@ -60,7 +60,7 @@ def fit_unigrams(
     tol: float,
     bar: progress.Bar,
 ) -> tuple[Unigrams, NDArray[np.float64]]:
-    """Expectation maximisation from the given responsibilities: the parameters, and the objective of every step."""
+    """Expectation maximisation from the given responsibilities; the parameters and the objective of every step."""
 
     def e_step(unigrams: Unigrams) -> tuple[NDArray[np.float64], float]:
         joint = unigrams.log_joint(bags, tags)
@@ -75,16 +75,17 @@ def fit_unigrams(
 
 
 class UnigramMixture(Estimator):
-    """Tags from the one topic of a picture, learned from its codewords and, where it has them, its tags.
+    """Predicts tags from the single topic of a picture, learned from its codewords and, if it has any, its tags.
 
-    Topic z ~ theta; every codeword ~ pi_z; every tag ~ beta_z. Expectation maximisation raises the posterior of
-    theta, pi and beta under Dirichlet(1 + ``smoothing``) priors, the likelihood itself for 0, at every step::
+    Topic z ~ theta; every codeword ~ pi_z; every tag ~ beta_z. Every step of expectation maximisation raises the
+    posterior of theta, pi and beta under Dirichlet(1 + ``smoothing``) priors. For a ``smoothing`` of 0 it is the
+    likelihood itself::
 
         sum_i log sum_k exp(log theta_k + sum_v c_iv log pi_kv + sum_m log beta_{k, w_im})
 
-    Untagged pictures take part with their codewords: hand over the pictures to be tagged with empty rows of tags, and
-    the topics fit them too. The best of ``n_restarts`` starts is kept. It is the model that Shao et al. (ACM TIST 2014)
-    regularise over a graph of neighbours.
+    Untagged pictures contribute their codewords: pass the pictures to be tagged with empty rows of tags, and the topics
+    adapt to them too. The best of ``n_restarts`` starts is kept. Shao et al. (ACM TIST 2014) regularise this model over
+    a graph of neighbours.
 
     >>> X, tags = [[4, 0], [3, 1], [0, 5], [1, 4]], [[1, 0], [1, 0], [0, 1], [0, 0]]
     >>> UnigramMixture(n_topics=2, random_state=0).fit(X, tags).score_tags([[5, 0], [0, 5]]).argmax(axis=1)
@@ -164,7 +165,7 @@ class UnigramMixture(Estimator):
         return softmax(self.log_joint(X, tags), axis=1)
 
     def score_tags(self, X: Features) -> Scores:
-        """``p(tag | codewords)``: the probability of each tag to be the next one given to the picture."""
+        """``p(tag | codewords)``: the probability that the next tag of the picture is this one."""
         return self.transform(X) @ self.topic_tags_
 
     def _unigrams(self) -> Unigrams:
@@ -183,13 +184,13 @@ def _log(probabilities: NDArray[Any]) -> NDArray[np.float64]:
 def start_responsibilities(
     bags: sparse.csr_array, tags: sparse.csr_array, n_topics: int, random: Any
 ) -> NDArray[np.float64]:
-    """Responsibilities that lean towards the most similar of ``n_topics`` pictures spread out as k-means++ does."""
+    """Responsibilities that favour the most similar of ``n_topics`` pictures, which k-means++ spreads out."""
     from sklearn.cluster import kmeans_plusplus
 
     roots = sparse.csr_array(sparse.hstack([_root_of_shares(bags), _root_of_shares(tags)]))
     n_seeds = min(n_topics, roots.shape[0])
     _, seeds = kmeans_plusplus(roots, n_seeds, random_state=random)
-    # Noise tells apart seeds that are equally near, and topics beyond the number of pictures from each other.
+    # Noise separates equally near seeds, and topics if there are more of them than pictures.
     leaning = random.random_sample((roots.shape[0], n_topics)) * 0.1
     leaning[:, :n_seeds] += (roots @ roots[seeds].T).toarray()
     return softmax(10 * leaning, axis=1)

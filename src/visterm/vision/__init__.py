@@ -1,4 +1,4 @@
-"""Pictures to numbers: decoding, descriptors, encodings, networks, recipes."""
+"""From pictures to numbers: decoding, descriptors, encodings, networks, recipes."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Filters that dense descriptors are made of."""
+"""Filters for dense descriptors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def smooth(picture: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:
 
 
 def triangle(bin_size: int) -> NDArray[np.float32]:
-    """Weights falling linearly from one at a pixel to zero at ``bin_size`` pixels away: bilinear interpolation.
+    """Weights that fall linearly from one at a pixel to zero ``bin_size`` pixels away: bilinear interpolation.
 
     >>> triangle(2)
     array([0.5, 1. , 0.5], dtype=float32)
@@ -61,7 +61,7 @@ def sample(
     """Weighted sums of ``lanes`` (height, width, n_lanes) around every ``spacing``-th pixel: (\\*shape, n_lanes).
 
     ``taps`` and the distance ``first`` of their first pixel are given for the vertical and for the horizontal
-    direction. Beyond the border stands the border pixel when ``repeat_border``, else zero.
+    direction. Pixels beyond the border repeat the border pixel if ``repeat_border``, else they are zero.
     """
     from visterm.vision import _kernels_filters
 

@@ -1,4 +1,4 @@
-"""Pictures as global features take them: checked, not empty, every value from 0 to 1."""
+"""The input of global features: pictures that are checked, not empty, with values from 0 to 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numba kernels of clustering: sums of descriptors by the word they belong to."""
+"""Numba kernels of clustering: sums of descriptors by their codeword."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sum_by_word(descriptors: Any, ids: Any, sums: Any, counts: Any) -> None:
             sums[word, d] += descriptors[i, d]
 
 
-# Only the order of additions is left to the compiler, so that the sums over dimensions use vector registers.
+# The compiler may only reorder additions, so that the sums over dimensions use vector registers.
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
 def squared_distances(descriptors: Any, words: Any, ids: Any, out: Any) -> None:
     """``out[i]``: the squared distance of ``descriptors[i]`` to ``words[ids[i]]``, by differences in float64.

@@ -12,7 +12,7 @@ _HUE_ENDS = (22 / 360, 45 / 360, 70 / 360, 155 / 360, 186 / 360, 278 / 360, 330 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def name_colours(hsv: NDArray[np.float32], names: NDArray[np.uint8]) -> None:
-    """The number of the colour of each pixel, as :func:`visterm.vision.correlogram.named_colours` has it."""
+    """The number of each pixel's colour, as in :func:`visterm.vision.correlogram.named_colours`."""
     height, width, _ = hsv.shape
     for y in range(height):
         for x in range(width):
@@ -31,9 +31,9 @@ def name_colours(hsv: NDArray[np.float32], names: NDArray[np.uint8]) -> None:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def count_pairs(colours: NDArray[np.uint8], distance: int, same: NDArray[np.int64], met: NDArray[np.int64]) -> None:
-    """Add up, by colour of the first, pairs of pixels ``distance`` apart: those of ``same`` colour, and all ``met``.
+    """Count pairs of pixels ``distance`` apart, by the colour of the first: those of the ``same`` colour, all ``met``.
 
-    One neighbour at a time for a whole row of pixels, so that many are compared by one instruction.
+    The loop takes one neighbour at a time for a whole row of pixels, so that one instruction compares many.
     """
     height, width = colours.shape
     alike = np.empty(width, np.uint8)  # at most 8 * distance neighbours: a byte suffices up to a distance of 31
@@ -62,5 +62,5 @@ def add_equal(one: NDArray[np.uint8], other: NDArray[np.uint8], counts: NDArray[
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _within(place: int, reach: int, length: int) -> int:
-    """How many of ``length`` places are at most ``reach`` from ``place``."""
+    """How many of ``length`` positions are at most ``reach`` away from ``place``."""
     return min(place + reach, length - 1) - max(place - reach, 0) + 1

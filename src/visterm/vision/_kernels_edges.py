@@ -27,9 +27,9 @@ def gradients(grey: NDArray[np.float32], dx: NDArray[np.float32], dy: NDArray[np
 def ridges(
     dx: NDArray[np.float32], dy: NDArray[np.float32], weak: float, strong: float, strength: NDArray[np.uint8]
 ) -> None:
-    """Mark pixels at which the gradient is longer than one pixel ahead and behind along it, as WEAK or STRONG.
+    """Mark as WEAK or STRONG the pixels whose gradient is larger than one pixel ahead and behind, along the gradient.
 
-    Of two equal pixels the one on the darker side is taken, so that an edge is one pixel wide.
+    Of two equal pixels, the one on the darker side is marked, so that an edge is one pixel wide.
     """
     height, width = dx.shape
     lengths = np.sqrt(dx * dx + dy * dy)
@@ -40,7 +40,7 @@ def ridges(
                 continue
             right, down = dx[y, x] / length, dy[y, x] / length
             ahead, behind = _at(lengths, y + down, x + right), _at(lengths, y - down, x - right)
-            # Both are interpolated from rounded values: a difference in the last digits is none.
+            # Both are interpolated from rounded values: ignore a difference in the last digits.
             margin = np.float32(1e-5) * length
             if length >= ahead - margin and length > behind + margin:
                 strength[y, x] = STRONG if length >= strong else WEAK
@@ -61,7 +61,7 @@ def _at(plane: NDArray[np.float32], y: float, x: float) -> float:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def follow(strength: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Pixels that are STRONG, or WEAK and joined to a strong one by marked pixels, diagonals included."""
+    """Pixels that are STRONG, or WEAK and connected to a strong one by marked pixels, also diagonally."""
     height, width = strength.shape
     edges = np.zeros(strength.shape, np.bool_)
     waiting = np.empty(strength.size, np.int64)

@@ -50,13 +50,13 @@ def sample_both(
 ) -> None:
     """Add to ``out[i, j]`` the lanes around pixel (i, j) * ``spacing``, weighted by the taps of both directions.
 
-    Tap k belongs to the pixel ``first + k`` away. Outside the picture stand its border pixels when ``repeat_border``,
-    else zeros. Only the samples are computed, each as a plain sum of products: there is no running sum to drift.
+    Tap k belongs to the pixel ``first + k`` away. Pixels outside the picture repeat its border if ``repeat_border``,
+    else they are zero. Only the samples are computed, each as a plain sum of products, so no rounding accumulates.
     """
     height, width, n_lanes = lanes.shape
     n_rows, n_columns, _ = out.shape
     summed = np.empty((width, n_lanes), lanes.dtype)
-    # Pixels are dealt out to `spacing` phases, so that one tap meets contiguous pixels for all samples of a row.
+    # Pixels are sorted into `spacing` phases, so that one tap meets contiguous pixels for all samples of a row.
     n_steps = (len(horizontal) - 1) // spacing + n_columns
     phases = np.zeros((spacing, n_steps * n_lanes), lanes.dtype)
     for i in range(n_rows):

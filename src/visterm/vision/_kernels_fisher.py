@@ -9,20 +9,20 @@ import numpy as np
 from numba import njit
 
 
-# The joint is finite, and only the order of additions is left to the compiler: that lets it use vector registers.
+# The joint is finite, and the compiler may only reorder additions: this lets it use vector registers.
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nnan", "nsz"})
 def sum_likely(terms: Any, joint: Any, least: Any, sums: Any) -> None:
-    """``sums[k] += r[i, k] * terms[i]`` over the components k likely to have made descriptor i.
+    """``sums[k] += r[i, k] * terms[i]`` over the components k that are likely for descriptor i.
 
     ``joint[i, k]`` is log p(descriptor i, component k). Components less than exp(``least``) times as likely as the most
-    likely are left out, the responsibilities r of the others sum to one. The same as::
+    likely one are left out; the responsibilities r of the others sum to one. The same as::
 
         gaps = joint - joint.max(axis=1, keepdims=True)
         odds = np.where(gaps >= least, np.exp(gaps), 0.0)
         sums += (odds / odds.sum(axis=1, keepdims=True)).T @ terms
     """
     n_components = joint.shape[1]
-    likely = np.empty(n_components + 1, np.int64)  # one more: the slot written below is kept only if counted
+    likely = np.empty(n_components + 1, np.int64)  # one extra slot: a value written below is kept only if counted
     odds = np.empty(n_components, joint.dtype)
     for i in range(joint.shape[0]):
         largest = joint[i, 0]

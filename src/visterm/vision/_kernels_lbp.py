@@ -8,14 +8,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-# A point of the circle of radius 2 on a diagonal lies sqrt(2) pixels off in both directions: this far beyond pixel 1.
+# A diagonal point of the circle of radius 2 is sqrt(2) pixels away in both directions: this far beyond pixel 1.
 _BEYOND = math.sqrt(2) - 1
 _NEAR, _SIDE, _FAR = (1 - _BEYOND) ** 2, _BEYOND * (1 - _BEYOND), _BEYOND**2
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def circle_patterns(grey: NDArray[np.float64], out: NDArray[np.uint8]) -> None:
-    """Set bit k where the point at k * 45 degrees, from right towards up, on the circle is not darker than its centre.
+    """Set bit k if the point of the circle at k * 45 degrees, from right towards up, is not darker than the centre.
 
     Differences to the centre are interpolated, not values: equal pixels then compare as equal.
     """
@@ -55,7 +55,7 @@ def _diagonal(grey: NDArray[np.float64], y: int, x: int, down: int, right: int) 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def nearest_colours(pixels: NDArray[np.float32], palette: NDArray[np.float32], out: NDArray[np.int64]) -> None:
-    """The row of the transposed ``palette`` (3, n_colours) nearest to each pixel; the first one of equals.
+    """For each pixel, the nearest colour of the transposed ``palette`` (3, n_colours); the first one of equals.
 
     NumPy: ``((pixels[:, :, None] - palette) ** 2).sum(axis=1).argmin(axis=1)``.
     """

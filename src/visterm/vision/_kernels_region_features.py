@@ -41,9 +41,9 @@ def boundary_lengths(regions: NDArray[np.int32], n: int) -> NDArray[np.float64]:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def hull_areas(regions: NDArray[np.int32], n: int) -> NDArray[np.float64]:
-    """Areas of the convex hulls of the regions, pixels being unit squares."""
+    """Areas of the convex hulls of the regions; pixels are unit squares."""
     height, width = regions.shape
-    # The outermost corners of each region on each of the lines between rows; none: left is beyond right.
+    # The outermost corners of each region on each line between rows; if there are none, left is beyond right.
     left, right = np.full((n, height + 1), width + 1), np.full((n, height + 1), -1)
     for y in range(height):
         for x in range(width):
@@ -60,7 +60,7 @@ def hull_areas(regions: NDArray[np.int32], n: int) -> NDArray[np.float64]:
                 lines[n_lines] = line
                 n_lines += 1
         taken = lines[:n_lines]
-        # Mirrored, the right side is a left one: the area is what lies between the two.
+        # Mirrored, the right side becomes a left side: the area lies between the two.
         areas[region] = -_left_of_hull(left[region], taken) - _left_of_hull(-right[region], taken)
     return areas
 
@@ -73,7 +73,7 @@ def _left_of_hull(corners: NDArray[np.int64], lines: NDArray[np.int64]) -> float
     for y in lines:
         while n_chain > 1:
             y0, y1 = chain[n_chain - 2], chain[n_chain - 1]
-            # A corner on or right of the straight line between its neighbours is inside.
+            # A corner on the straight line between its neighbours, or right of it, is inside.
             if (corners[y1] - corners[y0]) * (y - y0) < (corners[y] - corners[y0]) * (y1 - y0):
                 break
             n_chain -= 1

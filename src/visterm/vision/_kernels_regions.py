@@ -1,4 +1,4 @@
-"""Compiled parts of segmentation: which superpixels touch, and merging the most alike of them."""
+"""Compiled parts of segmentation: finding superpixels that touch, and merging the most similar ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 def borders(
     labels: NDArray[np.int32], contrast: NDArray[np.float32], length: NDArray[np.float32], strength: NDArray[np.float32]
 ) -> None:
-    """Add up, for every two labels, the sides of pixels they share and the ``contrast`` of the pixels along them."""
+    """For every two labels, sum the pixel sides they share and the ``contrast`` of the pixels along them."""
     height, width = labels.shape
     for y in range(height):
         for x in range(width):
@@ -36,11 +36,11 @@ def merge(
     least: float,
     flat: float,
 ) -> NDArray[np.int32]:
-    """Merge touching regions, the cheapest pair first, to ``n_regions``: the region of each superpixel.
+    """Merge touching regions, the cheapest pair first, down to ``n_regions``; returns the region of each superpixel.
 
-    ``sizes`` are in pixels, ``means`` (n, n_features) in units comparable between features. When three times as many
-    regions as wanted are left, all smaller than ``least`` are merged before any other. Pairs that differ by less than
-    ``flat`` are merged even below ``n_regions``. The arrays given are used up.
+    ``sizes`` are in pixels, ``means`` (n, n_features) in units comparable between features. When 3 ``n_regions``
+    regions are left, all smaller than ``least`` are merged before any other. Pairs that differ by less than ``flat``
+    are merged even below ``n_regions``. The given arrays are overwritten.
     """
     n = len(sizes)
     region = np.arange(n).astype(np.int32)
@@ -113,13 +113,13 @@ def _cost(
     strength: NDArray[np.float32],
     total: float,
 ) -> float:
-    """The geometric mean of how much both differ and how much contrast is along their border, tempered by size.
+    """The geometric mean of the difference of both and the contrast along their border, weighted by size.
 
-    Difference alone cuts a sky that fades from top to bottom, contrast alone lets a region leak through a gap. The
-    root of Ward's factor of size keeps single superpixels from lasting as regions; the whole factor would make all
-    regions about equal.
+    Difference alone cuts a sky that fades from top to bottom; contrast alone lets a region leak through a gap. The root
+    of Ward's size factor keeps single superpixels from remaining as regions; the full factor would make all regions
+    about equally large.
     """
     ward = sizes[i] * sizes[j] / ((sizes[i] + sizes[j]) * total)
     contrast = strength[i, j] / length[i, j]
-    # About what noise amounts to is added to both, lest a pair be free because one of the two happens to vanish.
+    # About the size of the noise is added to both, so that the cost is not zero if one of the two vanishes by chance.
     return np.sqrt(ward * (_difference(i, j, means) + 1) * (contrast + 0.5))

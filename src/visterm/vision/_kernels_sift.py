@@ -29,7 +29,7 @@ _C0, _C1, _C2, _C3, _C4, _C5, _C6, _C7, _C8 = _ARCTAN
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
 def oriented_energy(grey: NDArray[np.float32], out: NDArray[np.float32]) -> None:
-    """Share the length of the gradient at each pixel between the two of eight directions next to it.
+    """Share the length of the gradient at each pixel between the two nearest of eight directions.
 
     Direction t points t * 45 degrees from right towards down. The gradient is the central difference, one-sided at the
     border. Every gradient lies between an axis (even t) and a diagonal (odd t); the arc tangent of the smaller over the

@@ -1,4 +1,4 @@
-"""Compiled parts of superpixels: k-means of colour and place, and connected parts of its result."""
+"""Compiled parts of superpixels: k-means of colour and position, and connected parts of its result."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 def slic(lab: NDArray[np.float32], spacing: float, compactness: float, n_rounds: int) -> NDArray[np.int32]:
     """Simple linear iterative clustering (Achanta et al., PAMI 2012): labels (height, width), not yet connected.
 
-    Clusters begin on a grid of ``spacing`` pixels and take pixels up to that far away, by the squared difference in
-    colour plus ``compactness``² times that in place, in units of ``spacing``. The first of equally near ones wins.
+    Clusters start on a grid of ``spacing`` pixels and take pixels up to that distance. The distance measure is the
+    squared difference in colour plus ``compactness``² times the squared difference in position, in units of
+    ``spacing``. Of equally near clusters, the first wins.
     """
     height, width, _ = lab.shape
     n_rows, n_columns = max(1, round(height / spacing)), max(1, round(width / spacing))
@@ -59,9 +60,9 @@ def slic(lab: NDArray[np.float32], spacing: float, compactness: float, n_rounds:
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def connected(labels: NDArray[np.int32], least: int) -> tuple[NDArray[np.int32], int]:
-    """Number the parts of equal label that hang together by sides of pixels, and say how many there are.
+    """Number the parts of equal label that are connected by pixel sides; returns how many there are.
 
-    Parts of fewer than ``least`` pixels join the part above or left of their first pixel; the first part has none.
+    Parts of fewer than ``least`` pixels join the part above or left of their first pixel, if there is one.
     """
     height, width = labels.shape
     parts = np.full((height, width), -1, np.int32)
@@ -84,7 +85,7 @@ def connected(labels: NDArray[np.int32], least: int) -> tuple[NDArray[np.int32],
                     member[n_members] = ny * width + nx
                     n_members += 1
         if n_members < least and n_parts > 0:
-            # Pixels are visited row by row: what lies above or left of the first one has its part already.
+            # Pixels are visited row by row: those above or left of the first one already have a part.
             joined = parts[y0 - 1, x0] if y0 > 0 else parts[y0, x0 - 1]
             for j in range(n_members):
                 parts[member[j] // width, member[j] % width] = joined

@@ -1,4 +1,4 @@
-"""Bags of visual words: counting words, stacking the bags of many pictures, and weighting them by tf-idf."""
+"""Bags of codewords: counting codewords, stacking the bags of many pictures, and weighting them by tf-idf."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from visterm.vision.codebook import Codebook
 
-#: The words that occur in a picture, in increasing order, and how often each does.
+#: The codewords that occur in a picture, in increasing order, and how often each occurs.
 Bag = tuple[NDArray[np.int32], NDArray[np.float32]]
 
 
 def count_words(ids: NDArray[np.int32], shares: NDArray[np.float32] | None = None) -> Bag:
-    """The bag of a picture from the words of its descriptors, or from their shares after soft assignment.
+    """The bag of a picture from the codewords of its descriptors, or from their shares after soft assignment.
 
     >>> count_words(np.array([4, 1, 4], np.int32))
     (array([1, 4], dtype=int32), array([1., 2.], dtype=float32))
@@ -46,9 +46,9 @@ def stack_bags(bags: Iterable[Bag], n_words: int) -> csr_array:
     counts: list[NDArray[np.float32]] = []
     for picture, (words, weights) in enumerate(bags):
         if len(words) != len(weights):
-            raise InputError(f"the bag of picture {picture} has {len(words)} words but {len(weights)} counts")
+            raise InputError(f"the bag of picture {picture} has {len(words)} codewords but {len(weights)} counts")
         if len(words) and not (words[0] >= 0 and words[-1] < n_words and (np.diff(words) > 0).all()):
-            raise InputError(f"the words of picture {picture} are not increasing numbers from 0 to {n_words - 1}")
+            raise InputError(f"the codewords of picture {picture} must be increasing numbers from 0 to {n_words - 1}")
         ids.append(words)
         counts.append(weights)
     starts = np.concatenate([[0], np.cumsum([len(words) for words in ids], dtype=np.int64)])
@@ -58,11 +58,11 @@ def stack_bags(bags: Iterable[Bag], n_words: int) -> csr_array:
 
 
 class TfIdf:
-    """Bags weighted so that words found in few pictures count more, each picture scaled to unit length.
+    """Weights bags so that codewords of few pictures count more, and scales each picture to unit length.
 
-    The weight of word i in a picture is tf_i idf_i / sqrt(sum_j (tf_j idf_j)^2), with tf_i its count and
+    The weight of codeword i in a picture is tf_i idf_i / sqrt(sum_j (tf_j idf_j)^2), with tf_i its count and
     idf_i = -log(share of the training pictures that contain it) (Grangier and Bengio, "A discriminative kernel-based
-    model to rank images from text queries", PAMI 2008). A word of no training picture, or of all, weighs nothing.
+    model to rank images from text queries", PAMI 2008). A codeword of no training picture, or of all, has weight zero.
 
     After ``fit``: ``idf_`` (n_words,).
 
@@ -75,10 +75,10 @@ class TfIdf:
     idf_: NDArray[np.float64]
 
     def fit(self, bags: Any) -> TfIdf:
-        """Learn from (n_pictures, n_words) counts in how many pictures each word occurs."""
+        """Learn from (n_pictures, n_words) counts in how many pictures each codeword occurs."""
         counts = _as_counts(bags)
         if counts.shape[0] == 0:
-            raise InputError("the rarity of words is learned from at least one picture")
+            raise InputError("tf-idf weights need at least one picture to learn from")
         n_containing = np.bincount(counts.indices, minlength=counts.shape[1])
         self.idf_ = np.log(counts.shape[0] / np.maximum(n_containing, 1))
         self.idf_[n_containing == 0] = 0.0
@@ -91,7 +91,7 @@ class TfIdf:
         require_fitted(self, "idf_")
         counts = _as_counts(bags)
         if counts.shape[1] != len(self.idf_):
-            raise InputError(f"bags of {len(self.idf_)} words were learned from, these have {counts.shape[1]}")
+            raise InputError(f"bags must have {len(self.idf_)} codewords, as in fit, not {counts.shape[1]}")
         weights = counts.data * self.idf_[counts.indices]
         rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         lengths = np.sqrt(np.bincount(rows, weights**2, minlength=counts.shape[0]))
@@ -101,7 +101,7 @@ class TfIdf:
         return weighted
 
     def fit_transform(self, bags: Any) -> csr_array:
-        """Learn from ``bags`` and weight them."""
+        """Learn from ``bags``, then weight them."""
         return self.fit(bags).transform(bags)
 
 
@@ -113,12 +113,12 @@ class BagEncoder:
 
     @property
     def n_dims(self) -> int:
-        """Length of the encoding: one entry per word."""
+        """Length of the encoding: one entry per codeword."""
         require_fitted(self.codebook, "words_")
         return len(self.codebook.words_)
 
     def sums(self, descriptors: Any) -> NDArray[np.float64]:
-        """How often each word occurs."""
+        """How often each codeword occurs."""
         return np.bincount(self.codebook.assign(descriptors), minlength=self.n_dims).astype(np.float64)
 
     def encode_sums(self, sums: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -127,12 +127,12 @@ class BagEncoder:
 
 
 def _as_counts(bags: Any) -> csr_array:
-    """A private CSR copy without stored zeros, refused unless the counts are finite and not negative."""
+    """A private CSR copy without stored zeros; an error unless the counts are finite and not negative."""
     from scipy.sparse import csr_array
 
     counts = csr_array(bags, dtype=np.float64, copy=True)
     counts.sum_duplicates()
     counts.eliminate_zeros()
     if not ((counts.data > 0.0) & np.isfinite(counts.data)).all():
-        raise InputError("bags hold negative, NaN or infinite counts: counts are zero or more")
+        raise InputError("bags contain negative, NaN or infinite counts: counts must be zero or more")
     return counts

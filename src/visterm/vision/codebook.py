@@ -1,4 +1,4 @@
-"""Codebooks: the visual words that stand for local descriptors, learned by k-means."""
+"""Codebooks: the codewords that represent local descriptors, learned by k-means."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from visterm.errors import InputError
 from visterm.vision.bags import Bag, count_words
 from visterm.vision.descriptor_pca import as_descriptors, map_rows, require_fitted, sample_descriptors, sample_rows
 
-#: Codebooks of more words find the nearest word through cells, smaller ones by comparing with every word.
+#: Codebooks with more codewords than this search the nearest one in cells; smaller ones compare with every codeword.
 EXACT_WORDS = 4000
-#: k-means++ seeds are drawn from this many descriptors per word: enough to spread them, at a fraction of the cost.
+#: k-means++ seeds are drawn from this many descriptors per codeword: enough to spread them, at a fraction of the cost.
 SEED_ROWS_PER_WORD = 10
 
 _BLOCK_SCORES = 2**22  # scores held at a time by an exact search
@@ -25,29 +25,29 @@ Ids = NDArray[np.int32]
 
 
 class Codebook:
-    """A vocabulary of visual words: the centres of k-means clusters of local descriptors.
+    """A vocabulary of codewords: the centres of k-means clusters of local descriptors.
 
-    Lloyd's iterations start from k-means++ seeds. A word that loses all its descriptors is moved to the descriptor
-    worst served, so that every word is used. Above ``EXACT_WORDS`` words, the words are seeded within sqrt(n_words)
-    coarse cells, and the nearest word is sought in the few cells nearest a descriptor. A descriptor only ever changes
-    to a nearer word, so the inertia falls in either case.
+    Lloyd's iterations start from k-means++ seeds. A codeword that loses all its descriptors moves to the descriptor
+    farthest from its own codeword, so that every codeword is used. Above ``EXACT_WORDS`` codewords, they are seeded
+    within sqrt(n_words) coarse cells, and the nearest codeword is searched in the few cells nearest to a descriptor. A
+    descriptor only changes to a nearer codeword, so the inertia falls in both cases.
 
     Parameters
     ----------
     n_words
         Size of the vocabulary.
     n_iterations, tolerance
-        Stop after so many iterations, or when the inertia falls by less than this fraction.
+        Stop after ``n_iterations``, or when the inertia falls by less than the fraction ``tolerance``.
     max_sample
         Learn from at most this many descriptors, drawn at random.
     n_probes
-        Cells searched for a descriptor in a large codebook: more is slower and more often exact.
+        Cells searched for a descriptor in a large codebook: more cells are slower and more often exact.
     random_state
-        Seed of the sample and of the first words.
+        Seed of the sample and of the first codewords.
 
-    After ``fit``: ``words_`` (n_words, n_dims), ``inertias_`` (sum of squared distances to the nearest word, per
+    After ``fit``: ``words_`` (n_words, n_dims), ``inertias_`` (sum of squared distances to the nearest codeword, per
     iteration) and, in a large codebook, ``cell_centres_`` (n_cells, n_dims) and ``cell_starts_`` (n_cells + 1,): the
-    words of cell c are those from ``cell_starts_[c]`` to ``cell_starts_[c + 1]``.
+    codewords of cell c are those from ``cell_starts_[c]`` to ``cell_starts_[c + 1]``.
 
     >>> codebook = Codebook(2, random_state=0).fit([[0.0], [1.0], [10.0], [11.0]])
     >>> sorted(codebook.words_.ravel().tolist())
@@ -80,13 +80,13 @@ class Codebook:
         self.random_state = random_state
 
     def fit(self, descriptors: Any) -> Codebook:
-        """Learn the words from ``descriptors`` (n_descriptors, n_dims)."""
+        """Learn the codewords from ``descriptors`` (n_descriptors, n_dims)."""
         if min(self.n_words, self.n_iterations, self.n_probes) < 1:
-            raise InputError("a codebook needs at least one word, one iteration and one probe")
+            raise InputError("a codebook needs at least one codeword, one iteration and one probe")
         rng = np.random.default_rng(self.random_state)
         rows = sample_descriptors(descriptors, self.max_sample, rng)
         if len(rows) < self.n_words:
-            raise InputError(f"{self.n_words} words need at least as many descriptors, got {len(rows)}: add pictures")
+            raise InputError(f"{self.n_words} codewords need as many descriptors, got {len(rows)}: add pictures")
         if self.n_words <= EXACT_WORDS:
             self.words_, inertias = self._lloyd(rows, seed_words(rows, self.n_words, rng), nearest_words)
         else:
@@ -95,29 +95,29 @@ class Codebook:
         return self
 
     def assign(self, descriptors: Any, *, exact: bool | None = None) -> Ids:
-        """The nearest word of every descriptor.
+        """The nearest codeword of every descriptor.
 
-        ``exact`` compares with every word; by default that is done up to ``EXACT_WORDS`` words.
+        ``exact`` compares with every codeword; this is the default for up to ``EXACT_WORDS`` codewords.
         """
         rows = self._checked(descriptors)
         if exact or (exact is None and len(self.words_) <= EXACT_WORDS):
             return nearest_words(rows, self.words_)
         if not hasattr(self, "cell_starts_"):
-            raise InputError(f"a codebook of {len(self.words_)} words has no cells: assign with exact=True")
+            raise InputError(f"a codebook of {len(self.words_)} codewords has no cells: assign with exact=True")
         return _nearest_in_cells(rows, self.words_, self.cell_centres_, self.cell_starts_, self.n_probes)
 
     def soft_assign(self, descriptors: Any, n_nearest: int, sigma: float) -> tuple[Ids, Rows]:
-        """The ``n_nearest`` words of every descriptor, nearest first, and their shares of it.
+        """The ``n_nearest`` codewords of every descriptor, nearest first, and their shares of it.
 
         Both are (n_descriptors, n_nearest); the shares are proportional to exp(-distance^2 / (2 sigma^2)) and sum
-        to one (Philbin et al., "Lost in quantization", CVPR 2008). Every word is compared with.
+        to one (Philbin et al., "Lost in quantization", CVPR 2008). The search compares with every codeword.
         """
         rows = self._checked(descriptors)
         n_words = len(self.words_)
         if not 1 <= n_nearest <= n_words:
-            raise InputError(f"the number of nearest words is between 1 and {n_words}, not {n_nearest}")
+            raise InputError(f"the number of nearest codewords must be between 1 and {n_words}, not {n_nearest}")
         if not sigma > 0:
-            raise InputError(f"the width sigma of soft assignment is positive, not {sigma}")
+            raise InputError(f"the width sigma of soft assignment must be positive, not {sigma}")
         ids = np.empty((len(rows), n_nearest), np.int32)
         shares = np.empty((len(rows), n_nearest), np.float32)
         for block, scores in _score_blocks(rows, self.words_):
@@ -126,13 +126,13 @@ class Codebook:
             order = np.argsort(-best, axis=1, kind="stable")
             ids[block] = np.take_along_axis(found, order, axis=1)
             best = np.take_along_axis(best, order, axis=1)
-            # A score is (|x|^2 - distance^2) / 2; what the words of a descriptor have in common cancels.
+            # A score is (|x|^2 - distance^2) / 2; the term |x|^2, the same for all codewords, cancels.
             weights = np.exp((best - best[:, :1]) / sigma**2)
             shares[block] = weights / weights.sum(axis=1, keepdims=True)
         return ids, shares
 
     def bag(self, descriptors: Any) -> Bag:
-        """How often each word occurs among the descriptors of one picture: the words' ids and their counts."""
+        """How often each codeword occurs among the descriptors of one picture: the ids and their counts."""
         return count_words(self.assign(descriptors))
 
     def _checked(self, descriptors: Any) -> Rows:
@@ -140,7 +140,7 @@ class Codebook:
         return as_descriptors(descriptors, self.words_.shape[1])
 
     def _lloyd(self, rows: Rows, words: Rows, propose: Callable[[Rows, Rows], Ids]) -> tuple[Rows, list[float]]:
-        """Lloyd's iterations from ``words``: ``propose`` finds a near word for every row."""
+        """Lloyd's iterations from ``words``: ``propose`` finds a near codeword for every row."""
         inertias: list[float] = []
         ids: Ids | None = None
         with progress.task(f"Learning {len(words)} words", total=self.n_iterations) as bar:
@@ -155,7 +155,7 @@ class Codebook:
         return words, inertias
 
     def _fit_cells(self, rows: Rows, rng: np.random.Generator) -> list[float]:
-        """Learn coarse cells, then words within them; words end up sorted by the cell they lie in."""
+        """Learn coarse cells, then codewords within them; the codewords end up sorted by their cell."""
         n_cells = round(self.n_words**0.5)
         centres, _ = self._lloyd(rows, seed_words(rows, n_cells, rng), nearest_words)
         cells = nearest_words(rows, centres)
@@ -193,13 +193,13 @@ def seed_words(rows: Rows, n_words: int, rng: np.random.Generator) -> Rows:
         if cumulative[-1] > 0.0:
             draw = np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right")
             chosen[k] = min(int(draw), len(rows) - 1)
-        else:  # every row equals a seed already
+        else:  # every row already equals a seed
             chosen[k] = rng.integers(len(rows))
     return rows[chosen]
 
 
 def nearest_words(rows: Rows, words: Rows) -> Ids:
-    """The id of the word nearest each row, every word compared with."""
+    """The id of the codeword nearest to each row, by comparison with every codeword."""
 
     def nearest(rows: Rows) -> Ids:
         ids = np.empty(len(rows), np.int32)
@@ -211,10 +211,10 @@ def nearest_words(rows: Rows, words: Rows) -> Ids:
 
 
 def _score_blocks(rows: Rows, words: Rows) -> Iterator[tuple[slice, Rows]]:
-    """Blocks of rows with their scores x.w - |w|^2 / 2, largest for the nearest word.
+    """Blocks of rows with their scores x.w - |w|^2 / 2, largest for the nearest codeword.
 
-    Rows and words are taken about the words' mean, for a common offset would cost the precision of float32. The scores
-    share one buffer: use them before the next block.
+    The mean of the codewords is subtracted from rows and codewords, since a common offset would cost precision in
+    float32. The scores share one buffer: use them before the next block.
     """
     centre = words.mean(axis=0, dtype=np.float64).astype(np.float32)
     targets = _as_targets(words - centre)
@@ -226,7 +226,7 @@ def _score_blocks(rows: Rows, words: Rows) -> Iterator[tuple[slice, Rows]]:
 
 
 def _as_targets(words: Rows) -> Rows:
-    """Words with -|w|^2 / 2 as a last column, so that one product with ``_with_one`` rows gives the scores."""
+    """Codewords with -|w|^2 / 2 as a last column, so that one product with ``_with_one`` rows gives the scores."""
     return np.column_stack([words, -0.5 * np.einsum("wd,wd->w", words, words)])
 
 
@@ -235,7 +235,7 @@ def _with_one(rows: Rows) -> Rows:
 
 
 def _nearest_in_cells(rows: Rows, words: Rows, centres: Rows, starts: NDArray[np.int64], n_probes: int) -> Ids:
-    """The nearest word among those in the ``n_probes`` non-empty cells nearest each row; words are sorted by cell."""
+    """For each row, the nearest codeword in its ``n_probes`` nearest non-empty cells; codewords are sorted by cell."""
     filled = np.flatnonzero(np.diff(starts))
     n_probes = min(n_probes, len(filled))
     centre = words.mean(axis=0, dtype=np.float64).astype(np.float32)
@@ -244,7 +244,7 @@ def _nearest_in_cells(rows: Rows, words: Rows, centres: Rows, starts: NDArray[np
     def nearest(rows: Rows) -> Ids:
         rows = _with_one(rows - centre)
         probes = np.argpartition(rows @ coarse.T, len(filled) - n_probes, axis=1)[:, len(filled) - n_probes :]
-        # Rows that look into the same cell are compared with its words in one product.
+        # Rows that search the same cell are compared with its codewords in one product.
         visits = np.argsort(probes, axis=None, kind="stable")
         ends = np.cumsum(np.bincount(probes.ravel(), minlength=len(filled)))
         best = np.full(len(rows), -np.inf, np.float32)
@@ -262,27 +262,27 @@ def _nearest_in_cells(rows: Rows, words: Rows, centres: Rows, starts: NDArray[np
 
 
 def _sort_into_cells(words: Rows, centres: Rows) -> tuple[Ids, NDArray[np.int64]]:
-    """The order that sorts words by their cell, and where each cell starts in it."""
+    """The order that sorts codewords by their cell, and where each cell starts in it."""
     cells = nearest_words(words, centres)
     starts = np.concatenate([[0], np.cumsum(np.bincount(cells, minlength=len(centres)))])
     return np.argsort(cells, kind="stable").astype(np.int32), starts
 
 
 def _apportion(n_seats: int, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """``n_seats`` shared in proportion to ``sizes`` by largest remainder; no share exceeds its size."""
+    """Distributes ``n_seats`` in proportion to ``sizes`` by largest remainder; no share exceeds its size."""
     exact = n_seats * sizes / sizes.sum()
     seats = np.floor(exact).astype(np.int64)
-    # A whole share has remainder zero and never gains a seat while others have more.
+    # A whole share has remainder zero and gets no seat before those with larger remainders.
     largest = np.argsort(seats - exact, kind="stable")[: n_seats - seats.sum()]
     seats[largest] += 1
     return seats
 
 
 def _keep_nearer(rows: Rows, words: Rows, proposed: Ids, current: Ids | None) -> tuple[Ids, NDArray[np.float64]]:
-    """The nearer of the proposed and the current word of each row, and its squared distance.
+    """The nearer of the proposed and the current codeword of each row, and its squared distance.
 
-    Scores are rounded and cells may miss the nearest word; comparing the two by exact differences makes a step that
-    never loses.
+    Scores are rounded, and cells may miss the nearest codeword. Comparing the two by exact differences ensures that a
+    step never makes the inertia worse.
     """
     distances = _distances(rows, words, proposed)
     if current is None:
@@ -305,9 +305,9 @@ def _distances(rows: Rows, words: Rows, ids: Ids) -> NDArray[np.float64]:
 
 
 def _centres(rows: Rows, words: Rows, ids: Ids, distances: NDArray[np.float64]) -> Rows:
-    """The means of the rows of each word; words without rows are moved to the rows farthest from their own words.
+    """The mean of the rows of each codeword; a codeword without rows moves to the row farthest from its own codeword.
 
-    ``ids`` is updated for the rows that change to a moved word.
+    ``ids`` is updated for the rows that change to a moved codeword.
     """
     from visterm.vision._kernels_clusters import sum_by_word
 
@@ -320,7 +320,7 @@ def _centres(rows: Rows, words: Rows, ids: Ids, distances: NDArray[np.float64]) 
         movable = (row for row in farthest if distances[row] > 0.0)
         for word in empty:
             row = next((row for row in movable if counts[ids[row]] > 1), None)
-            if row is None:  # all rows sit on their words: there is nothing to gain
+            if row is None:  # all rows equal their codewords: nothing can improve
                 break
             sums[ids[row]] -= rows[row]
             counts[ids[row]] -= 1

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from visterm.errors import InputError
 
-#: Floats beyond this are damage rather than a generous exposure, and would overflow when squared.
+#: Floats beyond this come from damaged data, not from bright exposure, and would overflow when squared.
 _LARGEST = 1e6
 #: Shares of red, green and blue in grey (ITU-R BT.601).
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
@@ -29,7 +29,7 @@ def unit_rgb(rgb: ArrayLike) -> NDArray[np.float32]:
     """``rgb`` as contiguous float32 from 0 to 1, checked: three finite values on the last axis."""
     array = np.asarray(rgb)
     if array.ndim < 1 or array.shape[-1] != 3:
-        raise InputError(f"a colour picture has 3 values on its last axis; this array has shape {array.shape}")
+        raise InputError(f"a colour picture has 3 values on its last axis, but this array has shape {array.shape}")
     return _unit(array)
 
 
@@ -37,7 +37,7 @@ def colour_picture(rgb: ArrayLike) -> NDArray[np.float32]:
     """``rgb`` as :func:`unit_rgb`, checked to be (height, width, 3)."""
     array = np.asarray(rgb)
     if array.ndim != 3:
-        raise InputError(f"a colour picture has shape (height, width, 3), not {array.shape}")
+        raise InputError(f"a colour picture must have shape (height, width, 3), not {array.shape}")
     return unit_rgb(array)
 
 
@@ -59,7 +59,7 @@ def to_grey(rgb: ArrayLike) -> NDArray[np.float32]:
 
 
 def to_opponent(rgb: ArrayLike) -> NDArray[np.float32]:
-    """The opponent colours red against green and yellow against blue, and the intensity; turned axes of RGB.
+    """The opponent colours (red against green, yellow against blue) and the intensity: a rotation of the RGB axes.
 
     >>> to_opponent(np.array([255, 255, 255], np.uint8)).round(2)
     array([0.  , 0.  , 1.73], dtype=float32)
@@ -100,7 +100,7 @@ def to_lab(rgb: ArrayLike) -> NDArray[np.float32]:
         unit <= 0.04045, unit / np.float32(12.92), ((unit + np.float32(0.055)) / np.float32(1.055)) ** np.float32(2.4)
     )
     ratios = linear @ _XYZ_OF_WHITE.T
-    # CIE's cube root, continued as a straight line below (6/29)^3.
+    # CIE's cube root; below (6/29)^3 it is a straight line.
     x, y, z = np.moveaxis(
         np.where(
             ratios > np.float32((6 / 29) ** 3),
@@ -117,7 +117,7 @@ def _unit(array: NDArray[Any]) -> NDArray[np.float32]:
     if array.dtype == np.uint8:
         return array.astype(np.float32, order="C") / np.float32(255)
     if not np.issubdtype(array.dtype, np.floating):
-        raise InputError(f"a picture is an array of uint8 (0 to 255) or of floats (0 to 1), not of {array.dtype}")
+        raise InputError(f"a picture must be an array of uint8 (0 to 255) or floats (0 to 1), not of {array.dtype}")
     if array.size and not (array.min() >= -_LARGEST and array.max() <= _LARGEST):  # NaN fails both
         raise InputError("the picture has values that are not finite (NaN, infinite) or far from 0 to 1")
     return np.ascontiguousarray(array, np.float32)

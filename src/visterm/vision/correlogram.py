@@ -1,4 +1,4 @@
-"""Colour correlograms: how often a colour is met again some pixels away."""
+"""Colour correlograms: how often a colour occurs again some pixels away."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from visterm.vision.colour import to_hsv
 
 #: Colours distinguished: black, six greys, white, and seven hues each at two saturations and two values.
 N_COLOURS = 36
-#: Distances in pixels, the larger of the horizontal and the vertical one.
+#: Distances in pixels: the larger of the horizontal and the vertical distance.
 DISTANCES = (1, 3, 5, 7)
 
 
@@ -18,9 +18,9 @@ def colour_correlogram(rgb: ArrayLike) -> NDArray[np.float32]:
     """The auto-correlogram of 36 colours at distances of 1, 3, 5 and 7 pixels: 144 probabilities.
 
     Huang et al., "Image indexing using color correlograms", CVPR 1997. Entry ``colour * 4 + d`` is the probability
-    that a pixel has the colour (see :func:`named_colours`), given that a pixel ``DISTANCES[d]`` away from it, in the
-    larger of the two directions, has it; only pixels in the picture are asked. It is 0 for colours that do not occur.
-    ``rgb`` is (height, width, 3), ``uint8`` from 0 to 255 or float from 0 to 1.
+    that a pixel has the colour (see :func:`named_colours`), given that a pixel at the distance ``DISTANCES[d]`` has it.
+    The distance is the larger of the two directions; only pixels in the picture count. The entry is 0 for colours that
+    do not occur. ``rgb`` is (height, width, 3), ``uint8`` from 0 to 255 or float from 0 to 1.
 
     >>> red = np.full((8, 8, 3), (255, 0, 0), np.uint8)
     >>> correlogram = colour_correlogram(red).reshape(36, 4)
@@ -38,12 +38,12 @@ def colour_correlogram(rgb: ArrayLike) -> NDArray[np.float32]:
 
 
 def named_colours(rgb: ArrayLike) -> NDArray[np.uint8]:
-    """The one of 36 colours that each pixel has, after the division of HSV by Zhang et al. (TENCON 1999).
+    """The number of each pixel's colour among 36, by the division of HSV of Zhang et al. (TENCON 1999).
 
-    Pixels of a value under 0.2 are black (0). Others of a saturation under 0.2 are one of six greys, in steps of 0.1
-    in value (1 to 6), or, from a value of 0.8 up, white (7). The rest are ``8 + 4 * hue + 2 * vivid + bright``: hue 0
+    Pixels with a value below 0.2 are black (0). Others with a saturation below 0.2 are one of six greys, in steps of
+    0.1 in value (1 to 6), or white (7) from a value of 0.8 up. The rest are ``8 + 4 * hue + 2 * vivid + bright``: hue 0
     to 6 for red, orange, yellow, green, cyan, blue, purple; vivid from a saturation of 0.65, bright from a value of
-    0.7. The hues end at 22, 45, 70, 155, 186, 278 and 330 degrees, where red begins.
+    0.7. The hues end at 22, 45, 70, 155, 186, 278 and 330 degrees, where red begins again.
 
     >>> named_colours(np.array([[[0, 0, 0], [255, 255, 255], [0, 0, 255], [90, 60, 60]]], np.uint8)).tolist()
     [[0, 7, 31, 8]]

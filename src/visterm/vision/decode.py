@@ -1,4 +1,4 @@
-"""Pictures from bytes, safely: orientation applied, truncated files refused, pixels capped before decoding."""
+"""Decodes pictures from bytes, safely: applies the orientation, rejects truncated files, limits the pixels first."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL import Image
 
-#: A picture of more pixels is refused before it is decoded (a decompression bomb).
+#: A picture with more pixels is rejected before it is decoded (a decompression bomb).
 MAX_PIXELS = 80_000_000
-#: Pictures are described from at most this many pixels.
+#: Features are computed from at most this many pixels.
 PIXEL_BUDGET = 100_000
-#: File name endings that are looked at when a folder is added.
+#: Files with these endings are read when a folder is added.
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
 
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 _ORIENTATION_TAG = 0x0112
-#: Smaller pictures are probed at full size: it costs little, and an eighth of them would say little.
+#: Smaller pictures are checked at full size: this costs little, and an eighth of the size would be too coarse.
 _PROBED_WHOLE = 250_000
 
 
@@ -36,7 +36,7 @@ _PROBED_WHOLE = 250_000
 class PictureInfo:
     """Width and height as a person sees the picture (after orientation), and the EXIF orientation 1..8.
 
-    ``pixels`` is a hash of the pixels alone: it stays when a program writes keywords into the file.
+    ``pixels`` is a hash of the pixels alone: it stays the same when a program writes keywords into the file.
     """
 
     width: int
@@ -46,7 +46,7 @@ class PictureInfo:
 
 
 def probe(data: bytes) -> PictureInfo:
-    """Check that ``data`` decodes from the first to the last byte, and measure it.
+    """Check that ``data`` can be decoded from the first to the last byte, and measure its size.
 
     Large JPEGs are decoded at an eighth of their size, which reads every byte at a fraction of the cost.
     """
@@ -56,7 +56,7 @@ def probe(data: bytes) -> PictureInfo:
         if width * height > _PROBED_WHOLE:
             image.draft("L", (max(1, width // 8), max(1, height // 8)))
         image.load()
-        if _orientation(image) != orientation:  # Pillow turned it upright itself, as it does with TIFF
+        if _orientation(image) != orientation:  # Pillow has already turned it upright, as it does with TIFF
             width, height = image.size
         elif orientation >= 5:
             width, height = height, width
@@ -67,7 +67,7 @@ def probe(data: bytes) -> PictureInfo:
 def decode_rgb(data: bytes | Path, *, pixel_budget: int | None = PIXEL_BUDGET) -> NDArray[np.uint8]:
     """The picture as an upright (height, width, 3) array of at most ``pixel_budget`` pixels (None: full size).
 
-    Transparent parts are laid on white.
+    Transparent parts become white.
     """
     import numpy as np
 
@@ -78,13 +78,13 @@ def decode_rgb(data: bytes | Path, *, pixel_budget: int | None = PIXEL_BUDGET) -
             image.draft("RGB", _fitted(image.size, pixel_budget))
         image.load()
         size = image.size if pixel_budget is None else _fitted(image.size, pixel_budget)
-        # What is left to turn: Pillow turns TIFF upright while loading, and then says so.
+        # The orientation that is left: Pillow turns TIFF upright while loading, and then reports it so.
         upright = _transpose(_to_rgb(image, size), _orientation(image))
     return np.asarray(upright)
 
 
 def _fitted(size: tuple[int, int], pixel_budget: int) -> tuple[int, int]:
-    """The largest size of the same shape with at most ``pixel_budget`` pixels; a line stays one pixel thin."""
+    """The largest size of the same shape with at most ``pixel_budget`` pixels; each side keeps at least one pixel."""
     width, height = size
     if width * height <= pixel_budget:
         return size
@@ -94,7 +94,7 @@ def _fitted(size: tuple[int, int], pixel_budget: int) -> tuple[int, int]:
 
 
 def shrink(rgb: NDArray[np.uint8], pixel_budget: int) -> NDArray[np.uint8]:
-    """A decoded picture made smaller to at most ``pixel_budget`` pixels, or as it is when it fits."""
+    """A decoded picture shrunk to at most ``pixel_budget`` pixels, or unchanged if it is small enough."""
     import numpy as np
     from PIL import Image
 
@@ -120,9 +120,9 @@ def _to_rgb(image: Image.Image, size: tuple[int, int]) -> Image.Image:
 
 
 def _eight_bits(image: Image.Image) -> Image.Image:
-    """A grey picture of wide values in 0..255: Pillow would cut everything above 255 off.
+    """A grey picture with a wide range of values, scaled to 0..255: Pillow would clip everything above 255.
 
-    16 bits have a white of their own; in 32 bits, integer or float, there is none agreed: the brightest value is white.
+    In 16 bits the largest number is white. In 32 bits, integer or float, there is no standard: the brightest value is.
     """
     import numpy as np
     from PIL import Image
@@ -161,7 +161,7 @@ def _transpose(image: Image.Image, orientation: int) -> Image.Image:
 
 @contextmanager
 def _opened(data: bytes) -> Iterator[Image.Image]:
-    """The lazily opened picture; everything Pillow can object to becomes a :class:`PictureError`."""
+    """The lazily opened picture; every error of Pillow becomes a :class:`PictureError`."""
     from PIL import Image, UnidentifiedImageError
 
     if not data:
@@ -178,16 +178,16 @@ def _opened(data: bytes) -> Iterator[Image.Image]:
     except UnidentifiedImageError as error:
         raise PictureError("not a picture of a known format") from error
     except Image.DecompressionBombError as error:
-        raise PictureError("far more pixels than the file could honestly hold (decompression bomb)") from error
-    except Exception as error:  # Pillow's parsers let through whatever they stumble over in a damaged file
+        raise PictureError("far more pixels than a file of this size should hold (decompression bomb)") from error
+    except Exception as error:  # Pillow's parsers raise any kind of error for a damaged file
         raise PictureError(f"damaged picture: {error}") from error
 
 
 @cache
 def _silence_pillow() -> None:
-    """Keep Pillow's warnings of large and odd files to ourselves: what matters of them becomes an error.
+    """Hide Pillow's warnings of large and odd files: the important ones become errors.
 
-    The filters of ``warnings`` belong to the whole process, and pictures are decoded by many threads: to set and reset
-    them around each picture would undo what others set meanwhile, so they are set once.
+    The filters of ``warnings`` belong to the whole process, and many threads decode pictures. Setting and resetting
+    them around each picture would undo the settings of others, so they are set once.
     """
     warnings.filterwarnings("ignore", module=r"PIL\b")

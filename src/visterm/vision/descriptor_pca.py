@@ -1,4 +1,4 @@
-"""Sets of local descriptors: how they are checked and sampled, and their principal components.
+"""Sets of local descriptors: checks, samples and principal components.
 
 A descriptor set is an (n_descriptors, n_dims) array, one row per patch. Everything that learns from descriptors or
 encodes them (codebooks, mixtures, Fisher vectors) takes such arrays through :func:`as_descriptors`.
@@ -20,16 +20,16 @@ from visterm.errors import InputError
 
 T = TypeVar("T")
 
-#: Larger entries are refused: no descriptor has them, and their squares would overflow in float32.
+#: Larger entries are an error: no descriptor has them, and their squares would overflow in float32.
 LARGEST_ENTRY = 1e9
-#: Learning spreads over the cores in shards of this many rows.
+#: Learning is distributed over the cores in shards of this many rows.
 SHARD_ROWS = 16_384
 
 
 def as_descriptors(
     descriptors: Any, n_dims: int | None = None, *, dtype: type[np.floating[Any]] = np.float32
 ) -> NDArray[Any]:
-    """The descriptors as a C-contiguous (n_descriptors, n_dims) array of ``dtype``, refused unless finite.
+    """The descriptors as a C-contiguous (n_descriptors, n_dims) array of ``dtype``; an error unless they are finite.
 
     >>> as_descriptors([[1, 2], [3, 4]]).dtype
     dtype('float32')
@@ -46,19 +46,19 @@ def _checked(descriptors: Any, n_dims: int | None) -> NDArray[Any]:
     try:
         rows = np.asarray(descriptors)
     except ValueError as error:
-        raise InputError("descriptors are an (n_descriptors, n_dims) array, not rows of unequal length") from error
+        raise InputError("descriptors must be an (n_descriptors, n_dims) array, not rows of unequal length") from error
     if rows.ndim != 2:
-        raise InputError(f"descriptors are an (n_descriptors, n_dims) array, not one of shape {rows.shape}")
+        raise InputError(f"descriptors must be an (n_descriptors, n_dims) array, not one of shape {rows.shape}")
     if rows.dtype.kind not in "fiub":
-        raise InputError(f"descriptors are real numbers, not {rows.dtype}")
+        raise InputError(f"descriptors must be real numbers, not {rows.dtype}")
     if rows.shape[1] == 0:
         raise InputError("descriptors need at least one dimension")
     if n_dims is not None and rows.shape[1] != n_dims:
-        raise InputError(f"descriptors of {n_dims} dimensions were learned from, these have {rows.shape[1]}")
-    # Comparisons with NaN are false, so that one pair of passes refuses NaN, infinities and absurd sizes.
+        raise InputError(f"descriptors must have {n_dims} dimensions, as in fit, not {rows.shape[1]}")
+    # Comparisons with NaN are false, so two passes detect NaN, infinities and absurd sizes.
     if len(rows) and not (float(rows.min()) >= -LARGEST_ENTRY and float(rows.max()) <= LARGEST_ENTRY):
         raise InputError(
-            f"descriptors hold NaN, infinite or absurd values (beyond {LARGEST_ENTRY:g}): check the source"
+            f"descriptors contain NaN, infinite or absurd values (beyond {LARGEST_ENTRY:g}): check the source"
         )
     return rows
 
@@ -75,11 +75,11 @@ def sample_rows(rows: NDArray[Any], max_rows: int, rng: np.random.Generator) -> 
 
 
 def map_rows(task: Callable[[NDArray[Any]], T], rows: NDArray[Any], description: str) -> list[T]:
-    """``task`` of consecutive shards of the rows, in order, on all cores.
+    """``task`` applied to consecutive shards of the rows, in order, on all cores.
 
-    BLAS stays on the core that calls it meanwhile: its own threads wait for each other at every product, which is slow
-    for small products and slower still when the cores have other work. The shards do not depend on the cores, so that
-    sums over them are the same everywhere.
+    BLAS is limited to the calling core meanwhile: its own threads wait for each other at every product, which is slow
+    for small products and even slower on busy cores. The shards do not depend on the number of cores, so sums over them
+    are the same everywhere.
     """
     if len(rows) <= SHARD_ROWS:
         return [task(rows)]
@@ -91,14 +91,14 @@ def map_rows(task: Callable[[NDArray[Any]], T], rows: NDArray[Any], description:
 
 
 def require_fitted(estimator: object, name: str) -> None:
-    """Refuse to go on when ``estimator`` has not learned ``name`` yet."""
+    """Raise an error if ``estimator`` has not learned ``name`` yet."""
     if not hasattr(estimator, name):
         raise InputError(f"this {type(estimator).__name__} has learned nothing yet: call fit first")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DescriptorMoments:
-    """Number, mean and scatter (sum of outer products about the mean) of descriptors; merged by ``+``.
+    """Number, mean and scatter (sum of outer products about the mean) of descriptors; ``+`` merges them.
 
     >>> halves = DescriptorMoments.of([[1.0], [3.0]]) + DescriptorMoments.of([[5.0]])
     >>> halves.n_descriptors, halves.mean, halves.scatter
@@ -138,20 +138,20 @@ class DescriptorMoments:
 
 
 class DescriptorPCA:
-    """Descriptors projected on their principal axes, jointly or each kind on its own.
+    """Projects descriptors on their principal axes, jointly or each kind separately.
 
     Parameters
     ----------
     n_dims
-        How many dimensions are kept; with ``kinds``, how many of each kind.
+        How many dimensions to keep; with ``kinds``, how many of each kind.
     whiten
         Scale the kept dimensions to unit variance; a dimension without variance becomes zero.
     kinds
-        Column counts of the kinds lying side by side in a descriptor, such as ``(128, 96)`` for SIFT beside colour
-        statistics; each kind gets its own axes. None: one set of axes for the whole descriptor.
+        Numbers of columns of the kinds in a descriptor, such as ``(128, 96)`` for SIFT followed by colour statistics;
+        each kind gets its own axes. None: one set of axes for the whole descriptor.
 
     After ``fit``: ``mean_`` (n_columns,), ``components_`` (n_dims, n_columns), each with its largest entry positive,
-    and ``variances_`` (n_dims,), those of the training descriptors along the components.
+    and ``variances_`` (n_dims,), the variances of the training descriptors along the components.
 
     >>> pca = DescriptorPCA(1).fit([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
     >>> pca.transform([[6.0, 8.0]])
@@ -174,7 +174,7 @@ class DescriptorPCA:
         return self.fit_moments(DescriptorMoments.of(descriptors))
 
     def fit_moments(self, moments: DescriptorMoments) -> DescriptorPCA:
-        """Learn the axes from moments gathered elsewhere, shard by shard."""
+        """Learn the axes from moments that were computed elsewhere, for example shard by shard."""
         n_columns = len(moments.mean)
         kinds, kept = self._layout(n_columns)
         if moments.n_descriptors < max(2, *kept):
@@ -200,7 +200,7 @@ class DescriptorPCA:
         rows = as_descriptors(descriptors, len(self.mean_))
         axes = self.components_
         if self.whiten:
-            # Below this the variance is rounding, which must not be blown up to one.
+            # A smaller variance is only rounding and must not be scaled up to one.
             real = self.variances_ > 1e-10 * self.variances_.max(initial=0.0)
             axes = axes * np.where(real, 1.0 / np.sqrt(np.where(real, self.variances_, 1.0)), 0.0)[:, None]
         return (rows - self.mean_.astype(np.float32)) @ axes.T.astype(np.float32)
@@ -223,6 +223,6 @@ def _principal_axes(covariance: NDArray[np.float64], n_axes: int) -> tuple[NDArr
     values, vectors = np.linalg.eigh(covariance)
     axes = vectors[:, ::-1][:, :n_axes].T
     largest = np.abs(axes).argmax(axis=1)
-    # An axis has no sign of its own: fixing it makes the answer the same on every machine.
+    # The sign of an axis is arbitrary: fixing it makes the result the same on every machine.
     signs = np.where(axes[np.arange(n_axes), largest] < 0, -1.0, 1.0)
     return axes * signs[:, None], np.maximum(values[::-1][:n_axes], 0.0)

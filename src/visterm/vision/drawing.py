@@ -1,4 +1,4 @@
-"""What the machine sees in a picture, drawn for people."""
+"""Drawings of the features of a picture, for people."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _INK = (255, 220, 60)
 
 
 def draw_sift(rgb: RGB, *, patch: int = 32) -> RGB:
-    """The gradients that SIFT sees: one patch beside the other, eight strokes in each of its 4 x 4 cells.
+    """The gradients of SIFT: patches side by side, with eight strokes in each of their 4 x 4 cells.
 
-    A stroke lies along the edge, not across it, and is as long as the share of the gradients in its direction.
+    A stroke lies along the edge, not across it. Its length is the share of the gradients in its direction.
     """
     from PIL import Image, ImageDraw
 
@@ -49,9 +49,9 @@ def draw_sift(rgb: RGB, *, patch: int = 32) -> RGB:
 
 
 def draw_codewords(rgb: RGB, recipe: BagRecipe) -> RGB:
-    """The codeword of every place, one colour a word, laid over the picture; on the right the commonest words' patches.
+    """The codeword of every position as a colour over the picture; on the right, patches of the commonest codewords.
 
-    A word's patches are those of this picture that it stands for, up to six, each word in a row of its own.
+    Each codeword has a row with up to six patches of this picture that it represents.
     """
     from PIL import Image, ImageDraw
 
@@ -90,7 +90,7 @@ def draw_lbp(rgb: RGB) -> RGB:
 
 
 def draw_gist(rgb: RGB) -> RGB:
-    """GIST as one rose a block: how much the picture varies in each direction, fine scales outside."""
+    """GIST as one rose per block: how much the picture varies in each direction, with fine scales outside."""
     from PIL import Image, ImageDraw
 
     from visterm.vision.gist_vector import gist
@@ -146,7 +146,7 @@ def _palette(n_colours: int) -> RGB:
 def _word_patches(
     rgb: RGB, frames: NDArray[np.float32], words: NDArray[np.int32], palette: RGB, *, height: int, side: int = 48
 ) -> RGB:
-    """Patches of the commonest words, a row each behind the word's colour."""
+    """Patches of the commonest codewords: one row each, after the codeword's colour."""
     from PIL import Image
 
     n_columns, gap = 6, 4

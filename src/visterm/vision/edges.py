@@ -1,4 +1,4 @@
-"""Edges, and the histogram of their directions: straight lines of the town against the tangle of nature."""
+"""Edges and the histogram of their directions: it separates the straight lines of towns from nature."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from visterm.vision._global_inputs import whole_grey
 
 #: Directions of 5 degrees around the full circle.
 N_DIRECTIONS = 72
-#: Blur before gradients are taken, in pixels.
+#: Blur before gradients are computed, in pixels.
 _SIGMA = 1.0
-#: Share of the grey scale a pixel from which a ridge of the gradient is an edge; a weak one if joined to a strong one.
+#: Gradients, in shares of the grey scale per pixel, from which a ridge is an edge; a weak one must touch a strong one.
 _STRONG, _WEAK = 0.05, 0.02
 
 
 def edge_direction_histogram(picture: ArrayLike) -> NDArray[np.float32]:
-    """Shares of 72 directions among edge pixels, and the share of pixels that are on no edge: 73 numbers.
+    """Shares of 72 directions among edge pixels, and the share of pixels that are not on an edge: 73 numbers.
 
     Vailaya et al., "On image classification: city images vs. landscapes", 1998. Bin k counts edges whose brighter side
-    lies ``5 * k`` up to ``5 * (k + 1)`` degrees from right towards down; the 72 bins sum to one, or are zero where
+    lies ``5 * k`` up to ``5 * (k + 1)`` degrees from right towards down; the 72 bins sum to one, or are zero if
     there is no edge. ``picture`` is grey (height, width) or RGB (height, width, 3), ``uint8`` from 0 to 255 or float
     from 0 to 1.
 
@@ -40,8 +40,8 @@ def edge_direction_histogram(picture: ArrayLike) -> NDArray[np.float32]:
 def edge_pixels(picture: ArrayLike) -> NDArray[np.bool_]:
     """Which pixels are on an edge, by Canny's detector (PAMI 1986).
 
-    The picture is blurred by a Gaussian of one pixel. Edges are ridges of the gradient, one pixel wide, along which it
-    is above 0.02 of the grey scale a pixel throughout and above 0.05 somewhere.
+    The picture is blurred by a Gaussian of one pixel. Edges are ridges of the gradient, one pixel wide. Along an edge,
+    the gradient is above 0.02 of the grey scale per pixel everywhere and above 0.05 somewhere.
 
     >>> edge_pixels(np.repeat([[0.0, 0, 0, 1, 1, 1]], 3, axis=0))[1].nonzero()[0].tolist()
     [2]

@@ -1,4 +1,4 @@
-"""Fisher vectors: how a picture's descriptors would change the mixture that all pictures share."""
+"""Fisher vectors: how the descriptors of a picture would change the common mixture of all pictures."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class FisherEncoder:
     normalise
         Scale the vector to unit length.
     truncate
-        Leave out components less than this times as likely to have made a descriptor as the most likely one, which is
-        faster and hardly changes the vector; 0 uses all.
+        Leave out components whose probability for a descriptor is less than this fraction of the largest one. This is
+        faster and hardly changes the vector; 0 uses all components.
 
     >>> gmm = DiagonalGMM(2, random_state=0).fit([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]])
     >>> FisherEncoder(gmm).encode([[0.5, 0.5], [8.0, 9.0]]).shape
@@ -61,7 +61,7 @@ class FisherEncoder:
     def sums(self, descriptors: Any) -> NDArray[np.float64]:
         """Descriptors, squares and ones summed by responsibility, (n_components, 2 descriptor dimensions + 1)."""
         if not 0.0 <= self.truncate < 1.0:
-            raise InputError(f"components are left out below a share from 0 to 1, not {self.truncate}")
+            raise InputError(f"truncate must be a share from 0 to 1, not {self.truncate}")
         if self.truncate == 0.0:
             return self.gmm.statistics(descriptors).sums
         from visterm.vision._kernels_fisher import sum_likely

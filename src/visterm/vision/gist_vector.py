@@ -1,4 +1,4 @@
-"""GIST: the layout of a scene, as oriented energy at several scales in the cells of a coarse grid."""
+"""GIST: the layout of a scene as oriented energy at several scales in the cells of a coarse grid."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from visterm.vision._global_inputs import squeezed, whole_colours, whole_grey
 
 #: Pictures are resized to squares of this side.
 SIDE = 128
-#: The square is mirrored outwards by so many pixels before contrast is evened out, and before Gabor filters.
+#: Pixels by which the square is mirrored outwards, before contrast normalisation and before the Gabor filters.
 _CONTRAST_MARGIN, _GABOR_MARGIN = 5, 32
-#: Cycles a picture at which the contrast prefilter's low pass has fallen to a half.
+#: Cycles per picture at which the contrast prefilter's low pass has fallen to a half.
 _CUTOFF = 4.0
-#: Scales and orientations beyond this are a mistake, and each holds a filter in memory.
+#: More filters (scales and orientations) than this are a mistake: each takes memory.
 _MOST_FILTERS = 256
 
 
@@ -32,17 +32,17 @@ def gist(
 ) -> NDArray[np.float32]:
     """The GIST of a picture: mean magnitudes of Gabor responses in ``n_blocks`` x ``n_blocks`` cells, 512 by default.
 
-    Oliva & Torralba, "Modeling the shape of the scene", IJCV 2001, computed as by their LMgist: the logarithm of the
-    picture, less its low frequencies, divided by local contrast, is filtered by ``orientations[s]`` Gabor filters at
-    every scale s, from fine to coarse; the whole picture is squeezed into 128 x 128 pixels first, nothing is cropped.
-    ``picture`` is grey (height, width) or RGB (height, width, 3), ``uint8`` from 0 to 255 or float from 0 to 1. With
-    ``colour`` red, green and blue are described one after the other: three times the length, and the local contrast
+    Oliva & Torralba, "Modeling the shape of the scene", IJCV 2001, computed as in their LMgist. The whole picture is
+    first squeezed into 128 x 128 pixels; nothing is cropped. The logarithm of the picture, minus its low frequencies,
+    is divided by the local contrast and filtered by ``orientations[s]`` Gabor filters at every scale s, from fine to
+    coarse. ``picture`` is grey (height, width) or RGB (height, width, 3), ``uint8`` from 0 to 255 or float from 0 to 1.
+    With ``colour``, the vectors of red, green and blue follow one another: three times the length; the local contrast
     is that of their mean.
 
     Entries are ordered by scale, orientation, row and column of the cell. Orientation j responds most to stripes whose
     normal points ``180 * j / n`` degrees from right towards up.
 
-    >>> stripes = np.tile([0, 0, 255, 255], (128, 32)).astype(np.uint8)  # vertical, four pixels a period
+    >>> stripes = np.tile([0, 0, 255, 255], (128, 32)).astype(np.uint8)  # vertical, four pixels per period
     >>> energy = gist(stripes).reshape(4, 8, 4, 4).mean(axis=(2, 3))
     >>> scale, orientation = np.unravel_index(energy.argmax(), energy.shape)
     >>> int(scale), int(orientation)
@@ -78,13 +78,13 @@ def _checked(n_blocks: int, orientations: Sequence[int]) -> tuple[int, tuple[int
         blocks, per_scale = index(n_blocks), tuple(index(number) for number in orientations)
     except TypeError as error:
         raise InputError(
-            f"gist takes whole numbers of blocks and orientations, not {n_blocks!r}, {orientations!r}"
+            f"gist needs whole numbers of blocks and orientations, not {n_blocks!r}, {orientations!r}"
         ) from error
     if not 1 <= blocks <= SIDE:
-        raise InputError(f"the picture is divided into 1 to {SIDE} blocks a side, not {blocks}")
+        raise InputError(f"the number of blocks per side must be 1 to {SIDE}, not {blocks}")
     if not per_scale or min(per_scale) < 1 or sum(per_scale) > _MOST_FILTERS:
         raise InputError(
-            f"orientations are one whole number from 1 up per scale, {_MOST_FILTERS} in all at most, not {per_scale}"
+            f"orientations must be a positive whole number per scale, at most {_MOST_FILTERS} in all, not {per_scale}"
         )
     return blocks, per_scale
 
@@ -116,7 +116,7 @@ def _low_pass(side: int) -> NDArray[np.float32]:
 def _gabor_bank(orientations: tuple[int, ...]) -> NDArray[np.float32]:
     """Transfer functions (n_filters, side, side) of one-sided Gabor filters: bumps around a frequency and a direction.
 
-    Frequencies fall from 0.3 cycles a pixel by a factor of 1.85 a scale.
+    Frequencies fall from 0.3 cycles per pixel by a factor of 1.85 per scale.
     """
     side = SIDE + 2 * _GABOR_MARGIN
     fy, fx = np.fft.fftfreq(side)[:, None], np.fft.fftfreq(side)

@@ -20,18 +20,18 @@ _BLOCK_ROWS = 2048
 _PRECISIONS = {"float32": np.float32, "float64": np.float64}
 #: k-means iterations that place the components before EM.
 _KMEANS_ITERATIONS = 10
-#: Largest error of a log-density that is put up with for speed.
+#: Largest error of a log-density that is accepted for speed.
 _CANCELLATION = 1e-3
-#: A component that explains nothing keeps this weight, so that its logarithm and root exist.
+#: A component that explains no descriptor keeps this weight, so that its logarithm and root exist.
 _LEAST_WEIGHT = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MixtureStatistics:
-    """What an M step needs to know of descriptors under a mixture; merged by ``+``.
+    """The statistics of descriptors that an M step needs; ``+`` merges them.
 
     ``sums`` (n_components, 2 n_dims + 1) holds the descriptors, their squares, and ones, summed with the components'
-    responsibilities as weights. Descriptors are taken about ``centre``, which merged statistics share.
+    responsibilities as weights. ``centre`` is subtracted from descriptors; merged statistics share it.
     """
 
     n_descriptors: int
@@ -41,7 +41,7 @@ class MixtureStatistics:
 
     def __add__(self, other: MixtureStatistics) -> MixtureStatistics:
         if self.sums.shape != other.sums.shape or not np.array_equal(self.centre, other.centre):
-            raise InputError("statistics about different centres come from different mixtures and cannot be merged")
+            raise InputError("statistics with different centres come from different mixtures and cannot be merged")
         return MixtureStatistics(
             self.n_descriptors + other.n_descriptors,
             self.log_likelihood + other.log_likelihood,
@@ -51,17 +51,17 @@ class MixtureStatistics:
 
 
 class DiagonalGMM:
-    """p(x) = sum_k w_k N(x; mu_k, diag(sigma_k^2)), the likelihood of the descriptors maximised by EM from k-means.
+    """p(x) = sum_k w_k N(x; mu_k, diag(sigma_k^2)); EM, started from k-means, maximises the likelihood.
 
-    Responsibilities are computed with BLAS in float32, sums over descriptors kept in float64. A component that comes to
-    explain nothing stays where it is, with a weight near zero.
+    Responsibilities are computed with BLAS in float32; sums over descriptors are kept in float64. A component that no
+    longer explains any descriptor stays where it is, with a weight near zero.
 
     Parameters
     ----------
     n_components
         How many Gaussians.
     n_iterations, tolerance
-        Stop after so many EM iterations, or when the mean log-likelihood gains less than this.
+        Stop after ``n_iterations`` of EM, or when the mean log-likelihood gains less than ``tolerance``.
     variance_floor
         Smallest variance of a component, as a share of the descriptors' variance (its mean over dimensions).
     max_sample
@@ -74,7 +74,7 @@ class DiagonalGMM:
     After ``fit``: ``weights_`` (n_components,), ``means_`` and ``variances_`` (n_components, n_dims), ``floor_``
     (n_dims,) the smallest variances allowed, ``log_likelihoods_`` the mean log-likelihood at every iteration.
 
-    Shards give the same answer as one pass::
+    Shards give the same result as one pass::
 
         gmm.initialise(sample)
         for _ in range(n_iterations):
@@ -152,7 +152,7 @@ class DiagonalGMM:
         self.update(statistics)
 
     def statistics(self, descriptors: Any) -> MixtureStatistics:
-        """The E step: what the descriptors contribute to the next M step."""
+        """The E step: the contribution of the descriptors to the next M step."""
         rows = as_descriptors(descriptors, self._fitted_means().shape[1], dtype=self._dtype)
         return reduce(add, map_rows(self._shard_statistics, rows, "E step"))
 
@@ -163,7 +163,7 @@ class DiagonalGMM:
             largest = _exponentiate(joint)
             totals = joint.sum(axis=1, keepdims=True)
             log_likelihood += float(np.log(totals, dtype=np.float64).sum() + largest.sum(dtype=np.float64))
-            terms /= totals  # cheaper than normalising the responsibilities, and the same product
+            terms /= totals  # cheaper than normalising the responsibilities; the product is the same
             sums += joint.T @ terms
         return MixtureStatistics(len(rows), log_likelihood, sums, self.centre)
 
@@ -186,11 +186,11 @@ class DiagonalGMM:
         """The mean log-density of the descriptors."""
         statistics = self.statistics(descriptors)
         if statistics.n_descriptors == 0:
-            raise InputError("no descriptors have no likelihood")
+            raise InputError("there are no descriptors to compute the likelihood of")
         return statistics.log_likelihood / statistics.n_descriptors
 
     def responsibilities(self, descriptors: Any) -> NDArray[Any]:
-        """The probability that each component made each descriptor, (n_descriptors, n_components)."""
+        """The probability that each component generated each descriptor, (n_descriptors, n_components)."""
         found = [np.empty((0, len(self._fitted_means())), self._dtype)]
         for _, joint in self.log_joint_blocks(descriptors):
             _exponentiate(joint)
@@ -198,7 +198,7 @@ class DiagonalGMM:
         return np.concatenate(found)
 
     def log_joint_blocks(self, descriptors: Any) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-        """Blocks of (descriptors, squares, one) about the mixture's mean, and log p(descriptor, component).
+        """Blocks of (descriptors, squares, one), centred on the mixture's mean, and log p(descriptor, component).
 
         Both arrays are buffers that the next block overwrites; (rows, 2 n_dims + 1) and (rows, n_components).
         """
@@ -231,18 +231,18 @@ class DiagonalGMM:
         return np.column_stack([means * precisions, -0.5 * precisions, constants]), peaks
 
     def _tight_components(self) -> NDArray[np.int64]:
-        """Components so narrow for their distance from the centre that the linear form would cancel to noise.
+        """Components that are too narrow for their distance from the centre: the linear form would cancel to noise.
 
-        They are rare (a point that many descriptors share) and get their log-densities from differences instead.
+        They are rare (a point that many descriptors share). Their log-densities are computed from differences instead.
         """
         magnitudes = ((self.means_ - self.centre) ** 2 / self.variances_).sum(axis=1)
         return np.flatnonzero(magnitudes * np.finfo(self._dtype).eps > _CANCELLATION)
 
     @property
     def centre(self) -> NDArray[np.float64]:
-        """The mixture's mean, about which statistics are taken: there sums of squares lose the least to rounding.
+        """The mixture's mean, the centre of the statistics: there, sums of squares lose the least to rounding.
 
-        It is a number of float32, so that it is the same point in either precision.
+        It is rounded to float32, so that it is the same point in both precisions.
         """
         mean: NDArray[np.float64] = (self.weights_ @ self.means_).astype(np.float32).astype(np.float64)
         return mean
@@ -259,9 +259,9 @@ class DiagonalGMM:
 
 
 def _exponentiate(joint: NDArray[Any]) -> NDArray[Any]:
-    """Replace logarithms by their exponentials, each row's largest being one; the largest are returned.
+    """Replace logarithms by their exponentials, scaled so that each row's largest is one; return the largest logs.
 
-    Exponentials that would underflow stop well above the subnormal numbers, which slow processors down manyfold.
+    Exponentials that would underflow stop well above the subnormal numbers, which are many times slower to process.
     """
     largest: NDArray[Any] = joint.max(axis=1, keepdims=True)
     joint -= largest
@@ -271,7 +271,7 @@ def _exponentiate(joint: NDArray[Any]) -> NDArray[Any]:
 
 
 def _scale(variances: NDArray[np.float64], centre: NDArray[np.float64]) -> float:
-    """The mean variance, or one for descriptors that are all alike to the resolution of float32."""
+    """The mean variance, or one if all descriptors are equal at the resolution of float32."""
     mean = float(variances.mean())
     return mean if mean > np.finfo(np.float32).eps ** 2 * float((centre**2).mean()) else 1.0
 
@@ -279,7 +279,7 @@ def _scale(variances: NDArray[np.float64], centre: NDArray[np.float64]) -> float
 def _hard_statistics(
     rows: NDArray[np.float32], ids: NDArray[np.int32], centre: NDArray[np.float64], n_components: int
 ) -> MixtureStatistics:
-    """Statistics of descriptors that belong to one component each."""
+    """Statistics of descriptors that each belong to one component."""
     from visterm.vision._kernels_clusters import sum_by_word
 
     counts = np.zeros(n_components, np.int64)

@@ -1,8 +1,8 @@
-"""Where dense descriptors are taken: patches of 4 x 4 square cells on a regular grid, one grid per cell size.
+"""The positions of dense descriptors: patches of 4 x 4 square cells on a regular grid, one grid per cell size.
 
 Coordinates are those of pixel centres: pixel ``[y, x]`` is at ``(x, y)`` and the picture spans ``-0.5`` to
-``width - 0.5``. The centre of every cell lies on a pixel. Hence a patch of the outermost ring overhangs the picture by
-half a cell, and a picture holds a patch when it has more than three cells in both directions; this is the grid of
+``width - 0.5``. The centre of every cell lies on a pixel. So the outermost patches extend beyond the picture by half a
+cell, and a picture has room for a patch if it is larger than three cells in both directions. This is the grid of
 VLFeat's ``dsift``. All dense descriptors of a picture use it, so their rows belong to the same patches.
 """
 
@@ -54,7 +54,7 @@ class Grid:
 
     @property
     def spacing(self) -> int:
-        """The largest spacing of a lattice, from pixel (0, 0), that has every cell centre of every patch on it."""
+        """The largest spacing of a lattice from pixel (0, 0) that contains every cell centre of every patch."""
         return gcd(self.step, self.bin_size)
 
     @property
@@ -73,12 +73,12 @@ class Grid:
 
 
 def grids(shape: tuple[int, int], step: int | Sequence[int], bin_sizes: Sequence[int]) -> list[Grid]:
-    """The grids of a picture of ``shape``, one per bin size; ``step`` is one for all or one for each."""
+    """The grids of a picture of ``shape``, one per bin size; ``step`` is one number for all, or one for each."""
     sizes = _positive_integers(bin_sizes, "bin_sizes")
     if isinstance(step, Sequence | np.ndarray):
         steps = _positive_integers(step, "step")
         if len(steps) != len(sizes):
-            raise InputError(f"{len(steps)} steps do not fit {len(sizes)} bin sizes: give one step, or one for each")
+            raise InputError(f"{len(steps)} steps do not match {len(sizes)} bin sizes: give one step, or one for each")
         return [Grid.over(shape, *pair) for pair in zip(steps, sizes, strict=True)]
     (one,) = _positive_integers([step], "step")
     return [Grid.over(shape, *pair) for pair in zip(repeat(one), sizes, strict=False)]
@@ -95,7 +95,7 @@ def count_patches(all_grids: Sequence[Grid]) -> int:
 
 
 def with_rows(all_grids: Sequence[Grid]) -> Iterator[tuple[Grid, slice]]:
-    """Every grid that has patches, with the rows that these have among the patches of all grids."""
+    """Every grid that has patches, with their rows among the patches of all grids."""
     end = 0
     for grid in all_grids:
         if grid.n_patches:
@@ -104,10 +104,10 @@ def with_rows(all_grids: Sequence[Grid]) -> Iterator[tuple[Grid, slice]]:
 
 
 def rescaled(patch: int = 24, step: int = 4, n_scales: int = 5) -> tuple[list[int], list[int]]:
-    """Steps and bin sizes that equal patches of one size taken from a picture shrunk by powers of the square root of 2.
+    """Steps and bin sizes equivalent to patches of one size from a picture shrunk by powers of the square root of 2.
 
-    The defaults are the grid of Lapin et al. (CVPR 2014): 24 x 24 patches, step 4, scales 2^(-2:.5:0), which are about
-    10,000 patches in a picture of 100,000 pixels. Numbers are rounded to even ones: patches then share cells.
+    The defaults are the grid of Lapin et al. (CVPR 2014): 24 x 24 patches, step 4, scales 2^(-2:.5:0). That is about
+    10,000 patches in a picture of 100,000 pixels. Numbers are rounded to even ones, so that patches share cells.
 
     >>> rescaled()
     ([4, 6, 8, 12, 16], [6, 8, 12, 16, 24])
@@ -124,7 +124,7 @@ def _positive_integers(values: Sequence[int], name: str) -> list[int]:
     try:
         numbers = [index(value) for value in values]
     except TypeError as error:
-        raise InputError(f"{name} takes whole numbers of pixels, not {values!r}") from error
+        raise InputError(f"{name} must be whole numbers of pixels, not {values!r}") from error
     if not numbers or min(numbers) < 1:
-        raise InputError(f"{name} takes whole numbers of pixels from 1 up, not {values!r}")
+        raise InputError(f"{name} must be positive whole numbers of pixels, not {values!r}")
     return numbers

@@ -1,4 +1,4 @@
-"""Colour moments on a grid: the distribution of colours in each part of a picture, in three numbers a channel."""
+"""Colour moments on a grid: the distribution of colours in each part of a picture, in three numbers per channel."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def grid_colour_moments(rgb: ArrayLike) -> NDArray[np.float32]:
 
     Stricker & Orengo, "Similarity of color images", 1995: the square root of the second and the cube root of the third
     central moment, so that all three are in units of colour. Entries are ordered by row and column of the cell,
-    channel, moment. A picture smaller than the grid gives neighbouring cells the same pixels. ``rgb`` is (height,
+    channel, moment. If a picture is smaller than the grid, neighbouring cells share pixels. ``rgb`` is (height,
     width, 3), ``uint8`` from 0 to 255 or float from 0 to 1.
 
     >>> white = grid_colour_moments(np.full((10, 10, 3), 255, np.uint8)).reshape(5, 5, 3, 3)

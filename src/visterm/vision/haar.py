@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from visterm.vision._global_inputs import squeezed, whole_grey
 
-#: Pictures are resized to squares of this side, and described at so many scales, each half as fine as the last.
+#: Pictures are resized to squares of this side; each of the scales is half as fine as the one before.
 SIDE, N_SCALES = 64, 3
 #: Responses under half a level of 256 have no sign.
 _FLAT = 0.5 / 255
@@ -18,10 +18,10 @@ def haar_wavelet(picture: ArrayLike, *, quantised: bool = False) -> NDArray[np.f
 
     The Haar and HaarQ features of Makadia et al., "A new baseline for image annotation", ECCV 2008. Blocks of 2 x 2
     pixels, side by side, give half the difference of means between left and right, top and bottom, and both diagonals;
-    the blocks' means are the picture of the next scale. Entries are magnitudes, or with ``quantised`` signs: 1 where
-    the left, the top or the falling diagonal is brighter, -1 where it is darker, 0 where the response is under half of
-    one of 256 grey levels. They are ordered by scale (fine to coarse), direction, row and column. ``picture`` is grey
-    (height, width) or RGB (height, width, 3), ``uint8`` from 0 to 255 or float from 0 to 1.
+    the blocks' means are the picture of the next scale. Entries are magnitudes, or signs with ``quantised``: 1 if the
+    left, the top or the falling diagonal is brighter, -1 if it is darker, 0 if the response is below half of one of 256
+    grey levels. They are ordered by scale (fine to coarse), direction, row and column. ``picture`` is grey (height,
+    width) or RGB (height, width, 3), ``uint8`` from 0 to 255 or float from 0 to 1.
 
     >>> left_half = np.repeat([[1.0] * 4 + [0.0] * 60], 64, axis=0)  # bright for half of a coarse block
     >>> sideways = haar_wavelet(left_half)[3 * (32**2 + 16**2) :][:64].reshape(8, 8)

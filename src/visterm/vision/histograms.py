@@ -39,13 +39,13 @@ def colour_histogram(
     array([0.5, 0.5], dtype=float32)
     """
     if space not in _SPACES:
-        raise InputError(f"colour histograms are made in {', '.join(get_args(ColourSpace))}, not in {space!r}")
+        raise InputError(f"the colour space must be one of {', '.join(get_args(ColourSpace))}, not {space!r}")
     try:
         per_channel = [index(number) for number in bins]
     except TypeError as error:
-        raise InputError(f"bins are three whole numbers, not {bins!r}") from error
+        raise InputError(f"bins must be three whole numbers, not {bins!r}") from error
     if len(per_channel) != 3 or min(per_channel) < 1 or math.prod(per_channel) > _MOST_BINS:
-        raise InputError(f"bins are three whole numbers from 1 up, whose product is at most 2**24, not {bins!r}")
+        raise InputError(f"bins must be three positive whole numbers with a product of at most 2**24, not {bins!r}")
     convert, low, high = _SPACES[space]
     limits = np.array(per_channel, np.int32)
     positions = (convert(whole_colours(rgb)).reshape(-1, 3) - low) * (limits / (high - low)).astype(np.float32)

@@ -21,15 +21,15 @@ def dense_hue(
     *,
     n_hues: int = 36,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Hue histograms of the patches that :func:`~visterm.vision.sift.dense_sift` describes, row by row.
+    """Hue histograms of the patches of :func:`~visterm.vision.sift.dense_sift`, row by row.
 
-    Van de Weijer & Schmid, ECCV 2006. Hue is uncertain where saturation is low, in proportion, so every pixel counts
-    by its saturation; and it counts for the two hues next to its own, by nearness. Pixels cut by the edge of a patch
-    count by the share inside, and what overhangs the picture does not count. ``rgb`` is (height, width, 3), ``uint8``
-    from 0 to 255 or float from 0 to 1.
+    Van de Weijer & Schmid, ECCV 2006. The lower the saturation, the less certain the hue, so every pixel is weighted by
+    its saturation. It counts for the two nearest hues, in proportion to its nearness. A pixel on the edge of a patch
+    counts by the share inside; parts of the patch outside the picture do not count. ``rgb`` is (height, width, 3),
+    ``uint8`` from 0 to 255 or float from 0 to 1.
 
-    Returns ``frames`` (n, 3), centre x, y and side in pixels, and ``histograms`` (n, ``n_hues``) of length one; zeros
-    where there is no colour. Hue k is k / ``n_hues`` of a turn in the plane of opponent colours, from yellow (0) over
+    Returns ``frames`` (n, 3), centre x, y and side in pixels, and ``histograms`` (n, ``n_hues``) of length one, or
+    zeros if there is no colour. Hue k is k / ``n_hues`` of a turn in the plane of opponent colours, from yellow (0) via
     red and blue to green.
 
     >>> yellow = np.full((13, 13, 3), (200, 200, 0), np.uint8)
@@ -37,7 +37,7 @@ def dense_hue(
     [[1.0, 0.0, 0.0, 0.0]]
     """
     if n_hues < 2:
-        raise InputError(f"a hue histogram has at least 2 hues, not {n_hues}")
+        raise InputError(f"a hue histogram needs at least 2 hues, not {n_hues}")
     picture = colour_picture(rgb)
     all_grids = grids(picture.shape[:2], step, bin_sizes)
     lanes = _shared_saturation(picture, n_hues)
@@ -52,7 +52,7 @@ def dense_hue(
 
 
 def _shared_saturation(picture: NDArray[np.float32], n_hues: int) -> NDArray[np.float32]:
-    """The saturation of every pixel, shared between the two of ``n_hues`` hues next to its own."""
+    """The saturation of every pixel, shared between the two nearest of ``n_hues`` hues."""
     first_opponent, second_opponent, _ = np.moveaxis(to_opponent(picture), 2, 0)
     saturation = np.hypot(first_opponent, second_opponent)
     position = np.arctan2(first_opponent, second_opponent) * np.float32(n_hues / (2 * math.pi)) % np.float32(n_hues)

@@ -1,4 +1,4 @@
-"""Local binary patterns, and blocks described by the patterns and colours in them."""
+"""Local binary patterns, and histograms of patterns and colours in blocks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def lbp_codes(grey: ArrayLike) -> NDArray[np.uint8]:
     Ojala et al., PAMI 2002. Eight points on a circle of radius 2, bilinearly interpolated, are compared with the pixel
     at its centre; bit k is set when the point at k * 45 degrees (from right towards up) is not darker. The 58 patterns
     with at most two changes around the circle are labelled 0 to 57 in increasing order, all others 58. The outermost
-    two rows and columns have no complete circle, hence no label.
+    two rows and columns have no complete circle and therefore no label.
 
     >>> lbp_codes(np.zeros((5, 5)))  # nothing is darker than the centre: the last uniform pattern
     array([[57]], dtype=uint8)
@@ -39,12 +39,12 @@ def lbp_codes(grey: ArrayLike) -> NDArray[np.uint8]:
 def lbp_blocks(
     picture: ArrayLike, block: int = 64, *, palette: ArrayLike | None = None, colours: ArrayLike | None = None
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Square blocks with half overlap, each described by its histogram of local binary patterns and of colours.
+    """Square blocks with half overlap, each with its histogram of local binary patterns and of colours.
 
     The visterms of PAMIR (Grangier & Bengio, PAMI 2008) are clusters of these, with a ``palette`` (n_colours, 3) of 50
-    typical colours; a pixel counts for the nearest one. ``picture`` is grey (height, width) or, needed for a palette,
-    RGB (height, width, 3); both are ``uint8`` from 0 to 255 or float from 0 to 1. ``colours`` is the picture in the
-    palette's colour space, where that is not RGB, scaled to go from 0 to 1.
+    typical colours; a pixel counts for the nearest one. ``picture`` is grey (height, width) or RGB (height, width, 3),
+    ``uint8`` from 0 to 255 or float from 0 to 1; a palette needs RGB. If the palette's colour space is not RGB,
+    ``colours`` is the picture in that space, scaled from 0 to 1.
 
     Returns ``frames`` (n, 3), centre x, y and side in pixels, row by row from the top left, and ``histograms``
     (n, 59 + n_colours): shares of patterns, then shares of colours.
@@ -58,9 +58,9 @@ def lbp_blocks(
     try:
         block = index(block)
     except TypeError as error:
-        raise InputError(f"the side of a block is a whole number of pixels, not {block!r}") from error
+        raise InputError(f"the side of a block must be a whole number of pixels, not {block!r}") from error
     if block <= 2 * RADIUS:
-        raise InputError(f"a block of {block} pixels holds no pattern: take at least {2 * RADIUS + 1}")
+        raise InputError(f"a block of {block} pixels is too small for a pattern: use at least {2 * RADIUS + 1}")
     codes = lbp_codes(to_grey(colour_picture(array)) if array.ndim == 3 else array)
     coloured = array if colours is None else colours
     nearest = None if palette is None else palette_indices(colour_picture(coloured), palette)
@@ -81,16 +81,16 @@ def lbp_blocks(
 
 
 def palette_indices(rgb: ArrayLike, palette: ArrayLike) -> NDArray[np.int64]:
-    """For every pixel of ``rgb`` the row of ``palette`` (n_colours, 3) nearest to it; the first one of equals.
+    """For every pixel of ``rgb``, the nearest row of ``palette`` (n_colours, 3); the first one of equals.
 
     >>> palette_indices(np.zeros((1, 2, 3), np.uint8), [[1.0, 1, 1], [0, 0, 0.2]]).tolist()
     [[1, 1]]
     """
     picture, colours = unit_rgb(rgb), unit_rgb(palette)
     if colours.ndim != 2 or len(colours) == 0:
-        raise InputError(f"a palette has shape (n_colours, 3), not {colours.shape}")
+        raise InputError(f"a palette must have shape (n_colours, 3), not {colours.shape}")
     if colours.min() < 0 or colours.max() > 1:
-        raise InputError("the colours of a palette of floats go from 0 to 1: divide by 255, or give uint8")
+        raise InputError("a palette of floats must have values from 0 to 1: divide by 255, or pass uint8")
     from visterm.vision import _kernels_lbp
 
     nearest = np.empty(picture.shape[:-1], np.int64)

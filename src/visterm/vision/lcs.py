@@ -25,15 +25,16 @@ def local_colour_statistics(
     power: bool = True,
     l2: bool = True,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Colour descriptors of the patches that :func:`~visterm.vision.sift.dense_sift` describes, row by row.
+    """Colour descriptors of the patches of :func:`~visterm.vision.sift.dense_sift`, row by row.
 
-    Clinchant et al., ImagEVAL 2007. ``rgb`` is (height, width, 3), ``uint8`` from 0 to 255 or float from 0 to 1. With
-    ``power``, signed square roots are taken; with ``l2``, rows then get length one (black patches stay zero): the two
-    together served best in Lapin et al., CVPR 2014. Cells are squares of ``bin_size`` pixels; pixels cut by the edge
-    of a cell count by the share inside, and what overhangs the picture does not count.
+    Clinchant et al., ImagEVAL 2007. ``rgb`` is (height, width, 3), ``uint8`` from 0 to 255 or float from 0 to 1.
+    ``power`` takes signed square roots; ``l2`` then scales rows to length one (black patches stay zero). Both together
+    were best in Lapin et al., CVPR 2014. Cells are squares of ``bin_size`` pixels. A pixel on the edge of a cell counts
+    by the share inside; parts of a cell outside the picture do not count.
 
     Returns ``frames`` (n, 3), centre x, y and side in pixels, and ``descriptors`` (n, 96). Value
-    ``(4 * row + column) * 6 + colour`` is the mean of red, green or blue in a cell, 3 further on is its deviation.
+    ``(4 * row + column) * 6 + colour`` is the mean of red, green or blue in a cell; the value 3 places later is its
+    deviation.
 
     >>> orange = np.full((20, 20, 3), (255, 128, 0), np.uint8)
     >>> frames, descriptors = local_colour_statistics(orange, bin_sizes=[4], power=False, l2=False)
@@ -42,7 +43,7 @@ def local_colour_statistics(
     """
     picture = colour_picture(rgb)
     all_grids = grids(picture.shape[:2], step, bin_sizes)
-    # Squares of colours are summed exactly enough in float64 to be subtracted from each other.
+    # Sums of squares are accurate enough in float64 to be subtracted from each other.
     colours = picture.astype(np.float64)
     lanes = np.concatenate((colours, colours**2, np.ones((*picture.shape[:2], 1))), axis=2)
     descriptors = np.empty((count_patches(all_grids), CELLS * CELLS * _STATISTICS), np.float32)

@@ -1,4 +1,4 @@
-"""Where in the picture: encodings of its parts, side by side."""
+"""Spatial pyramids: encodings of the parts of a picture, side by side."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from visterm.errors import InputError
 from visterm.vision.descriptor_pca import as_descriptors
 
-#: A pyramid of more cells is refused: a slip of the pen, and descriptors would be spread too thin.
+#: More cells are an error: surely a typing mistake, and each cell would have too few descriptors.
 MAX_CELLS = 1024
 
 
 class Encoder(Protocol):
-    """Turns a picture's descriptors into one vector by way of sums over descriptors.
+    """Turns a picture's descriptors into one vector, through sums over descriptors.
 
-    ``sums(a) + sums(b)`` equals ``sums`` of the descriptors of both, so that a pyramid looks at each descriptor once
-    however many cells it lies in.
+    ``sums(a) + sums(b)`` equals ``sums`` of the descriptors of both, so that a pyramid processes each descriptor once,
+    however many cells contain it.
     """
 
     @property
@@ -28,14 +28,14 @@ class Encoder(Protocol):
         """Length of the encoding."""
 
     def sums(self, descriptors: Any) -> NDArray[np.float64]:
-        """What the encoding needs to know of the descriptors; zeros for an empty set."""
+        """The sums over descriptors that the encoding needs; zeros for an empty set."""
 
     def encode_sums(self, sums: NDArray[np.float64]) -> NDArray[np.float32]:
         """The encoding, of unit length unless it is zero."""
 
 
 class SpatialPyramid:
-    """A picture cut into cells, each encoded and normalised on its own, all encodings side by side.
+    """Cuts a picture into cells; each cell is encoded and normalised separately, all encodings side by side.
 
     Lazebnik, Schmid and Ponce, "Beyond bags of features", CVPR 2006.
 
@@ -73,19 +73,19 @@ class SpatialPyramid:
 
     @property
     def n_cells(self) -> int:
-        """How many cells there are in all levels together."""
+        """The number of cells of all levels together."""
         return sum(rows * columns for rows, columns in self.levels)
 
     def cell_ids(self, frames: Any, *, width: float, height: float) -> NDArray[np.int64]:
-        """The cell of each level that each frame lies in, (n_levels, n_frames).
+        """For each level, the cell that contains each frame, (n_levels, n_frames).
 
         ``frames`` are (n_frames, 2 or more), the first columns x and y in pixels of a ``width`` x ``height`` picture.
         """
         frames = np.asarray(frames, dtype=np.float64)
         if frames.ndim != 2 or frames.shape[1] < 2:
-            raise InputError(f"frames are an (n_frames, 2 or more) array with columns x and y, not {frames.shape}")
+            raise InputError(f"frames must be an (n_frames, 2 or more) array with columns x and y, not {frames.shape}")
         if not (width > 0 and height > 0):
-            raise InputError(f"a picture has positive width and height, not {width} x {height}")
+            raise InputError(f"a picture must have positive width and height, not {width} x {height}")
         x, y = frames[:, 0], frames[:, 1]
         if not ((x >= 0) & (x <= width) & (y >= 0) & (y <= height)).all():
             raise InputError(f"frames lie outside the {width} x {height} picture: were they found at another size?")
@@ -107,7 +107,7 @@ class SpatialPyramid:
     def encode(
         self, encoder: Encoder, descriptors: Any, frames: Any, *, width: float, height: float
     ) -> NDArray[np.float32]:
-        """The encodings of all cells, (n_cells * encoder.n_dims,); an empty cell's is zero."""
+        """The encodings of all cells, (n_cells * encoder.n_dims,); that of an empty cell is zero."""
         rows = as_descriptors(descriptors)
         ids = self.cell_ids(frames, width=width, height=height)
         if ids.shape[1] != len(rows):
@@ -115,7 +115,7 @@ class SpatialPyramid:
         encodings = np.zeros((self.n_cells, encoder.n_dims), np.float32)
         if not len(rows):
             return encodings.ravel()
-        # Descriptors in the same cell on every level form a piece; a cell's sums are those of its pieces.
+        # Descriptors that share their cell on every level form a piece; the sums of a cell are those of its pieces.
         pieces, piece_of = np.unique(ids, axis=1, return_inverse=True)
         order = np.argsort(piece_of.ravel(), kind="stable")
         ends = np.cumsum(np.bincount(piece_of.ravel()))

@@ -1,4 +1,4 @@
-"""What a region looks like: its size, place and shape, its colours and its texture."""
+"""Features of a region: its size, position and shape, its colours and its texture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from visterm.vision.regions import checked_labels
 
 _GEOMETRY = ("area", "x", "y", "compactness", "inertia", "convexity")
 _COLOURS = ("red", "green", "blue", "lightness", "a", "b", "red_share", "green_share")
-#: Blurs in pixels between which differences of Gaussians are taken, and those at which oriented energy is.
+#: Blurs in pixels for differences of Gaussians, and for oriented energy.
 _BLURS, _ENERGY_BLURS = (0.5, 1.0, 2.0, 4.0, 8.0), (1.0, 2.0)
 _ANGLES = (0, 30, 60, 90, 120, 150)
 _TEXTURES = (
@@ -42,8 +42,8 @@ def region_features(rgb: ArrayLike, labels: ArrayLike) -> NDArray[np.float32]:
       2 s pixels; ``energy_s_d``, the energy of first and second derivatives of a Gaussian of s pixels in the direction
       d degrees from right towards down, which is large where stripes run across it.
 
-    ``rgb`` is (height, width, 3), ``uint8`` from 0 to 255 or float from 0 to 1. Filters are in pixels, so pictures
-    to be compared should have about the same number of them.
+    ``rgb`` is (height, width, 3), ``uint8`` from 0 to 255 or float from 0 to 1. Filter sizes are in pixels, so pictures
+    to be compared should have about the same number of pixels.
 
     >>> left_and_right = np.zeros((2, 4, 3), np.uint8), [[0, 0, 1, 1], [0, 0, 1, 1]]
     >>> region_features(*left_and_right)[:, :6].round(3)
@@ -67,7 +67,7 @@ def region_features(rgb: ArrayLike, labels: ArrayLike) -> NDArray[np.float32]:
 
 
 def _geometry(regions: NDArray[np.int32], n: int) -> NDArray[np.float64]:
-    """Rows named by ``_GEOMETRY``, a column for each region."""
+    """Rows named by ``_GEOMETRY``, one column for each region."""
     from visterm.vision._kernels_region_features import boundary_lengths, hull_areas
 
     height, width = regions.shape
@@ -75,7 +75,7 @@ def _geometry(regions: NDArray[np.int32], n: int) -> NDArray[np.float64]:
     y, x = (place.ravel() for place in np.indices(regions.shape))
     areas = np.bincount(flat, minlength=n).astype(np.float64)
     centre_y, centre_x = (np.bincount(flat, place, n) / areas for place in (y, x))
-    # Every pixel has itself, as a unit square, a moment of inertia of a sixth.
+    # Every pixel is a unit square and has its own moment of inertia of a sixth.
     inertia = np.bincount(flat, (y - centre_y[flat]) ** 2 + (x - centre_x[flat]) ** 2 + 1 / 6, n)
     return np.stack(
         (

@@ -1,4 +1,4 @@
-"""Regions: a picture divided into a few connected parts, each alike in colour and texture."""
+"""Regions: divides a picture into a few connected parts, each uniform in colour and texture."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from visterm.vision.colour import to_lab
 #: No region covers less than this share of the picture.
 LEAST_SHARE = 0.005
 _MOST_REGIONS = 100
-#: About so many superpixels are made, of at least so many pixels a side: smaller ones are all border.
+#: The approximate number of superpixels, and their smallest side in pixels: smaller ones would be all border.
 _SUPERPIXELS, _LEAST_SPACING = 400, 6.0
-#: Rounds of clustering, and how much place counts in it beside colour.
+#: Rounds of clustering, and the weight of position against colour.
 _ROUNDS, _COMPACTNESS = 6, 12.0
 #: Blur before clustering and before contrast is measured, in pixels.
 _SIGMA = 0.7
-#: What a unit of texture counts beside a unit of L*a*b*.
+#: The weight of a unit of texture against a unit of L*a*b*.
 _TEXTURE_WEIGHT = 1.0
-#: Regions that differ by less than this, in units of L*a*b*, are one.
+#: Regions that differ by less than this, in units of L*a*b*, are merged.
 _FLAT = 0.5
 
 
 def segment(rgb: ArrayLike, n_regions: int = 10) -> NDArray[np.int32]:
-    """The region of every pixel, (height, width): connected, at most ``n_regions`` of them, the largest is 0.
+    """The region of every pixel, (height, width): at most ``n_regions`` connected regions; the largest is 0.
 
-    The picture is cut into about 400 superpixels by SLIC (Achanta et al., PAMI 2012), small patches of one colour that
-    follow its edges. Then touching regions are merged, first those that lose least by it: little, where they are alike
-    in mean colour and texture, the border between them has little contrast, and one of them is small. There are fewer
-    than ``n_regions`` only where the picture is too small or too plain; every region covers at least half a percent.
-    ``rgb`` is (height, width, 3), ``uint8`` from 0 to 255 or float from 0 to 1.
+    SLIC (Achanta et al., PAMI 2012) cuts the picture into about 400 superpixels: small patches of one colour that
+    follow its edges. Then touching regions are merged, the cheapest pair first. A pair is cheap if both have similar
+    mean colour and texture, if their border has little contrast, and if one of them is small. There are fewer than
+    ``n_regions`` only if the picture is too small or too plain; every region covers at least half a percent. ``rgb`` is
+    (height, width, 3), ``uint8`` from 0 to 255 or float from 0 to 1.
 
     >>> picture = np.zeros((100, 150, 3), np.uint8)
     >>> picture[:, 100:] = (200, 60, 30)
@@ -45,9 +45,9 @@ def segment(rgb: ArrayLike, n_regions: int = 10) -> NDArray[np.int32]:
     try:
         wanted = index(n_regions)
     except TypeError as error:
-        raise InputError(f"the number of regions is a whole number, not {n_regions!r}") from error
+        raise InputError(f"the number of regions must be a whole number, not {n_regions!r}") from error
     if not 1 <= wanted <= _MOST_REGIONS:
-        raise InputError(f"a picture is divided into 1 to {_MOST_REGIONS} regions, not {wanted}")
+        raise InputError(f"the number of regions must be 1 to {_MOST_REGIONS}, not {wanted}")
     from visterm.vision._kernels_regions import borders, merge
 
     lab = to_lab(whole_colours(rgb))
@@ -63,7 +63,7 @@ def segment(rgb: ArrayLike, n_regions: int = 10) -> NDArray[np.int32]:
 
 
 def draw_regions(rgb: ArrayLike, labels: ArrayLike) -> NDArray[np.uint8]:
-    """The picture with its regions outlined, white against black, so that the line shows on any colour.
+    """The picture with its regions outlined in white and black, so that the line is visible on any colour.
 
     >>> picture = np.full((1, 4, 3), 90, np.uint8)
     >>> draw_regions(picture, [[0, 0, 1, 1]])[0, :, 0].tolist()
@@ -85,9 +85,9 @@ def checked_labels(labels: ArrayLike, shape: tuple[int, ...]) -> tuple[NDArray[n
     """``labels`` of a picture of ``shape`` (height, width) as int32, checked to be 0 to n - 1, none missing; and n."""
     array = np.asarray(labels)
     if array.shape != shape or not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"labels are whole numbers of shape {shape}, one a pixel, not {array.dtype} of {array.shape}")
+        raise InputError(f"labels must be whole numbers of shape {shape}, not {array.dtype} of {array.shape}")
     if array.min() < 0 or array.max() >= array.size or not np.bincount(array.ravel()).all():
-        raise InputError("labels count from 0 to n_regions - 1, and every region has a pixel")
+        raise InputError("labels must go from 0 to n_regions - 1, and every region needs at least one pixel")
     return np.ascontiguousarray(array, np.int32), int(array.max()) + 1
 
 
@@ -96,7 +96,7 @@ def superpixels(lab: NDArray[np.float32]) -> tuple[NDArray[np.int32], int]:
     from visterm.vision._kernels_superpixels import connected, slic
 
     height, width, _ = lab.shape
-    # The second bound keeps very long, narrow pictures from having more superpixels than others.
+    # The second bound keeps very long, narrow pictures from getting more superpixels than others.
     spacing = max(_LEAST_SPACING, math.sqrt(height * width / _SUPERPIXELS), max(height, width) / _SUPERPIXELS)
     return connected(slic(lab, spacing, _COMPACTNESS, _ROUNDS), height * width // (4 * _SUPERPIXELS))
 
@@ -113,8 +113,8 @@ def _statistics(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sizes in pixels, and mean L*, a*, b* and the weighted texture, of each of ``n`` labels.
 
-    Texture is the median contrast: the mean would take the edge of what lies next to a superpixel for its texture.
-    It is read from a histogram of quarter units, for which contrast above 32 is all the same.
+    Texture is the median contrast: the mean would count the edge of a neighbouring superpixel as texture. The median is
+    read from a histogram in quarter units, in which all contrast above 32 is equal.
     """
     flat = labels.ravel()
     sizes = np.bincount(flat, minlength=n).astype(np.float64)

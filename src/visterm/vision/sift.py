@@ -1,4 +1,4 @@
-"""Dense SIFT: on a regular grid of patches, histograms of gradient directions in 4 x 4 cells."""
+"""Dense SIFT: histograms of gradient directions in the 4 x 4 cells of patches on a regular grid."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def dense_sift(
 ) -> tuple[NDArray[np.float32], NDArray[Any]]:
     """SIFT descriptors of upright patches of 4 ``bin_sizes`` pixels, ``step`` pixels apart.
 
-    ``grey`` is (height, width), ``uint8`` from 0 to 255 or float from 0 to 1. Before cells of ``bin_size`` pixels are
-    described, the picture is blurred to the scale at which SIFT keypoints have such cells: by a Gaussian of
-    ``sqrt((bin_size / magnification)^2 - 1/4)`` pixels, a picture being taken to have a blur of half a pixel already;
-    None leaves it as it is. Gradients count by distance from the centre of the patch: with ``fast``, whole cells by
-    the mean of the Gaussian window over them, else every gradient by itself, at several times the cost. Patches whose
-    mean gradient is not above ``contrast_threshold`` get a descriptor of zeros.
+    ``grey`` is (height, width), ``uint8`` from 0 to 255 or float from 0 to 1. For cells of ``bin_size`` pixels, the
+    picture is first blurred to the scale at which SIFT keypoints have such cells: by a Gaussian of
+    ``sqrt((bin_size / magnification)^2 - 1/4)`` pixels, since a picture is assumed to have a blur of half a pixel
+    already; None means no blur. Gradients are weighted by a Gaussian window around the centre of the patch: with
+    ``fast``, whole cells by the mean of the window over them, else every gradient separately, at several times the
+    cost. Patches whose mean gradient is not above ``contrast_threshold`` get a descriptor of zeros.
 
     Returns ``frames`` (n, 3), the centre x, y and the side of every patch in pixels (see :mod:`visterm.vision.grid`),
     and ``descriptors`` (n, 128). Bin ``(4 * row + column) * 8 + direction`` belongs to the cell at ``row`` and
@@ -44,7 +44,7 @@ def dense_sift(
     ``direction * 45`` degrees from right towards down. Descriptors have length one after clipping at 0.2; as
     ``"uint8"`` they are 512 times as long, at most 255. Order, positions and values follow VLFeat's ``dsift``.
 
-    >>> picture = np.tile(np.arange(0, 256, 8, dtype=np.uint8), (32, 1))  # ever brighter to the right
+    >>> picture = np.tile(np.arange(0, 256, 8, dtype=np.uint8), (32, 1))  # brighter to the right
     >>> frames, descriptors = dense_sift(picture, bin_sizes=[8], magnification=None)
     >>> frames
     array([[12., 12., 32.],
@@ -56,11 +56,11 @@ def dense_sift(
     """
     picture = grey_picture(grey)
     if magnification is not None and not magnification > 0:
-        raise InputError(f"the magnification is a positive number, or None for no smoothing, not {magnification}")
+        raise InputError(f"the magnification must be a positive number, or None for no blur, not {magnification}")
     if not contrast_threshold >= 0:
-        raise InputError(f"the contrast threshold is zero or a positive number, not {contrast_threshold}")
+        raise InputError(f"the contrast threshold must be zero or positive, not {contrast_threshold}")
     if dtype not in ("float32", "uint8"):
-        raise InputError(f"descriptors are made as 'float32' or 'uint8', not {dtype!r}")
+        raise InputError(f"the dtype of descriptors must be 'float32' or 'uint8', not {dtype!r}")
     from visterm.vision import _kernels_sift
 
     all_grids = grids(picture.shape, step, bin_sizes)
@@ -84,7 +84,7 @@ def dense_sift(
 def root_sift(descriptors: ArrayLike) -> NDArray[np.float32]:
     """Descriptors whose dot products are the Hellinger kernel of the given ones: square roots of shares of the sum.
 
-    Arandjelovic & Zisserman, CVPR 2012. Descriptors of zeros stay so.
+    Arandjelovic & Zisserman, CVPR 2012. Descriptors of zeros stay zero.
 
     >>> root_sift(np.array([[1, 3], [0, 0]], np.float32)).tolist()
     [[0.5, 0.8660253882408142], [0.0, 0.0]]
@@ -115,7 +115,7 @@ def opponent_sift(
 
 
 def _fill_flat(energy: NDArray[np.float32], grid: Grid, out: NDArray[np.float32]) -> None:
-    """Histograms of cells that overlap as triangles, shared between patches; cells are weighted as a whole."""
+    """Histograms of cells with overlapping triangular weights, shared between patches; each cell has one weight."""
     size = grid.bin_size
     taps, first = triangle(size), 1 - size
     lattice = sample(energy, (taps, taps), (first, first), grid.spacing, grid.lattice_shape, repeat_border=True)

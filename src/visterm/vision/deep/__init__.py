@@ -1,1 +1,1 @@
-"""Pretrained networks: pictures prepared, embedded by torch or onnxruntime, presets and networks known by name."""
+"""Pretrained networks: preprocessing, embedding by torch or onnxruntime, presets and networks by name."""

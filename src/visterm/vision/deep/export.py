@@ -29,7 +29,7 @@ def cache_folder() -> Path:
 def export_onnx(module: Any, file: Path, preprocessing: Preprocessing, *, description: str) -> None:
     """Write ``module`` to ``file`` as ONNX for batches of any length.
 
-    The file takes its name only when it is complete and onnxruntime was seen to compute from it what torch computes.
+    The file gets its name only after it is complete and onnxruntime has computed the same result as torch from it.
     """
     torch = imported("torch", f"exporting {description}")
     imported("onnxscript", f"exporting {description}")
@@ -55,7 +55,7 @@ def export_onnx(module: Any, file: Path, preprocessing: Preprocessing, *, descri
             expected = TorchNetwork(module, preprocessing, device="cpu").embed(sample)
             difference = np.abs(OnnxNetwork(temporary, preprocessing, device="numpy").embed(sample) - expected).max()
             if not difference <= _TOLERANCE * np.abs(expected).max():
-                raise VistermError(f"{description} exported to ONNX differs by {difference:.2g}: run it by torch")
+                raise VistermError(f"{description} exported to ONNX differs by {difference:.2g}: run it with torch")
             temporary.replace(file)
         finally:
             temporary.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
-"""Networks known by name to ``timm`` and ``open_clip``, where those are installed and the weights can be fetched.
+"""Networks by their names in ``timm`` and ``open_clip``, if these are installed and the weights can be downloaded.
 
-Naming a network is what fetches its weights: nothing else here reaches for the internet.
+Naming a network downloads its weights; nothing else here uses the internet.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def timm_network(name: str, *, device: str | None = None, half: bool = False) ->
     try:
         module = timm.create_model(name, pretrained=True, num_classes=0)
     except Exception as error:  # unknown names, missing weights and broken connections have no common class
-        raise VistermError(f"timm cannot give the network {name!r}: {first_line(error)}") from error
+        raise VistermError(f"timm cannot load the network {name!r}: {first_line(error)}") from error
     expects = timm.data.resolve_model_data_config(module)
     preprocessing = _preprocessing(
         expects["input_size"][1:],
@@ -37,8 +37,8 @@ def timm_network(name: str, *, device: str | None = None, half: bool = False) ->
 class ClipNetwork(TorchNetwork):
     """The network ``name`` of open_clip with the weights called ``weights`` (or in that file): pictures and words.
 
-    Vectors have length one, so that the product of a picture's and a word's is their cosine. ``template`` turns a word
-    into the kind of caption the network was trained on.
+    Vectors have length one, so that the product of a picture's and a word's vector is their cosine. ``template`` turns
+    a word into the kind of caption the network was trained on.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class ClipNetwork(TorchNetwork):
             module = clip.create_model(name, pretrained=weights, require_pretrained=True)
             self._tokenize = clip.get_tokenizer(name)
         except Exception as error:  # unknown names, missing weights and broken connections have no common class
-            raise VistermError(f"open_clip cannot give {name!r} with {weights!r}: {first_line(error)}") from error
+            raise VistermError(f"open_clip cannot load {name!r} with {weights!r}: {first_line(error)}") from error
         self._template = template
         expects = clip.get_model_preprocess_cfg(module)
         if expects["resize_mode"] not in ("shortest", "squash"):
-            raise InputError(f"the network {name!r} takes padded pictures, which cannot be prepared: choose another")
+            raise InputError(f"the network {name!r} needs padded pictures, which are not supported: choose another")
         preprocessing = _preprocessing(
             expects["size"],
             expects["mean"],
@@ -77,7 +77,7 @@ class ClipNetwork(TorchNetwork):
         return _unit(super().embed(batch))
 
     def embed_text(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """Run the text tower on every word or phrase, put into the template."""
+        """Run the text tower on every word or phrase, inserted into the template."""
         import torch
 
         if not words:
@@ -96,10 +96,10 @@ def _preprocessing(
     squash: bool,
     resampling: str,
 ) -> Preprocessing:
-    """Both libraries count colours from 0 to 1."""
+    """Both libraries use colours from 0 to 1."""
     sides = {size} if isinstance(size, int) else set(size)
     if len(sides) != 1:
-        raise InputError(f"the network takes pictures of {size} pixels: only squares can be prepared")
+        raise InputError(f"the network takes pictures of {size} pixels: only squares are supported")
     return Preprocessing(
         sides.pop(),
         tuple(255.0 * value for value in mean),

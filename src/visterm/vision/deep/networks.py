@@ -1,8 +1,8 @@
 """Networks behind one small protocol: a torch module, or an ONNX file run by onnxruntime.
 
-Of files, only ONNX is read: it is a graph of standard operators and numbers, while the files of torch (pickles,
-TorchScript, exported programs) can carry code. Who has such a file builds the module in Python, fills it from
-safetensors or from ``torch.load(..., weights_only=True)``, and hands the module over.
+Only ONNX files are read: they contain a graph of standard operators and numbers, while torch files (pickles,
+TorchScript, exported programs) can contain code. To use such a file, build the module in Python, load its weights from
+safetensors or with ``torch.load(..., weights_only=True)``, and pass the module.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from visterm.vision.deep.preprocessing import Preprocessing
 
 _OPENING = threading.Lock()
 _ON_GPU = threading.Lock()
-#: A model made for batches of a fixed length is given whole ones, however few the pictures.
+#: A model with a fixed batch length always gets whole batches, however few pictures there are.
 _MAX_FIXED_BATCH = 256
 _ONNX_FLOATS = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
@@ -51,19 +51,19 @@ class Network(Protocol):
 
 @runtime_checkable
 class WordNetwork(Network, Protocol):
-    """A network whose vectors of pictures and of words can be compared."""
+    """A network that makes comparable vectors of pictures and of words."""
 
     def embed_text(self, words: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of words or phrases: (n_words, n_dims), of length one."""
 
 
 class TorchNetwork:
-    """A copy of a torch module in evaluation mode, on the device that :func:`visterm.compute.choose_device` gives.
+    """A copy of a torch module in evaluation mode, on the device that :func:`visterm.compute.choose_device` returns.
 
     The module (or, when named, its ``method``) maps (n, 3, size, size) to (n, n_dims), or to feature maps
-    (n, n_dims, height, width), which are averaged. ``half`` computes in 16 bits, for GPUs, and is right to about two
-    digits. The fingerprint covers the printed structure of the module and every parameter and buffer, not the code of
-    its ``forward``.
+    (n, n_dims, height, width), which are averaged. ``half`` computes in 16 bits, for GPUs, and is accurate to about two
+    digits. The fingerprint covers the printed structure of the module and every parameter and buffer, but not the code
+    of its ``forward``.
     """
 
     def __init__(
@@ -98,14 +98,14 @@ class TorchNetwork:
         except (RuntimeError, ValueError, TypeError, AttributeError) as error:
             raise InputError(f"the network cannot take a batch of shape {batch.shape}: {first_line(error)}") from error
         if not isinstance(outputs, torch.Tensor):
-            raise InputError(f"the network gives a {type(outputs).__name__}, not one tensor: wrap it in a module")
+            raise InputError(f"the network returns a {type(outputs).__name__}, not one tensor: wrap it in a module")
         return _pooled(outputs.float().cpu().numpy(), len(batch))
 
     @contextmanager
     def _exact(self) -> Iterator[None]:
-        """On a GPU, one batch at a time, without the ten-bit products torch would pass off as float32.
+        """On a GPU, run one batch at a time, without the ten-bit products that torch uses for float32.
 
-        They are a setting of the whole process: the lock keeps two threads from restoring it over each other.
+        This is a setting of the whole process: the lock keeps two threads from overwriting each other's setting.
         """
         if self._place == "cpu":
             yield
@@ -120,11 +120,11 @@ class OnnxNetwork:
     """An ONNX file run by onnxruntime, on the CPU or, with ``onnxruntime-gpu``, on the GPU.
 
     The model has one input, float32 or float16, (n, 3, height, width) or (n, height, width, 3), with any or a fixed n;
-    a fixed input size goes before the one in ``preprocessing``. Of several outputs, the first or the one named
+    a fixed input size overrides the one in ``preprocessing``. If there are several outputs, the first or the one named
     ``output`` is used: (n, n_dims), or feature maps (n, n_dims, height, width), which are averaged. Each run uses
-    ``n_threads`` threads; one is best where several batches are computed at a time.
+    ``n_threads`` threads; one is best if several batches are computed at the same time.
 
-    Weights must be inside the file, so that its hash says all, and nothing but that file is ever read.
+    Weights must be inside the file, so that its hash covers everything and no other file is ever read.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class OnnxNetwork:
         self.n_dims = _measured_dims(self)
 
     def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Run the model; one with a fixed batch size runs as often as it takes."""
+        """Run the model; with a fixed batch size, run it as often as needed."""
         session = self._opened()
         given = session.get_inputs()[0]
         if _channels_last(given.shape):
@@ -173,7 +173,7 @@ class OnnxNetwork:
         return np.concatenate(parts)[:n]
 
     def _input_size(self) -> int | None:
-        """The fixed side of the input, or None; refuses models that do not take one batch of pictures."""
+        """The fixed side of the input, or None; raises an error if the model does not take one batch of pictures."""
         session = self._opened()
         inputs, outputs = session.get_inputs(), [output.name for output in session.get_outputs()]
         if len(inputs) != 1 or inputs[0].type not in _ONNX_FLOATS or len(inputs[0].shape) != 4:
@@ -183,10 +183,10 @@ class OnnxNetwork:
             raise InputError(f"{self._path} has no output {self._output!r}: choose one of {', '.join(outputs)}")
         shape = inputs[0].shape
         if isinstance(shape[0], int) and not 0 < shape[0] <= _MAX_FIXED_BATCH:
-            raise InputError(f"{self._path} takes {shape[0]} pictures at a time: 1 to {_MAX_FIXED_BATCH} can be given")
+            raise InputError(f"{self._path} takes {shape[0]} pictures at a time: 1 to {_MAX_FIXED_BATCH} are supported")
         height, width = shape[1:3] if _channels_last(shape) else shape[2:4]
         if isinstance(height, int) and isinstance(width, int) and height != width:
-            raise InputError(f"{self._path} takes pictures of {height} x {width} pixels: only squares can be prepared")
+            raise InputError(f"{self._path} takes pictures of {height} x {width} pixels: only squares are supported")
         return next((side for side in (height, width) if isinstance(side, int)), None)
 
     def _opened(self) -> Any:
@@ -202,12 +202,12 @@ class OnnxNetwork:
         data = self._path.read_bytes()
         sha256 = hashlib.sha256(data).hexdigest()
         if self._sha256 not in ("", sha256):
-            raise InputError(f"{self._path} has changed since it was first opened: make a new recipe of it")
+            raise InputError(f"{self._path} has changed since it was first opened: create a new recipe from it")
         self._sha256 = sha256
         options = runtime.SessionOptions()
         options.intra_op_num_threads = self._n_threads
-        options.log_severity_level = 4  # what goes wrong is raised, and printed by nobody else
-        # Nothing can lie below a file: a model that keeps weights elsewhere fails instead of reading them.
+        options.log_severity_level = 4  # errors are raised, not printed
+        # A file cannot contain other files: a model with weights in other files fails instead of reading them.
         options.add_session_config_entry(
             "session.model_external_initializers_file_folder_path", str(self._path.resolve() / "nothing")
         )
@@ -216,10 +216,10 @@ class OnnxNetwork:
         except Exception as error:  # onnxruntime's errors have no common class
             if "xternal data" in str(error):
                 raise InputError(f"{self._path} keeps weights in other files: save it as one file") from error
-            raise InputError(f"{self._path} is no usable ONNX model: {first_line(error)}") from error
+            raise InputError(f"{self._path} is not a usable ONNX model: {first_line(error)}") from error
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process opens the file for itself.
+        # Another process opens the file itself.
         return self.__dict__ | {"_session": None}
 
 
@@ -232,7 +232,7 @@ def imported(package: str, purpose: str, extra: str = "deep") -> Any:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error of another library says, in at most one line of reasonable length."""
+    """The message of another library's error, in at most one line of reasonable length."""
     lines = str(error).strip().splitlines()
     return lines[0][:300] if lines else type(error).__name__
 
@@ -242,7 +242,7 @@ def _providers(runtime: Any, device: str | None) -> list[str]:
     if on_gpu and "CUDAExecutionProvider" in runtime.get_available_providers():
         return ["CUDAExecutionProvider", "CPUExecutionProvider"]
     if on_gpu and device is not None:
-        raise InputError(f"the device {device!r} was asked for, but this onnxruntime has no GPU: use onnxruntime-gpu")
+        raise InputError(f"the device {device!r} needs a GPU, but this onnxruntime has none: use onnxruntime-gpu")
     return ["CPUExecutionProvider"]
 
 
@@ -259,7 +259,7 @@ def _pooled(outputs: Any, n_pictures: int) -> NDArray[np.float32]:
     shape = np.shape(outputs)
     if len(shape) not in (2, 4) or shape[0] != n_pictures or not all(shape[1:]):
         raise InputError(
-            f"the network gives an array of shape {shape} for {n_pictures} pictures, "
+            f"the network returns an array of shape {shape} for {n_pictures} pictures, "
             "not (n, n_dims) or feature maps (n, n_dims, height, width): choose another output"
         )
     values = np.asarray(outputs, np.float32)
@@ -272,6 +272,6 @@ def _module_hash(module: Any, method: str) -> str:
     digest = hashlib.sha256(f"{method}\n{module!r}".encode())
     for name, tensor in module.state_dict().items():
         digest.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
-        # Bytes, since NumPy does not know every type of torch.
+        # Bytes, since NumPy does not have every type of torch.
         digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()

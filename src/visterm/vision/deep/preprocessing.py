@@ -1,4 +1,4 @@
-"""What a network sees of a picture: the middle of it, at one size, with shifted and scaled colours."""
+"""Prepares a picture for a network: its middle, at one size, with shifted and scaled colours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from visterm.errors import InputError
 
 _FILTERS = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")
-#: Larger inputs than any published network takes are a mistake, and would fill the memory.
+#: Larger than the input of any published network: a larger value is a mistake and would fill the memory.
 _MAX_SIZE = 2048
 
 
@@ -20,10 +20,10 @@ class Preprocessing:
     """From an upright RGB picture of any size to a (3, ``size``, ``size``) array.
 
     The central square with sides of ``crop`` times the picture's shorter side (``squash``: the central part with sides
-    of ``crop`` times both, squeezed into a square) is resized once, with Pillow's antialiased ``resampling`` filter;
-    each channel then becomes (value - mean) / deviation, both counted from 0 to 255. Cutting before resizing gives what
-    "resize the shorter side to size / crop, then cut the centre" gives, at a cost that does not grow with the
-    picture's length. The defaults are those most networks trained on ImageNet expect.
+    of ``crop`` times both sides, squeezed into a square) is resized once, with Pillow's antialiased ``resampling``
+    filter. Each channel then becomes (value - mean) / deviation, both on the scale 0 to 255. Cutting before resizing
+    gives the same result as "resize the shorter side to size / crop, then cut the centre", at a cost that does not grow
+    with the picture's length. The defaults are those that most networks trained on ImageNet expect.
 
     >>> Preprocessing(size=2, mean=(127,) * 3, deviation=(128,) * 3)(np.full((5, 9, 3), 255, np.uint8))[0]
     array([[1., 1.],
@@ -42,11 +42,11 @@ class Preprocessing:
             raise InputError(f"a network's input has a side of 1 to {_MAX_SIZE} pixels, not {self.size!r}")
         for what, values in (("mean", self.mean), ("deviation", self.deviation)):
             if len(values) != 3 or not np.isfinite(values).all():
-                raise InputError(f"the {what} is three finite numbers, one for each of R, G and B, not {values!r}")
+                raise InputError(f"the {what} must be three finite numbers, for R, G and B, not {values!r}")
         if min(self.deviation) <= 0:
-            raise InputError(f"deviations are positive, not {self.deviation!r}")
+            raise InputError(f"deviations must be positive, not {self.deviation!r}")
         if not 0 < self.crop <= 1:
-            raise InputError(f"the crop is a share of the picture's side, above 0 and at most 1, not {self.crop!r}")
+            raise InputError(f"the crop is a share of the picture's side: above 0 and at most 1, not {self.crop!r}")
         if self.resampling not in _FILTERS:
             raise InputError(f"unknown resampling filter {self.resampling!r}: choose one of {', '.join(_FILTERS)}")
 
@@ -55,7 +55,7 @@ class Preprocessing:
         from PIL import Image
 
         if rgb.ndim != 3 or rgb.shape[2] != 3 or rgb.dtype != np.uint8 or not rgb.size:
-            raise InputError(f"a picture is a (height, width, 3) array of uint8, not {rgb.shape} of {rgb.dtype}")
+            raise InputError(f"a picture must be a (height, width, 3) array of uint8, not {rgb.shape} of {rgb.dtype}")
         height, width = rgb.shape[:2]
         shorter = min(height, width)
         kept_width, kept_height = (self.crop * (side if self.squash else shorter) for side in (width, height))

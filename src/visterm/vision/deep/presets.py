@@ -17,7 +17,7 @@ from visterm.vision.deep.export import cache_folder, export_onnx
 from visterm.vision.deep.networks import Network, OnnxNetwork, TorchNetwork, imported
 from visterm.vision.deep.preprocessing import Preprocessing
 
-#: How a preset is run; ``auto``: by torch on a GPU or where onnxruntime is missing, else by onnxruntime.
+#: How a preset is run; ``auto``: by torch on a GPU or if onnxruntime is missing, else by onnxruntime.
 RUNNERS = ("auto", "torch", "onnx")
 
 _OPENING = threading.Lock()
@@ -27,11 +27,11 @@ class EfficientNetLite0:
     """EfficientNet-Lite0 trained on ImageNet: 1280 values, averaged over the picture, from before the classifier.
 
     A light network (4.7 million weights, Apache-2.0) for ordinary computers. Channels are scaled as (x - 127) / 128, as
-    in its training. Oblong pictures are squashed, less a thirty-second at each edge, since tags speak of the whole
-    picture: on 1,200 pictures of Corel5K the mean average precision of tags was 0.53 so, and 0.52 from the central
-    square. It is opened when the first picture is embedded; ``runner`` and ``device`` then say by what and
-    where. Both runners give the same vectors to about a millionth of the largest value; for onnxruntime the network is
-    exported once to the user's cache folder, after which torch is no longer needed.
+    in its training. Oblong pictures are squashed, without a thirty-second at each edge, since tags are about the whole
+    picture: on 1,200 pictures of Corel5K this gave a mean average precision of tags of 0.53, the central square 0.52.
+    The network is opened when the first picture is embedded; ``runner`` and ``device`` choose how and where it runs.
+    Both runners give the same vectors to about a millionth of the largest value. For onnxruntime the network is
+    exported once to the user's cache folder; after that torch is no longer needed.
 
     Reference: M. Tan and Q. Le, EfficientNet: Rethinking model scaling for convolutional neural networks, ICML 2019;
     R. Liu, Higher accuracy on vision models with EfficientNet-Lite, TensorFlow blog, 2020.
@@ -47,17 +47,17 @@ class EfficientNetLite0:
         if runner not in RUNNERS:
             raise InputError(f"unknown runner {runner!r}: choose one of {', '.join(RUNNERS)}")
         if half and runner == "onnx":
-            raise InputError("half precision is computed by torch: choose the runner 'torch'")
+            raise InputError("half precision needs torch: choose the runner 'torch'")
         self._runner, self._device, self._half = runner, device, half
         self._network: Network | None = None
 
     @property
     def fingerprint(self) -> str:
-        """The weights and the precision; known without opening the network."""
+        """The weights and the precision; available without opening the network."""
         return f"efficientnet-lite0:{self.weights_sha256}{'-half' if self._half else ''}"
 
     def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Run the network, opened when first needed."""
+        """Run the network; the first call opens it."""
         with _OPENING:
             if self._network is None:
                 self._network = self._open()
@@ -86,11 +86,11 @@ class EfficientNetLite0:
         with file.open("rb") as opened:
             found = hashlib.file_digest(opened, "sha256").hexdigest()
         if found != self.weights_sha256:
-            raise InputError(f"{file} is not the file of weights this version knows: install the package anew")
+            raise InputError(f"{file} is not the file of weights that this version expects: install the package again")
         return file
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process opens the network for itself.
+        # Another process opens the network itself.
         return self.__dict__ | {"_network": None}
 
 
@@ -101,5 +101,5 @@ def _lite0_module(weights: Path) -> Any:
     # `set_swish` is never called: Lite networks have ReLU6 in its place, which that call would replace.
     module = package.EfficientNet.from_name("efficientnet-lite0")
     module.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
-    module._fc = torch.nn.Identity()  # what went into the classifier comes out
+    module._fc = torch.nn.Identity()  # the output is the input of the classifier
     return module.eval()

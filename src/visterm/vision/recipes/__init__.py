@@ -1,4 +1,4 @@
-"""Recipes: named chains from a picture to stored features, imported when first asked for."""
+"""Recipes: named chains from a picture to stored features, imported at the first use."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _TARGETS: dict[str, str] = {
     "tagging": "visterm.vision.recipes.presets:tagging",
     "deep": "visterm.vision.recipes.deep:DeepFeatures",
 }
-#: Libraries whose networks are recipes, too: ``timm:NETWORK``.
+#: Libraries whose networks are also recipes: ``timm:NETWORK``.
 _HUBS = ("timm", "open_clip")
 
 
 def register_recipe(name: str, target: str) -> None:
-    """Make the recipe that ``target`` (``package.module:class_or_function``) makes known as ``name``."""
+    """Register as ``name`` the recipe that ``target`` (``package.module:class_or_function``) creates."""
     if _TARGETS.setdefault(name, target) != target:
         raise InputError(f"two recipes are called {name!r}")
 
@@ -41,8 +41,8 @@ def recipe_names() -> list[str]:
 def recipe(name: str) -> Recipe:
     """A new, untrained recipe called ``name``, or several joined by ``+``.
 
-    Networks of timm and open_clip are recipes called ``timm:NETWORK``, ``open_clip:NETWORK`` (the weights ``openai``)
-    and ``open_clip:NETWORK:WEIGHTS``; to ask for one fetches its weights.
+    Networks of timm and open_clip are recipes called ``timm:NETWORK``, ``open_clip:NETWORK`` (with the weights
+    ``openai``) and ``open_clip:NETWORK:WEIGHTS``; creating one downloads its weights.
 
     >>> recipe("colour").outputs["colour"].n_dims
     256

@@ -1,4 +1,4 @@
-"""Bags of codewords: how often each visual word of a codebook occurs in a picture."""
+"""Bags of codewords: how often each codeword of a codebook occurs in a picture."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _DESCRIPTORS = "descriptors."
 
 
 class BagRecipe(Recipe):
-    """Counts of the ``n_words`` words of a codebook learned from the collection, in every cell of a pyramid.
+    """Counts of the ``n_words`` codewords of a codebook learned from the collection, in every cell of a pyramid.
 
-    A word is learned from ten descriptors at least: a small collection gets fewer words, the columns stay ``n_words``.
+    A codeword needs at least ten descriptors: a small collection gets fewer codewords, but still ``n_words`` columns.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class BagRecipe(Recipe):
 
     @property
     def outputs(self) -> Mapping[str, RowSpec]:
-        """One bag: the words of every cell, side by side."""
+        """One bag: the counts of every cell, side by side."""
         return {self.name: RowSpec(self.pyramid.n_cells * self.n_words, "int32", sparse=True)}
 
     def parameters(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class BagRecipe(Recipe):
         }
 
     def train(self, pictures: TrainingPictures) -> None:
-        """Learn what the descriptors learn, then the words."""
+        """Train the descriptors, then learn the codewords."""
         self.descriptors.train(pictures, _SEED)
         rows = pictures.sample_rows(
             lambda rgb: self.descriptors.describe(rgb)[1],
@@ -75,17 +75,17 @@ class BagRecipe(Recipe):
         self.learn(rows)
 
     def learn(self, rows: NDArray[np.float32]) -> None:
-        """Learn the words from descriptors."""
+        """Learn the codewords from descriptors."""
         n_words = min(self.n_words, max(1, len(rows) // _DESCRIPTORS_PER_WORD))
         self._codebook = Codebook(n_words, random_state=_SEED).fit(rows)
 
     def codewords(self, rgb: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        """The frames of a picture and the codeword of each: what the bag counts, for showing it to people."""
+        """The frames of a picture and the codeword of each, for drawing what the bag counts."""
         frames, rows = self.descriptors.describe(rgb)
         return frames, self._trained().assign(rows)
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
-        """Describe, find the words, count."""
+        """Compute descriptors, find their codewords, count."""
         return {self.name: self.encode(*self.descriptors.describe(rgb), rgb.shape)}
 
     def encode(self, frames: NDArray[np.float32], rows: NDArray[np.float32], shape: tuple[int, ...]) -> Any:
@@ -99,14 +99,14 @@ class BagRecipe(Recipe):
         return csr_array((counts.astype(np.int32), columns, [0, len(columns)]), shape=(1, n_columns))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """The words, and what the descriptors learned."""
+        """The codewords, and what the descriptors learned."""
         if self._codebook is None:
             return {}
         learned = {_CODEBOOK + key: value for key, value in vars(self._codebook).items() if key.endswith("_")}
         return learned | {_DESCRIPTORS + key: value for key, value in self.descriptors.state().items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take words and descriptors back."""
+        """Restore codewords and descriptors."""
         codebook = Codebook(len(state[_CODEBOOK + "words_"]), random_state=_SEED)
         for key, value in state.items():
             if key.startswith(_CODEBOOK):
@@ -120,5 +120,5 @@ class BagRecipe(Recipe):
         from visterm.errors import InputError
 
         if self._codebook is None:
-            raise InputError(f"the recipe {self.name!r} learns its words from pictures: train it first")
+            raise InputError(f"the recipe {self.name!r} learns its codewords from pictures: train it first")
         return self._codebook

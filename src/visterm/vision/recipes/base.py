@@ -1,4 +1,4 @@
-"""What every recipe promises: a named, hashed chain from a picture to one or several features."""
+"""The interface of every recipe: a named, hashed chain from a picture to one or several features."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from visterm.storage import RowSpec
 from visterm.vision.decode import PIXEL_BUDGET
 from visterm.vision.recipes.training_pictures import TrainingPictures
 
-#: Codewords that a picture has in a bag, about; for estimates of size only.
+#: About how many different codewords a picture's bag has; for estimates of size only.
 _WORDS_PER_BAG = 200
 
 
 class Recipe(ABC):
     """A chain from a picture to numbers.
 
-    Everything that determines the numbers is in ``parameters()``, ``version`` and, for recipes that learn from the
-    collection (a codebook, a mixture), in ``state()``; the hash covers all of it, so stored features are never
-    mistaken for those of another recipe.
+    ``parameters()``, ``version`` and, for recipes that learn from the collection (a codebook, a mixture), ``state()``
+    determine the numbers completely. The hash covers all of them, so stored features are never mistaken for those of
+    another recipe.
     """
 
-    #: The name under which users ask for it, and one line about it.
+    #: The name that users type, and one line about the recipe.
     name: str
     summary: str
-    #: Raised whenever the same parameters give other numbers than before.
+    #: Increased whenever the same parameters give other numbers than before.
     version: ClassVar[int] = 1
     #: Pictures are decoded to at most this many pixels.
     pixel_budget: int = PIXEL_BUDGET
@@ -64,7 +64,7 @@ class Recipe(ABC):
 
     @property
     def is_trained(self) -> bool:
-        """Whether the recipe can compute."""
+        """Whether the recipe is ready to compute features."""
         return not self.n_training_pictures or bool(self.state())
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -72,11 +72,11 @@ class Recipe(ABC):
         return {}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:  # noqa: B027 - most recipes learn nothing
-        """Take back what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
 
     @property
     def bytes_per_picture(self) -> int:
-        """About how much disk the features of a picture take."""
+        """About how many bytes the features of a picture take on disk."""
         return sum(
             min(spec.n_dims, _WORDS_PER_BAG) * 8 if spec.sparse else spec.n_dims * np.dtype(spec.dtype).itemsize
             for spec in self.outputs.values()
@@ -84,7 +84,7 @@ class Recipe(ABC):
 
     @property
     def hash(self) -> str:
-        """Sixteen hexadecimal digits that change whenever the numbers could; learned arrays are read once."""
+        """Sixteen hexadecimal digits that change whenever the numbers could change; learned arrays are hashed once."""
         outputs = {name: [spec.n_dims, spec.dtype, spec.sparse] for name, spec in self.outputs.items()}
         settings = [self.name, self.version, self.pixel_budget, self.parameters(), outputs]
         text = json.dumps(settings, sort_keys=True)
@@ -96,14 +96,14 @@ class Recipe(ABC):
 
 @dataclass(frozen=True, slots=True)
 class _Hashed:
-    """A hash, and what it is of: the settings, and the very arrays that were learned, which nobody changes in place."""
+    """A hash and its input: the settings and the learned arrays themselves, which nobody changes in place."""
 
     settings: str
     state: list[tuple[str, NDArray[Any]]]
     hash: str
 
     def is_of(self, settings: str, state: list[tuple[str, NDArray[Any]]]) -> bool:
-        """Whether this is the hash of these; a recipe that learned again, or was restored, has other arrays."""
+        """Whether this hash belongs to the input; a recipe that was trained again or restored has other arrays."""
         return (
             self.settings == settings
             and len(self.state) == len(state)

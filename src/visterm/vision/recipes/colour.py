@@ -1,4 +1,4 @@
-"""Where which colours are: the simplest useful description of a picture."""
+"""Colours and where they are: the simplest useful features of a picture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from visterm.vision.recipes.base import Recipe
 class ColourHistogram(Recipe):
     """RGB histograms of the whole picture and of three horizontal stripes, side by side.
 
-    Each histogram has ``levels`` ** 3 bins and sums to one, so that a row is comparable whatever the picture's size.
+    Each histogram has ``levels`` ** 3 bins and sums to one, so that rows of pictures of any size are comparable.
     """
 
     name = "colour"
@@ -31,7 +31,7 @@ class ColourHistogram(Recipe):
         return {"colour": RowSpec((1 + self.n_stripes) * self.levels**3)}
 
     def parameters(self) -> dict[str, Any]:
-        """Levels a channel and number of stripes."""
+        """Levels per channel and number of stripes."""
         return {"levels": self.levels, "n_stripes": self.n_stripes}
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, NDArray[np.float32]]:
@@ -39,7 +39,7 @@ class ColourHistogram(Recipe):
         level = rgb.astype(np.uint16) * self.levels >> 8
         bins = (level[..., 0] * self.levels + level[..., 1]) * self.levels + level[..., 2]
         height, n_bins = len(bins), self.levels**3
-        # A stripe of a picture lower than three pixels still has one row: the nearest.
+        # If the picture is less than three pixels high, a stripe still has one row: the nearest.
         edges = [round(i * height / self.n_stripes) for i in range(self.n_stripes + 1)]
         stripes = [bins[min(top, height - 1) : max(bottom, top + 1)] for top, bottom in pairwise(edges)]
         counts = [np.bincount(part.ravel(), minlength=n_bins) / part.size for part in (bins, *stripes)]

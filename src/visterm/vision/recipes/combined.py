@@ -1,4 +1,4 @@
-"""Several recipes as one: their features side by side, by name, for methods that weigh them."""
+"""Several recipes as one: their features side by side, by name, for methods that weight them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from visterm.vision.recipes.training_pictures import TrainingPictures
 
 
 class CombinedRecipe(Recipe):
-    """The outputs of all ``parts``; asked for as ``bow-1000+globals``.
+    """The outputs of all ``parts``; its name has the form ``bow-1000+globals``.
 
-    Pictures are decoded once, at the largest size that a part looks at, and made smaller for the others.
+    Pictures are decoded once, at the largest size that a part needs, and shrunk for the others.
     """
 
     def __init__(self, parts: Sequence[Recipe], *, name: str | None = None, summary: str | None = None) -> None:
@@ -30,23 +30,23 @@ class CombinedRecipe(Recipe):
         self.seconds_per_picture = sum(part.seconds_per_picture for part in self.parts)
         names = [output for part in self.parts for output in part.outputs]
         if len(set(names)) < len(names):
-            raise InputError(f"{self.name} cannot be combined: a feature is named twice")
+            raise InputError(f"{self.name} cannot be combined: two features have the same name")
 
     @property
     def outputs(self) -> Mapping[str, RowSpec]:
-        """Those of all parts."""
+        """The outputs of all parts."""
         return {output: spec for part in self.parts for output, spec in part.outputs.items()}
 
     def parameters(self) -> dict[str, Any]:
-        """Those of all parts, by name."""
+        """The parameters of all parts, by name."""
         return {part.name: [part.version, part.parameters()] for part in self.parts}
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
-        """Every part of the same picture."""
+        """The features of all parts for one picture."""
         return self.compute_many([rgb])[0]
 
     def compute_many(self, pictures: Sequence[NDArray[np.uint8]]) -> list[dict[str, Any]]:
-        """Every part of the same pictures."""
+        """The features of all parts for several pictures."""
         rows: list[dict[str, Any]] = [{} for _ in pictures]
         for part in self.parts:
             seen = [shrink(rgb, part.pixel_budget) for rgb in pictures]
@@ -55,7 +55,7 @@ class CombinedRecipe(Recipe):
         return rows
 
     def train(self, pictures: TrainingPictures) -> None:
-        """Each part that learns, from as many pictures as it asks for."""
+        """Train each part that learns, with the number of pictures it requests."""
         for part in self.parts:
             if part.n_training_pictures:
                 files = pictures.files[: part.n_training_pictures]
@@ -63,7 +63,7 @@ class CombinedRecipe(Recipe):
 
     @property
     def is_trained(self) -> bool:
-        """Whether every part is."""
+        """Whether every part is ready."""
         return all(part.is_trained for part in self.parts)
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -71,7 +71,7 @@ class CombinedRecipe(Recipe):
         return {f"{part.name}:{key}": value for part in self.parts for key, value in part.state().items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Give every part back what it learned."""
+        """Restore what every part learned."""
         for part in self.parts:
             prefix = f"{part.name}:"
             own = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}

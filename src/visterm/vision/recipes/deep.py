@@ -1,4 +1,4 @@
-"""What a pretrained network sees: one dense vector a picture."""
+"""Features of pretrained networks: one dense vector per picture."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _HUB_NAME = re.compile(r"timm:(?P<timm>[\w.-]+)|open_clip:(?P<clip>[\w.-]+)(:(?P
 class NetworkRecipe(Recipe):
     """The vectors of any network: a :class:`~visterm.vision.deep.networks.Network`, or the ONNX file at ``path``.
 
-    ``preprocessing`` says how the pictures for the ONNX file are prepared (a network given as such knows already). At
-    most ``batch_size`` pictures are in the network at a time. To use one's own network by name, write a function::
+    ``preprocessing`` says how to prepare pictures for the ONNX file (a network object has its own). The network gets at
+    most ``batch_size`` pictures at a time. To use your own network by name, write a function::
 
         def herbarium() -> NetworkRecipe:
             return NetworkRecipe(path="/srv/models/herbarium.onnx", name="herbarium", summary="our pressed plants")
@@ -44,10 +44,10 @@ class NetworkRecipe(Recipe):
         preprocessing: Preprocessing | None = None,
         batch_size: int = 32,
         name: str = "network",
-        summary: str = "vectors of a network of one's own",
+        summary: str = "vectors of your own network",
     ) -> None:
         if (network is None) == (path is None):
-            raise InputError("a recipe is made of a network or of the path of an ONNX file: give one of them")
+            raise InputError("a network recipe needs either a network or the path of an ONNX file: give one of them")
         if network is not None and preprocessing is not None:
             raise InputError("a network has its own preprocessing: give it when you make the network")
         if batch_size < 1:
@@ -55,12 +55,12 @@ class NetworkRecipe(Recipe):
         self.network: Network = network or OnnxNetwork(path or "", preprocessing)
         self._batch_size = batch_size
         self.name, self.summary = name, summary
-        # Twice the sides of the input: the network's own filter, and not the decoder's, decides what is kept.
+        # Twice the sides of the input: the network's own filter, not the decoder's, decides which details are kept.
         self.pixel_budget = (2 * self.network.preprocessing.size) ** 2
 
     @property
     def outputs(self) -> Mapping[str, RowSpec]:
-        """One dense feature, called as the recipe."""
+        """One dense feature with the name of the recipe."""
         return {self.name: RowSpec(self.network.n_dims)}
 
     def parameters(self) -> dict[str, Any]:
@@ -82,18 +82,18 @@ class NetworkRecipe(Recipe):
             part = slice(start, start + self._batch_size)
             rows[part] = self.network.embed(self.network.preprocessing.batch(pictures[part]))
         if not np.isfinite(rows).all():
-            raise InputError("the network gives values that are not finite: check its preprocessing and precision")
+            raise InputError("the network returns values that are not finite: check its preprocessing and precision")
         return rows
 
     def embed_text(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of words, comparable with those of pictures, where the network has a text tower."""
+        """The vectors of words, comparable with those of pictures, if the network has a text tower."""
         if not isinstance(self.network, WordNetwork):
-            raise InputError(f"the network of the recipe {self.name!r} knows no words: choose one of open_clip's")
+            raise InputError(f"the network of the recipe {self.name!r} cannot read words: choose an open_clip one")
         return self.network.embed_text(words)
 
 
 class DeepFeatures(NetworkRecipe):
-    """EfficientNet-Lite0 trained on ImageNet: the ready preset, opened when the first picture is computed.
+    """EfficientNet-Lite0 trained on ImageNet: the ready preset, opened when the first features are computed.
 
     >>> DeepFeatures().outputs
     {'deep': RowSpec(n_dims=1280, dtype='float32', sparse=False)}
@@ -113,8 +113,8 @@ class DeepFeatures(NetworkRecipe):
 def hub_recipe(name: str) -> NetworkRecipe:
     """The vectors of a network of timm or open_clip: ``timm:NETWORK``, ``open_clip:NETWORK[:WEIGHTS]``.
 
-    Only names that the library itself lists can be written so, no paths and no repositories: a recipe may be named by
-    a model of somebody else, and nothing of theirs is to be fetched.
+    Only names that the library itself lists are accepted, no paths and no repositories: the name may come from another
+    person's model, which must not cause a download from an unknown source.
     """
     found = _HUB_NAME.fullmatch(name)
     if found is None:

@@ -1,4 +1,4 @@
-"""The local descriptors that bags and Fisher vectors are made of: what is described, on which grid."""
+"""The local descriptors that bags and Fisher vectors are made of: their kinds and their grids."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Described = tuple[NDArray[np.float32], NDArray[np.float32]]
 _PALETTE_PIXELS = 100_000
 _REGION_ROWS = 20_000
 _KINDS = ("sift", "root-sift", "opponent-sift", "lcs", "lab-statistics", "hue")
-#: Lightness and colour to about the same spread.
+#: Brings lightness and colour to about the same spread.
 _LAB_SCALE = np.array([100, 80, 80], np.float32)
 #: Makes a* and b* positive.
 _LAB_OFFSET = np.array([0, 128, 128], np.float32)
 
 
 class LocalDescriptors(ABC):
-    """Frames (x, y, size in pixels) and descriptors of one picture; some learn a little first."""
+    """Computes frames (x, y, size in pixels) and descriptors of one picture; some kinds need training first."""
 
     @abstractmethod
     def describe(self, rgb: NDArray[np.uint8]) -> Described:
@@ -43,7 +43,7 @@ class LocalDescriptors(ABC):
         return {}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:  # noqa: B027 - most learn nothing
-        """Take back what :meth:`state` gave."""
+        """Restore what :meth:`state` returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class DenseGrid(LocalDescriptors):
     """Descriptors of the given kinds side by side, on one grid.
 
     ``sift``, ``root-sift``, ``opponent-sift``; ``lcs``: local colour statistics, square-rooted and of unit length;
-    ``lab-statistics``: the same of CIE Lab, as they are, so that dark and pale patches differ; ``hue``.
+    ``lab-statistics``: the same for CIE Lab, not normalised, so that dark and pale patches differ; ``hue``.
     """
 
     kinds: tuple[str, ...]
@@ -59,7 +59,7 @@ class DenseGrid(LocalDescriptors):
     bin_sizes: tuple[int, ...] = (4, 6, 8, 10, 12)
 
     def describe(self, rgb: NDArray[np.uint8]) -> Described:
-        """Every kind at every place."""
+        """Every kind at every position."""
         from visterm.vision.colour import to_grey, to_lab
         from visterm.vision.hue import dense_hue
         from visterm.vision.lcs import local_colour_statistics
@@ -97,8 +97,8 @@ class PatternBlocks(LocalDescriptors):
     """PAMIR's blocks: half-overlapping squares, each a histogram of local binary patterns and of learned colours.
 
     The side of a block is a sixth of the picture's longer side (64 pixels of 384, as in the paper), so that every
-    picture has about the same number of blocks. Colours are told apart in CIE Lab, and histograms are compared by
-    their square roots: both find better words than RGB and plain shares.
+    picture has about the same number of blocks. Colours are compared in CIE Lab, and histograms by their square roots:
+    both give better codewords than RGB and plain shares.
     """
 
     n_colours = 50
@@ -109,7 +109,7 @@ class PatternBlocks(LocalDescriptors):
         from visterm.vision.lbp import lbp_blocks
 
         if self._palette is None:
-            raise InputError("the colours of blocks are learned from pictures: train the recipe first")
+            raise InputError("the recipe learns the colours of blocks from pictures: train it first")
         block = max(16, 2 * round(max(rgb.shape[:2]) / 12))
         frames, histograms = lbp_blocks(rgb, block, palette=self._palette, colours=_unit_lab(rgb))
         return frames, np.sqrt(histograms)
@@ -134,7 +134,7 @@ class PatternBlocks(LocalDescriptors):
         return {} if self._palette is None else {"palette": self._palette}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take the palette back."""
+        """Restore the palette."""
         self._palette = state["palette"]
 
 
@@ -146,17 +146,17 @@ def _unit_lab(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 class SegmentedRegions(LocalDescriptors):
-    """The regions of a segmentation, described as by Barnard et al. and scaled to unit deviation."""
+    """The regions of a segmentation, with the features of Barnard et al. scaled to unit deviation."""
 
     n_regions = 10
     _mean: NDArray[np.float32] | None = None
     _deviation: NDArray[np.float32]
 
     def describe(self, rgb: NDArray[np.uint8]) -> Described:
-        """The regions of a picture; a frame is the centre of a region and the side of a square of its area."""
+        """The regions of a picture; a frame is the centre of a region and the side of a square of the same area."""
         frames, features = self._regions(rgb)
         if self._mean is None:
-            raise InputError("the scale of region features is learned from pictures: train the recipe first")
+            raise InputError("the recipe learns the scale of region features from pictures: train it first")
         return frames, (features - self._mean) / self._deviation
 
     def _regions(self, rgb: NDArray[np.uint8]) -> Described:
@@ -189,5 +189,5 @@ class SegmentedRegions(LocalDescriptors):
         return {} if self._mean is None else {"mean": self._mean, "deviation": self._deviation}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take the scale back."""
+        """Restore the scale."""
         self._mean, self._deviation = state["mean"], state["deviation"]

@@ -22,7 +22,7 @@ _SEED = 0
 
 
 class FisherRecipe(Recipe):
-    """Descriptors projected by PCA to ``n_axes``, a mixture of ``n_components`` Gaussians, the improved Fisher vector.
+    """The improved Fisher vector of descriptors projected by PCA to ``n_axes``, under ``n_components`` Gaussians.
 
     The vector has 2 x n_components x n_axes entries for each cell of the pyramid; every cell is square-rooted and of
     unit length.
@@ -54,7 +54,7 @@ class FisherRecipe(Recipe):
 
     @property
     def outputs(self) -> Mapping[str, RowSpec]:
-        """One dense vector, in half precision: its entries are square roots, known to three digits at best."""
+        """One dense vector in half precision: its entries are square roots, accurate to three digits at best."""
         return {self.name: RowSpec(self.pyramid.n_cells * 2 * self.n_components * self.n_axes, "float16")}
 
     def parameters(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class FisherRecipe(Recipe):
         self._gmm = DiagonalGMM(self.n_components, random_state=_SEED).fit(self._pca.transform(rows))
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
-        """Describe, project, encode every cell."""
+        """Compute descriptors, project them, encode every cell."""
         return {self.name: self.encode(*self.descriptors.describe(rgb), rgb.shape)}
 
     def encode(self, frames: NDArray[np.float32], rows: NDArray[np.float32], shape: tuple[int, ...]) -> Any:
@@ -103,7 +103,7 @@ class FisherRecipe(Recipe):
         return learned | {"gmm." + key: value for key, value in vars(self._gmm).items() if key.endswith("_")}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take axes and mixture back."""
+        """Restore axes and mixture."""
         pca, gmm = DescriptorPCA(self.n_axes), DiagonalGMM(self.n_components, random_state=_SEED)
         for owner, prefix in ((pca, "pca."), (gmm, "gmm.")):
             for key, value in state.items():

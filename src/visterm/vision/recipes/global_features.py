@@ -61,8 +61,8 @@ class GlobalsRecipe(Recipe):
 class PlacedHistograms(Recipe):
     """Colours and patterns in three horizontal stripes, GIST and the whole picture's colours, by name.
 
-    Sky is above and grass below: what a picture shows has to do with where its colours are (Makadia et al., ECCV 2008;
-    Guillaumin et al., ICCV 2009).
+    Sky is above and grass below: where the colours are says something about what a picture shows (Makadia et al., ECCV
+    2008; Guillaumin et al., ICCV 2009).
     """
 
     name = "placed-histograms"
@@ -73,7 +73,7 @@ class PlacedHistograms(Recipe):
 
     @property
     def outputs(self) -> Mapping[str, RowSpec]:
-        """GIST is dense; of its many colours a picture has few."""
+        """GIST is dense; colours are sparse, since a picture has only few of them."""
         n_colours = self._N_STRIPES * math.prod(self._BINS)
         colours = {f"{space}-stripes": RowSpec(n_colours, sparse=True) for space in ("hsv", "lab", "rgb")}
         patterns = RowSpec(self._N_STRIPES * N_PATTERNS)

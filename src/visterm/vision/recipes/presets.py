@@ -15,21 +15,21 @@ _SAMPLE = 120_000
 
 
 def bow_240() -> BagRecipe:
-    """Wang, Blei & Fei-Fei 2009: SIFT every five pixels, 240 words."""
+    """Wang, Blei & Fei-Fei 2009: SIFT every five pixels, 240 codewords."""
     grid = DenseGrid(("sift",), steps=(5,), bin_sizes=(4,))
-    return BagRecipe("bow-240", "240 words of SIFT every five pixels", grid, 240, seconds_per_picture=0.01)
+    return BagRecipe("bow-240", "240 codewords of SIFT every five pixels", grid, 240, seconds_per_picture=0.01)
 
 
 def bow_1000() -> BagRecipe:
-    """Nakayama et al. 2010: dense SIFT of several scales, 1,000 words."""
+    """Nakayama et al. 2010: dense SIFT at several scales, 1,000 codewords."""
     grid = DenseGrid(("sift",))
-    return BagRecipe("bow-1000", "1,000 words of dense SIFT at five scales", grid, 1000, seconds_per_picture=0.05)
+    return BagRecipe("bow-1000", "1,000 codewords of dense SIFT at five scales", grid, 1000, seconds_per_picture=0.05)
 
 
 def hue_100() -> BagRecipe:
-    """Nakayama et al. 2010: dense hue histograms, 100 words."""
+    """Nakayama et al. 2010: dense hue histograms, 100 codewords."""
     grid = DenseGrid(("hue",), steps=(6, 6), bin_sizes=(4, 8))
-    return BagRecipe("hue-100", "100 words of dense hue histograms", grid, 100, seconds_per_picture=0.02)
+    return BagRecipe("hue-100", "100 codewords of dense hue histograms", grid, 100, seconds_per_picture=0.02)
 
 
 def visterms_10k() -> BagRecipe:
@@ -45,10 +45,10 @@ def visterms_10k() -> BagRecipe:
 
 
 def regions_500() -> BagRecipe:
-    """Shao et al. 2014, after Barnard et al. 2003: about ten regions a picture, 500 clusters."""
+    """Shao et al. 2014, after Barnard et al. 2003: about ten regions per picture, 500 codewords."""
     return BagRecipe(
         "regions-500",
-        "500 clusters of the regions of a segmentation",
+        "500 codewords of the regions of a segmentation",
         SegmentedRegions(),
         500,
         n_training_pictures=5000,
@@ -57,7 +57,7 @@ def regions_500() -> BagRecipe:
 
 
 def fisher() -> FisherRecipe:
-    """Lapin, Schiele & Hein 2014 at full size: 262,144 numbers a picture."""
+    """Lapin, Schiele & Hein 2014 at full size: 262,144 numbers per picture."""
     return _fisher("fisher", n_axes=128, n_components=256, seconds=0.25)
 
 
@@ -67,7 +67,7 @@ def fisher_32k() -> FisherRecipe:
 
 
 def tagging() -> CombinedRecipe:
-    """Thirteen features for methods that weigh many, after Guillaumin et al. 2009: texture, colour and place."""
+    """Thirteen features for methods that combine many, after Guillaumin et al. 2009: texture, colour and place."""
     parts = [
         PlacedHistograms(),
         _encoded("sift", "root-sift", (3, 4, 6, 8), n_words=1000, n_axes=64),
@@ -75,16 +75,16 @@ def tagging() -> CombinedRecipe:
         _encoded("lab", "lab-statistics", (4, 7), n_words=1000, n_axes=48),
         _encoded("hue", "hue", (3,), n_words=300),
     ]
-    summary = "thirteen features for methods that weigh many: texture, colour and place"
+    summary = "thirteen features of texture, colour and place, for methods that combine many"
     return CombinedRecipe(parts, name="tagging", summary=summary)
 
 
 def _encoded(
     name: str, kind: str, bin_sizes: tuple[int, ...], *, n_words: int, n_axes: int | None = None
 ) -> SharedDescriptors:
-    """Words in three stripes and, with ``n_axes``, Fisher vectors of one kind of descriptor."""
+    """Codewords in three stripes and, with ``n_axes``, Fisher vectors of one kind of descriptor."""
     grid = DenseGrid((kind,), steps=(4,) * len(bin_sizes), bin_sizes=bin_sizes)
-    summary = f"{n_words} words of {kind} in three stripes"
+    summary = f"{n_words} codewords of {kind} in three stripes"
     words = BagRecipe(f"{name}-words", summary, grid, n_words, cells="3x1", max_sample=_SAMPLE)
     if n_axes is None:
         return SharedDescriptors(name, grid, [words])

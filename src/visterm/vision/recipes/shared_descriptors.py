@@ -1,4 +1,4 @@
-"""Several encodings of the same descriptors, which are computed once."""
+"""Several encodings of the same descriptors, which are computed only once."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class SharedDescriptors(Recipe):
 
     @property
     def outputs(self) -> Mapping[str, RowSpec]:
-        """One for each encoding."""
+        """One output for each encoding."""
         return {output: spec for encoding in self.encodings for output, spec in encoding.outputs.items()}
 
     def parameters(self) -> dict[str, Any]:
-        """Those of the encodings, by name."""
+        """The parameters of the encodings, by name."""
         return {encoding.name: [encoding.version, encoding.parameters()] for encoding in self.encodings}
 
     def train(self, pictures: TrainingPictures) -> None:
@@ -51,7 +51,7 @@ class SharedDescriptors(Recipe):
             encoding.learn(rows)
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
-        """Describe once, encode in every way."""
+        """Compute descriptors once, encode them in every way."""
         frames, rows = self.descriptors.describe(rgb)
         return {encoding.name: encoding.encode(frames, rows, rgb.shape) for encoding in self.encodings}
 
@@ -60,7 +60,7 @@ class SharedDescriptors(Recipe):
         return {f"{e.name}:{key}": value for e in self.encodings for key, value in e.state().items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Give every encoding back what it learned."""
+        """Restore what every encoding learned."""
         for encoding in self.encodings:
             prefix = f"{encoding.name}:"
             encoding.restore({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})

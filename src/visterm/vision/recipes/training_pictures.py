@@ -1,4 +1,4 @@
-"""The pictures a recipe learns from: decoded in parallel whenever they are looked at, never all in memory."""
+"""The pictures a recipe learns from: decoded in parallel on each pass, never all in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PICTURES_PER_TASK = 8
 
 
 class TrainingPictures:
-    """A sample of a collection, which may be gone through several times."""
+    """A sample of a collection; several passes over it are possible."""
 
     def __init__(self, files: Sequence[Path], *, pixel_budget: int) -> None:
         self.files = list(files)
@@ -45,9 +45,9 @@ class TrainingPictures:
         seed: int,
         description: str,
     ) -> NDArray[np.float32]:
-        """About ``max_rows`` of the rows that ``describe`` gives, the same number of every picture, drawn at random.
+        """About ``max_rows`` of the rows that ``describe`` returns, drawn at random, equally many per picture.
 
-        Which rows are drawn depends on the picture's pixels and ``seed`` alone, however the work is spread.
+        The draw depends only on the picture's pixels and ``seed``, however the work is distributed.
         """
         per_picture = max(1, -(-max_rows // max(1, len(self.files))))
 
@@ -60,7 +60,7 @@ class TrainingPictures:
 
         parts = [part for part in self.map(drawn, description) if len(part)]
         if not parts:
-            raise InputError("there is nothing to learn from: no picture of the sample gave a single descriptor")
+            raise InputError("there is nothing to learn from: no picture of the sample has a descriptor")
         return np.concatenate(parts)
 
     def _decoded(self, file: Path) -> NDArray[np.uint8] | None:
