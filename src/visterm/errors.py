@@ -2,7 +2,7 @@
 
 
 class VistermError(Exception):
-    """Anything Visterm refuses or cannot do; the command line prints it as one line and exits with 1."""
+    """Visterm refuses or cannot do something; the command line prints one line and exits with 1."""
 
 
 class InputError(VistermError, ValueError):

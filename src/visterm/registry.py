@@ -1,7 +1,7 @@
 """The registry of methods: short names to classes, tasks and default feature recipes.
 
-Command line, workspace, experiments and tests read only this. A class is imported when it is first used, so that
-listing methods costs nothing.
+The command line, the workspace, experiments and tests find methods only here. A class is imported when it is first
+used, so listing methods costs nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from visterm.errors import InputError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Method:
-    """A method users can name: where its class lives, what it does, which recipe feeds it."""
+    """A method that users can name: its class, the tasks it can do, and its default recipe."""
 
     name: str
     target: str  # "package.module:Class"
@@ -54,7 +54,7 @@ _METHODS: dict[str, Method] = {}
 
 
 def register(method: Method) -> Method:
-    """Make a method known under its name."""
+    """Add a method to the registry."""
     if method.name in _METHODS:
         raise InputError(f"two methods are called {method.name!r}")
     _METHODS[method.name] = method
@@ -73,13 +73,13 @@ def get(name: str) -> Method:
 
 
 def methods(task: Task | None = None) -> list[Method]:
-    """All methods, or those that can do ``task``, the baseline first."""
+    """All methods, or those that can do ``task``; baselines first."""
     chosen = [method for method in _METHODS.values() if task is None or method.does(task)]
     return sorted(chosen, key=lambda method: (not method.is_baseline, method.name))
 
 
 def baseline(task: Task) -> Method:
-    """The method that never looks at the picture."""
+    """The baseline for ``task``: it never looks at the picture."""
     return next(method for method in methods(task) if method.is_baseline)
 
 
@@ -92,7 +92,7 @@ for _method in (
         "visterm.baselines.majority_class:MajorityClass",
         CLASSIFY,
         "colour",
-        "every picture belongs to the most frequent class",
+        "the most frequent class, for every picture",
         is_baseline=True,
     ),
     Method(
@@ -100,7 +100,7 @@ for _method in (
         "visterm.baselines.tag_frequency:TagFrequency",
         ANNOTATE,
         "colour",
-        "every picture gets the most frequent tags",
+        "the most frequent tags, for every picture",
         is_baseline=True,
     ),
     Method(
@@ -125,7 +125,7 @@ for _method in (
         "visterm.margin.sdca:SDCAClassifier",
         CLASSIFY,
         "bow-240",
-        "each class separated from all others by a wide margin",
+        "separates each class from all others by a wide margin",
         reference="Lapin, Schiele, Hein, CVPR 2014",
         preset={"C": 10.0, "kernel": "auto", "random_state": 0},
     ),
@@ -134,7 +134,7 @@ for _method in (
         "visterm.margin.sdca_stacked:StackedSDCA",
         CLASSIFY,
         "bow-240",
-        "a second layer of margins over the scores of the first",
+        "a second layer of margins, trained on the scores of the first",
         reference="Lapin, Schiele, Hein, CVPR 2014",
         preset={"C": 10.0, "kernel": "auto", "random_state": 0},
     ),
@@ -143,7 +143,7 @@ for _method in (
         "visterm.margin.sdca_top_k:TopKSDCA",
         CLASSIFY,
         "bow-240",
-        "all classes separated at once, the right one among the first k",
+        "separates all classes at once; the right class should be among the k best",
         reference="Lapin, Hein, Schiele, NIPS 2015",
         preset={"C": 10.0, "kernel": "auto", "random_state": 0},
     ),
@@ -152,7 +152,7 @@ for _method in (
         "visterm.margin.mtl_sdca:MultitaskSDCA",
         CLASSIFY | ANNOTATE,
         "bow-240",
-        "classes and tags separated in a representation they share",
+        "separates classes and tags in a representation that they share",
         reference="Lapin, Schiele, Hein, CVPR 2014",
         preset={"C": 10.0, "kernel": "auto", "max_iter": 3, "calibration_folds": 2, "tol": 0.01, "random_state": 0},
     ),
@@ -161,14 +161,14 @@ for _method in (
         "visterm.margin.ridge_tags:KernelRidgeAnnotator",
         ANNOTATE,
         "bow-240",
-        "tags by regression, each measured against its left-out scores",
+        "one ridge regression per tag, calibrated on exact leave-one-out scores",
     ),
     Method(
         "unigram-mixture",
         "visterm.topics.unigram_mixture:UnigramMixture",
         ANNOTATE,
         "bow-240",
-        "the tags of the picture's one topic, learned from untagged pictures too",
+        "one topic per picture; learns from untagged pictures too",
         reference="Shao et al., ACM TIST 2014",
         preset={"n_tokens": 100, "random_state": 0},
     ),
@@ -177,7 +177,7 @@ for _method in (
         "visterm.topics.plsa:PLSA",
         ANNOTATE,
         "bow-240",
-        "tags through the topics of tags, then the codewords of those topics",
+        "learns topics from tags, then the codewords of each topic",
         reference="Monay and Gatica-Perez, ACM Multimedia 2004",
         preset={"n_tokens": 100, "random_state": 0},
     ),
@@ -186,7 +186,7 @@ for _method in (
         "visterm.topics.plsa:PLSA",
         ANNOTATE,
         "bow-240",
-        "tags through topics of codewords and tags together",
+        "learns topics from codewords and tags together",
         reference="Hofmann, Machine Learning 2001",
         preset={"asymmetric": False, "n_tokens": 100, "random_state": 0},
     ),
@@ -195,7 +195,7 @@ for _method in (
         "visterm.topics.link_lda:LinkLDA",
         ANNOTATE,
         "bow-240",
-        "tags through topic proportions that codewords and tags share",
+        "codewords and tags share the topic proportions of a picture",
         reference="Erosheva, Fienberg and Lafferty, PNAS 2004",
         preset={"n_tokens": 100, "random_state": 0},
     ),
@@ -213,7 +213,7 @@ for _method in (
         "visterm.topics.topic_neighbours:TopicNeighbours",
         CLASSIFY,
         "bow-240",
-        "the class of the pictures of the most similar topics",
+        "the class of the pictures with the most similar topics",
         reference="Bosch, Zisserman and Munoz, ECCV 2006",
         preset={"n_tokens": 1000, "random_state": 0},
     ),
@@ -222,7 +222,7 @@ for _method in (
         "visterm.topics.slda:SupervisedLDA",
         CLASSIFY | ANNOTATE,
         "bow-240",
-        "class and tags from topics learned for both",
+        "learns topics that predict both class and tags",
         reference="Wang, Blei and Fei-Fei, CVPR 2009",
         preset={"n_tokens": 200, "random_state": 0},
     ),
@@ -231,7 +231,7 @@ for _method in (
         "visterm.topics.slda_committee:TopicCommittee",
         CLASSIFY | ANNOTATE,
         "bow-240",
-        "the mean of several supervised topic models",
+        "averages several slda models; costs n_members times as much",
         reference="Wang, Blei and Fei-Fei, CVPR 2009",
         preset={"n_members": 3, "n_tokens": 200, "random_state": 0},
     ),
@@ -240,7 +240,7 @@ for _method in (
         "visterm.topics.corr_lda:CorrLDA",
         ANNOTATE,
         "bow-240",
-        "the tags of the topics of a picture's regions",
+        "each tag comes from the topic of one codeword of the picture",
         reference="Blei and Jordan, SIGIR 2003",
         preset={"n_tokens": 200, "random_state": 0},
     ),
@@ -257,7 +257,7 @@ for _method in (
         "visterm.neighbours.jec:JEC",
         ANNOTATE,
         "bow-240",
-        "the tags of the nearest picture, filled up from the next, all features counting the same",
+        "the tags of the nearest picture, then of the next ones; all features count equally",
         reference="Makadia, Pavlovic and Kumar, ECCV 2008",
     ),
     Method(
@@ -265,7 +265,7 @@ for _method in (
         "visterm.neighbours.tagprop:TagProp",
         ANNOTATE,
         "bow-240",
-        "the tags of similar pictures, their votes weighed to explain the training tags best",
+        "the tags of similar pictures; learns how much each neighbour's vote counts",
         reference="Guillaumin et al., ICCV 2009",
     ),
     Method(
@@ -273,7 +273,7 @@ for _method in (
         "visterm.neighbours.two_pass_knn:TwoPassKnn",
         ANNOTATE,
         "bow-240",
-        "the votes of the most similar pictures of every tag, frequent or rare",
+        "every tag, frequent or rare, gets votes from its most similar pictures",
         reference="Verma and Jawahar, ECCV 2012",
     ),
     Method(
@@ -281,7 +281,7 @@ for _method in (
         "visterm.graph.graph_mixture:GraphMixture",
         ANNOTATE,
         "bow-240",
-        "topics that look-alikes agree on, for collections of which few pictures are tagged",
+        "topics on which similar pictures agree; for collections with few tagged pictures",
         reference="Shao et al., ACM TIST 2014",
         preset={"metric": "hellinger", "n_tokens": 20, "random_state": 0},
     ),
@@ -290,7 +290,7 @@ for _method in (
         "visterm.graph.label_propagation:LabelPropagation",
         ANNOTATE,
         "bow-240",
-        "tags that travel along links between look-alikes",
+        "tags spread along links between similar pictures",
         reference="Zhou et al., NIPS 2004",
         preset={"metric": "hellinger"},
     ),
@@ -299,7 +299,7 @@ for _method in (
         "visterm.ranking.pamir:PAMIR",
         RANK,
         "bow-240",
-        "words placed so that relevant pictures lead the others, learned from queries of several words",
+        "learns word weights that rank relevant pictures first, from queries of several words",
         reference="Grangier and Bengio, TPAMI 2008",
         preset={"n_steps": 200_000, "loss": "warp", "random_state": 0},
     ),
@@ -308,7 +308,7 @@ for _method in (
         "visterm.ranking.cmrm:CMRM",
         ANNOTATE | RANK,
         "bow-240",
-        "the words of training pictures that could have produced the codewords",
+        "the words of the training pictures that explain the codewords best",
         reference="Jeon, Lavrenko and Manmatha, SIGIR 2003",
         preset={"n_tokens": 100},
     ),
@@ -317,7 +317,7 @@ for _method in (
         "visterm.ranking.cmtt:CMTT",
         ANNOTATE | RANK,
         "bow-240",
-        "codewords translated into the words of the same pictures",
+        "translates codewords into words that occur in the same pictures",
         reference="Pan et al., ICME 2004",
     ),
     Method(
@@ -325,7 +325,7 @@ for _method in (
         "visterm.ranking.concept_svm:ConceptSVM",
         RANK,
         "bow-240",
-        "one wide margin a word, averaged over the words of a query",
+        "one margin classifier per word, averaged over the words of a query",
         reference="Grangier and Bengio, TPAMI 2008",
         preset={"C": 10.0, "random_state": 0},
     ),
@@ -334,14 +334,14 @@ for _method in (
         "visterm.ranking.caption_ridge:CaptionRidge",
         ANNOTATE | RANK,
         "bow-240",
-        "regression of words, and of words found together",
+        "one ridge regression per word and per set of words found together",
     ),
     Method(
         "kernel-ccd",
         "visterm.neighbours.kernel_ccd:KernelContextualAnnotator",
         ANNOTATE,
         "bow-240",
-        "the tags of the pictures nearest in meaning, by all features and the tags learned together",
+        "the tags of the nearest pictures in a small space learned from all features and tags",
         reference="Nakayama et al., BMVC 2010",
     ),
 ):

@@ -241,7 +241,7 @@ def test_wrong_use_is_told_from_failure(visterm, workspace, tmp_path):
         (("classify", tmp_path / "nowhere.jpg"), "no such file"),
         (("classify", "--model", "nobody"), "no model"),
         (("similar", tmp_path / "nowhere.jpg"), "No such file"),
-        (("export", tmp_path / "x", "--format", "docx"), "no export format"),
+        (("export", tmp_path / "x", "--format", "docx"), "unknown export format"),
         (("label", "nowhere.jpg", "--tag", "x"), "not in the collection"),
         (("remove", "nowhere.jpg"), "no such"),
     ]:

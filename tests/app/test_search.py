@@ -78,7 +78,7 @@ def test_what_was_taken_otherwise_is_said(found, visterm, workspace):
     assert document["unknown"] == ["xylophone"]
     printed = visterm("search", "baot", "class:nowhere", "-w", workspace).stdout
     assert "searched for 'boat' instead" in printed
-    assert "no picture is of class 'nowhere'; there are coast, desert" in printed
+    assert "no picture has the class 'nowhere'; known are coast, desert" in printed
     assert "nothing found" in printed
 
 
@@ -110,9 +110,9 @@ def test_rankers_tell_which_codewords_count(visterm, workspace):
     [
         ("", "empty"),
         ("(boat", "parenthesis at character 1"),
-        ('"boat', "quotation"),
+        ('"boat', "quote that begins"),
         ("colour:red", "no field 'colour'"),
-        ("???", "no word to look for"),
+        ("???", "no word to search for"),
         ("\x01\x02", "empty"),
         ("boat " * 1000, "1000 words"),
         ("x" * 20_000, "20000 characters"),

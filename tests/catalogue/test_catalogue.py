@@ -195,7 +195,7 @@ class TestLabels:
             ({"source": "model m"}, "unknown source"),
             ({"kind": "colour"}, "unknown kind"),
             ({"state": "maybe"}, "unknown state"),
-            ({"name": " "}, "empty name"),
+            ({"name": " "}, "name is empty"),
             ({"name": "a\nb"}, "control characters"),
             ({"name": "\udcff"}, "invalid Unicode"),
             ({"name": "x" * 1001}, "1001 characters"),
@@ -290,13 +290,13 @@ class TestApply:
             base=catalogue.root / "in",
         )
         assert skipped == [
-            "a.jpg: the name 'bad\\nname' holds control characters or invalid Unicode",
-            "../out.jpg: the path leaves the folder that the labels are about",
-            f"{catalogue.root}/out.jpg: the path leaves the folder that the labels are about",
+            "a.jpg: the name 'bad\\nname' contains control characters or invalid Unicode",
+            "../out.jpg: the path leads out of the folder that the labels belong to",
+            f"{catalogue.root}/out.jpg: the path leads out of the folder that the labels belong to",
             "absent.jpg: no such picture in the catalogue",
             "\\udcff.jpg: no such picture in the catalogue",
             "nul\0.jpg: no such picture in the catalogue",
-            "./x/../b.jpg: the caption holds invalid Unicode",
+            "./x/../b.jpg: the caption contains invalid Unicode",
             "./x/../b.jpg: the region 'car' has no area: (0.0, 0.0, nan, 9.0)",
         ]
         assert tags_of(catalogue, "in/a.jpg") == ["sea", "sky"]
@@ -313,9 +313,9 @@ class TestApply:
                 catalogue, first, second, first, Record("a.jpg", "forest", ("tree",)), Record("a.jpg", split="test")
             )
             assert skipped == [
-                "a.jpg: repeats an earlier row; counted once",
-                "a.jpg: the class is 'forest' here but 'coast' in an earlier row; the earlier row stands",
-                "a.jpg: the split is 'test' here but 'train' in an earlier row; the earlier row stands",
+                "a.jpg: the row repeats an earlier row, so it is counted once",
+                "a.jpg: the class is 'forest' here but 'coast' in an earlier row; the earlier row counts",
+                "a.jpg: the split is 'test' here but 'train' in an earlier row; the earlier row counts",
             ]
             picture = catalogue.picture("a.jpg")
             assert picture is not None
@@ -430,7 +430,7 @@ class TestWhole:
         raw.close()
         with Catalogue(file, root=tmp_path) as catalogue:
             problems = catalogue.check()
-        assert any("picture that is not there" in problem for problem in problems)
+        assert any("picture that does not exist" in problem for problem in problems)
         assert "1 pictures with two accepted classes from one source" in problems
 
     def test_check_reports_a_damaged_file(self, tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ class TestTransactions:
         fill(catalogue, "a.jpg")
         (pages,) = catalogue._connection.execute("PRAGMA page_count").fetchone()
         catalogue._connection.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(VistermError, match="disk is full; nothing of this change was kept"):
+        with pytest.raises(VistermError, match="disk is full; this change was not saved"):
             fill(catalogue, *(f"{number}.jpg" for number in range(500)))
         assert set(catalogue.known_files()) == {"a.jpg"}
 

@@ -167,12 +167,12 @@ def test_an_unknown_word_is_answered_by_what_is_near_in_meaning(compiled):
     vectors = compiled()
     assert search(vectors, "automobile") == (
         [2],
-        ["no picture is known as 'automobile': searched for 'car' (0.99) instead, which is close in meaning"],
+        ["no picture has the word 'automobile': searched for 'car' (0.99) instead, which is close in meaning"],
     )
     rows, notes = search(vectors, "puppy -cat")
     assert rows == [0]
     assert notes == [
-        "no picture is known as 'puppy': searched for 'dog' (0.97) or 'cat' (0.92) instead, which are close in meaning"
+        "no picture has the word 'puppy': searched for 'dog' (0.97) or 'cat' (0.92) instead, which are close in meaning"
     ]
     assert search(vectors, "puppy")[0] == [0, 1]
     assert search(vectors, "tag:automobile")[0] == [2]
@@ -181,17 +181,17 @@ def test_an_unknown_word_is_answered_by_what_is_near_in_meaning(compiled):
 
 def test_spelling_is_asked_where_meaning_does_not_help(compiled):
     vectors = compiled(TINY + "cab 0 0 0.9 0.2\nbat 0 1 0 -1\n")
-    assert search(vectors, "dgo")[1] == ["no picture is known as 'dgo': searched for 'dog' instead"]
+    assert search(vectors, "dgo")[1] == ["no picture has the word 'dgo': searched for 'dog' instead"]
     assert search(vectors, "cab")[0] == [2]  # by spelling it would be as near the cat
-    assert search(vectors, "bat")[1] == ["no picture is known as 'bat': searched for 'cat' instead"]
-    assert search(vectors, "xylophone")[1] == ["no picture is known as 'xylophone', which was left out"]
+    assert search(vectors, "bat")[1] == ["no picture has the word 'bat': searched for 'cat' instead"]
+    assert search(vectors, "xylophone")[1] == ["no picture has the word 'xylophone', so it was ignored"]
     assert search(vectors, '"polarbear"')[1] == [
-        "no picture is known as 'polarbear': searched for 'polar bear' instead"
+        "no picture has the word 'polarbear': searched for 'polar bear' instead"
     ]
     assert search(vectors, '"dog automobile"')[0] == [0, 2]  # no word, but the mean of two
     assert search(vectors, "caption:cta", captions=["a cat", None, None, None])[0] == [0]
     assert search(vectors, "caption:cta", captions=["a dog", None, None, None])[0] == []
-    assert search(None, "puppy")[1] == ["no picture is known as 'puppy', which was left out"]
+    assert search(None, "puppy")[1] == ["no picture has the word 'puppy', so it was ignored"]
 
 
 def test_known_words_are_never_replaced(compiled):
@@ -215,24 +215,24 @@ LONG = b"word " + b"1 " * 3_000_000
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "holds no word vectors"),
-        (b"\n", "line 1: 0 numbers"),
-        (b"dog\n", "line 1: 0 numbers"),
-        (b"dog 1\n", "line 1: 1 numbers a word"),
-        (b"5 100000\n", "line 1: 100000 numbers a word"),
-        (b"9" * 5000 + b" 3\ndog 1\n", "line 1: 1 numbers"),
-        (b"dog 1 0\ncat 1\n", "line 2: it has 1 numbers instead of 2, as if it were cut off"),
+        (b"", "has no word vectors"),
+        (b"\n", "line 1: a word has 0 numbers"),
+        (b"dog\n", "line 1: a word has 0 numbers"),
+        (b"dog 1\n", "line 1: a word has 1 numbers"),
+        (b"5 100000\n", "line 1: a word has 100000 numbers"),
+        (b"9" * 5000 + b" 3\ndog 1\n", "line 1: a word has 1 numbers"),
+        (b"dog 1 0\ncat 1\n", "line 2: it has 1 numbers instead of 2: it may be cut off"),
         (b"dog 1 0\n\ncat 1 0\n", "line 2: it has 0 numbers"),
-        (b"dog 1 0\ncat 1 zero\n", "line 2: it does not end in 2 numbers"),
-        (b"dog 1 0\ncat nan 1\n", "line 2: not all of its numbers are finite"),
-        (b"dog 1 0\ncat 1 -inf\n", "line 2: not all of its numbers are finite"),
-        (b"dog 1 0\ncat 1 1e999\n", "line 2: not all of its numbers are finite"),
-        (b"dog 1 0\ncat 1 1e39\n", "line 2: not all of its numbers are finite"),
-        (b"dog 1 0\nc\xffat 1 0\n", "line 2: its word is not written in UTF-8"),
-        (b"2 2\ndog 1 0\n", "says that it has 2 words and has 1"),
-        (b"1 2\ndog 1 0\ncat 0 1\n", "says that it has 1 words and has 2"),
+        (b"dog 1 0\ncat 1 zero\n", "line 2: it does not end with 2 numbers"),
+        (b"dog 1 0\ncat nan 1\n", "line 2: its numbers are infinite, NaN or too large"),
+        (b"dog 1 0\ncat 1 -inf\n", "line 2: its numbers are infinite, NaN or too large"),
+        (b"dog 1 0\ncat 1 1e999\n", "line 2: its numbers are infinite, NaN or too large"),
+        (b"dog 1 0\ncat 1 1e39\n", "line 2: its numbers are infinite, NaN or too large"),
+        (b"dog 1 0\nc\xffat 1 0\n", "line 2: its word is not valid UTF-8"),
+        (b"2 2\ndog 1 0\n", "announces 2 words but has 1"),
+        (b"1 2\ndog 1 0\ncat 0 1\n", "announces 1 words but has 2"),
         (b"3 4\ndog \x00\x00\x80?\x01\x02\n", "line 2"),  # the binary format of word2vec
-        (b"... 1 0\n!! 0 1\n", "no word that has a letter"),
+        (b"... 1 0\n!! 0 1\n", "no word with a letter"),
         (LONG, "line 1: it has more than"),
         (b"dog 1 0\n" + LONG, "line 2: it has more than 1080 bytes"),
         (b"dog 1 0\n" + b"x" * 2000 + b" 1 0\n", "line 2: it has more than"),
@@ -259,7 +259,7 @@ def test_bad_files_are_refused_by_line_and_leave_nothing_behind(tmp_path, data, 
 def test_endless_files_come_to_an_end(tmp_path, monkeypatch):
     monkeypatch.setattr(vector_files, "MAX_NUMBERS", 1000)
     (tmp_path / "much.txt").write_text("dog 1 0\n" * 501)
-    with pytest.raises(InputError, match="line 501: there are more than 1,000 numbers"):
+    with pytest.raises(InputError, match="line 501: the file has more than 1,000 numbers"):
         compile_vectors(tmp_path / "much.txt", tmp_path / "words.safetensors")
 
 

@@ -241,14 +241,14 @@ def test_damaged_files_are_told(tmp_path):
     file.write_bytes(whole)
     (keys,) = tmp_path.glob("*.keys")
     keys.write_text("a")
-    with pytest.raises(InputError, match="1 keys and vectors of shape"):
+    with pytest.raises(InputError, match="1 keys, but the vectors have shape"):
         Index.open(tmp_path)
     keys.unlink()
     with pytest.raises(InputError, match="is missing"):
         Index.open(tmp_path)
     manifest["segments"][0]["name"] = "../../escape"
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match="no proper name"):
+    with pytest.raises(InputError, match="invalid name"):
         Index.open(tmp_path)
 
 
@@ -261,7 +261,7 @@ def test_damaged_files_are_told(tmp_path):
         ([""], [[1, 2]], "one line of text"),
         (["\ud800"], [[1, 2]], "one line of text"),
         (["a"], [[np.nan, 1]], "NaN"),
-        (["a"], [[1e6, 1]], "beyond float16"),
+        (["a"], [[1e6, 1]], "beyond the range of float16"),
     ],
 )
 def test_vectors_that_cannot_be_kept(keys, rows, said):

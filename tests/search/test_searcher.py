@@ -149,7 +149,7 @@ def test_words_that_say_nothing_are_no_corrections():
 def test_unknown_words_are_left_out_and_said():
     found = made().search("boat xylophone")
     assert [hit.row for hit in found.hits] == rows(made(), "boat", unlikely=False)
-    assert str(found.notes[0]) == "no picture is known as 'xylophone', which was left out"
+    assert str(found.notes[0]) == "no picture has the word 'xylophone', so it was ignored"
     nothing = made().search("xylophone")
     assert nothing.hits == []
     assert nothing.n_likely == 0
@@ -158,9 +158,9 @@ def test_unknown_words_are_left_out_and_said():
 def test_unknown_classes_and_tags_match_nothing_and_the_known_are_named():
     found = made().search("boat class:nowhere", unlikely=True)
     assert found.hits == []
-    assert str(found.notes[0]) == "no picture is of class 'nowhere'; there are coast, street"
+    assert str(found.notes[0]) == "no picture has the class 'nowhere'; known are coast, street"
     assert made().search("-class:nowhere boat").hits[0].row == 0
-    assert "is tagged 'zebra'" in str(made().search("tag:zebra").notes[0])
+    assert "has the tag 'zebra'" in str(made().search("tag:zebra").notes[0])
     assert made().search("class:cost").notes[0].meant == "coast"
     assert made().search("filename:qqq").hits == made().search("caption:qqq").hits == []
 
@@ -168,7 +168,7 @@ def test_unknown_classes_and_tags_match_nothing_and_the_known_are_named():
 def test_stop_words_say_nothing_unless_they_are_tags():
     assert rows(made(), "a boat on the sea") == rows(made(), "boat sea")
     for text in ("the a", "???", '""', "-", "*"):
-        with pytest.raises(QueryError, match="no word to look for"):
+        with pytest.raises(QueryError, match="no word to search for"):
             made().search(text)
     tagged = made(names=["the", *NAMES[1:]])
     assert rows(tagged, "the")[:2] == [0, 1]

@@ -1,6 +1,6 @@
-"""What a model says of every picture of the collection, kept in an index and brought up to date before it is used.
+"""A model's scores for every picture of the collection, stored in an index that is updated before each use.
 
-Indexes lie in ``.visterm/index`` and can be deleted: they are made again. A model's index holds only what the model
+Indexes are stored in ``.visterm/index``. They can be deleted: they are made again. An index holds only what the model
 says; what people say is read from the catalogue at every search.
 """
 
@@ -26,9 +26,9 @@ from visterm.search.pairs import log_pairs_of, pairs_of
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
 
-#: Numbers computed at a time: pictures times words, or dimensions.
+#: Numbers computed at a time: pictures times words or dimensions.
 _BLOCK = 2_000_000
-#: A class without probabilities is believed as often as the model was right; this often where it was not measured.
+#: A classifier without probabilities gets its measured accuracy as the probability; this value if it was not measured.
 _UNMEASURED_ACCURACY = 0.5
 _LEAST = 1e-4
 
@@ -42,7 +42,7 @@ def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Index
         from visterm.search.relevance import relevance_of, word_scores
 
         scores = word_scores(model.estimator, X)
-        if relevance is None:  # once for all pictures: a guess rests on the first scores
+        if relevance is None:  # once for all pictures: a guess depends on the first scores
             relevance = relevance_of(model, scores)
         return relevance.log_probabilities(scores)
 
@@ -50,7 +50,7 @@ def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Index
 
 
 def pair_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> tuple[Index, list[tuple[int, int]]]:
-    """Log-probabilities of pairs of the model's tags, for models that learned of words together; and the pairs."""
+    """Log-probabilities of pairs of the model's tags, for models that learned pairs of words; and the pairs."""
     _, columns = pairs_of(model.estimator)
     index = _current(
         workspace, model, "pairs", len(columns), keys, partial(log_pairs_of, model.estimator), dtype="float16"
@@ -78,7 +78,7 @@ def class_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Inde
 
 
 def code_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Index:
-    """The codes by which the model compares pictures; for models with ``transform``."""
+    """The codes by which a model with ``transform`` compares pictures."""
 
     def codes(X: Features) -> NDArray[Any]:
         return np.asarray(model.estimator.transform(X))
@@ -97,9 +97,9 @@ def _current(
     metric: str = "dot",
     dtype: str = "float32",
 ) -> Index:
-    """The index of a model, with a vector for all of ``keys`` whose features can be computed, and for no other."""
+    """The index of a model, with vectors for exactly those ``keys`` whose features can be computed."""
     info = model.info
-    # Two models of one name and version, such as one copied from elsewhere, are told apart by when they were made.
+    # Two models may have the same name and version, if one was copied; the time they were made tells them apart.
     made = zlib.crc32(f"{info.created} {info.recipe_hash}".encode())
     folder = workspace.state / "index" / f"{info.name}@{info.version}.{made:08x}.{kind}"
     index = Index.open(folder) if (folder / "manifest.json").exists() else None
@@ -110,7 +110,7 @@ def _current(
         describe(workspace, model.recipe)
         without = workspace.library.missing(model.recipe, missing)
         missing = [key for key in missing if key not in without]
-        with progress.task(f"Scoring pictures by {info.name}", total=len(missing)) as bar:
+        with progress.task(f"Scoring pictures with {info.name}", total=len(missing)) as bar:
             for shard in split(len(missing), size=max(64, min(4096, _BLOCK // (n_dims or 64)))):
                 some = missing[shard.rows]
                 rows = vectors(stored_features(workspace, model.recipe, some))
@@ -122,7 +122,7 @@ def _current(
                 except VistermError as error:
                     if isinstance(error, InputError):
                         raise
-                    # Another process is writing it, or the disk cannot be written: found all the same, but not kept.
+                    # Another process is writing it, or the disk is not writable: continue in memory, without storing.
                     index = _in_memory(index) if index else Index(rows.shape[1], metric=metric, dtype=dtype)
                     index.add(some, rows)
                 bar.advance(len(some))
@@ -130,13 +130,13 @@ def _current(
         return Index(n_dims or 1, metric=metric, dtype=dtype)
     gone = set(index.keys()).difference(keys)
     if gone:
-        with suppress(VistermError):  # nobody asks for them; they go another time
+        with suppress(VistermError):  # they do no harm; a later call removes them
             index.remove(gone)
     return index
 
 
 def _in_memory(index: Index) -> Index:
-    """A copy that is on no disk."""
+    """A copy in memory."""
     snapshot = index.snapshot()
     slots = np.flatnonzero(snapshot.alive())
     names = snapshot.keys()

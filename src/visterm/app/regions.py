@@ -1,4 +1,4 @@
-"""Which regions of a picture made a model believe: the more a region counted, the less is believed with it hidden."""
+"""Which regions of a picture counted for a model: hiding an important region lowers the probability most."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from visterm.vision.recipes.base import Recipe
 
 Floats = NDArray[np.floating[Any]]
 
-#: About so many cells, as square as the picture allows.
+#: A picture is divided into about this many cells, as square as possible.
 _N_CELLS = 24
-#: About so often a picture is described.
+#: Features are computed for about this many versions of a picture.
 N_VERSIONS = 1 + _N_CELLS
-#: A hidden region is so many cells wide and high, half of the part beyond one cell on either side its soft edge.
+#: A hidden region is this many cells wide and high; the part beyond one cell is its soft edge, half on either side.
 _WIDTH = 1.5
-#: What is hidden is blurred by so much of a cell: its colours stay about the same, what it shows is lost.
+#: A hidden region is blurred by this share of a cell: its colours stay about the same, its content is lost.
 _BLUR = 0.5
-#: The region that is named holds at least this share of what counted.
+#: The named region holds at least this share of what counted.
 _MOST = 0.6
-#: A region that is larger than this is the whole picture; one that costs less of the probability is as good as none.
+#: A region larger than this share is called the whole picture. A region counts if hiding it costs this share of the
+#: probability.
 _WHOLE, _LEAST_FALL = 0.6, 0.02
-#: Copies described at a time.
+#: Features are computed for this many copies at a time.
 _COPIES = 8
 
 
@@ -37,9 +38,9 @@ _COPIES = 8
 class Regions:
     """How much each cell of a grid over a picture counted: rows from top to bottom, shares that sum to 1.
 
-    A cell counts by how much the log-probability falls when the region around it is hidden, beyond what it costs to
-    hide any region (the median). ``fall`` is the part of the probability that goes with the region that counts most;
-    where none counts by itself, it is 0 and so are all shares.
+    A cell counts by how much the log-probability falls when the region around it is hidden, beyond the median fall over
+    all regions. ``fall`` is the share of the probability that is lost by hiding the most important region. If no region
+    counts by itself, it is 0 and so are all shares.
 
     >>> print(Regions(((0.0, 0.0, 0.0), (0.1, 0.0, 0.0), (0.7, 0.2, 0.0)), fall=0.5))
     mostly the lower left: 70% of what counts lies on 11% of the picture
@@ -54,7 +55,7 @@ class Regions:
         return self.fall >= _LEAST_FALL
 
     def box(self) -> tuple[int, int, int, int]:
-        """The smallest rectangle of cells with most of what counts: first and last row, first and last column, + 1."""
+        """The smallest rectangle of cells with most of what counts: rows from, to (exclusive), columns from, to."""
         sums = np.pad(np.cumsum(np.cumsum(self.shares, axis=0), axis=1), ((1, 0), (1, 0)))
         n_rows, n_columns = np.shape(self.shares)
         boxes = [
@@ -83,10 +84,10 @@ class Regions:
 def regions_of(
     recipe: Recipe, pictures: Sequence[NDArray[np.uint8]], believe: Callable[[int, Features], Floats]
 ) -> list[Regions]:
-    """Which regions count in each of ``pictures``, which are decoded as the recipe wants them.
+    """Which regions count in each of ``pictures``; they must be decoded with the recipe's pixel budget.
 
-    ``believe(i, X)`` are the log-probabilities of picture ``i`` in the versions that are the rows of ``X``: first as it
-    is, then with a region hidden. The versions are described as the picture was, and nothing of it is kept.
+    ``believe(i, X)`` gives the log-probabilities of the versions of picture ``i``, the rows of ``X``: first the picture
+    as it is, then with one region hidden each. Features are computed with the recipe of the picture and not stored.
     """
     tasks = [
         (i, places)
@@ -108,7 +109,7 @@ def regions_of(
 
 
 def grid_of(rgb: NDArray[np.uint8]) -> tuple[int, int]:
-    """How many rows and columns of cells a picture has, which are about square.
+    """How many rows and columns of about square cells a picture has.
 
     >>> grid_of(np.zeros((200, 300, 3), np.uint8)), grid_of(np.zeros((300, 200, 3), np.uint8))
     ((4, 6), (6, 4))
@@ -119,7 +120,7 @@ def grid_of(rgb: NDArray[np.uint8]) -> tuple[int, int]:
 
 
 def hidden(rgb: NDArray[np.uint8], places: Sequence[tuple[int, int]]) -> list[NDArray[np.uint8]]:
-    """For each cell (its row and column) the picture with the region around it blurred beyond recognition."""
+    """For each cell (row, column), the picture with the region around that cell blurred beyond recognition."""
     from PIL import Image, ImageFilter
 
     grid, size = grid_of(rgb), rgb.shape[:2]
@@ -134,7 +135,7 @@ def hidden(rgb: NDArray[np.uint8], places: Sequence[tuple[int, int]]) -> list[ND
 
 
 def _profile(length: int, cell: int, n_cells: int) -> Floats:
-    """How much of a row or column of pixels is hidden: all in the middle of the region, less towards its edges."""
+    """How much each row or column of pixels is hidden: fully in the middle of the region, less towards its edges."""
     apart = np.abs((np.arange(length) + 0.5) * n_cells / length - cell - 0.5)  # from the middle of the cell, in cells
     edge = _WIDTH - 1
     return np.clip((_WIDTH / 2 + edge / 2 - apart) / edge, 0.0, 1.0)

@@ -40,8 +40,8 @@ def contact_sheet(
 ) -> Image.Image:
     """The pictures in rows, each fitted into a tile, with its caption (up to two lines) beneath.
 
-    A file that is not a readable picture gets an empty tile that says so. Where ``regions`` of a picture are given and
-    count, they are warm and the rest is grey.
+    A file that is not a readable picture gets an empty tile that says so. If ``regions`` of a picture are given and
+    count, they are shown in warm colours and the rest in grey.
     """
     from PIL import Image, ImageDraw, ImageFont
 
@@ -76,7 +76,7 @@ def contact_sheet(
 
 
 def findings_sheet(workspace: Workspace, findings: Findings | Lookalikes, file: Path) -> Path:
-    """Write pictures that were found as a contact sheet, PNG or JPEG by the ending of ``file``."""
+    """Write found pictures as a contact sheet; the extension of ``file`` decides between PNG and JPEG."""
     title = f"like {Path(findings.picture).name}" if isinstance(findings, Lookalikes) else findings.query
     captions: list[str] = []
     regions: list[Regions | None] = []
@@ -90,7 +90,7 @@ def findings_sheet(workspace: Workspace, findings: Findings | Lookalikes, file: 
 
 
 def heated(picture: Image.Image, regions: Regions) -> Image.Image:
-    """The picture in grey, and in colour, under a warm light, what counts."""
+    """The picture in grey, with the regions that count in warm colours."""
     from PIL import Image, ImageOps
 
     shares = np.array(regions.shares, np.float32)
@@ -108,7 +108,7 @@ def _mask(opacity: NDArray[np.float32]) -> Image.Image:
 
 
 def save_sheet(sheet: Image.Image, file: Path) -> None:
-    """Write a sheet as PNG or JPEG, by the ending of ``file``, whole or not at all."""
+    """Write a sheet as PNG or JPEG, by the extension of ``file``, whole or not at all."""
     buffer = io.BytesIO()
     sheet.save(buffer, "JPEG" if file.suffix.lower() in (".jpg", ".jpeg") else "PNG", quality=90)
     write_bytes_atomically(file, buffer.getvalue())
@@ -117,7 +117,7 @@ def save_sheet(sheet: Image.Image, file: Path) -> None:
 def _wrapped(
     text: str, width: int, draw: ImageDraw.ImageDraw, font: ImageFont.FreeTypeFont | ImageFont.ImageFont
 ) -> list[str]:
-    """``text`` broken into lines no wider than ``width``; a word that is wider stands alone and is cut by the tile."""
+    """``text`` in lines of at most ``width``; a wider word gets a line of its own and is cut off by the tile."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word

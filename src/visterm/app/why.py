@@ -1,4 +1,4 @@
-"""What made a model believe that a picture fits: pictures it looks like, and what in it speaks for the words."""
+"""Why a model thinks that a picture matches: similar tagged pictures, and the parts of the picture that count."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from visterm.vision.decode import decode_rgb
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
 
-#: A picture is compared with so many of those that people tagged with a word.
+#: A picture is compared with at most this many of the pictures that people tagged with a word.
 _MOST_COMPARED = 500
-#: So many dimensions of the features are named.
+#: This many dimensions of the features are named.
 _N_PARTS = 3
-#: Regions are looked at in so many pictures, in fewer where it would take longer than so many seconds of a processor.
+#: Regions are examined in at most this many pictures, and in fewer if that takes more than this many CPU seconds.
 _MOST_LOOKED_AT, _MOST_SECONDS = 5, 30.0
 
 
 class Witnesses:
-    """Tells, for single pictures, what speaks for the words they were found by.
+    """Explains, for single pictures, why they match the words of a query.
 
-    ``names`` are what the model's tags are called now.
+    ``names`` are the current names of the model's tags.
     """
 
     def __init__(self, workspace: Workspace, model: Model, truth: Truth, names: Sequence[str]) -> None:
@@ -44,7 +44,7 @@ class Witnesses:
         self._column = {word_key(name): column for column, name in enumerate(names)}
 
     def of(self, sha256: str, words: Sequence[str]) -> tuple[str, ...]:
-        """One line each: the picture people tagged with a word that looks most like this one, and what in it counts."""
+        """One line each: the most similar picture that people tagged with the word, and the features that count."""
         if self._workspace.library.missing(self._model.recipe, [sha256]):
             return ()
         x = stored_features(self._workspace, self._model.recipe, [sha256])
@@ -56,9 +56,9 @@ class Witnesses:
         return (*lines, *self._parts(x, words))
 
     def regions(self, found: Sequence[tuple[str, Sequence[str]]]) -> list[Regions | None]:
-        """For each picture, by its path, the regions that count for the words it was found by.
+        """For each (path, words), the regions of the picture that count for the words.
 
-        None for pictures beyond the first few, for those that cannot be read, and for words the model does not know.
+        None for pictures after the first few, for unreadable pictures, and if the model knows none of the words.
         """
         recipe = self._model.recipe
         most = max(1, min(_MOST_LOOKED_AT, int(_MOST_SECONDS / (N_VERSIONS * recipe.seconds_per_picture))))
@@ -79,13 +79,13 @@ class Witnesses:
             relevance = relevance_of(self._model, scores)
             return together(list(relevance.log_probabilities(scores)[:, columns[i]].T), relevance.dependence_)
 
-        with suppress(MissingExtraError):  # the features are there, but not what made them
+        with suppress(MissingExtraError):  # features are stored, but the package that computes them is not installed
             for place, regions in zip(places, regions_of(recipe, pictures, believe), strict=True):
                 told[place] = regions
         return told
 
     def _lookalike(self, x: Features, sha256: str, word: str) -> tuple[str, float] | None:
-        """The picture that people tagged with ``word`` and that looks most like this one, and how much."""
+        """The most similar picture that people tagged with ``word``, and its similarity."""
         truth = self._truth
         columns = [column for column, name in enumerate(truth.tag_names) if word_key(name) == word]
         told = np.flatnonzero(np.asarray(truth.tags[:, columns].sum(axis=1)).ravel())
@@ -99,7 +99,7 @@ class Witnesses:
         return path or "", float(alike.max())
 
     def _parts(self, x: Features, words: Sequence[str]) -> list[str]:
-        """The dimensions (codewords of a bag) that count most, where the model can tell."""
+        """The dimensions (codewords of a bag) that count most, if the model can explain itself."""
         explain = getattr(self._model.estimator, "explain", None)
         columns = [self._column[word] for word in words if word in self._column]
         if explain is None or not columns:

@@ -1,4 +1,4 @@
-"""The catalogue: which pictures there are, where their files lie, and who says what of them."""
+"""The catalogue: which pictures there are, where their files are, and who says what about them."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _ABSOLUTE = "/*" if os.sep == "/" else "?:/*"
 class Catalogue:
     """The truth about a collection, in one SQLite file.
 
-    ``file`` is made when absent. Paths are kept in POSIX form, relative to ``root`` when inside it, so that the
-    collection can move as a whole. Any number of threads may use a catalogue: each gets a connection of its own, and
-    readers never wait for a writer. Every method is one transaction; :meth:`transaction` makes one of several.
+    ``file`` is created if absent. Paths are stored in POSIX form, relative to ``root`` if inside it, so that the
+    collection can move as a whole. Any number of threads may use a catalogue: each gets its own connection, and
+    readers never wait for a writer. Every method is one transaction; :meth:`transaction` combines several calls.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -48,13 +48,13 @@ class Catalogue:
 
     def __init__(self, file: Path, *, root: Path) -> None:
         self.file, self.root = file, root.resolve()
-        # the root may be known by a name that leads over a symbolic link, too
+        # the root may also be given by a path through a symbolic link
         self._root_prefixes = tuple({_posix(name).rstrip("/") + "/": None for name in (self.root, root)})
         self._connections = Connections(file)
         self._label_changes = LabelChanges()
         self._guard = threading.Lock()
         self._last_stamp = 0
-        _ = self._connection  # a file that cannot be used is refused now
+        _ = self._connection  # refuse an unusable file now
 
     def __enter__(self) -> Self:
         return self
@@ -63,12 +63,12 @@ class Catalogue:
         self.close()
 
     def close(self) -> None:
-        """Close the file, also for other threads; what was committed stays."""
+        """Close the file, also for other threads; committed changes stay."""
         self._connections.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make one change of several: all of it is kept, or nothing when an error leaves the ``with`` block."""
+        """Make several changes one: all are kept, or none if an error leaves the ``with`` block."""
         connection = self._connection
         if connection.in_transaction:
             yield
@@ -83,7 +83,7 @@ class Catalogue:
     # What changed
 
     def version(self) -> tuple[int, int]:
-        """A pair that differs whenever any process has changed the catalogue in between.
+        """A pair that changes whenever any process changes the catalogue.
 
         The first number is SQLite's own, the second is the sequence number of the last change.
         """
@@ -91,9 +91,9 @@ class Catalogue:
             return self._connections.version()
 
     def relabelled_since(self, sequence: int) -> set[int] | None:
-        """The ids of the pictures whose labels this object changed after ``sequence``; None if more has changed.
+        """The ids of the pictures whose labels this object changed after ``sequence``; None if anything else changed.
 
-        More is anything another process did, and any change of pictures, files or vocabulary.
+        Anything else is a change by another process, or a change of pictures, files or vocabulary.
         """
         return self._label_changes.since(sequence, self.version()[1])
 
@@ -126,7 +126,7 @@ class Catalogue:
         return {path: (size, mtime_ns) for path, size, mtime_ns, _ in self._files(under)}
 
     def missing_files(self, under: Path | None = None) -> set[str]:
-        """The catalogued files that were gone when last looked for."""
+        """The catalogued files that were gone at the last check."""
         return {path for path, _, _, missing in self._files(under) if missing}
 
     def unreadable(self) -> Iterator[tuple[str, str]]:
@@ -138,7 +138,7 @@ class Catalogue:
             ).fetchall()
 
     def stored_path(self, path: str | Path) -> str:
-        """The form in which the catalogue keeps ``path``."""
+        """The form in which the catalogue stores ``path``."""
         text = _posix(path)
         for prefix in self._root_prefixes:
             if text.startswith(prefix):
@@ -146,15 +146,15 @@ class Catalogue:
         return text
 
     def add(self, examined: Iterable[Examined]) -> Counter[filing.Outcome]:
-        """Record files that were read; counts what each of them meant."""
+        """Record files that were read; returns how many had each outcome."""
         with self.transaction():
             keeper = filing.FileKeeper(self._connection, self.root, self._stamp())
             return Counter(keeper.add(file, self.stored_path(file.path)) for file in examined)
 
     def mark_missing(self, paths: Iterable[str]) -> int:
-        """Note that files are gone; returns how many of them were known.
+        """Record that files are gone; returns how many of them were known.
 
-        The last file of a picture is remembered, with all labels: a disk may come back.
+        The last file of a picture is remembered, with all labels: the disk may only be unplugged.
         """
         n_gone = 0
         with self.transaction():
@@ -170,12 +170,12 @@ class Catalogue:
         return n_gone
 
     def mark_present(self, paths: Iterable[str]) -> None:
-        """Note that files are back, unchanged."""
+        """Record that files are back, unchanged."""
         with self.transaction():
             self._connection.executemany("UPDATE path SET missing = 0 WHERE path = ?", [(path,) for path in paths])
 
     def forget_replaced(self) -> int:
-        """Delete pictures whose last file was replaced by another picture, unless someone has described them."""
+        """Delete pictures whose last file was replaced by another picture, unless people or imports labelled them."""
         with self.transaction():
             return self._connection.execute(
                 """DELETE FROM picture WHERE caption IS NULL AND id NOT IN (SELECT picture_id FROM path)
@@ -183,9 +183,9 @@ class Catalogue:
             ).rowcount
 
     def remove(self, references: Iterable[str | Path]) -> int:
-        """Forget files, whole folders, or pictures by content hash; returns how many pictures went with their labels.
+        """Forget files, whole folders, or pictures by content hash; returns how many pictures were forgotten.
 
-        A picture goes when its last file is forgotten. No file is touched.
+        A picture and its labels are forgotten with its last file. No file is touched.
         """
         with self.transaction():
             before = self._count_pictures()
@@ -204,10 +204,10 @@ class Catalogue:
     # Labels
 
     def apply(self, records: Iterable[Record], *, base: Path, source: str = IMPORT, reading: Reading) -> None:
-        """Write what a label source says; its paths are relative to ``base`` and may not leave it.
+        """Write the labels of a label source; its paths are relative to ``base`` and may not leave it.
 
-        All of it is one transaction. Rows that name no catalogued picture, repeat or contradict an earlier row are
-        skipped, with the reason in ``reading``.
+        This is one transaction. A row is skipped, with the reason in ``reading``, if it names no catalogued picture, or
+        repeats or contradicts an earlier row.
         """
         base_text = _posix(base)
         with self.transaction():
@@ -229,25 +229,25 @@ class Catalogue:
         source: str = PERSON,
         score: float | None = None,
     ) -> None:
-        """Write one label; an accepted class takes the place of the class the source accepted before."""
+        """Write one label; an accepted class replaces the class that the source accepted before."""
         self.write_labels([(_id_of(picture), kind, name, state, score)], source=source)
 
     def unlabel(self, picture: Picture | int, kind: Kind, name: str, *, source: str = PERSON) -> None:
-        """Take back what ``source`` said of one class or tag; what other sources say counts again."""
+        """Remove the label of ``source`` for one class or tag; the labels of other sources count again."""
         with self.transaction(), self._label_changes.labels([_id_of(picture)], source):
             LabelWriter(self._connection, source, self._stamp()).remove(_id_of(picture), kind, name)
 
     def write_labels(self, rows: Iterable[LabelRow], *, source: str) -> int:
         """Write (picture id, kind, name, state, score) rows of one source; returns how many.
 
-        When a model writes, the labels of its other versions are withdrawn.
+        When a model writes, the labels of its other versions are removed.
         """
         rows = list(rows)
         with self.transaction(), self._label_changes.labels([row[0] for row in rows], source):
             return LabelWriter(self._connection, source, self._stamp()).put_all(rows)
 
     def clear(self, source: str) -> int:
-        """Withdraw all labels and regions of ``source``; returns how many labels."""
+        """Remove all labels and regions of ``source``; returns how many labels."""
         rank_of(source)
         with self.transaction():
             of_source = "source_id = (SELECT id FROM source WHERE name = ?)"
@@ -255,7 +255,7 @@ class Catalogue:
             return self._connection.execute(f"DELETE FROM label WHERE {of_source}", (source,)).rowcount  # noqa: S608
 
     def derive_tags(self, tokenizer: importing.Tokenizer) -> int:
-        """Give every captioned picture the tags ``tokenizer`` finds in its caption; returns how many."""
+        """Give every captioned picture the tags that ``tokenizer`` finds in its caption; returns how many."""
         with self.transaction():
             return importing.derive_tags(self._connection, tokenizer, self._stamp())
 
@@ -271,7 +271,7 @@ class Catalogue:
         return vocabulary.dropped(self._connection, kind)
 
     def aliases(self, kind: Kind) -> dict[str, str]:
-        """Renamed and merged names, and the name each stands for."""
+        """Old names that were renamed or merged, and the name that replaced each."""
         return vocabulary.aliases(self._connection, kind)
 
     def rename(self, kind: Kind, old: str, new: str) -> None:
@@ -290,7 +290,7 @@ class Catalogue:
             vocabulary.drop(self._connection, kind, name)
 
     def restore(self, kind: Kind, name: str) -> None:
-        """Undo a drop, or make a renamed or merged name one of its own again."""
+        """Undo a drop, or make a renamed or merged name a separate name again."""
         with self.transaction():
             vocabulary.restore(self._connection, kind, name)
 
@@ -310,7 +310,7 @@ class Catalogue:
             self._connection.execute("INSERT OR REPLACE INTO setting VALUES ('language', ?)", (code,))
 
     def truth(self) -> Truth:
-        """What people and imports say of the readable pictures, as arrays to train on."""
+        """What people and imports say about the readable pictures, as arrays to train on."""
         with schema.sqlite_errors(self.file):
             return truth.read_truth(self._connection)
 
@@ -320,25 +320,25 @@ class Catalogue:
             return truth.relabelled(self._connection, known, ids)
 
     def counts(self) -> inventory.Counts:
-        """How much there is of everything."""
+        """The numbers of pictures, files, labels, classes and tags."""
         with schema.sqlite_errors(self.file):
             return inventory.count(self._connection)
 
     def check(self) -> list[str]:
-        """What is wrong with the database; empty when it is sound."""
+        """What is wrong with the database; empty if nothing is."""
         return inventory.problems(self._connection)
 
     # Inside
 
     def _stamp(self) -> int:
-        """The time now in microseconds; later than every stamp before, so that the newest label is always told."""
+        """The time now in microseconds, later than every earlier stamp, so that the newest label is always known."""
         with self._guard:
             self._last_stamp = max(time.time_ns() // 1000, self._last_stamp + 1)
             return self._last_stamp
 
     @property
     def _connection(self) -> sqlite3.Connection:
-        """This thread's own."""
+        """The connection of this thread."""
         return self._connections.mine()
 
     def _count_pictures(self) -> int:
@@ -356,7 +356,7 @@ class Catalogue:
                 """SELECT path, size, mtime_ns, missing FROM path WHERE path = ?1
                    UNION ALL SELECT path, size, mtime_ns, missing FROM path WHERE path > ?1 || '/' AND path < ?1 || '0'
                    UNION ALL SELECT path, size, mtime_ns, missing FROM path WHERE ?2 AND path NOT GLOB ?3""",
-                (stored, holds_root, _ABSOLUTE),  # "0" follows "/", and relative paths lie below the root
+                (stored, holds_root, _ABSOLUTE),  # "0" follows "/", and relative paths are inside the root
             ).fetchall()
 
     def _picture_id(self, path: str) -> int | None:
@@ -364,15 +364,15 @@ class Catalogue:
         return None if row is None else int(row[0])
 
     def _known_paths(self, reference: str | Path) -> list[str]:
-        """The stored path that ``reference`` means, if it is known."""
+        """The stored path of ``reference``, if it is known."""
         try:
             candidates = [self.stored_path(self.root / reference), self.stored_path(reference)]
             return [path for path in dict.fromkeys(candidates) if self._picture_id(path) is not None][:1]
-        except ValueError:  # a NUL or a name that is no Unicode: no such path
+        except ValueError:  # a NUL, or a name that is not Unicode: no such path
             return []
 
     def _ids_of(self, reference: str | Path) -> list[int]:
-        """The id of the picture that a path or the beginning of a content hash means."""
+        """The id of the picture at a path, or with a content hash that begins like this."""
         ids = [self._picture_id(path) for path in self._known_paths(reference)]
         if ids:
             return [number for number in ids if number is not None]
@@ -387,14 +387,14 @@ class Catalogue:
         return [number for (number,) in rows]
 
     def _find_under(self, base: str, path: str) -> int:
-        """The picture at ``path``, which a label source in the folder ``base`` has named."""
+        """The picture at ``path``, as named by a label source in the folder ``base``."""
         full = posixpath.normpath(posixpath.join(base, path))
         if not full.startswith(base.rstrip("/") + "/"):
-            raise InputError("the path leaves the folder that the labels are about")
+            raise InputError("the path leads out of the folder that the labels belong to")
         for form in dict.fromkeys((full, unicodedata.normalize("NFC", full), unicodedata.normalize("NFD", full))):
             try:
                 picture = self._picture_id(self.stored_path(form))
-            except ValueError:  # a NUL or a name that is no Unicode
+            except ValueError:  # a NUL, or a name that is not Unicode
                 break
             if picture is not None:
                 return picture

@@ -1,4 +1,4 @@
-"""Which pictures' labels were changed by which transaction of this process: enough to bring a copy up to date."""
+"""Remembers which transaction of this process changed the labels of which pictures, to update copies quickly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from visterm.catalogue.labels import rank_of
 
-#: Transactions remembered; who is further behind reads everything again.
+#: The number of transactions remembered; an older copy is read again as a whole.
 _MAX_REMEMBERED = 1000
 
 
@@ -26,7 +26,7 @@ class Noted:
 
     @contextmanager
     def labels(self, pictures: Iterable[int], source: str) -> Iterator[None]:
-        """Around a change of labels. A model's suggestions are not the truth: they concern no picture."""
+        """Wraps a change of labels. Labels of a model do not belong to the truth, so they change no picture."""
         before = self._connection.total_changes
         yield
         self._n_label_changes += self._connection.total_changes - before
@@ -34,12 +34,12 @@ class Noted:
             self.pictures.update(int(picture) for picture in pictures)
 
     def end(self) -> None:
-        """Compare with all that the transaction changed."""
+        """Find out whether the transaction changed only labels."""
         self.labels_only = self._connection.total_changes - self._before == self._n_label_changes
 
 
 class LabelChanges:
-    """Remembers, for each transaction that changed nothing but labels, the pictures it was about."""
+    """Remembers the pictures of each transaction that changed only labels."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -48,17 +48,17 @@ class LabelChanges:
 
     @contextmanager
     def noting(self, connection: sqlite3.Connection) -> Iterator[Noted]:
-        """Around the outermost transaction of a thread."""
+        """Wraps the outermost transaction of a thread."""
         self._open.noted = Noted(connection)
         yield self._open.noted
 
     def labels(self, pictures: Iterable[int], source: str) -> AbstractContextManager[None]:
-        """Around a change of labels, inside a transaction."""
+        """Wraps a change of labels inside a transaction."""
         noted: Noted = self._open.noted
         return noted.labels(pictures, source)
 
     def remember(self, sequence: int, noted: Noted) -> None:
-        """Note a transaction that was kept."""
+        """Remember a committed transaction."""
         if noted.labels_only:
             with self._guard:
                 self._pictures[sequence] = frozenset(noted.pictures)
@@ -66,7 +66,7 @@ class LabelChanges:
                     self._pictures.popitem(last=False)
 
     def since(self, sequence: int, now: int) -> set[int] | None:
-        """The pictures of all transactions after ``sequence`` up to ``now``; None where one is not known."""
+        """The pictures of all transactions after ``sequence`` up to ``now``; None if one of them is not known."""
         with self._guard:
             found: set[int] = set()
             for number in range(sequence + 1, now + 1):

@@ -1,4 +1,4 @@
-"""The connections to a catalogue's file: one for each thread, opened when it is first needed."""
+"""The connections to a catalogue's file: one per thread, opened when first needed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from visterm.errors import VistermError
 
 
 class Connections:
-    """Connections to ``file``, each used by one thread; those of threads that have ended are closed."""
+    """Connections to ``file``, one per thread; those of ended threads are closed."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -21,7 +21,7 @@ class Connections:
         self._closed = False
 
     def mine(self) -> sqlite3.Connection:
-        """The connection of the thread that asks."""
+        """The connection of the calling thread."""
         thread = threading.current_thread()
         connection = self._of_thread.get(thread)
         if connection is None:
@@ -33,7 +33,7 @@ class Connections:
         return connection
 
     def version(self) -> tuple[int, int]:
-        """SQLite's data version, as one connection that never writes sees it, and the sequence number."""
+        """SQLite's data version, seen from a connection that never writes, and the sequence number."""
         with self._guard:
             if self._watcher is None:
                 self._refuse_when_closed()
@@ -44,7 +44,7 @@ class Connections:
             return int(version), int(sequence)
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all connections."""
         with self._guard:
             self._closed = True
             for connection in (*self._of_thread.values(), self._watcher):

@@ -1,4 +1,4 @@
-"""Files and the pictures they hold: what it means when a file appears, moves, is copied or changes."""
+"""Links files to pictures: decides whether a file is new, moved, copied or changed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from visterm.catalogue.pictures import Examined
 
-#: What adding a file meant: a new picture, the same file touched, a moved file, one more file of the same picture, or
-#: a file whose content is another one now.
+#: The outcome of adding a file: a new picture, the same file again, a moved file, another file of the same picture, or
+#: a file whose content has changed.
 Outcome = Literal["added", "unchanged", "moved", "copy", "changed"]
 
 
@@ -20,7 +20,7 @@ class FileKeeper:
         self._connection, self._root, self._now = connection, root, now
 
     def add(self, file: Examined, path: str) -> Outcome:
-        """Record ``file`` under its stored ``path``; what that meant."""
+        """Record ``file`` under its stored ``path``; returns the outcome."""
         before = self._one("SELECT picture_id FROM path WHERE path = ?", path)
         picture = self._one("SELECT id FROM picture WHERE sha256 = ?", file.sha256)
         if picture is None:
@@ -44,9 +44,9 @@ class FileKeeper:
         return int(inserted.fetchone()[0])
 
     def _replace(self, before: int, file: Examined) -> int:
-        """The picture of a file whose content changed: the same one if only what the file says of it did.
+        """The picture of a file whose content changed; it stays the same picture if only the metadata changed.
 
-        Other programs write keywords and ratings into files; the picture, and all that people said of it, stays.
+        Other programs write keywords and ratings into files. The picture then keeps its labels.
         """
         same_pixels = file.pixels is not None and file.pixels == self._one(
             "SELECT pixels FROM picture WHERE id = ?", before
@@ -61,7 +61,7 @@ class FileKeeper:
                 (*_values(file), before),
             )
             return before
-        # A copy went its own way: it takes what is known of the picture along.
+        # One of several copies changed: it becomes a picture of its own, with the same labels.
         picture = self._insert(file)
         self._connection.execute(
             """UPDATE picture SET (split, caption, caption_source) =
@@ -80,7 +80,7 @@ class FileKeeper:
         return picture
 
     def _link(self, picture: int, *, known: bool) -> Outcome:
-        """A known picture at another path: moved when an earlier file of it is gone, else a copy."""
+        """A known picture at another path: moved if one of its earlier files is gone, else a copy."""
         others = self._connection.execute("SELECT path FROM path WHERE picture_id = ?", (picture,)).fetchall()
         gone = [(other,) for (other,) in others if is_gone(self._root / other)]
         self._connection.executemany("DELETE FROM path WHERE path = ?", gone)
@@ -107,7 +107,7 @@ def _values(file: Examined) -> tuple[object, ...]:
 
 
 def is_gone(file: Path) -> bool:
-    """Whether ``file`` is certainly not there: a folder that may not be entered says nothing."""
+    """Whether ``file`` certainly does not exist; False if its folder cannot be entered."""
     try:
         file.stat()
     except (FileNotFoundError, NotADirectoryError):

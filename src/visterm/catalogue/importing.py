@@ -1,4 +1,4 @@
-"""Applying what a label source says to the pictures of the catalogue, in one stream."""
+"""Writes the labels of a label source to the pictures of the catalogue, in one stream."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Tokenizer(Protocol):
 class RecordWriter:
     """Applies the records of one source, within the caller's transaction.
 
-    Rows about the same picture add up: tags and regions are united and captions become lines of one caption, but a
-    row that repeats an earlier one, or contradicts its class or split, is skipped with the reason.
+    Several rows about one picture are combined: tags and regions are united, and captions become lines of one caption.
+    A row that repeats an earlier one, or contradicts its class or split, is skipped with the reason.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class RecordWriter:
         self._outlined: set[int] = set()
 
     def apply(self, records: Iterable[Record]) -> None:
-        """Write what ``records`` say, skipping with a reason what cannot be used."""
+        """Write the labels of ``records``; what cannot be used is skipped with the reason."""
         for record in records:
             with self._skipping(record):
                 self._apply(record)
@@ -56,7 +56,7 @@ class RecordWriter:
     def _apply(self, record: Record) -> None:
         picture = self._find_picture(record.path)
         if hash(record) in self._rows:
-            raise InputError("repeats an earlier row; counted once")
+            raise InputError("the row repeats an earlier row, so it is counted once")
         self._rows.add(hash(record))
         class_name = None if record.class_name is None else clean_name(record.class_name)
         split = None if record.split is None else clean_name(record.split)
@@ -82,22 +82,22 @@ class RecordWriter:
         before = self._classes.get(picture)
         if before and class_name and self._labels.term("class", class_name) != self._labels.term("class", before):
             raise InputError(
-                f"the class is {class_name!r} here but {before!r} in an earlier row; the earlier row stands"
+                f"the class is {class_name!r} here but {before!r} in an earlier row; the earlier row counts"
             )
         before = self._splits.get(picture)
         if before and split and split != before:
-            raise InputError(f"the split is {split!r} here but {before!r} in an earlier row; the earlier row stands")
+            raise InputError(f"the split is {split!r} here but {before!r} in an earlier row; the earlier row counts")
 
     @contextmanager
     def _skipping(self, record: Record) -> Iterator[None]:
-        """A bad row costs one line, not the source; a bad tag, caption or region one line, not the row."""
+        """Skip what is bad and report one line: a whole row, or only a tag, caption or region of it."""
         try:
             yield
         except InputError as error:
             self._reading.skip(_printable(record.path), str(error))
 
     def _caption(self, picture: int, caption: str) -> None:
-        """Set the caption unless a higher-ranking source has; a further row of the same source adds a line."""
+        """Set the caption, unless a higher-ranking source has set it; another row of the same source adds a line."""
         if picture in self._captioned:
             (before,) = self._connection.execute("SELECT caption FROM picture WHERE id = ?", (picture,)).fetchone()
             lines = (before or "").split("\n")
@@ -110,7 +110,7 @@ class RecordWriter:
         )
 
     def _regions(self, picture: int, record: Record) -> None:
-        """Replace the source's regions of the picture; a further row of the same source adds to them."""
+        """Replace the source's regions of the picture; another row of the same source adds to them."""
         rows: list[tuple[int, float, float, float, float]] = []
         for region in record.regions:
             with self._skipping(record):
@@ -140,7 +140,7 @@ class RecordWriter:
 
 
 def derive_tags(connection: sqlite3.Connection, tokenizer: Tokenizer, time: int) -> int:
-    """Write the tags that ``tokenizer`` finds in the captions, as imported ones, within the caller's transaction."""
+    """Write the tags that ``tokenizer`` finds in captions, as imported tags, within the caller's transaction."""
     of_captioned = "FROM picture WHERE caption IS NOT NULL ORDER BY id"
     captions = (caption for (caption,) in connection.execute(f"SELECT caption {of_captioned}"))
     tags = tokenizer.tags(captions)
@@ -153,12 +153,12 @@ def derive_tags(connection: sqlite3.Connection, tokenizer: Tokenizer, time: int)
 def _clean_caption(caption: str) -> str:
     caption = caption.strip()
     if len(caption) > MAX_CAPTION:
-        raise InputError(f"a caption of {len(caption)} characters; at most {MAX_CAPTION} are allowed")
+        raise InputError(f"the caption has {len(caption)} characters; at most {MAX_CAPTION} are allowed")
     if "\0" in caption or caption != _printable(caption):
-        raise InputError("the caption holds invalid Unicode")
+        raise InputError("the caption contains invalid Unicode")
     return caption
 
 
 def _printable(text: str) -> str:
-    """``text`` with what is not Unicode made visible, so that it can be stored and shown."""
+    """``text`` with invalid Unicode made visible, so that it can be stored and shown."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

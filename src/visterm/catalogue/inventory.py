@@ -1,4 +1,4 @@
-"""Counts for people, and the checks of a catalogue's health."""
+"""Counts the contents of a catalogue, and checks it for damage."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _MOST_FREQUENT = 20
 class Counts:
     """How much a catalogue holds.
 
-    ``n_with_class``, ``n_with_tags`` and the frequencies count accepted effective labels of the readable pictures;
-    ``n_missing`` pictures have no file where one was last seen; ``label_sources`` counts labels of any state.
+    ``n_with_class``, ``n_with_tags`` and the frequencies count accepted effective labels of readable pictures.
+    ``n_missing`` pictures have no file left at a known path. ``label_sources`` counts labels of any state.
     """
 
     n_pictures: int
@@ -37,7 +37,7 @@ class Counts:
 
 
 def count(connection: sqlite3.Connection) -> Counts:
-    """Count everything in one consistent look."""
+    """Count everything on one state of the database."""
     with snapshot(connection):
         n_pictures, n_ok, n_with_caption = connection.execute(
             "SELECT count(*), total(state = 'ok'), total(state = 'ok' AND caption IS NOT NULL) FROM picture"
@@ -77,7 +77,7 @@ def count(connection: sqlite3.Connection) -> Counts:
 
 
 def _frequencies(connection: sqlite3.Connection) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
-    """By kind: on how many readable pictures each term is accepted, the most frequent first, and on how many any is."""
+    """By kind: the number of readable pictures per accepted term, most frequent first, and of those with any term."""
     frequencies: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
     n_with: dict[str, int] = dict.fromkeys(KINDS, 0)
     for kind, name, number in connection.execute(
@@ -95,16 +95,16 @@ def _frequencies(connection: sqlite3.Connection) -> tuple[dict[str, dict[str, in
     return frequencies, n_with
 
 
-# What may never be, with the question that finds it; each answers with the number of offenders.
+# States that must never occur, each with a query that counts them.
 _IMPOSSIBLE = (
     ("readable pictures without a size", "SELECT count(*) FROM picture WHERE state = 'ok' AND width IS NULL"),
     ("unreadable pictures without a reason", "SELECT count(*) FROM picture WHERE state != 'ok' AND reason IS NULL"),
     (
-        "names that stand both for themselves and for another term",
+        "names that are both a term and another name of a term",
         "SELECT count(*) FROM alias JOIN term USING (kind, name)",
     ),
     (
-        "other names that stand for a term of another kind",
+        "other names that belong to a term of another kind",
         "SELECT count(*) FROM alias JOIN term ON term.id = term_id WHERE alias.kind != term.kind",
     ),
     (
@@ -121,11 +121,11 @@ _IMPOSSIBLE = (
 
 
 def problems(connection: sqlite3.Connection) -> list[str]:
-    """What is wrong with the database: damage, broken references, impossible contents; empty when it is sound."""
+    """What is wrong with the database: damage, broken references, impossible contents; empty if nothing is."""
     try:
         found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
         found += [
-            f"row {row} of {table} refers to a {parent} that is not there"
+            f"row {row} of {table} refers to a {parent} that does not exist"
             for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check")
         ]
         for what, question in _IMPOSSIBLE:

@@ -1,9 +1,9 @@
-"""Labels: who may say what, and how it is written.
+"""Labels: which sources they come from, which one counts, and how they are written.
 
-Every source has its own row for a picture and a term, so a machine can never overwrite a person. What counts in the
-end, the *effective* label, is that of the highest-ranking source: a person, then an import, then a model, the newest
-among models. A source accepts at most one class per picture: accepting another one withdraws the first. Only one
-version of a model speaks at a time: when one writes, the labels of all other versions of that model are withdrawn.
+Every source has its own row for a picture and a term, so a machine can never overwrite a person. The label that counts,
+the *effective* label, is that of the highest-ranking source: a person, then an import, then a model; among models, the
+newest. A source accepts at most one class per picture: accepting another one removes the first. Only one version of a
+model counts at a time: when one writes, the labels of all other versions of that model are removed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BATCH = 5000
 
 
 def rank_of(source: str) -> tuple[int, str | None]:
-    """How much ``source`` counts (2 person, 1 import, 0 model), and the model's name.
+    """The rank of ``source`` (2 person, 1 import, 0 model), and the model's name.
 
     >>> rank_of("person"), rank_of("model knn-tags@2")
     ((2, None), (0, 'knn-tags'))
@@ -46,18 +46,18 @@ def rank_of(source: str) -> tuple[int, str | None]:
 
 
 def clean_name(name: str) -> str:
-    """A class's or tag's name without surrounding space, in Unicode's composed form (NFC); refuses what is none.
+    """A class or tag name without surrounding space, in NFC; refuses an invalid name.
 
     >>> clean_name("  cafe\\u0301, terrace ")
     'café, terrace'
     """
     cleaned = unicodedata.normalize("NFC", name).strip()
     if not cleaned:
-        raise InputError("an empty name")
+        raise InputError("the name is empty")
     if len(cleaned) > MAX_NAME:
         raise InputError(f"the name {cleaned[:40]!r}… has {len(cleaned)} characters; at most {MAX_NAME} are allowed")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in cleaned):
-        raise InputError(f"the name {cleaned[:80]!r} holds control characters or invalid Unicode")
+        raise InputError(f"the name {cleaned[:80]!r} contains control characters or invalid Unicode")
     return cleaned
 
 
@@ -68,7 +68,7 @@ def check_kind(kind: str) -> None:
 
 
 def source_id(connection: sqlite3.Connection, source: str) -> int:
-    """The id of ``source``, registered when new."""
+    """The id of ``source``, which is added if new."""
     rank, model = rank_of(source)
     connection.execute(
         "INSERT INTO source (name, rank, model) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (source, rank, model)
@@ -77,7 +77,7 @@ def source_id(connection: sqlite3.Connection, source: str) -> int:
 
 
 def find_term(connection: sqlite3.Connection, kind: str, name: str) -> tuple[int, bool] | None:
-    """The id of the term that ``name`` stands for, by its own name or another one, and whether it is dropped."""
+    """The id of the term called ``name`` (its own or another name), and whether it is dropped."""
     row = connection.execute(
         """SELECT id, dropped FROM term WHERE kind = ?1 AND name = ?2
            UNION ALL
@@ -89,7 +89,7 @@ def find_term(connection: sqlite3.Connection, kind: str, name: str) -> tuple[int
 
 
 def make_term(connection: sqlite3.Connection, kind: str, name: str) -> tuple[int, bool]:
-    """As :func:`find_term`, adding the term to the vocabulary when it is new."""
+    """Like :func:`find_term`, but adds the term to the vocabulary if it is new."""
     check_kind(kind)
     name = clean_name(name)
     found = find_term(connection, kind, name)
@@ -102,7 +102,7 @@ def make_term(connection: sqlite3.Connection, kind: str, name: str) -> tuple[int
 class LabelWriter:
     """Writes the labels of one source, within the caller's transaction.
 
-    A label of a dropped term is kept, unseen until the term is restored; only a person is told that it is dropped.
+    A label of a dropped term is stored but hidden until the term is restored. For a person it is an error instead.
     """
 
     def __init__(self, connection: sqlite3.Connection, source: str, time: int) -> None:
@@ -118,7 +118,7 @@ class LabelWriter:
             )
 
     def term(self, kind: Kind, name: str) -> int:
-        """The id of the term called ``name``; vocabulary edits apply."""
+        """The id of the term called ``name``, after renames and merges."""
         term = self._terms.get((kind, name))
         if term is None:
             term = self._terms[kind, name] = make_term(self._connection, kind, name)
@@ -130,13 +130,13 @@ class LabelWriter:
     def put(
         self, picture_id: int, kind: Kind, name: str, state: State = "accepted", score: float | None = None
     ) -> None:
-        """Write one label; tags reach the database in batches, at the latest with :meth:`flush`."""
+        """Write one label; tags are written in batches, the last one by :meth:`flush`."""
         if state not in STATES:
-            raise InputError(f"unknown state {state!r}: a label is {', '.join(STATES)}")
+            raise InputError(f"unknown state {state!r}: choose one of {', '.join(STATES)}")
         if score is not None and not math.isfinite(score):
             raise InputError(f"the score of {name!r} is {score}, not a number")
         term_id = self.term(kind, name)
-        # int() and float(): NumPy's scalars are welcome here but unknown to SQLite
+        # int() and float(): SQLite does not know NumPy's scalars
         row = (int(picture_id), term_id, self.source_id, state, None if score is None else float(score), self._time)
         self._pending.append(row)
         if kind == "class" and state == "accepted":
@@ -154,14 +154,14 @@ class LabelWriter:
         return n_rows
 
     def remove(self, picture_id: int, kind: Kind, name: str) -> None:
-        """Take back what this source said of one picture and term."""
+        """Remove the label of this source for one picture and term."""
         self._connection.execute(
             "DELETE FROM label WHERE picture_id = ? AND term_id = ? AND source_id = ?",
             (int(picture_id), self.term(kind, name), self.source_id),
         )
 
     def flush(self) -> None:
-        """Send the labels that wait. What a person or import repeats is not written again; a model's becomes newer."""
+        """Write the pending labels. A repeated label of a person or import keeps its time; a model's gets a new one."""
         try:
             self._connection.executemany(
                 """INSERT INTO label VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (picture_id, term_id, source_id)
@@ -171,9 +171,7 @@ class LabelWriter:
                 self._pending,
             )
         except sqlite3.IntegrityError as error:
-            raise InputError(
-                f"a label names picture {self._first_unknown()}, which the catalogue does not hold"
-            ) from error
+            raise InputError(f"a label names picture {self._first_unknown()}, which is not in the catalogue") from error
         self._pending.clear()
 
     def _withdraw_other_classes(self, picture_id: int, term_id: int) -> None:

@@ -1,4 +1,4 @@
-"""Pictures as the catalogue holds them, read in blocks with everything said of them."""
+"""Pictures of the catalogue, read in blocks with all their labels."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from datetime import UTC, datetime, timedelta
 from visterm.catalogue.records import Region
 from visterm.catalogue.schema import snapshot
 
-#: Pictures read at once: few queries, little memory.
+#: Pictures read at once: a compromise between few queries and little memory.
 BLOCK = 500
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A class or tag of a picture: who says so, that it is ``accepted``, ``rejected`` or ``suggested``, and when.
+    """A class or tag of a picture: its source, its state (``accepted``, ``rejected`` or ``suggested``), and its time.
 
     ``time`` is in UTC and ISO format.
     """
@@ -32,11 +32,11 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture as catalogued; labels are the effective ones, those of the highest-ranking source.
+    """A picture of the catalogue with its effective labels, those of the highest-ranking source.
 
-    ``paths`` come first where the file was last seen, in POSIX form, relative to the collection's root when inside it;
-    a picture none of whose files was found is ``missing``. ``class_label`` is the accepted class, ``classes`` are all
-    class labels (also suggested and rejected), ``tags`` all tag labels, both in order of their names.
+    ``paths`` are in POSIX form, relative to the collection's root if inside it; files that are gone come last. A
+    picture is ``missing`` if all its files are gone. ``class_label`` is the accepted class. ``classes`` are all class
+    labels (also suggested and rejected), ``tags`` all tag labels, both sorted by name.
     """
 
     id: int
@@ -59,9 +59,9 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A file that was read: its stored path, its content's hash, and what the content is.
+    """A file that was read: its path, the hash of its content, and what the content is.
 
-    ``pixels`` is the hash of the pixels alone, without what the file says of them.
+    ``pixels`` is the hash of the pixels alone, without metadata.
     """
 
     path: str
@@ -76,12 +76,12 @@ class Examined:
 
     @property
     def state(self) -> str:
-        """``ok``, or ``unreadable`` when there is a reason."""
+        """``ok``, or ``unreadable`` if there is a reason."""
         return "ok" if self.reason is None else "unreadable"
 
 
 def read_pictures(connection: sqlite3.Connection, *, state: str | None = None) -> Iterator[Picture]:
-    """Every picture in order of id. No statement stays open between blocks, so the caller may write meanwhile."""
+    """All pictures in order of id. No statement stays open between blocks, so the caller may write meanwhile."""
     last = 0
     while True:
         ids = connection.execute(
@@ -112,7 +112,7 @@ def _read_block(connection: sqlite3.Connection, first: int, last: int, state: st
             present.add(picture_id)
     classes: defaultdict[int, list[tuple[int, Label]]] = defaultdict(list)
     tags: defaultdict[int, list[Label]] = defaultdict(list)
-    times: dict[int, str] = {}  # labels written together share one
+    times: dict[int, str] = {}  # labels written together share a time
     for picture_id, kind, precedence, name, source, judgement, score, time in connection.execute(
         """SELECT picture_id, kind, precedence, name, source, state, score, time FROM effective
            WHERE picture_id BETWEEN ? AND ? ORDER BY name""",
@@ -165,6 +165,6 @@ def _iso(microseconds: int) -> str:
 
 
 def _accepted(classes: list[tuple[int, Label]]) -> Label | None:
-    """The accepted class of the highest-ranking source, the newest among equals."""
+    """The accepted class of the highest-ranking source; among equals, the newest."""
     accepted = [(precedence, label) for precedence, label in classes if label.state == "accepted"]
     return max(accepted, key=lambda pair: pair[0])[1] if accepted else None

@@ -1,4 +1,4 @@
-"""What label sources say of pictures, and what was understood of them."""
+"""The records of label sources, and the report of reading them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 #: Where a label comes from; a model is named ``model NAME@VERSION``.
 PERSON, IMPORT = "person", "import"
-#: A label source of which everything is wrong must not fill the memory.
+#: At most this many skipped entries are kept, so that a wholly broken source cannot fill the memory.
 MAX_SKIPPED_KEPT = 10_000
 
 
@@ -34,9 +34,9 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What one entry of a label source says of one picture.
+    """What one entry of a label source says about one picture.
 
-    ``path`` is the picture's path in POSIX form, relative to the folder the source describes.
+    ``path`` is the picture's path in POSIX form, relative to the folder that the source is about.
     """
 
     path: str
@@ -49,7 +49,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something left out of an import: where it stood and why it could not be used."""
+    """Something left out of an import: its place, and the reason."""
 
     where: str
     reason: str
@@ -60,7 +60,7 @@ class Skipped:
 
 @dataclass(slots=True)
 class Reading:
-    """The account of reading one label source: what it said, and what was skipped with the reason."""
+    """The report of reading one label source: what it contained, and what was skipped with the reason."""
 
     source: str
     format: str
@@ -70,17 +70,17 @@ class Reading:
     n_captions: int = 0
     n_regions: int = 0
     n_skipped: int = 0
-    #: The first :data:`MAX_SKIPPED_KEPT` of what was skipped.
+    #: The first :data:`MAX_SKIPPED_KEPT` skipped entries.
     skipped: list[Skipped] = field(default_factory=list)
 
     def skip(self, where: str, reason: str) -> None:
-        """Note that something at ``where`` was left out."""
+        """Record that something at ``where`` was left out."""
         self.n_skipped += 1
         if len(self.skipped) < MAX_SKIPPED_KEPT:
             self.skipped.append(Skipped(where, reason))
 
     def count(self, records: Iterator[Record]) -> Iterator[Record]:
-        """Pass ``records`` through, counting what they say."""
+        """Pass ``records`` through and count their contents."""
         for record in records:
             self.n_pictures += 1
             if record.class_name is not None:

@@ -1,4 +1,4 @@
-"""Finding pictures in folders, reading each file once, and keeping the catalogue in step with them."""
+"""Finds pictures in folders, reads each file once, and updates the catalogue."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.errors import PictureError
 from visterm.vision.decode import SUFFIXES, probe
 
-#: A larger file is not read.
+#: Larger files are not read.
 MAX_FILE_BYTES = 512 * 2**20
-#: Files read by one task and recorded in one transaction: what an interruption can cost.
+#: Files read by one task and recorded in one transaction; an interruption loses at most one task.
 _FILES_PER_TASK = 64
 
 Report = Callable[[Skipped], None]
@@ -28,7 +28,7 @@ Report = Callable[[Skipped], None]
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file that looks like a picture, as the folder lists it."""
+    """A file with a picture's extension, found in a folder."""
 
     path: str
     size: int
@@ -37,9 +37,9 @@ class FoundFile:
 
 @dataclass(slots=True)
 class AddReport:
-    """What adding folders meant: files by what became of them, and what was skipped with the reason.
+    """The report of adding folders: the number of files by outcome, and what was skipped with the reason.
 
-    ``unreadable`` counts the files among the others that turned out not to be usable pictures.
+    ``unreadable`` files are not usable pictures; they are also counted under their outcome.
     """
 
     added: int = 0
@@ -52,7 +52,7 @@ class AddReport:
     skipped: list[Skipped] = field(default_factory=list)
 
     def count(self, outcomes: Counter[Outcome]) -> None:
-        """Add what a batch of files meant."""
+        """Add the outcomes of a batch of files."""
         self.added += outcomes["added"]
         self.unchanged += outcomes["unchanged"]
         self.moved += outcomes["moved"]
@@ -74,10 +74,10 @@ class AddReport:
 
 
 def find_pictures(folder: str | Path, skipped: Report) -> Iterator[FoundFile]:
-    """Walk ``folder`` in order of names and yield the files that look like pictures.
+    """Walk ``folder`` in order of names and yield the files with a picture's extension.
 
-    Hidden folders (``.visterm`` among them) and hidden files are left alone. Symbolic links are followed, after
-    everything that lies in the folder itself, and no folder is entered twice. What cannot be looked at is ``skipped``.
+    Hidden files and folders (such as ``.visterm``) are ignored. Symbolic links are followed after everything in the
+    folder itself, and no folder is entered twice. What cannot be read is reported to ``skipped``.
     """
     entered: set[tuple[int, int]] = set()
     pending, linked = [os.fspath(folder)], list[str]()
@@ -110,13 +110,13 @@ def find_pictures(folder: str | Path, skipped: Report) -> Iterator[FoundFile]:
 
 
 def examine(file: str | Path) -> Examined:
-    """Read ``file`` once: the hash of its content, and what the content is, be it an unreadable picture.
+    """Read ``file`` once: the hash of its content, and its size or the reason why it is not a usable picture.
 
-    Raises :class:`PictureError` when the file itself cannot be read.
+    Raises :class:`PictureError` if the file itself cannot be read.
     """
     try:
         with Path(file).open("rb") as stream:
-            status = os.fstat(stream.fileno())  # before reading: a change meanwhile shows when looked at again
+            status = os.fstat(stream.fileno())  # before reading, so that the next scan notices a change meanwhile
             _refuse_special(status)
             data = stream.read(MAX_FILE_BYTES + 1)
     except OSError as error:
@@ -128,17 +128,17 @@ def examine(file: str | Path) -> Examined:
         width, height, orientation, pixels = info.width, info.height, info.orientation, info.pixels
     except PictureError as error:
         reason = str(error)
-    except Exception as error:  # whatever a malformed file provokes in a decoder must not stop the others
+    except Exception as error:  # a malformed file can raise anything in a decoder; the other files must go on
         reason = f"damaged picture: {type(error).__name__}: {error}"
     digest = sha256(data).hexdigest()
     return Examined(os.fspath(file), digest, len(data), status.st_mtime_ns, width, height, orientation, reason, pixels)
 
 
 def add_folder(catalogue: Catalogue, paths: Sequence[Path]) -> AddReport:
-    """Bring the catalogue in step with folders (and single files): only new and changed files are read.
+    """Update the catalogue from folders (and single files); only new and changed files are read.
 
-    Files that are gone are noted as missing; their pictures keep all labels and are recognised wherever they turn up.
-    Batches are transactions of their own, so an interruption keeps what was done.
+    Files that are gone are marked as missing; their pictures keep all labels and are recognised wherever they turn up.
+    Each batch is its own transaction, so an interruption keeps the finished batches.
     """
     report = AddReport()
     for path in _outermost(paths):
@@ -157,7 +157,7 @@ def add_folder(catalogue: Catalogue, paths: Sequence[Path]) -> AddReport:
             catalogue.mark_present(returned)
         _read_files(catalogue, to_read, report)
         gone = [stored for stored in known.keys() - missing if is_gone(catalogue.root / stored)]
-        if gone:  # when nothing changed, nothing waits for the right to write
+        if gone:  # otherwise no write lock is needed
             report.gone += catalogue.mark_missing(gone)
     if report.changed:
         catalogue.forget_replaced()
@@ -165,13 +165,13 @@ def add_folder(catalogue: Catalogue, paths: Sequence[Path]) -> AddReport:
 
 
 def _outermost(paths: Sequence[Path]) -> list[Path]:
-    """``paths`` made absolute, without those that lie below another one."""
+    """``paths`` made absolute, without those inside another one."""
     absolute = {Path(os.path.abspath(path)) for path in paths}  # noqa: PTH100 - '..' goes, links stay
     return sorted(path for path in absolute if absolute.isdisjoint(path.parents))
 
 
 def _files_of(path: Path, skipped: Report) -> Iterator[FoundFile]:
-    """The pictures in the folder ``path``, or the file itself, whatever its name ends in."""
+    """The pictures in the folder ``path``, or the file itself, whatever its extension."""
     try:
         _refuse_undecodable(os.fspath(path))
         if path.is_dir():
@@ -188,7 +188,7 @@ def _read_files(catalogue: Catalogue, files: Sequence[str], report: AddReport) -
 
     if not files:
         return
-    # threads whatever the engine: the files may lie on a disk that only this machine sees
+    # always threads: the files may be on a disk that only this machine sees
     batches = map_shards(
         examine_shard, split(len(files), size=_FILES_PER_TASK), engine=Engine("threads"), description="Reading pictures"
     )
@@ -219,7 +219,7 @@ def _refuse_special(status: os.stat_result) -> None:
 
 def _refuse_large(size: int) -> None:
     if size > MAX_FILE_BYTES:
-        raise PictureError(f"larger than the {MAX_FILE_BYTES // 2**20} MiB that are read")
+        raise PictureError(f"the file is larger than {MAX_FILE_BYTES // 2**20} MiB")
 
 
 def _refuse_undecodable(name: str) -> None:
@@ -234,5 +234,5 @@ def _reason(error: Exception) -> str:
 
 
 def _shown(path: str) -> str:
-    """``path`` with bytes that are no Unicode made visible."""
+    """``path`` with bytes that are not UTF-8 made visible."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,7 +1,7 @@
-"""The catalogue's database: its tables, its version, and the steps that bring an older file forward.
+"""The catalogue's database: its tables, its version, and the migrations that upgrade an older file.
 
-Each entry of :data:`MIGRATIONS` takes a file from one version to the next, in one transaction; a new file runs them
-all. A step that has been released is never edited: a change of the schema is a new step at the end.
+Each entry of :data:`MIGRATIONS` upgrades a file by one version, in one transaction; a new file runs them all. A
+released step is never edited: a change of the schema is a new step at the end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BUSY_SECONDS = 10.0
 
 Migration = Sequence[str]
 
-# Times are microseconds since 1970 (UTC): a fifth of the text in size, and fast to compare.
+# Times are microseconds since 1970 (UTC): a fifth of the size of text, and fast to compare.
 _TABLES = (
     """
     CREATE TABLE picture (
@@ -40,7 +40,7 @@ _TABLES = (
         added INTEGER NOT NULL
     )
     """,
-    # missing: the file was gone when its folder was last looked at; the picture keeps its labels
+    # missing: the file was gone at the last scan of its folder; the picture keeps its labels
     """
     CREATE TABLE path (
         path TEXT PRIMARY KEY,
@@ -89,7 +89,7 @@ _TABLES = (
         PRIMARY KEY (picture_id, term_id, source_id)
     ) WITHOUT ROWID
     """,
-    # none by term: only rare edits of the vocabulary would gain, and every write would pay
+    # no index by term: only rare edits of the vocabulary would gain, and every write would be slower
     "CREATE INDEX label_of_source ON label (source_id)",
     """
     CREATE TABLE region (
@@ -117,9 +117,9 @@ _SEQUENCE_AND_SETTINGS = (
 
 MIGRATIONS: tuple[Migration, ...] = (_TABLES, _SEQUENCE_AND_SETTINGS)
 
-# The effective label of a picture and a term is that of the highest-ranking source, the newest among models. SQLite
-# takes the other columns from the row that holds the max(). A view of the connection, not of the file: it may change
-# without a migration.
+# The effective label of a picture and a term is that of the highest-ranking source; among models, the newest. SQLite
+# takes the other columns from the row that has the max(). The view belongs to the connection, not to the file, so it
+# may change without a migration.
 _EFFECTIVE = """
     CREATE TEMP VIEW effective AS
     SELECT
@@ -134,9 +134,9 @@ _EFFECTIVE = """
 
 
 def connect(file: Path) -> sqlite3.Connection:
-    """Open the catalogue's database, make it when absent, bring it to the present version when older."""
+    """Open the catalogue's database; create it if absent, upgrade it if older."""
     with sqlite_errors(file):
-        # A connection is used by one thread at a time; the one that closes the catalogue closes those of others.
+        # Each connection belongs to one thread, but the thread that closes the catalogue closes all of them.
         connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             migrate(connection, file)
@@ -152,7 +152,7 @@ def connect(file: Path) -> sqlite3.Connection:
 
 
 def migrate(connection: sqlite3.Connection, file: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Run the steps that ``connection`` has not seen yet, each in one transaction."""
+    """Run the outstanding migrations, each in one transaction."""
     _refuse_strangers(connection, file, len(migrations))
     while _version(connection) < len(migrations):
         # a table that others refer to can only be rebuilt while foreign keys are not enforced
@@ -167,7 +167,7 @@ def _step(connection: sqlite3.Connection, file: Path, version: int, statements: 
     for statement in statements:
         connection.execute(statement)
     if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
-        raise VistermError(f"{file}: cannot be brought to catalogue version {version}: it holds broken references")
+        raise VistermError(f"{file}: cannot be upgraded to catalogue version {version}: it has broken references")
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {version}")
 
@@ -176,7 +176,7 @@ def _refuse_strangers(connection: sqlite3.Connection, file: Path, newest: int) -
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (objects,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if application != APPLICATION_ID and (application or objects):
-        raise InputError(f"{file}: a database, but not a catalogue of Visterm")
+        raise InputError(f"{file}: this is a database, but not a catalogue of Visterm")
     if _version(connection) > newest:
         raise InputError(
             f"{file}: made by a newer Visterm (catalogue version {_version(connection)}, "
@@ -190,14 +190,14 @@ def _version(connection: sqlite3.Connection) -> int:
 
 @dataclass(slots=True)
 class Transaction:
-    """A change of the catalogue; once it is kept, ``sequence`` is its number (None: nothing changed)."""
+    """A change of the catalogue; once committed, ``sequence`` is its number (None: nothing changed)."""
 
     sequence: int | None = None
 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[Transaction]:
-    """Everything in the ``with`` block or nothing; inside another transaction, part of that one.
+    """Commits everything in the ``with`` block or nothing; inside another transaction, it becomes part of that one.
 
     A transaction that changes anything raises the catalogue's sequence number by one.
     """
@@ -215,18 +215,18 @@ def transaction(connection: sqlite3.Connection) -> Iterator[Transaction]:
 
 @contextmanager
 def _locked(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")  # the write lock first: waiting is safe now, not halfway
+    connection.execute("BEGIN IMMEDIATE")  # take the write lock first: waiting is safe now, but not halfway
     try:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        connection.rollback()  # nothing to do after errors on which SQLite itself rolls back
+        connection.rollback()  # does nothing if SQLite has already rolled back
         raise
 
 
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """Several queries on one state of the database, whatever others write meanwhile."""
+    """Runs several queries on one state of the database, whatever others write meanwhile."""
     if connection.in_transaction:
         yield
         return
@@ -239,26 +239,26 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def sqlite_errors(file: Path) -> Iterator[None]:
-    """Say in Visterm's words what SQLite objects to."""
+    """Turns SQLite's errors into Visterm's."""
     try:
         yield
     except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary code of an extended one
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary part of an extended error code
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise VistermError(
                 f"{file}: another program is writing to the catalogue; try again when it is done"
             ) from error
         if code in _REFUSALS:
-            raise VistermError(f"{file}: {_REFUSALS[code]}; nothing of this change was kept") from error
+            raise VistermError(f"{file}: {_REFUSALS[code]}; this change was not saved") from error
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-            raise InputError(f"{file}: damaged, or not a catalogue of Visterm ({error})") from error
+            raise InputError(f"{file}: the file is damaged, or not a catalogue of Visterm ({error})") from error
         raise
 
 
 _REFUSALS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_IOERR: "reading or writing the disk failed",
-    sqlite3.SQLITE_READONLY: "the catalogue may not be written",
+    sqlite3.SQLITE_READONLY: "the catalogue is read-only",
     sqlite3.SQLITE_CANTOPEN: "the catalogue cannot be opened",
-    sqlite3.SQLITE_PERM: "the catalogue may not be opened",
+    sqlite3.SQLITE_PERM: "there is no permission to open the catalogue",
 }

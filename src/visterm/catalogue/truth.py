@@ -1,4 +1,4 @@
-"""What is known for certain of the readable pictures, as arrays to train on."""
+"""The labels that people and imports gave to readable pictures, as arrays to train on."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What people and imports say of the ``n_pictures`` readable pictures; row i of everything is one picture.
+    """The labels that people and imports gave to ``n_pictures`` readable pictures; row i of everything is one picture.
 
-    ``tags`` and ``rejected`` are (n_pictures, n_tags) 0/1 matrices: the accepted tags, and those a person or import
-    said do not apply. ``paths`` holds None for a picture whose files are missing.
+    ``tags`` and ``rejected`` are (n_pictures, n_tags) 0/1 matrices: the accepted tags, and the tags that a person or
+    import rejected. ``paths`` has None for a picture whose files are missing.
     """
 
     ids: NDArray[np.int64]
@@ -39,7 +39,7 @@ class Truth:
 
 
 def read_truth(connection: sqlite3.Connection) -> Truth:
-    """One pass over the pictures and one over their labels."""
+    """Read the truth in one pass over the pictures and one over their labels."""
     import numpy as np
 
     with snapshot(connection):
@@ -74,7 +74,7 @@ def read_truth(connection: sqlite3.Connection) -> Truth:
 
 
 def relabelled(connection: sqlite3.Connection, known: Truth, ids: Iterable[int]) -> Truth:
-    """``known`` with the labels of some pictures read again; everything else is shared with it."""
+    """``known`` with the labels of some pictures read again; the rest is shared with ``known``."""
     import numpy as np
 
     changed = np.array(sorted(set(ids).intersection(known.ids.tolist())), dtype=np.int64)
@@ -96,7 +96,7 @@ def relabelled(connection: sqlite3.Connection, known: Truth, ids: Iterable[int])
     return replace(known, classes=classes, tags=tags, rejected=rejected, tag_names=tag_names)
 
 
-#: What people and imports say; a suggestion is nobody's word.
+#: The labels of people and imports, without suggestions.
 _SAID = "SELECT picture_id, kind, name, state, precedence FROM effective WHERE rank > 0 AND state != 'suggested'"
 
 
@@ -111,7 +111,7 @@ class _Labels:
         self._row_of = {picture_id: row for row, picture_id in enumerate(ids.tolist())}
 
     def read(self, rows: Iterable[tuple[int, str, str, str, int]]) -> None:
-        """Take in picture, kind, name, state and precedence of labels; pictures that are not asked for are left out."""
+        """Add labels (picture, kind, name, state, precedence); labels of other pictures are ignored."""
         for picture_id, kind, name, state, precedence in rows:
             row = self._row_of.get(picture_id)
             if row is None:
@@ -127,7 +127,7 @@ class _Labels:
 
 
 class _Pairs:
-    """Pictures and tags that belong together; names are numbered as they come and put in order at the end."""
+    """Pairs of a picture and a tag; names are numbered as they come and sorted at the end."""
 
     def __init__(self) -> None:
         self._rows, self._numbers = array("q"), array("q")
@@ -153,7 +153,7 @@ class _Pairs:
 def _with_rows(
     known: csr_array, known_names: list[str], names: list[str], rows: NDArray[np.intp], pairs: _Pairs
 ) -> csr_array:
-    """``known`` with its columns called ``names``, and ``rows`` replaced by those of ``pairs``."""
+    """``known`` with the columns ``names``, and with ``rows`` replaced by those of ``pairs``."""
     import numpy as np
     from scipy.sparse import csr_array
 

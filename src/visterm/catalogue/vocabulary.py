@@ -1,8 +1,8 @@
-"""The vocabulary of a collection: its classes and tags, counted, renamed, merged, dropped.
+"""The vocabulary of a collection: counts, renames, merges and drops its classes and tags.
 
-Edits persist. A name that was renamed or merged away becomes another name of the term that took it in, so that
-importing it again gives that term; a dropped term keeps its labels, unseen, until it is restored. All functions here
-work within the caller's transaction.
+Edits persist. A name that was renamed or merged away becomes another name of the new term, so that importing it again
+gives the new term. A dropped term keeps its labels, hidden until it is restored. All functions here work within the
+caller's transaction.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from visterm.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class TermUse:
-    """A term of the vocabulary and the number of pictures on which its effective label has each state."""
+    """A term of the vocabulary, and its number of pictures by the state of the effective label."""
 
     name: str
     n_accepted: int
@@ -26,7 +26,7 @@ class TermUse:
 
 
 def uses(connection: sqlite3.Connection, kind: str) -> list[TermUse]:
-    """The terms of ``kind`` that are on some picture, the most used first."""
+    """The terms of ``kind`` that are used on a picture, most used first."""
     check_kind(kind)
     rows = connection.execute(
         """SELECT name, sum(state = 'accepted') AS accepted, sum(state = 'suggested') AS suggested,
@@ -46,7 +46,7 @@ def dropped(connection: sqlite3.Connection, kind: str) -> list[str]:
 
 
 def aliases(connection: sqlite3.Connection, kind: str) -> dict[str, str]:
-    """Names that stand for another one since a renaming or merging, and the name they stand for."""
+    """Old names that were renamed or merged, and the name that replaced each."""
     check_kind(kind)
     return dict(
         connection.execute(
@@ -71,10 +71,10 @@ def rename(connection: sqlite3.Connection, kind: str, old: str, new: str) -> Non
 
 
 def merge(connection: sqlite3.Connection, kind: str, names: Iterable[str], into: str) -> None:
-    """Make the terms ``names`` one with ``into``, which is made when it is new.
+    """Merge the terms ``names`` into ``into``, which is created if new.
 
-    Where a source has labelled a picture with several of them, an accepted label wins over a rejected one, that over a
-    suggested one, and the higher score among equals; between sources, the ranking decides as ever.
+    If a source labelled a picture with several of them, an accepted label wins over a rejected one, and a rejected one
+    over a suggested one; among equals the higher score wins. Between sources, the ranking decides as usual.
     """
     target, target_dropped = make_term(connection, kind, into)
     if target_dropped:
@@ -105,7 +105,7 @@ def drop(connection: sqlite3.Connection, kind: str, name: str) -> None:
 
 
 def restore(connection: sqlite3.Connection, kind: str, name: str) -> None:
-    """Bring a dropped term back with its labels, or make another name of a term a name of its own again."""
+    """Bring a dropped term back with its labels, or make a renamed or merged name a separate name again."""
     check_kind(kind)
     name = clean_name(name)
     back = connection.execute("UPDATE term SET dropped = 0 WHERE kind = ? AND name = ? AND dropped", (kind, name))

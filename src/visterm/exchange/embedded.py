@@ -1,7 +1,7 @@
-"""The XMP packet and IPTC block inside a picture file, found without decoding a pixel.
+"""Finds the XMP packet and IPTC block inside a picture file, without decoding any pixels.
 
-Blocks are walked by their lengths, so that a picture costs a few small reads. A damaged file yields what stands before
-the damage.
+It skips from block to block by their lengths, so a picture takes a few small reads. A damaged file gives the blocks
+before the damage.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from visterm.exchange.xmp_packet import MAX_BYTES
 
-#: A file of more blocks is walked no further (a large PNG has some ten thousand).
+#: At most this many blocks of a file are read (a large PNG has about ten thousand).
 MAX_BLOCKS = 100_000
 
 _JPEG_XMP = b"http://ns.adobe.com/xap/1.0/\0"
@@ -28,14 +28,14 @@ _TIFF_TYPE_BYTES = {1: 1, 2: 1, 4: 4, 6: 1, 7: 1}
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Raw metadata blocks of a picture file; None where there is none."""
+    """Raw metadata blocks of a picture file; None if absent."""
 
     xmp: bytes | None = None
     iptc: bytes | None = None
 
 
 def read_embedded(file: Path) -> Embedded:
-    """The metadata blocks in a JPEG, PNG, WebP or TIFF file, whatever its name ends in; nothing in other files."""
+    """The metadata blocks in a JPEG, PNG, WebP or TIFF file, whatever its extension; none in other files."""
     with file.open("rb") as stream:
         head = stream.read(12)
         if head.startswith(b"\xff\xd8"):
@@ -50,7 +50,7 @@ def read_embedded(file: Path) -> Embedded:
 
 
 def _in_jpeg(stream: BinaryIO) -> Embedded:
-    # A packet over 64 KiB continues in "extended" segments; programs put bulk there (depth maps), never tags.
+    # A packet over 64 KiB continues in "extended" segments; programs put large data there (depth maps), never tags.
     xmp: bytes | None = None
     photoshop = b""
     stream.seek(2)
@@ -76,7 +76,7 @@ def _in_jpeg(stream: BinaryIO) -> Embedded:
 
 
 def _in_png(stream: BinaryIO) -> bytes | None:
-    # Walked by hand to the end: programs also write the packet behind the pixels.
+    # Read to the end: some programs write the packet after the pixels.
     stream.seek(8)
     for _ in range(MAX_BLOCKS):
         head = stream.read(8)
@@ -95,7 +95,7 @@ def _in_png(stream: BinaryIO) -> bytes | None:
 
 def _png_text(body: bytes) -> bytes | None:
     compressed = body[:1] == b"\1"
-    text = body[2:].split(b"\0", 2)[-1]  # behind language and translated keyword
+    text = body[2:].split(b"\0", 2)[-1]  # after language and translated keyword
     if not compressed:
         return text
     try:
@@ -117,7 +117,7 @@ def _in_webp(stream: BinaryIO) -> bytes | None:
 
 
 def _in_tiff(stream: BinaryIO, order: str) -> Embedded:
-    """Metadata of the first picture in the file."""
+    """The metadata of the first picture in the file."""
     stream.seek(4)
     blocks: dict[int, bytes] = {}
     try:

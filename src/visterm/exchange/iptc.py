@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-#: Programs cut a keyword at this many bytes, as the standard demands.
+#: Programs cut a keyword to this many bytes, as the standard requires.
 MAX_KEYWORD_BYTES = 64
 
 _MARKER = 0x1C
@@ -16,8 +16,8 @@ _UTF8 = b"\x1b%G"
 def read_keywords(block: bytes) -> list[str]:
     r"""The keywords of an IPTC block, in order, as far as the block is intact.
 
-    Text is UTF-8 where the block says so or says nothing and the bytes allow it; otherwise Western European, which is
-    what programs without a declared character set write.
+    Text is UTF-8 if the block declares it, or declares nothing and the bytes are valid UTF-8. Otherwise it is Western
+    European (cp1252), which programs write without declaring it.
 
     >>> read_keywords(b"\x1c\x02\x19\x00\x05sk\xe5ne\x1c\x02\x19\x00\x03sea")
     ['skåne', 'sea']
@@ -38,7 +38,7 @@ def _decode(value: bytes, may_be_utf8: bool) -> str:
         try:
             return value.decode("utf-8")
         except UnicodeDecodeError:
-            # A keyword cut inside its last letter is UTF-8 still.
+            # A keyword that was cut inside its last letter is still UTF-8.
             if len(value) >= MAX_KEYWORD_BYTES - 3 and not (cut := value.decode("utf-8", "ignore")).isascii():
                 return cut
     return value.decode("cp1252", "replace")

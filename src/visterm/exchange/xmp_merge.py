@@ -1,8 +1,8 @@
-"""Labels merged into an XMP packet: what other programs wrote stays, what Visterm wrote earlier is brought up to date.
+"""Merges labels into an XMP packet: what other programs wrote stays, what Visterm wrote earlier is updated.
 
 The packet is edited as a document, so that elements, namespaces and their prefixes, comments, processing instructions
-and properties nobody here knows come out as they went in. To tell its own words from those of others, Visterm notes in
-``visterm:tags`` and ``visterm:caption`` which tags and caption it added; only these does it ever remove or change.
+and unknown properties stay as they are. Visterm records in ``visterm:tags`` and ``visterm:caption`` which tags and
+caption it added; it removes or changes only these.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _NEW_PACKET = f"""<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 
 
 def merge_packet(packet: bytes | None, labels: PacketLabels) -> bytes:
-    """``packet`` (None: a new one) with ``labels`` merged in; the very same bytes when it already says all of that.
+    """``packet`` (None: a new one) with ``labels`` merged in; the same bytes if it already has these labels.
 
-    An :class:`InputError` refuses a packet that cannot be understood.
+    Raises :class:`InputError` if the packet is not valid XMP.
 
     >>> packet = merge_packet(None, PacketLabels(tags=("boat", "sea"), class_name="harbour"))
     >>> read_packet(packet)
@@ -43,7 +43,7 @@ def merge_packet(packet: bytes | None, labels: PacketLabels) -> bytes:
 
     if packet is None:
         packet = _NEW_PACKET.encode()
-    read_packet(packet)  # well-formed, harmless and of bounded size, or refused
+    read_packet(packet)  # refuses a packet that is malformed, harmful or too large
     document: Document = parseString(trim_packet(packet), forbid_dtd=True)
     before = _serialise(document)
     properties = _Properties(document)
@@ -74,7 +74,7 @@ def _merge_caption(properties: _Properties, wanted: str | None) -> None:
     items = sorted(properties.items(DC, "description"), key=lambda item: item.getAttribute("xml:lang") != "x-default")
     present = next(filter(None, map(_text, items)), None)
     if any(properties.plain_values(DC, "description")) or present not in (None, written):
-        wanted = None  # somebody else's caption stands
+        wanted = None  # keep the caption that another program wrote
     elif wanted != present:
         for item in items:
             if _text(item) in ("", present):
@@ -126,7 +126,7 @@ class _Properties:
             _detach(value)
 
     def extend(self, namespace: str, name: str, texts: Sequence[str], *, container: str = "Bag") -> list[Element]:
-        """Append items to an array property, which is made when absent, or from plain values; the new items."""
+        """Append items to an array property; it is created if absent, or made from plain values. Returns the items."""
         if not texts:
             return []
         array = next(iter(self._arrays(namespace, name)), None)
@@ -140,7 +140,7 @@ class _Properties:
         return items
 
     def remove_item(self, item: Element) -> None:
-        """Remove an item of an array property, and the property when that was the last."""
+        """Remove an item of an array property; also the property if that was the last item."""
         array = item.parentNode
         assert isinstance(array, Element)  # noqa: S101 - items come out of arrays
         _detach(item)
@@ -172,7 +172,7 @@ class _Properties:
 
 
 def _descendants(parent: Node) -> Iterator[Node]:
-    """All nodes below ``parent`` in document order; unlike minidom's own search, at any depth."""
+    """All nodes below ``parent`` in document order; unlike minidom's own search, it works at any depth."""
     todo = list(reversed(parent.childNodes))
     while todo:
         node = todo.pop()
@@ -194,7 +194,7 @@ def _text(item: Element) -> str:
 
 
 def _detach(element: Element) -> None:
-    """Remove ``element`` with the white space that set it on its line."""
+    """Remove ``element`` and the white space before it."""
     parent, before = element.parentNode, element.previousSibling
     if isinstance(parent, Element):
         parent.removeChild(element)
@@ -214,7 +214,7 @@ def _depth(element: Element) -> int:
 
 
 def _prefix(element: Element, namespace: str) -> str:
-    """A prefix that means ``namespace`` inside ``element``, declared there when none does."""
+    """A prefix for ``namespace`` inside ``element``; it is declared there if there is none."""
     bound: dict[str, str] = {}
     node: Node | None = element
     while isinstance(node, Element):
@@ -233,7 +233,7 @@ def _prefix(element: Element, namespace: str) -> str:
 
 
 def _serialise(document: Document) -> str:
-    """The document as XML; unlike minidom's own, at any depth and with line breaks in attributes intact."""
+    """The document as XML; unlike minidom's own, it works at any depth and keeps line breaks in attributes."""
     parts = ['<?xml version="1.0" encoding="UTF-8"?>\n'] if document.version else []
     todo: list[Node | str] = [part for child in reversed(document.childNodes) for part in ("\n", child)]
     while todo:
@@ -254,7 +254,7 @@ def _serialise(document: Document) -> str:
         elif node.nodeType == Node.PROCESSING_INSTRUCTION_NODE:
             parts.append(f"<?{node.nodeName} {node.nodeValue}?>")
         else:
-            raise InputError(f"its XML holds a {node.nodeName}, which XMP never needs")
+            raise InputError(f"its XML contains a {node.nodeName}, which XMP never needs")
     return "".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""What an XMP packet says of its picture: tags, class and caption, understood from whatever program wrote them."""
+"""Reads tags, class and caption from an XMP packet, whichever program wrote it."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ DC = "http://purl.org/dc/elements/1.1/"
 LIGHTROOM = "http://ns.adobe.com/lightroom/1.0/"
 DIGIKAM = "http://www.digikam.org/ns/1.0/"
 XML = "http://www.w3.org/XML/1998/namespace"
-#: Visterm's own properties: the class, and a note of the tags and caption it wrote itself.
+#: Visterm's own properties: the class, and a record of the tags and caption it wrote itself.
 VISTERM = "urn:visterm:1.0:"
 
-#: A larger packet is not read: real ones take kilobytes.
+#: Larger packets are not read: real ones take kilobytes.
 MAX_BYTES = 16 * 2**20
-#: A packet of more elements is not read, so that a small file of empty elements cannot fill the memory.
+#: Packets with more elements are not read, so that a small file of empty elements cannot fill the memory.
 MAX_ELEMENTS = 100_000
 
-#: Tag properties whose items are paths from the widest term to the narrowest, and what separates the terms.
+#: Tag properties whose items are paths from the widest term to the narrowest, and the separator of the terms.
 _HIERARCHIES = ((LIGHTROOM, "hierarchicalSubject", "|"), (DIGIKAM, "TagsList", "/"))
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
 class PacketLabels:
-    """The tags, class and caption of one picture; white space around them is no part of them."""
+    """The tags, class and caption of one picture, without surrounding white space."""
 
     tags: tuple[str, ...] = ()
     class_name: str | None = None
@@ -36,11 +36,11 @@ class PacketLabels:
 
 
 def read_packet(packet: bytes) -> PacketLabels:
-    """The labels in ``packet``; an :class:`InputError` says why it is not usable XMP.
+    """The labels in ``packet``; raises :class:`InputError` if it is not usable XMP.
 
     Tags are the union of ``dc:subject``, ``lr:hierarchicalSubject`` and ``digiKam:TagsList``. An item of the first is
-    one tag whatever signs it holds; an item of the other two is a path, each term of which becomes a tag. digiKam
-    separates terms by ``/`` and has no escape for it: a digiKam tag named "24/7" is read as "24" and "7".
+    one tag, whatever characters it contains. An item of the other two is a path; each of its terms becomes a tag.
+    digiKam separates terms by ``/`` and has no escape for it: a digiKam tag named "24/7" is read as "24" and "7".
 
     >>> packet = f'''<r:RDF xmlns:r="{RDF}" xmlns:dc="{DC}" xmlns:lr="{LIGHTROOM}"><r:Description>
     ...   <dc:subject><r:Bag><r:li>Rome</r:li><r:li>sun, sea</r:li></r:Bag></dc:subject>
@@ -63,9 +63,9 @@ def read_packet(packet: bytes) -> PacketLabels:
 
 
 def trim_packet(packet: bytes) -> bytes:
-    """``packet`` without the padding some programs leave around it, on which an XML parser would stumble."""
+    """``packet`` without the padding that some programs leave around it and that an XML parser would refuse."""
     if len(packet) > MAX_BYTES:
-        raise InputError(f"{len(packet) / 2**20:.0f} MiB of XMP are more than the {MAX_BYTES // 2**20} MiB allowed")
+        raise InputError(f"the XMP has {len(packet) / 2**20:.0f} MiB; at most {MAX_BYTES // 2**20} MiB are allowed")
     return packet if packet.startswith(_UTF16_MARKS) else packet.strip(b"\0 \t\r\n")
 
 
@@ -79,7 +79,7 @@ class _BoundedBuilder(TreeBuilder):
     def start(self, tag: str, attrs: dict[str, str], /) -> Element:
         self._left -= 1
         if self._left < 0:
-            raise InputError(f"more than {MAX_ELEMENTS} elements of XML")
+            raise InputError(f"the XML has more than {MAX_ELEMENTS} elements")
         return super().start(tag, attrs)
 
 
@@ -108,7 +108,7 @@ def _descriptions(root: Element) -> list[Element]:
 
 
 def _items(descriptions: list[Element], namespace: str, name: str) -> Iterator[Element]:
-    """The items of an array property, or the property itself where it is plain text or an attribute."""
+    """The items of an array property, or the property itself if it is plain text or an attribute."""
     key = f"{{{namespace}}}{name}"
     for description in descriptions:
         if key in description.attrib:
@@ -120,11 +120,11 @@ def _items(descriptions: list[Element], namespace: str, name: str) -> Iterator[E
 
 
 def _text(item: Element) -> str:
-    value = item.find(f".//{{{RDF}}}value")  # present where the item carries qualifiers
+    value = item.find(f".//{{{RDF}}}value")  # present if the item has qualifiers
     return "".join((item if value is None else value).itertext()).strip()
 
 
 def _preferred_language(alternatives: list[Element]) -> str | None:
-    """The default language's text, or the first there is."""
+    """The text of the default language, or else the first text."""
     alternatives.sort(key=lambda item: item.get(f"{{{XML}}}lang") != "x-default")
     return next(filter(None, map(_text, alternatives)), None)

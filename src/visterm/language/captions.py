@@ -1,7 +1,7 @@
-"""Captions become tags: the words of a caption that say what is in the picture, one form for each.
+"""Makes tags of captions: the words that say what is in the picture, each reduced to one form.
 
-Languages that put spaces between words work; where :func:`~visterm.language.stop_lists.stop_words` has no list for a
-language, one can be given.
+This works for languages that put spaces between words. If :func:`~visterm.language.stop_lists.stop_words` has no list
+for a language, you can pass one.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from visterm.language.stop_lists import stop_words
 class CaptionTokenizer:
     """Makes tags of captions.
 
-    A tag is a word that stands in at least ``min_count`` captions and is none of the ``stop_words`` (None: those of the
-    ``language``, an ISO 639 code), or one of the ``phrases``. With ``fold_plurals`` plurals count as their singular, in
-    phrases too; in languages other than English, every form counts as the dictionary's word.
+    A tag is one of the ``phrases``, or a word that is in at least ``min_count`` captions and not in ``stop_words``
+    (None: those of the ``language``, an ISO 639 code). With ``fold_plurals``, a plural counts as its singular, also in
+    phrases; in languages other than English, every form counts as the dictionary form.
 
     >>> tokenizer = CaptionTokenizer(phrases=("tall building",))
     >>> tokenizer.tags(["Boats near tall buildings.", "A boat, a tall building and the sea"])
@@ -39,13 +39,13 @@ class CaptionTokenizer:
 
     def __post_init__(self) -> None:
         if self.min_count < 1:
-            raise InputError(f"min_count is at least 1, not {self.min_count}")
+            raise InputError(f"min_count must be at least 1, not {self.min_count}")
         check_language(self.language)
         if empty := [phrase for phrase in self.phrases if not self._tokens(phrase)]:
             raise InputError(f"the phrase {empty[0]!r} has no words")
 
     def words(self, caption: str) -> list[str]:
-        """The words and phrases of one caption in their order, in lower case, without stop words; plurals stay.
+        """The words and phrases of one caption, in order and in lower case, without stop words; plurals stay.
 
         >>> CaptionTokenizer().words("The dog's 2 red-brown puppies don't sleep")
         ['dog', 'red-brown', 'puppies', 'sleep']
@@ -53,13 +53,13 @@ class CaptionTokenizer:
         return list(self._words(caption, self._phrase_table()))
 
     def tags(self, captions: Iterable[str]) -> list[list[str]]:
-        """The tags of each caption, each once, in order of appearance."""
+        """The distinct tags of each caption, in order of appearance."""
         bags = self._folded(captions)
         kept = self._kept(bags)
         return [[word for word in bag if word in kept] for bag in bags]
 
     def vocabulary(self, captions: Iterable[str]) -> Counter[str]:
-        """The tags with the number of captions that have them."""
+        """The tags, with the number of captions that have each."""
         return self._kept(self._folded(captions))
 
     @property
@@ -67,7 +67,7 @@ class CaptionTokenizer:
         return stop_words(self.language) if self.stop_words is None else self.stop_words
 
     def _tokens(self, text: str) -> list[str]:
-        """The words of a text; outside English, what stands before an apostrophe and says nothing is cut off: l'eau."""
+        """The words of a text; except in English, a stop word before an apostrophe is cut off: l'eau gives eau."""
         tokens = _tokens(text)
         if self.language == "en":
             return tokens
@@ -81,14 +81,14 @@ class CaptionTokenizer:
         return Counter({word: count for word, count in counts.items() if count >= self.min_count})
 
     def _folded(self, captions: Iterable[str]) -> list[list[str]]:
-        """The distinct words of each caption, plurals folded when the whole collection is known."""
+        """The distinct words of each caption; plurals are folded using the words of all captions."""
         table = self._phrase_table()
         bags = [list(dict.fromkeys(self._words(caption, table))) for caption in captions]
         if not self.fold_plurals:
             return bags
         known = {word for bag in bags for word in bag}
         folded = {word: word if " " in word else singular(word, known, self.language) for word in known}
-        # Folding may reach a stop word: others, ones.
+        # Folding may give a stop word: others, ones.
         folded = {word: form for word, form in folded.items() if form not in self._ignored}
         return [list(dict.fromkeys(folded[word] for word in bag if word in folded)) for bag in bags]
 
@@ -118,12 +118,12 @@ class CaptionTokenizer:
     def _says_something(self, token: str) -> bool:
         if token in self._ignored or not any(map(str.isalpha, token)):
             return False
-        # One letter is no word, but one ideograph (category Lo) may be.
+        # A single letter is not a word, but a single ideograph (category Lo) may be.
         return len(token) > 1 or unicodedata.category(token) == "Lo"
 
 
 class _WordCharacters(dict[int, str]):
-    """For ``str.translate``: letters, marks and digits stay, hyphens and apostrophes too, all else is a space."""
+    """For ``str.translate``: keeps letters, marks, digits, hyphens and apostrophes; all else becomes a space."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -136,7 +136,7 @@ _WORD_CHARACTERS = _WordCharacters({ord("’"): "'", ord("‐"): "-", ord("‑")
 
 
 def _tokens(text: str) -> list[str]:
-    """The words of a text in lower case, composed (NFC), hyphens and apostrophes only inside, possessives cut off."""
+    """The words of a text: lower case, NFC, hyphens and apostrophes only inside words, without possessive 's."""
     normal = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).lower())
     stripped = (word.strip("'-").removesuffix("'s").rstrip("'-") for word in normal.translate(_WORD_CHARACTERS).split())
     return [word for word in stripped if word]

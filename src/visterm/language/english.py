@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-#: Plurals no rule finds.
+#: Plurals that the rules below get wrong.
 IRREGULAR = {
     "children": "child", "feet": "foot", "geese": "goose", "men": "man", "mice": "mouse", "oxen": "ox",
     "people": "person", "teeth": "tooth", "women": "woman", "firemen": "fireman", "fishermen": "fisherman",
@@ -21,7 +21,7 @@ IRREGULAR = {
     "aches": "ache", "axes": "axe", "caches": "cache", "moustaches": "moustache", "mustaches": "mustache",
 }  # fmt: skip
 
-#: Words that end in s and are no plural, or have no singular that means the same.
+#: Words that end in s but are not plurals, or whose singular means something else.
 _UNCHANGED = """
     alps always andes arts athletics atlas bahamas barracks binoculars bus canvas christmas chaos clothes cosmos gas
     gymnastics headquarters himalayas jeans leggings lens maths mathematics means news overalls overseas
@@ -32,9 +32,9 @@ UNCHANGED = frozenset(_UNCHANGED.split())
 
 
 def english_singular(word: str, known: Collection[str] = ()) -> str:
-    """The singular of a plural in lower case; other words as they are.
+    """The singular of a plural in lower case; other words stay as they are.
 
-    Of the forms that English spelling allows, one that is among the ``known`` words of a collection is preferred.
+    If spelling allows several singulars, one of the ``known`` words of a collection is preferred.
 
     >>> words = ("boats", "churches", "cities", "leaves", "houses", "grass", "bus", "people")
     >>> [english_singular(word) for word in words]

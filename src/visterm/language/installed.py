@@ -1,4 +1,4 @@
-"""Word vectors of a user, for all collections: installed once from a file, looked at by every search."""
+"""A user's word vectors: installed once from a file, used by every search in all collections."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _FILE = "words.safetensors"
 
 
 def vectors_file() -> Path:
-    """Where they are kept: ``visterm/words.safetensors`` below ``XDG_DATA_HOME``, or else in the user's data folder.
+    """Where they are stored: ``visterm/words.safetensors`` in ``XDG_DATA_HOME``, or else in the user's data folder.
 
-    On Linux that folder is ``~/.local/share``. On other systems, vectors that were installed there stay where they are.
+    On Linux that folder is ``~/.local/share``. On other systems, vectors that were installed there are still used.
     """
     from platformdirs import user_data_path
 
@@ -28,13 +28,13 @@ def vectors_file() -> Path:
 
 
 def installed() -> WordVectors | None:
-    """The word vectors of this user, if any; they are opened when they are first needed."""
+    """The word vectors of this user, if any; the file is opened when first needed."""
     file = vectors_file()
     return WordVectors(file) if file.exists() else None
 
 
 def install(source: Path) -> WordVectors:
-    """Compile the word vectors in ``source``, a text file, and keep them instead of those there were."""
+    """Compile the word vectors in the text file ``source``, and replace the installed ones."""
     from visterm.language.vector_files import compile_vectors
 
     if not source.is_file():
@@ -50,7 +50,7 @@ def install(source: Path) -> WordVectors:
 
 
 def remove() -> bool:
-    """Delete the word vectors of this user, and say whether there were any."""
+    """Delete the word vectors of this user; returns whether there were any."""
     file = vectors_file()
     try:
         file.unlink()

@@ -1,4 +1,4 @@
-"""Words that say nothing of a picture, by language."""
+"""Words that say nothing about a picture, by language."""
 
 from __future__ import annotations
 

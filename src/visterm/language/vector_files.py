@@ -1,4 +1,4 @@
-"""From the text files in which word vectors are published to one that is searched at once."""
+"""Compiles published text files of word vectors into one file for fast lookup."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from visterm.storage import replacing, write_error
 Floats = NDArray[np.float32]
 
 MIN_DIMS, MAX_DIMS = 2, 4096
-#: Files of more numbers (words times dimensions) are refused: more than the largest that are published.
+#: Files of more numbers (words times dimensions) are refused: no published file is that large.
 MAX_NUMBERS = 2_000_000_000
-#: No published vector takes so many characters for a number, nor any word so many.
+#: The most bytes for a number and for a word; published files need fewer.
 _MAX_NUMBER, _MAX_WORD = 40, 1_000
-#: Vectors are shorter than this; what is shorter than that points nowhere.
+#: The vector lengths that are allowed; a shorter vector has no usable direction.
 _LONGEST, _SHORTEST = 1e30, 1e-30
 _BLOCK = 2_000
-#: What all words share is learned from so many of the first, which are the most frequent.
+#: The shared directions are learned from at most this many of the first words, which are the most frequent.
 _N_HEAD, _MAX_HEAD_NUMBERS = 50_000, 25_000_000
-#: ... if they are so many times the dimensions; of fewer it cannot be told.
+#: Shared directions are taken out only if there are at least this many words per dimension.
 _ENOUGH = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A file of word vectors that was made: how many words it has, of how many numbers."""
+    """A compiled file of word vectors: its number of words, and of dimensions."""
 
     file: Path
     n_words: int
@@ -52,17 +52,18 @@ class Compiled:
 
 
 def compile_vectors(source: Path, file: Path) -> Compiled:
-    """Make ``file`` from word vectors in the text formats of GloVe, word2vec and fastText, as they are or gzipped.
+    """Make ``file`` from word vectors in the text formats of GloVe, word2vec and fastText, plain or gzipped.
 
-    A line holds a word and its numbers; a first line of two whole numbers (how many words, how many dimensions) may
-    precede. Words are brought to lower case; of those that become the same, the first, most frequent one counts.
+    A line holds a word and its numbers. The first line may hold two whole numbers instead: the number of words and of
+    dimensions. Words are converted to lower case; if several become the same, the first, most frequent one counts.
 
-    Vectors as they come all lean one way, which makes any two words seem alike. Therefore the mean and the directions
-    of most variance, one for every 100 dimensions, are taken out (J. Mu and P. Viswanath, All-but-the-top: simple and
-    effective postprocessing for word representations, 2018). What remains is kept by direction alone, a byte a number.
+    Published vectors all lean one way, which makes any two words seem alike. Therefore the mean and the directions of
+    most variance, one for every 100 dimensions, are taken out (J. Mu and P. Viswanath, All-but-the-top: simple and
+    effective postprocessing for word representations, 2018). Only the direction of the rest is stored, one byte per
+    number.
 
-    Refused, with the line: wrong numbers of columns, what is no number, NaN, infinity, no UTF-8, lines without end.
-    ``file`` is written whole or not at all.
+    Errors name the line: a wrong number of columns, text instead of a number, NaN, infinity, invalid UTF-8, a line that
+    is too long. ``file`` is written whole or not at all.
     """
     try:
         size = source.stat().st_size
@@ -84,11 +85,11 @@ def compile_vectors(source: Path, file: Path) -> Compiled:
 
 
 def _blocks(lines: _Lines) -> Iterator[tuple[list[int], Floats]]:
-    """The numbers of words, by which they are looked up, and their vectors, some thousand at a time."""
+    """The hashes of words and their vectors, 2000 at a time."""
     hashes: list[int] = []
     vectors: list[list[float]] = []
     for word, numbers in lines:
-        if name := word_key(word.replace("_", " ")):  # phrases are often written so
+        if name := word_key(word.replace("_", " ")):  # phrases are often written with underscores
             hashes.append(word_hash(name))
             vectors.append(numbers)
         if len(hashes) == _BLOCK:
@@ -101,7 +102,7 @@ def _blocks(lines: _Lines) -> Iterator[tuple[list[int], Floats]]:
 def _directions(
     blocks: Iterator[tuple[list[int], Floats]], lines: _Lines
 ) -> Iterator[tuple[list[int], NDArray[np.int8]]]:
-    """The blocks with what all words share taken out, each vector so long that its largest number is 127."""
+    """The blocks without what all words share; each vector is scaled so that its largest number is 127."""
     head: list[tuple[list[int], Floats]] = []
     n_head = 0
     for block in blocks:
@@ -120,7 +121,7 @@ def _directions(
 
 
 def _shared(vectors: Floats) -> tuple[Floats, Floats]:
-    """The mean, and the unit directions (rows) of most variance; none where the vectors are too few to tell."""
+    """The mean, and the unit directions (rows) of most variance; zero and none if there are too few vectors."""
     n_words, n_dims = vectors.shape
     if n_words < _ENOUGH * n_dims:
         return np.zeros(n_dims, np.float32), np.zeros((0, n_dims), np.float32)
@@ -131,10 +132,10 @@ def _shared(vectors: Floats) -> tuple[Floats, Floats]:
 
 
 def _write(file: Path, source: str, hashes: NDArray[np.uint64], rows: IO[bytes], n_dims: int) -> Compiled:
-    """The file, words in the order of their numbers; of the same word the first."""
+    """Write the file, words in the order of their hashes; of equal words the first."""
     ordered, first = np.unique(hashes, return_index=True)
     if not len(ordered):
-        raise InputError(f"{source} holds no word that has a letter or a digit")
+        raise InputError(f"{source} has no word with a letter or a digit")
     n_words, split = len(ordered), ordered.nbytes
     about = {"format": FORMAT, "source": source, "installed": datetime.now(UTC).isoformat(timespec="seconds")}
     header = {
@@ -143,7 +144,7 @@ def _write(file: Path, source: str, hashes: NDArray[np.uint64], rows: IO[bytes],
         "vectors": {"dtype": "I8", "shape": [n_words, n_dims], "data_offsets": [split, split + n_words * n_dims]},
     }
     text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)  # the numbers begin where a processor likes them to
+    text += b" " * (-len(text) % 8)  # aligns the numbers to 8 bytes
     rows.flush()
     spooled = np.memmap(rows, np.int8, "r", shape=(len(hashes), n_dims))
     with replacing(file) as temporary, temporary.open("wb") as out:
@@ -154,7 +155,7 @@ def _write(file: Path, source: str, hashes: NDArray[np.uint64], rows: IO[bytes],
 
 
 class _Counted(io.RawIOBase):
-    """A file that notes how much of it was read, so that progress is told also of a compressed one."""
+    """A file that counts the bytes read, so that progress can be shown for compressed files too."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._told = file, 0
@@ -168,19 +169,19 @@ class _Counted(io.RawIOBase):
         return len(data)
 
     def advanced(self) -> int:
-        """How many bytes were read since this was last asked."""
+        """The number of bytes read since the last call."""
         before, self._told = self._told, self._file.tell()
         return self._told - before
 
 
 @contextmanager
 def _opened(source: Path) -> Iterator[tuple[_Counted, IO[bytes]]]:
-    """The file as it lies there, and its contents, unpacked where they are gzipped."""
+    """The raw file, and its contents, unpacked if they are gzipped."""
     with source.open("rb") as file:
         magic = file.read(4)
         file.seek(0)
         if magic.startswith(b"PK"):
-            raise InputError(f"{source} is a zip archive: unpack it, and install the text file that is in it")
+            raise InputError(f"{source} is a zip archive: unpack it, and install the text file inside")
         raw = _Counted(file)
         buffered = io.BufferedReader(raw, 1 << 20)
         if magic.startswith(b"\x1f\x8b"):
@@ -191,7 +192,7 @@ def _opened(source: Path) -> Iterator[tuple[_Counted, IO[bytes]]]:
 
 
 class _Lines:
-    """Words and their numbers, line by line, checked; ``n_dims`` is known after the first."""
+    """Checked words and numbers, line by line; ``n_dims`` is known after the first line."""
 
     def __init__(self, stream: IO[bytes], name: str) -> None:
         self._stream, self._name = stream, name
@@ -204,7 +205,7 @@ class _Lines:
         while line := self._stream.readline(self._most_bytes() + 1):
             self._n_lines += 1
             if len(line) > self._most_bytes():
-                raise self._refused(f"it has more than {self._most_bytes()} bytes, as no line of word vectors has")
+                raise self._refused(f"it has more than {self._most_bytes()} bytes, too many for word vectors")
             fields = line.split()
             if not self.n_dims:
                 self._begin(fields)
@@ -212,45 +213,43 @@ class _Lines:
                     continue
             n_words += 1
             if n_words * self.n_dims > MAX_NUMBERS:
-                raise self._refused(f"there are more than {MAX_NUMBERS:,} numbers: install a file of fewer words")
+                raise self._refused(f"the file has more than {MAX_NUMBERS:,} numbers: install one with fewer words")
             yield self._word(fields[: -self.n_dims]), self._numbers(fields)
         if not n_words:
-            raise InputError(f"{self._name} holds no word vectors")
+            raise InputError(f"{self._name} has no word vectors")
         if self._n_told is not None and n_words != self._n_told:
             raise InputError(
-                f"{self._name} says that it has {self._n_told} words and has {n_words}: it was cut off, or changed"
+                f"{self._name} announces {self._n_told} words but has {n_words}: it was cut off or changed"
             )
 
     def _most_bytes(self) -> int:
         return _MAX_WORD + _MAX_NUMBER * (self.n_dims or MAX_DIMS)
 
     def _begin(self, fields: list[bytes]) -> None:
-        """Learn from the first line how many numbers a word has."""
+        """Learn the number of dimensions from the first line."""
         if len(fields) == 2 and all(field.isdigit() and len(field) < 12 for field in fields):
             self._n_told, self.n_dims = int(fields[0]), int(fields[1])
         else:
             self.n_dims = len(fields) - 1
         if not MIN_DIMS <= self.n_dims <= MAX_DIMS:
-            raise self._refused(
-                f"{max(0, self.n_dims)} numbers a word are none of word vectors, which have {MIN_DIMS} to {MAX_DIMS}"
-            )
+            raise self._refused(f"a word has {max(0, self.n_dims)} numbers; word vectors have {MIN_DIMS} to {MAX_DIMS}")
 
     def _word(self, parts: list[bytes]) -> str:
         try:
             return b" ".join(parts).decode()
         except UnicodeDecodeError as error:
-            raise self._refused("its word is not written in UTF-8") from error
+            raise self._refused("its word is not valid UTF-8") from error
 
     def _numbers(self, fields: list[bytes]) -> list[float]:
         if len(fields) <= self.n_dims:
             found = max(0, len(fields) - 1)
-            raise self._refused(f"it has {found} numbers instead of {self.n_dims}, as if it were cut off")
+            raise self._refused(f"it has {found} numbers instead of {self.n_dims}: it may be cut off")
         try:
             numbers = [float(field) for field in fields[-self.n_dims :]]
         except ValueError as error:
-            raise self._refused(f"it does not end in {self.n_dims} numbers; binary files are not read") from error
+            raise self._refused(f"it does not end with {self.n_dims} numbers; only text files are read") from error
         if not math.hypot(*numbers) < _LONGEST:
-            raise self._refused("not all of its numbers are finite")
+            raise self._refused("its numbers are infinite, NaN or too large")
         return numbers
 
     def _refused(self, reason: str) -> InputError:

@@ -1,4 +1,4 @@
-"""How near words are in meaning: word vectors a person installed, mapped into memory."""
+"""How near words are in meaning, by installed word vectors that are mapped into memory."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from visterm.errors import InputError
 from visterm.language.forms import singular
 from visterm.language.stop_lists import stop_words
 
-#: Words less alike than this (a cosine) are different matters.
+#: Words whose cosine is below this are not near in meaning.
 NEAR = 0.5
-#: An alternative counts at least so much beside the nearest word, which counts 1.
+#: Alternatives with less than this weight are left out; the nearest word has weight 1.
 _LEAST_WEIGHT = 0.5
 FORMAT = "visterm word vectors 1"
 _MAX_HEADER = 1_000_000
 
 
 def word_hash(word: str) -> int:
-    """The number by which a word is looked up; that two of some million words share one is next to impossible."""
+    """The number by which a word is looked up; among millions of words, it is practically unique."""
     return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
 
 
 class WordVectors:
     """The directions of words in a file made by :func:`~visterm.language.vector_files.compile_vectors`.
 
-    The file is in the safetensors format: ``hashes``, the words' numbers in rising order, and ``vectors``, one int8 row
-    each, whose length means nothing. It is mapped into memory when first asked, and only the rows asked for are read.
+    The file is in the safetensors format: ``hashes`` of the words in rising order, and ``vectors``, one int8 row each,
+    of which only the direction counts. It is mapped into memory when first used, and only the needed rows are read.
 
     >>> from tempfile import mkdtemp
     >>> from visterm.language.vector_files import compile_vectors
@@ -52,17 +52,17 @@ class WordVectors:
 
     @property
     def n_words(self) -> int:
-        """How many words have a vector."""
+        """The number of words."""
         return len(self._hashes)
 
     @property
     def n_dims(self) -> int:
-        """How many numbers a vector has."""
+        """The number of dimensions."""
         return int(self._vectors.shape[1])
 
     @cached_property
     def about(self) -> dict[str, str]:
-        """What was noted of the file when it was made: ``source``, its name, and ``installed``, the time."""
+        """The notes in the file: ``source``, the name of the text file, and ``installed``, the time."""
         return {str(name): str(value) for name, value in self._header.get("__metadata__", {}).items()}
 
     def __contains__(self, phrase: str) -> bool:
@@ -72,8 +72,8 @@ class WordVectors:
     def units(self, phrases: Sequence[str], language: str = "en") -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """(n_phrases, n_dims) directions of length 1, zero where unknown; and which are known.
 
-        A phrase that has no vector of its own is the mean of its words, all of which must have one; a plural without
-        one is its singular. ``language`` is that of the phrases.
+        A phrase without a vector of its own gets the mean of its words, all of which must have one. A plural without a
+        vector gets that of its singular. ``language`` is the language of the phrases.
         """
         parts = [_parts_of(phrase, language) for phrase in phrases]
         rows = self._rows({part for of_one in parts for forms in of_one for part in forms})
@@ -91,7 +91,7 @@ class WordVectors:
         return units, known
 
     def _rows(self, words: Iterable[str]) -> dict[str, NDArray[np.float32]]:
-        """The directions, of length 1, of those words that have one."""
+        """The unit directions of the words that have a vector."""
         asked = list(words)
         hashes = np.array([word_hash(word) for word in asked], np.uint64)
         places = np.minimum(np.searchsorted(self._hashes, hashes), max(0, self.n_words - 1))
@@ -107,7 +107,7 @@ class WordVectors:
                 length = int.from_bytes(file.read(8), "little")
                 header = json.loads(file.read(length)) if 0 < length <= _MAX_HEADER else None
             if not isinstance(header, dict) or header.get("__metadata__", {}).get("format") != FORMAT:
-                raise ValueError("it is no file of word vectors")
+                raise ValueError("it is not a file of word vectors")
         except (OSError, ValueError, AttributeError) as error:
             raise self._damaged(error) from error
         return {**header, "data": 8 + length}
@@ -120,7 +120,7 @@ class WordVectors:
     def _vectors(self) -> NDArray[np.int8]:
         vectors: NDArray[np.int8] = self._tensor("vectors", "I8", np.int8, 2)
         if len(vectors) != len(self._hashes):
-            raise self._damaged("words and vectors differ in number")
+            raise self._damaged("the number of words differs from the number of vectors")
         return vectors
 
     def _tensor(self, name: str, kind: str, dtype: Any, n_axes: int) -> NDArray[Any]:
@@ -129,7 +129,7 @@ class WordVectors:
             shape, (start, end) = tuple(map(int, about["shape"])), about["data_offsets"]
             wanted = prod(shape) * np.dtype(dtype).itemsize
             if about["dtype"] != kind or len(shape) != n_axes or min(shape) < 0 or end - start != wanted:
-                raise ValueError(f"{name} are not as described")
+                raise ValueError(f"the header of {name} does not match the data")
             if not wanted:
                 return np.empty(shape, dtype)
             return np.memmap(self.file, dtype, "r", self._header["data"] + start, shape)
@@ -145,7 +145,7 @@ class WordVectors:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A known word near in meaning: how alike it is (a cosine), and its weight beside the nearest, which has 1."""
+    """A known word near in meaning: its cosine, and its weight relative to the nearest word."""
 
     name: str
     likeness: float
@@ -153,7 +153,7 @@ class Near:
 
 
 class Thesaurus:
-    """Finds, among the known words of a language, those nearest in meaning to another."""
+    """Finds the known words that are nearest in meaning to another word."""
 
     def __init__(self, vectors: WordVectors, names: Iterable[str], language: str = "en") -> None:
         listed = sorted(names)
@@ -163,10 +163,10 @@ class Thesaurus:
         self._units = units[known]
 
     def nearest(self, phrase: str, n_best: int = 3) -> list[Near]:
-        """The known words that are :data:`NEAR`, nearest first; none where the phrase itself has no vector.
+        """The known words with a cosine above :data:`NEAR`, nearest first; none if the phrase itself has no vector.
 
-        A word counts by how far above :data:`NEAR` it is, and one that counts less than half as much as the nearest
-        is left out.
+        The weight of a word is its cosine minus :data:`NEAR`, relative to the nearest word. Words with less than half
+        the weight of the nearest are left out.
         """
         (unit,), (known,) = self._vectors.units([phrase], self._language)
         if not known or not self._names:
@@ -183,6 +183,6 @@ class Thesaurus:
 
 
 def _parts_of(phrase: str, language: str) -> list[tuple[str, ...]]:
-    """The phrase, then its words in the forms in which each may be known."""
+    """The phrase, then each of its words with the forms to look up."""
     words = [word for word in phrase.split() if word not in stop_words(language)]
     return [(phrase,), *((word, singular(word, language=language)) for word in words)]

@@ -1,4 +1,4 @@
-"""Words as people write them, brought to one form, and the nearest known ones where a word is unknown."""
+"""Normalises words as people write them, and finds the known words nearest to an unknown one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ _ASCII_WORDS = re.compile(r"[0-9A-Za-z_]+")
 
 
 def word_key(text: str) -> str:
-    """Lower case, composed, words of letters, marks, digits and pictographs separated by single spaces.
+    """The words of a text in lower case, NFKC, separated by single spaces; punctuation is dropped.
+
+    Words consist of letters, marks, digits, pictographs and underscores.
 
     >>> word_key("Tall-Building, CAFE\u0301!")
     'tall building café'
@@ -25,7 +27,7 @@ def word_key(text: str) -> str:
 
 
 def file_key(path: str) -> str:
-    """The words of a file's name and folders, without its ending.
+    """The words of a file's name and folders, without the file extension.
 
     >>> file_key("Norway 2019/IMG_0042-red boat.jpg")
     'norway 2019 img 0042 red boat'
@@ -36,7 +38,7 @@ def file_key(path: str) -> str:
 
 
 def folded(name: str, language: str = "en") -> str:
-    """A key without the difference between one and many: its words as singulars, or as the dictionary's words.
+    """A key with each word in its singular, or in its dictionary form in languages other than English.
 
     >>> folded("tall buildings"), folded("alte häuser", language="de")
     ('tall building', 'alt haus')
@@ -52,7 +54,7 @@ def _form(word: str, language: str) -> str:
 def distance(a: str, b: str, at_most: int) -> int:
     """How many letters must be added, dropped, changed or swapped with their neighbour to turn ``a`` into ``b``.
 
-    Distances above ``at_most`` are told as ``at_most + 1`` (Damerau-Levenshtein, optimal string alignment).
+    Distances above ``at_most`` are returned as ``at_most + 1`` (Damerau-Levenshtein, optimal string alignment).
 
     >>> distance("bech", "beach", 2), distance("sunest", "sunset", 2), distance("cat", "boat", 1)
     (1, 1, 2)
@@ -63,9 +65,10 @@ def distance(a: str, b: str, at_most: int) -> int:
 
 
 class Speller:
-    """Finds the known words nearest an unknown one; of equally near ones the more frequent come first.
+    """Finds the known words nearest to an unknown one; of equally near words, the more frequent come first.
 
-    One letter may be wrong in words of up to five, two in longer ones; words of one or two letters have no near ones.
+    One letter may be wrong in words of up to five letters, two in longer words. Shorter words than three letters are
+    never corrected.
 
     >>> Speller({"beach": 9, "bench": 2, "boat": 5}).nearest("baech")
     ['beach']

@@ -1,4 +1,4 @@
-"""The model card: what a model is, was trained on, and how good it proved, for people."""
+"""The model card: tells people what a model is, what it was trained on, and how well it does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def model_card(info: ModelInfo) -> str:
     lines = [
         f"# {info.name}, version {info.version}",
         "",
-        f"A Visterm model of the method `{info.method}` for: {', '.join(info.tasks)}. Made {info.created}.",
+        f"A Visterm model of method `{info.method}`. It can: {', '.join(info.tasks)}. Made {info.created}.",
         "",
         "## Trained on",
         "",
@@ -24,15 +24,15 @@ def model_card(info: ModelInfo) -> str:
         lines += ["", "## Classes", "", ", ".join(info.classes)]
     if info.tags:
         lines += ["", "## Tags", "", ", ".join(info.tags)]
-    lines += ["", "## How good it proved", ""]
+    lines += ["", "## How well it does", ""]
     if info.metrics:
-        lines += ["| measure | value | without looking at the picture |", "|---|---|---|"]
+        lines += ["| measure | value | baseline, without looking at the picture |", "|---|---|---|"]
         lines += [
             f"| {name} | {value:.3f} | {_or_dash(info.baseline_metrics.get(name))} |"
             for name, value in info.metrics.items()
         ]
     else:
-        lines += ["It was not measured: too few labelled pictures were left to hold some out."]
+        lines += ["It was not measured: there were too few labelled pictures to hold some out."]
     lines += [
         "",
         "## Use",
@@ -40,7 +40,7 @@ def model_card(info: ModelInfo) -> str:
         "    visterm classify --model THIS_FOLDER PICTURE ...",
         "    visterm tag --model THIS_FOLDER PICTURE ...",
         "",
-        "It knows only the classes and tags listed above, and pictures like those it was trained on.",
+        "It knows only the classes and tags listed above. It works best on pictures like those it was trained on.",
         "",
     ]
     return "\n".join(lines)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from visterm.vision.recipes.base import Recipe
 
 FORMAT = 2
-#: What brings a model of an earlier format to the next one.
+#: By format: the function that upgrades a model to the next format.
 _UPGRADES = {1: from_format_1}
 _TENSORS, _INFO, _CARD = "model.safetensors", "model.json", "README.md"
 _RECIPE_PREFIX = "recipe/"
@@ -32,7 +32,7 @@ _RECIPE_PREFIX = "recipe/"
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """All that is known of a model besides its numbers."""
+    """Everything about a model except its tensors."""
 
     name: str
     version: int
@@ -40,7 +40,7 @@ class ModelInfo:
     tasks: tuple[str, ...]
     classes: tuple[str, ...]
     tags: tuple[str, ...]
-    #: Uses of each tag in training, and the number of tagged pictures: what the idf of query words is made from.
+    #: How often each tag was used in training, and the number of tagged pictures: the idf of query words needs both.
     tag_counts: tuple[int, ...]
     n_tagged: int
     recipe: str
@@ -53,7 +53,7 @@ class ModelInfo:
 
     @property
     def reference(self) -> str:
-        """How a person names this version of the model."""
+        """The name and version, as a person writes them."""
         return f"{self.name}@{self.version}"
 
     def does(self, task: Task) -> bool:
@@ -63,7 +63,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a model computes with: the fitted estimator, the recipe that feeds it, and its relevance."""
+    """What a model computes with: the fitted estimator, the recipe of its features, and its relevance."""
 
     estimator: Any
     recipe: Recipe
@@ -72,7 +72,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """The numbers that a search needs of a relevance, see :class:`visterm.search.Relevance`."""
+    """The numbers of a relevance that a search needs, see :class:`visterm.search.Relevance`."""
 
     dependence: float
     nothing_below: float
@@ -80,11 +80,11 @@ class SearchSettings:
 
 
 class Model:
-    """A fitted estimator, the recipe that feeds it, and what is known of it.
+    """A fitted estimator, the recipe of its features, and information about it.
 
-    ``relevance`` (a fitted :class:`visterm.search.Relevance`) says how sure the model may be when it searches; None
-    where that was not measured. A model that was opened by :func:`open_model` reads its parts when they are first
-    asked for: a search whose index is complete needs only ``info`` and ``search_settings``.
+    ``relevance`` (a fitted :class:`visterm.search.Relevance`) turns its scores into probabilities for search; None if
+    that was not measured. A model opened by :func:`open_model` reads its parts when first needed: a search with a
+    complete index needs only ``info`` and ``search_settings``.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Model:
 
     @classmethod
     def of(cls, info: ModelInfo, estimator: Any, recipe: Recipe, relevance: Any = None) -> Self:
-        """A model of parts that are at hand."""
+        """A model of parts that are already in memory."""
         return cls(info, lambda: Parts(estimator, recipe, relevance))
 
     @property
@@ -106,17 +106,17 @@ class Model:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe that feeds it."""
+        """The recipe of its features."""
         return self.parts.recipe
 
     @property
     def relevance(self) -> Any:
-        """How sure the model may be when it searches; None where that was not measured."""
+        """Turns scores into probabilities for search; None if it was not measured."""
         return self.parts.relevance
 
     @property
     def search_settings(self) -> SearchSettings | None:
-        """What a search needs to know of ``relevance``; None where there is none."""
+        """The settings of ``relevance`` that a search needs; None if there is no relevance."""
         if self._settings is not None:
             return self._settings
         known = self.relevance
@@ -132,21 +132,21 @@ class Model:
 
 
 def open_model(folder: Path) -> Model:
-    """The model in ``folder``; its numbers are read when they are first asked for."""
+    """The model in ``folder``; its tensors are read when first needed."""
     contents = _read_contents(folder)
     info = _info(contents, folder)
     return Model(info, lambda: _parts(contents, info, folder), _stored_settings(contents))
 
 
 def load_model(folder: Path) -> Model:
-    """The model in ``folder``, all of it."""
+    """The model in ``folder``, read completely."""
     model = open_model(folder)
     _ = model.parts
     return model
 
 
 def _stored_settings(contents: dict[str, Any]) -> SearchSettings | None:
-    """The settings as model.json has them; None where it has none, or not as plain numbers."""
+    """The settings in model.json; None if there are none, or if they are not plain numbers."""
     relevance = contents.get("relevance")
     fitted = relevance.get("fitted") if isinstance(relevance, dict) else None
     if not isinstance(fitted, dict):
@@ -162,7 +162,7 @@ def save_model(model: Model, folder: Path) -> None:
     from visterm.models.state import pack
 
     if folder.exists():
-        raise InputError(f"{folder} exists already: models are never overwritten, choose another version")
+        raise InputError(f"{folder} exists already: models are never overwritten; choose another version")
     tensors: Tensors = {}
     contents = {
         "format": FORMAT,
@@ -187,7 +187,7 @@ def save_model(model: Model, folder: Path) -> None:
 
 
 def read_info(folder: Path) -> ModelInfo:
-    """What is known of the model in ``folder``, without loading its numbers."""
+    """The information about the model in ``folder``, without loading its tensors."""
     return _info(_read_contents(folder), folder)
 
 
@@ -202,11 +202,11 @@ def _parts(contents: dict[str, Any], info: ModelInfo, folder: Path) -> Parts:
         estimator = unpack(contents["estimator"], tensors)
         relevance = unpack(contents.get("relevance"), tensors)  # models of earlier versions have none
         if relevance is not None and not hasattr(relevance, "log_probabilities"):
-            raise InputError("what says how sure it may be says no such thing")
+            raise InputError("its relevance cannot compute probabilities")
         recipe = _restored(recipe_named(info.recipe), tensors)
     except InputError as error:
         raise InputError(f"{folder} is not a usable model: {error}") from error
-    except Exception as error:  # a tampered file can trip anything that builds on it
+    except Exception as error:  # a tampered file can cause any error
         raise InputError(f"{folder} is not a usable model: {type(error).__name__}: {error}") from error
     if recipe.hash != info.recipe_hash:
         raise InputError(
@@ -231,7 +231,7 @@ def _read_contents(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{folder / _INFO} cannot be read: {error}") from error
     if not isinstance(contents, dict) or "format" not in contents:
-        raise InputError(f"{folder / _INFO} does not describe a model")
+        raise InputError(f"{folder / _INFO} is not the description of a model")
     found = contents["format"]
     while type(number := contents["format"]) is int and number in _UPGRADES:
         contents = _UPGRADES[number](contents) | {"format": number + 1}
@@ -262,7 +262,7 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
-#: What model.json may hold for each type of a field of ModelInfo.
+#: For each type of a field of ModelInfo, a test of the value in model.json.
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "str": _is_text,
     "int": _is_count,

@@ -1,9 +1,9 @@
-"""Fitted estimators as JSON and named tensors, and back; nothing in a file is ever executed.
+"""Turns fitted estimators into JSON and named tensors, and back; nothing in a file is ever executed.
 
-What is stored of an estimator is its parameters and the fitted attributes whose names end in ``_``: numbers, strings,
-lists, dicts, NumPy arrays, CSR matrices and other estimators. A class of Visterm is stored by its public name, such as
-``visterm.topics:SupervisedLDA``, so that it may move between files; others are restored only if their method is
-registered.
+An estimator is stored as its parameters and its fitted attributes, whose names end in ``_``. Their values are numbers,
+strings, lists, dicts, NumPy arrays, CSR matrices and other estimators. A class of Visterm is stored by its public name,
+such as ``visterm.topics:SupervisedLDA``, so that it may move between files. Classes from elsewhere are restored only if
+their method is registered.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CSR_PARTS = ("/data", "/indices", "/indptr")
 
 
 def pack(value: Any, name: str, tensors: Tensors) -> Any:
-    """``value`` as JSON; its arrays go to ``tensors`` under names starting with ``name``."""
+    """``value`` as JSON; its arrays are put into ``tensors`` under names that start with ``name``."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -58,7 +58,7 @@ def unpack(value: Any, tensors: Tensors) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if not isinstance(value, dict):
-        raise InputError(f"the model holds a bare {type(value).__name__}, which no version of Visterm writes")
+        raise InputError(f"the model has a bare {type(value).__name__}, which no version of Visterm writes")
     match value.get(_KIND):
         case "float":
             return float(value["value"])
@@ -69,7 +69,7 @@ def unpack(value: Any, tensors: Tensors) -> Any:
         case "csr":
             parts = [_tensor(tensors, f"{value['name']}{part}") for part in _CSR_PARTS]
             if any(part.dtype.kind not in "iu" for part in parts[1:]):
-                raise InputError(f"the model's sparse matrix {value['name']!r} has indices that are no whole numbers")
+                raise InputError(f"the indices of the model's sparse matrix {value['name']!r} are not whole numbers")
             matrix = sparse.csr_array(tuple(parts), shape=tuple(value["shape"]))
             matrix.check_format(full_check=True)
             return matrix
@@ -82,7 +82,7 @@ def unpack(value: Any, tensors: Tensors) -> Any:
         case "estimator":
             return _unpack_estimator(value, tensors)
         case kind:
-            raise InputError(f"the model holds a value of unknown kind {kind!r}")
+            raise InputError(f"the model has a value of unknown kind {kind!r}")
 
 
 def _pack_array(array: NDArray[Any], name: str, tensors: Tensors) -> Any:
@@ -96,7 +96,7 @@ def _pack_array(array: NDArray[Any], name: str, tensors: Tensors) -> Any:
 
 
 def _free(name: str, tensors: Tensors, parts: tuple[str, ...] = ("",)) -> str:
-    """``name``, with strokes added while it is taken: keys of dicts may spell what names elsewhere are made of."""
+    """``name``, with ' appended until it is free: keys of dicts may spell the same name as another value."""
     while any(name + part in tensors for part in parts):
         name += "'"
     return name
@@ -104,8 +104,8 @@ def _free(name: str, tensors: Tensors, parts: tuple[str, ...] = ("",)) -> str:
 
 def _pack_estimator(estimator: Any, name: str, tensors: Tensors) -> Any:
     target = _public_name(type(estimator))
-    if _estimator_class(target) is not type(estimator):  # what could not be loaded again is not stored
-        raise InputError(f"{name} cannot be stored: {target} is another class")
+    if _estimator_class(target) is not type(estimator):  # could not be loaded again
+        raise InputError(f"{name} cannot be stored: the name {target} leads to another class")
     fitted = {key: item for key, item in vars(estimator).items() if key.endswith("_") and not key.startswith("_")}
     parameters = estimator.get_params(deep=False)
     return {
@@ -121,13 +121,13 @@ def _unpack_estimator(value: dict[str, Any], tensors: Tensors) -> Any:
     estimator = cls(**{key: unpack(item, tensors) for key, item in value["parameters"].items()})
     for key, item in value["fitted"].items():
         if not key.isidentifier() or not key.endswith("_") or key.startswith("_"):
-            raise InputError(f"the model holds an attribute called {key!r}, which no estimator has")
+            raise InputError(f"the model has an attribute called {key!r}, which no estimator has")
         setattr(estimator, key, unpack(item, tensors))
     return estimator
 
 
 def _public_name(cls: type[Any]) -> str:
-    """``package:Class`` for Visterm's own classes, ``module:Class`` for those of others."""
+    """``package:Class`` for Visterm's own classes, ``module:Class`` for other classes."""
     parts = cls.__module__.split(".")
     module = ".".join(parts[:2]) if parts[0] == "visterm" else cls.__module__
     return f"{module}:{cls.__qualname__}"
@@ -138,12 +138,12 @@ def _estimator_class(target: Any) -> type[Any]:
         raise InputError("the model does not name its class")
     module, _, name = target.partition(":")
     if module.split(".")[0] != "visterm" and target not in {method.target for method in registry.methods()}:
-        raise InputError(f"the model is of the unknown class {target!r}: register its method first")
+        raise InputError(f"the model has the unknown class {target!r}: register its method first")
     try:
         cls = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
-        raise InputError(f"the model is of class {target!r}, which this version of Visterm does not have") from error
-    # Only what the package itself defines: its modules also hold names that they imported from elsewhere.
+        raise InputError(f"the model has the class {target!r}, which this version of Visterm lacks") from error
+    # Only classes that the package itself defines: its modules also contain names imported from elsewhere.
     own = isinstance(cls, type) and _public_name(cls) == target
     if not (own and hasattr(cls, "get_params") and hasattr(cls, "fit")):
         raise InputError(f"the model names {target!r}, which is not a method")

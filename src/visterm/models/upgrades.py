@@ -1,11 +1,11 @@
-"""Models of earlier formats, brought to the present one while they are read; the files stay as they are."""
+"""Upgrades models of earlier formats while they are read; the files do not change."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-#: Classes that moved to another package or changed their name since format 1, by the names they had there.
+#: Classes that moved or changed their name since format 1: old name to new name.
 _MOVED = {
     "visterm.graph.confidence:TagConfidence": "visterm.calibration:TagConfidence",
     "visterm.neighbours.thresholds:TagThresholds": "visterm.calibration:TagThresholds",
@@ -14,7 +14,7 @@ _MOVED = {
 
 
 def from_format_1(contents: dict[str, Any]) -> dict[str, Any]:
-    """Format 1 named modules instead of packages, said floor for baseline, and multiplied margins by temperatures."""
+    """Format 1 named modules, not packages, wrote "floor" for "baseline", and multiplied margins by temperature."""
     upgraded = {("baseline_metrics" if key == "floor_metrics" else key): item for key, item in contents.items()}
     for part in ("estimator", "relevance"):
         if part in upgraded:

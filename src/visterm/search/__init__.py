@@ -1,4 +1,4 @@
-"""From a few words to pictures: the query language, people's words, calibrated beliefs and the index."""
+"""From a few words to pictures: the query language, what people wrote, calibrated beliefs and the index."""
 
 import lazy_loader
 

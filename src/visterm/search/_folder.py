@@ -1,4 +1,4 @@
-"""The folder of an index: segments whose files never change; a change adds segments and drops others."""
+"""The folder of an index. The files of a segment never change; a change of the index adds and drops segments."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ class About:
 
     def __post_init__(self) -> None:
         if type(self.n_dims) is not int or not all(isinstance(t, str) for t in (self.metric, self.dtype, self.about)):
-            raise TypeError("it does not say what it holds")
+            raise TypeError("its manifest has no valid 'about'")
 
     @property
     def n_rows(self) -> int:
-        """The numbers kept of a picture: for distances, half the square of its length beside its dimensions."""
+        """Numbers stored per picture: its dimensions and, for euclidean distances, half its squared length."""
         return self.n_dims + (self.metric == "euclidean")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A segment: its name, how many pictures it holds, and the name of the list of those that do not count."""
+    """A segment: its name, its number of pictures, and the name of its list of dead columns."""
 
     name: str
     n: int
     dead: str
-    lists: bool = False  # whether an earlier version ordered it into lists, which nobody reads any more
+    lists: bool = False  # an earlier version sorted segments into lists; they are no longer read
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[0-9a-f]{16}", self.name) or not re.fullmatch(r"([0-9a-f]{16})?", self.dead):
-            raise ValueError("a segment has no proper name")
+            raise ValueError("a segment has an invalid name")
         if type(self.n) is not int or not 0 <= self.n < 2**48:
-            raise ValueError(f"a segment of {self.n!r} pictures")
+            raise ValueError(f"a segment has an invalid number of pictures: {self.n!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index is, and its segments."""
+    """What the vectors of an index are, and its segments."""
 
     about: About
     segments: tuple[Entry, ...]
 
 
 class IndexFolder(ArrayFolder[Manifest, Snapshot]):
-    """The files of an index: of each segment its keys and vectors, and which of them were removed or replaced."""
+    """The files of an index: for each segment its keys, its vectors, and the columns removed or replaced since."""
 
     format: ClassVar[str] = "visterm index"
     absent: ClassVar[str] = "there is no index"
@@ -76,7 +76,7 @@ class IndexFolder(ArrayFolder[Manifest, Snapshot]):
 
     @classmethod
     def parse(cls, fields: dict[str, Any]) -> Manifest:
-        """The manifest of these JSON values."""
+        """The manifest that these JSON values hold."""
         return Manifest(About(**fields["about"]), tuple(Entry(**entry) for entry in fields["segments"]))
 
     @staticmethod
@@ -94,7 +94,7 @@ class IndexFolder(ArrayFolder[Manifest, Snapshot]):
         return [(self._vectors(entry.name, entry.n), self._about.n_rows) for entry in manifest.segments]
 
     def load(self, manifest: Manifest, since: tuple[Manifest, Snapshot] | None) -> Snapshot:
-        """Map all segments; of those that are known, only what was removed ``since`` is read."""
+        """Map all segments; of known segments, read only the columns removed ``since``."""
         known = {} if since is None else {part.name: part for part in since[1].segments}
         parts = []
         for entry in manifest.segments:
@@ -105,7 +105,7 @@ class IndexFolder(ArrayFolder[Manifest, Snapshot]):
         return Snapshot(parts, manifest.about.metric, manifest.about.n_dims)
 
     def write(self, parts: Sequence[Segment], known: Sequence[Segment]) -> None:
-        """Make ``parts`` the contents of the folder; the files of those among ``known`` are there already."""
+        """Make ``parts`` the contents of the folder; the files of ``known`` parts exist already."""
         names = {part.name for part in known}
         dead_names = {part.dead_name for part in known}
         for part in parts:
@@ -129,10 +129,10 @@ class IndexFolder(ArrayFolder[Manifest, Snapshot]):
         except ValueError as error:
             raise damaged(file, error) from error
         keys = Keys(text.split("\n") if text else ())
-        # A view of the map that is a plain array, which is quicker to take parts of.
+        # A plain array view of the memory map: slicing it is faster.
         vectors = np.asarray(self._vectors(entry.name, entry.n).map(self._about.n_rows))
         if len(keys) != entry.n:
-            raise damaged(file, f"it holds {len(keys)} keys and vectors of shape {vectors.shape}")
+            raise damaged(file, f"it has {len(keys)} keys, but the vectors have shape {vectors.shape}")
         return Segment(entry.name, keys, vectors)
 
     def _dead(self, entry: Entry) -> NDArray[np.int64]:
@@ -144,5 +144,5 @@ class IndexFolder(ArrayFolder[Manifest, Snapshot]):
         except (ValueError, EOFError) as error:
             raise damaged(self.path / name, error) from error
         if dead.ndim != 1 or (len(dead) and not 0 <= dead.min() <= dead.max() < entry.n):
-            raise damaged(self.path / name, f"it removes columns that {entry.name} does not have")
+            raise damaged(self.path / name, f"it lists columns that segment {entry.name} does not have")
         return dead

@@ -1,4 +1,4 @@
-"""The parts of an index: vectors that never change once written, and what of them counts."""
+"""The parts of an index: vectors that never change once written, and which of them are alive."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Keys(list[str]):
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """Vectors as columns, (n_rows, n_pictures): one dimension of all pictures lies together.
+    """Vectors as columns, (n_rows, n_pictures): each row holds one dimension of all pictures.
 
     A query of a few words reads a few rows; a query of all dimensions is one product with contiguous rows. ``dead``
-    are the columns that were removed or replaced.
+    lists the columns that were removed or replaced.
     """
 
     name: str
@@ -40,18 +40,18 @@ class Segment:
 
     @cached_property
     def alive(self) -> NDArray[np.bool_]:
-        """Which columns count."""
+        """Which columns are not dead."""
         mask = np.ones(len(self), dtype=np.bool_)
         mask[self.dead] = False
         return mask
 
     def find(self, key: str) -> int | None:
-        """The column of ``key``, unless it is dead or not here."""
+        """The column of ``key``; None if it is dead or absent."""
         column = self.keys.columns.get(key)
         return column if column is not None and self.alive[column] else None
 
     def without(self, columns: NDArray[np.int64]) -> Segment:
-        """The same segment with more columns dead."""
+        """The same segment with these columns dead as well."""
         return replace(self, dead=np.union1d(self.dead, columns), dead_name=secrets.token_hex(8))
 
 
@@ -61,7 +61,7 @@ def new_segment(keys: Sequence[str], vectors: NDArray[Any]) -> Segment:
 
 
 def merged(segments: Sequence[Segment]) -> Segment:
-    """One segment of the live columns of several, in their order."""
+    """One segment with the live columns of several, in their order."""
     keys = [key for part in segments for key, alive in zip(part.keys, part.alive.tolist(), strict=True) if alive]
     vectors = np.concatenate([part.vectors[:, part.alive] for part in segments], axis=1)
     return new_segment(keys, vectors)

@@ -1,4 +1,4 @@
-"""How likely pictures fit a word: what people wrote, and what a model believes where nobody has."""
+"""How likely pictures match a word: from what people wrote, and from a model where nobody wrote anything."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from visterm.search.snapshot import Snapshot
 
 Floats = NDArray[np.floating[Any]]
 
-#: Of the tags that fit a picture, people who tagged it left out about this share: what they did not give is doubted.
+#: People leave out about this share of the tags that match a picture. A tag missing on a tagged picture is doubted.
 OMITTED = 0.2
-#: What is believed where nothing is known.
+#: The log-probability where nothing is known.
 UNKNOWN = math.log(1e-4)
-#: How much words go together where nobody has measured it.
+#: How much words depend on each other, where it was not measured.
 DEPENDENCE = 0.5
 _HALF = math.log(0.5)
-#: So many rows are looked up one by one; for more, all are marked first.
+#: Below this many rows, each is looked up; from it on, all members are marked first.
 _FEW = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """Of every picture asked about: the log-probability that it fits, and whether people said so.
+    """For every picture asked about: the log-probability that it matches, and whether people said so.
 
-    People's word is certain, log 1 or log 0; a model never is.
+    What people said is certain (log 1 or log 0); a model is never certain.
     """
 
     log_p: Floats
@@ -41,9 +41,9 @@ class Belief:
 
 
 class Beliefs:
-    """What a model says of words: dimension d of the index holds the log-probabilities of ``names[d]``.
+    """A model's probabilities of words: dimension d of the index holds the log-probabilities of ``names[d]``.
 
-    ``keys`` are those of the pictures in the rows of everything else; pictures without a vector are ``UNKNOWN``.
+    ``keys`` are the keys of all pictures, in row order. Pictures without a vector get ``UNKNOWN``.
     """
 
     def __init__(self, snapshot: Snapshot, names: Sequence[str], keys: Sequence[str]) -> None:
@@ -59,16 +59,16 @@ class Beliefs:
 
     @property
     def words(self) -> KeysView[str]:
-        """The keys of the words the model knows."""
+        """The keys of the words that the model knows."""
         return self._dimensions.keys()
 
     def log_p(self, word: str, rows: Rows | None = None) -> Floats:
-        """Log-probabilities of ``word`` (of the likeliest of its namesakes), for all rows or some."""
+        """Log-probabilities of ``word`` for all rows or some; if several names have this key, the likeliest counts."""
         values = [self._dimension(d, rows) for d in self._dimensions[word]]
         return values[0] if len(values) == 1 else np.maximum.reduce(values)
 
     def halves(self, word: str) -> NDArray[np.float16] | None:
-        """The log-probabilities of ``word`` for all rows as they are stored, where they are halves and lie together."""
+        """The stored log-probabilities of ``word`` for all rows, if they are float16 in row order; else None."""
         dimensions = self._dimensions[word]
         return self._snapshot.halves(dimensions[0]) if self._in_order and len(dimensions) == 1 else None
 
@@ -86,12 +86,12 @@ class Beliefs:
 
 @dataclass(eq=False)
 class Leaf:
-    """One word of a query, understood: who knows of it what.
+    """One word of a query, and everything known about it.
 
-    ``told_by`` has the rows in which people wrote it, by where they did; ``denied`` those where they said no.
-    ``closed`` words are true where told and false elsewhere. Else ``sources`` are models' beliefs with the key each
-    knows the word by, and in the rows of ``doubted`` what people left unsaid is doubted. ``likeness`` is a belief of
-    all rows that needs no model.
+    ``told_by`` has the rows where people wrote the word, by the place they wrote it; ``denied`` has the rows where they
+    said no. A ``closed`` word matches only the rows where people wrote it. For other words, ``sources`` holds models'
+    beliefs, each with its key of the word; in the rows of ``doubted``, people left the word out, so the models are
+    doubted. ``likeness`` holds log-probabilities of all rows that need no model.
     """
 
     text: str
@@ -105,12 +105,12 @@ class Leaf:
 
     @cached_property
     def told(self) -> Rows:
-        """The rows in which people wrote it anywhere, in order."""
+        """The rows where people wrote the word anywhere, in order."""
         every = in_either(*self.told_by.values())
         return np.setdiff1d(every, self.denied, assume_unique=True) if len(self.denied) else every
 
     def everywhere(self) -> Belief:
-        """The belief of all rows."""
+        """The belief about all rows."""
         log_p = np.array(self._unsaid(None), dtype=np.float32)
         log_p[self.denied] = -np.inf
         log_p[self.told] = 0.0
@@ -119,7 +119,7 @@ class Leaf:
         return Belief(log_p, told)
 
     def at(self, rows: Rows) -> Belief:
-        """The belief of some rows."""
+        """The belief about some rows."""
         log_p = self._unsaid(rows).astype(np.float32, copy=False)
         if len(self.denied):
             log_p[among(rows, self.denied)] = -np.inf
@@ -128,14 +128,14 @@ class Leaf:
         return Belief(log_p, told)
 
     def halves(self) -> NDArray[np.float16] | None:
-        """What a model believes of all rows, not yet doubted, as it is stored; None where there is more to it."""
+        """The model's stored log-probabilities of all rows, not yet doubted; None unless there is exactly one model."""
         if len(self.sources) != 1:
             return None
         beliefs, word = self.sources[0]
         return beliefs.halves(word)
 
     def _unsaid(self, rows: Rows | None) -> Floats:
-        """What is believed where people said nothing: of some rows, a copy."""
+        """Log-probabilities where people said nothing; for some rows, a copy."""
         n_rows = self.n_rows if rows is None else len(rows)
         if self.likeness is not None:
             return self.likeness if rows is None else self.likeness[rows]
@@ -153,14 +153,14 @@ class Leaf:
 
 @dataclass(frozen=True, eq=False)
 class Without:
-    """Pictures that do not fit ``part``."""
+    """Pictures that do not match ``part``."""
 
     part: Asked
 
 
 @dataclass(frozen=True, eq=False)
 class Every:
-    """Pictures that fit all parts, some more important than others."""
+    """Pictures that match all parts; parts with more weight count more."""
 
     parts: tuple[Asked, ...]
     weights: tuple[float, ...]
@@ -168,7 +168,7 @@ class Every:
 
 @dataclass(frozen=True, eq=False)
 class Some:
-    """Pictures that fit at least one part, some more important than others."""
+    """Pictures that match at least one part; parts with more weight count more."""
 
     parts: tuple[Asked, ...]
     weights: tuple[float, ...]
@@ -178,14 +178,14 @@ Asked = Leaf | Without | Every | Some
 
 
 def heard(asked: Asked, rows: Rows | None = None) -> dict[Leaf, Belief]:
-    """The beliefs of every word of a query, for all rows or some."""
+    """The belief about every word of a query, for all rows or some."""
     return {leaf: leaf.everywhere() if rows is None else leaf.at(rows) for leaf in leaves(asked)}
 
 
 def believe(asked: Asked, of_words: Mapping[Leaf, Belief], dependence: float) -> Belief:
-    """The belief of a whole query, from those of its words.
+    """The belief about a whole query, from the beliefs about its words.
 
-    Of alternatives, ``1 - P = prod_i (1 - P_i)``; of parts that must all hold, see :func:`together`.
+    For alternatives, ``1 - P = prod_i (1 - P_i)``. For parts that must all hold, see :func:`together`.
     """
     match asked:
         case Leaf():
@@ -197,22 +197,22 @@ def believe(asked: Asked, of_words: Mapping[Leaf, Belief], dependence: float) ->
 def together(log_p: Sequence[Floats], dependence: float) -> Floats:
     """The log-probability that several things hold together.
 
-    It is at most that of the least likely of them, and the product if they have nothing to do with each other;
-    ``dependence`` says where between the two: ``log P = d min_i log P_i + (1 - d) sum_i log P_i``.
+    It is at most that of the least likely one, and it is the product if they are independent. ``dependence`` says where
+    between the two it lies: ``log P = d min_i log P_i + (1 - d) sum_i log P_i``.
 
     >>> np.exp(together(np.log([0.5, 0.5]), 0.0)), np.exp(together(np.log([0.5, 0.5]), 1.0))
     (np.float64(0.25), np.float64(0.5))
     """
-    # What people denied is minus infinity, which nothing may be multiplied with by 0.
+    # What people denied is minus infinity, and 0 times infinity is NaN.
     if dependence in (0.0, 1.0):
         return np.minimum.reduce(log_p) if dependence else np.add.reduce(log_p)
     return dependence * np.minimum.reduce(log_p) + (1 - dependence) * np.add.reduce(log_p)
 
 
 def possible_rows(asked: Asked) -> Rows | None:
-    """Rows outside of which nothing fits, in order; None where every row may.
+    """The only rows that can match, in order; None if every row can.
 
-    A word of a file's name or of a caption is looked for nowhere else.
+    A ``caption:`` or ``filename:`` term matches only the rows where people wrote it.
     """
     match asked:
         case Leaf():
@@ -226,9 +226,10 @@ def possible_rows(asked: Asked) -> Rows | None:
 
 
 def uncertain_rows(asked: Asked) -> Rows | None:
-    """Rows among which are all that people told but that are not certain, in order; None where they are not known.
+    """Rows that include every row where people said so but the probability is below 1, in order; None if not known.
 
-    What people told of a word is certain. With others excluded, of which nobody said anything, it is told no less.
+    What people said about one word is certain. A query that also excludes words is less certain where nobody said
+    anything about the excluded words; the row still counts as told.
     """
     match asked:
         case Leaf() | Without():
@@ -243,7 +244,7 @@ def uncertain_rows(asked: Asked) -> Rows | None:
 
 
 def _told_rows(asked: Asked) -> Rows | None:
-    """Rows among which are all that people told, in order; None where they are not known."""
+    """Rows that include every row where people said so, in order; None if not known."""
     match asked:
         case Leaf():
             return asked.told
@@ -256,7 +257,7 @@ def _told_rows(asked: Asked) -> Rows | None:
 
 
 def _in_all(lists: Sequence[Rows]) -> Rows | None:
-    """The rows that are in every list, None without one."""
+    """The rows that are in every list; None if there is no list."""
     if not lists:
         return None
     rows, *others = sorted(lists, key=len)
@@ -266,13 +267,13 @@ def _in_all(lists: Sequence[Rows]) -> Rows | None:
 
 
 def _in_any(lists: Sequence[Rows | None]) -> Rows | None:
-    """The rows that are in some list, None where one is not known."""
+    """The rows that are in at least one list; None if a list is not known."""
     known = [rows for rows in lists if rows is not None]
     return in_either(*known) if len(known) == len(lists) else None
 
 
 def in_either(*lists: Rows) -> Rows:
-    """The rows that are in one of the lists, in order.
+    """The rows that are in at least one of the lists, in order.
 
     >>> in_either(np.array([2, 5]), np.array([1, 2]))
     array([1, 2, 5])
@@ -296,12 +297,12 @@ def parts_of(asked: Asked) -> tuple[Asked, ...]:
 
 
 def leaves(asked: Asked) -> list[Leaf]:
-    """The words that are looked for and those excluded, in their order."""
+    """All words of a query, wanted and excluded, in their order."""
     return [asked] if isinstance(asked, Leaf) else [leaf for part in parts_of(asked) for leaf in leaves(part)]
 
 
 def wanted_leaves(asked: Asked) -> list[Leaf]:
-    """The words that are looked for, not those excluded."""
+    """The wanted words of a query, without the excluded ones."""
     match asked:
         case Leaf():
             return [asked]
@@ -325,7 +326,7 @@ def _combined(asked: Without | Every | Some, parts: Sequence[Belief], dependence
 
 
 def _told_together(asked: Every, parts: Sequence[Belief]) -> NDArray[np.bool_]:
-    """Where people said all that is wanted, and what is excluded is unlikely."""
+    """Where people said that all wanted parts hold, and the excluded parts are unlikely."""
     wanted = [b.told for part, b in zip(asked.parts, parts, strict=True) if not isinstance(part, Without)]
     if not wanted:
         return np.logical_and.reduce([belief.told for belief in parts])
@@ -341,7 +342,7 @@ def complement(log_p: Floats) -> Floats:
 
 
 def among(rows: Rows, members: Rows) -> NDArray[np.bool_]:
-    """Which of ``rows`` are among ``members``, which are in order.
+    """Which of ``rows`` are in ``members``; ``members`` must be sorted.
 
     >>> among(np.array([3, 1]), np.array([1, 2]))
     array([False,  True])

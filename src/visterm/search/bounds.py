@@ -1,7 +1,7 @@
-"""How likely each picture can be at most, in whole steps: so the few that must be looked at closely are found quickly.
+"""Upper bounds on the probability of every picture, in whole steps, to find quickly the few that need a closer look.
 
-What is improbable is surprising: ``-log p``. For all pictures at once, a query is bounded by sums of whole numbers that
-the surprises of its words are not below, in a tenth of the time that it takes to evaluate it.
+The surprise of a probability p is ``-log p``. Sums of whole numbers give a lower bound on the surprise of a query for
+all pictures at once, in a tenth of the time that an exact evaluation takes.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from visterm.search.evidence import Rows
 
 Steps = NDArray[np.uint16]
 
-#: Surprises of words have so many steps; the last one stands for all above, the infinite too.
+#: The largest step of a word's surprise; it stands for everything above it, infinity included.
 _MOST = 2**14 - 1
-#: What one step is worth; the least that a model believes, doubted because people left it unsaid, is 10.8.
+#: The surprise of one step. The largest surprise of a model, including the doubt about missing tags, is 10.8.
 _STEP = 11.0 / _MOST
-#: The bits of the largest finite half.
+#: The bits of the largest finite float16.
 _LARGEST_HALF = 0x7BFF
-#: Sums of steps are kept below.
+#: The largest sum of steps.
 _LARGEST = 2**16 - 1
-#: Weights that differ are told apart to this share of the largest; those of one to four by whole numbers exactly.
+#: Weights are rounded to the largest weight divided by this; ratios of 1 to 4 are exact.
 _PARTS_OF_WEIGHT = 12
-#: The best few are sought among the best of so many times as many groups of rows.
+#: To find the n best rows, the best row of each of this many times n groups is compared.
 _GROUPS = 4
-#: Above this surprise, alternatives are bounded otherwise: sums of small opposites are few steps.
+#: Above this surprise, alternatives use another bound: there, sums of opposites are only a few steps.
 _UNLIKELY = 3.0
-#: Words asked for are remembered up to this size, the latest ones.
+#: The latest words are remembered up to this total size.
 MAX_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """Of every row, what its surprise is not below: ``unit * steps``; no step is above ``most``."""
+    """A lower bound on the surprise of every row: ``unit * steps``; no step is above ``most``."""
 
     steps: Steps
     unit: float
@@ -49,9 +49,9 @@ class _Bound:
 
 
 class Surprises:
-    """The surprise of every row at words that were asked for, in whole steps, of as many words as fit in ``max_bytes``.
+    """The surprise of every row for words asked before, in whole steps; keeps as many words as fit in ``max_bytes``.
 
-    A word takes two bytes a row, and as many again where it is excluded or an alternative.
+    A word takes two bytes per row, and twice that if it is also used as an excluded word or an alternative.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
@@ -60,7 +60,7 @@ class Surprises:
         self._guard = threading.Lock()
 
     def at(self, leaf: Leaf, *, opposite: bool = False) -> Steps:
-        """The surprise that each row fits ``leaf``, or does not, rounded down; the last step may be infinite."""
+        """The surprise that each row matches ``leaf`` (or does not), rounded down; the last step may be infinite."""
         found = self._find(leaf, opposite)
         return self._keep(leaf, opposite, _steps_of(leaf, opposite)) if found is None else found
 
@@ -84,12 +84,12 @@ class Surprises:
 
 
 class Scan:
-    """All rows at once: which of them may be as likely as that.
+    """Finds, among all rows at once, those that may be at least this likely.
 
-    With the surprises ``c_i = -log P_i`` of the parts of a query, what is asked for together has ``d max_i c_i +
-    (1 - d) sum_i c_i``, which is at least ``(1 - d + d / n) sum_i c_i``. Alternatives have ``g(sum_i g(c_i))`` with the
-    falling ``g(c) = -log(1 - exp(-c))``, which is at least ``min_i c_i - log n``. Whole steps that these are not below
-    follow from those of the words.
+    Let ``c_i = -log P_i`` be the surprises of the parts of a query. Parts that must all hold have the surprise
+    ``d max_i c_i + (1 - d) sum_i c_i``, which is at least ``(1 - d + d / n) sum_i c_i``. Alternatives have
+    ``g(sum_i g(c_i))`` with the falling ``g(c) = -log(1 - exp(-c))``, which is at least ``min_i c_i - log n``. Lower
+    bounds in whole steps follow from those of the words.
     """
 
     def __init__(self, asked: Asked, dependence: float, surprises: Surprises) -> None:
@@ -98,43 +98,43 @@ class Scan:
         self._weigh()
 
     def of_best(self, n: int) -> float:
-        """A surprise that ``n`` rows are likely not to exceed, and few others."""
+        """A surprise that probably ``n`` rows, and few others, do not exceed."""
         level = self._level(n)
         if self._has_alternatives and level * self._whole.unit > _UNLIKELY:
             self._unlikely = True
             self._weigh()
             level = self._level(n)
-        # Of several parts, the sum falls short of what they are together, and each was rounded down.
+        # With several parts, the bound by the sum is too low, and each part was rounded down.
         self._look_at(level + level // 4 + len(self._parts) if len(self._parts) > 1 else level)
         one_step = -float(together([np.array(-w * bound.unit) for bound, w in self._parts], self._dependence))
-        return float(np.partition(self._surprises_seen, n - 1)[n - 1]) + 0.999 * one_step  # what was rounded down
+        return float(np.partition(self._surprises_seen, n - 1)[n - 1]) + 0.999 * one_step  # undo the rounding
 
     def within(self, surprise: float) -> Rows:
-        """Rows among which are all of at most this surprise, in order."""
+        """Rows that include every row of at most this surprise, in order."""
         level = min(int(surprise / self._whole.unit), _LARGEST)
         if level > self._level_seen:
             self._look_at(level)
         return self._rows_seen[self._surprises_seen <= surprise]
 
     def _level(self, n: int) -> int:
-        """The steps that at least ``n`` rows do not exceed, and hardly more: each of them is the best of its group."""
+        """A number of steps that at least ``n`` rows, and hardly more, do not exceed: each is the best of its group."""
         steps = self._whole.steps
         n_groups = min(_GROUPS * n, len(steps))
         best = np.minimum.reduce(steps[: len(steps) // n_groups * n_groups].reshape(-1, n_groups), axis=0)
         return int(np.partition(best, n - 1)[n - 1])
 
     def _look_at(self, level: int) -> None:
-        """Note the rows of at most so many steps, and what their surprises are not below."""
+        """Set the rows of at most ``level`` steps, and lower bounds on their surprises."""
         self._level_seen = level
         self._rows_seen = np.flatnonzero(self._whole.steps <= level)
-        # Here the least likely part counts for what it is.
+        # Unlike the sum, this counts the least likely part exactly.
         logs = [np.float32(-w * bound.unit) * bound.steps[self._rows_seen] for bound, w in self._parts]
         self._surprises_seen = -together(logs, self._dependence)
 
     # Bounds
 
     def _weigh(self) -> None:
-        """Bound the query, and each of the parts that must all hold."""
+        """Compute the bound of the query and of each part that must hold."""
         asked = self._asked
         parts, weights = (asked.parts, asked.weights) if isinstance(asked, Every) else ((asked,), (1.0,))
         self._parts = self._bounds(parts, weights) or [(_no_surprise(leaves(asked)[0].n_rows), 1.0)]
@@ -161,7 +161,7 @@ class Scan:
                 return self._any_of(asked) if self._unlikely else self._some_of(asked)
 
     def _bounds(self, parts: Sequence[Asked], weights: Sequence[float]) -> list[tuple[_Bound, float]]:
-        """The bounds and weights of those parts of which something is known: others may be no surprise at all."""
+        """The bounds and weights of the parts that have a bound; the others may have no surprise at all."""
         pairs = [(self._bound(part), w) for part, w in zip(parts, weights, strict=True) if w > 0]
         return [(bound, w) for bound, w in pairs if bound is not None]
 
@@ -171,13 +171,13 @@ class Scan:
         return _Bound(total.steps, share * total.unit, total.most)
 
     def _some_of(self, asked: Some) -> _Bound | None:
-        """Alternatives by the sum of their opposites: nearly exact, but where it is a few steps only."""
+        """Bounds alternatives by the sum of their opposites: nearly exact, except where it is only a few steps."""
         against = []
         for part, w in zip(asked.parts, asked.weights, strict=True):
             if isinstance(part, Leaf):
-                steps = self._surprises.at(part, opposite=True)  # rounded down, which is made up for below
+                steps = self._surprises.at(part, opposite=True)  # rounded down; ``rounded`` below makes up for it
             elif (bound := self._bound(part)) is not None:
-                steps = _opposites_above(bound.unit).take(bound.steps)  # of what is not below, not above
+                steps = _opposites_above(bound.unit).take(bound.steps)  # a lower bound becomes an upper bound
             else:
                 return None
             against.append((_Bound(steps, _STEP), w))
@@ -186,7 +186,7 @@ class Scan:
         return _Bound(_opposites_of_sums(total.unit, rounded).take(total.steps), _STEP)
 
     def _any_of(self, asked: Some) -> _Bound | None:
-        """Alternatives by the likeliest: they are at most so many times as likely."""
+        """Bounds alternatives by the likeliest: all are at most ``sum_i max(w_i, 1)`` times as likely."""
         bounds = self._bounds(asked.parts, [1.0] * len(asked.parts))
         if len(bounds) < len(asked.parts):
             return None
@@ -198,9 +198,9 @@ class Scan:
 
 
 def _sum(parts: Sequence[tuple[_Bound, float]], *, above: bool = False) -> _Bound:
-    """What the sum of the weighted surprises is not below; or ``above``, of steps that theirs are not above.
+    """A lower bound on the sum of the weighted surprises; with ``above``, an upper bound from upper bounds.
 
-    The last step of a part may then be infinite; it makes the sum as large as that step at least.
+    With ``above``, the last step of a part may stand for infinity; the sum is then at least that step.
     """
     units = [bound.unit * (max(w, 1.0) if above else w) for bound, w in parts]
     if len(parts) == 1:
@@ -222,7 +222,7 @@ def _sum(parts: Sequence[tuple[_Bound, float]], *, above: bool = False) -> _Boun
 
 
 def _in_common(units: Sequence[float], *, above: bool) -> tuple[float, list[int]]:
-    """A unit of which each of the given ones is at least, or if ``above`` at most, a whole number of times.
+    """A common unit, and how many times it fits into each of ``units``, rounded down (rounded up if ``above``).
 
     >>> _in_common([1.5, 0.5], above=False), _in_common([1.5, 0.4], above=False), _in_common([1.5, 0.4], above=True)
     ((0.5, [3, 1]), (0.375, [4, 1]), (0.5, [3, 1]))
@@ -238,12 +238,12 @@ def _no_surprise(n_rows: int) -> _Bound:
 
 
 def _steps_of(leaf: Leaf, opposite: bool) -> Steps:
-    """The surprise that each row fits ``leaf``, or does not, as whole steps."""
+    """The surprise that each row matches ``leaf`` (or does not), as whole steps."""
     halves = leaf.halves()
     if halves is None:
         log_p = leaf.everywhere().log_p
         return _in_steps(-_opposite(-log_p) if opposite else log_p)
-    # Without its sign, a half has 15 bits; the 16th says whether it is doubted.
+    # Without its sign, a float16 has 15 bits; the 16th bit says whether it is doubted.
     bits = np.bitwise_and(halves.view(np.uint16), np.uint16(2**15 - 1))
     if leaf.doubted is not None:
         bits |= np.multiply(leaf.doubted, np.uint16(2**15), dtype=np.uint16)
@@ -254,7 +254,7 @@ def _steps_of(leaf: Leaf, opposite: bool) -> Steps:
 
 @lru_cache(maxsize=2)
 def _steps_of_halves(opposite: bool) -> Steps:
-    """The steps of all halves that are log-probabilities, first as they are, then doubted."""
+    """The steps of all float16 log-probabilities: first as they are, then doubted."""
     bits = np.arange(2**15, dtype=np.uint16)
     bits[bits > _LARGEST_HALF] = _LARGEST_HALF
     log_p = -bits.view(np.float16).astype(np.float32)
@@ -270,13 +270,13 @@ def _in_steps(log_p: Floats) -> Steps:
 
 @lru_cache(maxsize=16)
 def _opposites_above(unit: float) -> Steps:
-    """Of a surprise of so many steps or more, what that of the opposite is not above, less one step."""
+    """For a surprise of at least k steps (k is the index): an upper bound on that of the opposite, less one step."""
     return (np.minimum(_opposite(unit * np.arange(_LARGEST + 1)) / _STEP, _MOST)).astype(np.uint16)
 
 
 @lru_cache(maxsize=16)
 def _opposites_of_sums(unit: float, rounded: float) -> Steps:
-    """Of a surprise of up to so many steps and what was rounded down, what that of the opposite is not below."""
+    """For a surprise of at most k steps plus ``rounded`` (k is the index): a lower bound on that of the opposite."""
     surprise = _opposite(unit * np.arange(_LARGEST + 1) + rounded)
     return np.minimum(surprise / _STEP, _MOST).astype(np.uint16)
 

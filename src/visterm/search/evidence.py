@@ -1,4 +1,4 @@
-"""What people wrote of pictures, by word: tags given and denied, classes, captions, names of files and folders."""
+"""What people wrote about pictures, by word: tags given and denied, classes, captions, names of files and folders."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Rows = NDArray[np.intp]
 
 
 class Evidence:
-    """The labels of ``len(paths)`` pictures, which are rows, looked up by the key of a word or phrase.
+    """The labels of ``len(paths)`` pictures (the rows), looked up by the key of a word or phrase.
 
-    ``tags`` and ``denied`` are (n_pictures, n_tags) 0/1 CSR matrices: what people and imports gave, and what they said
-    does not apply. Captions and file names are found by word, singular or plural; ``language`` (an
-    ISO 639 code) is the one they are written in.
+    ``tags`` and ``denied`` are (n_pictures, n_tags) 0/1 CSR matrices: the tags that people and imports gave, and those
+    they said do not apply. Words in captions and file names are found in singular or plural. ``language`` (an ISO 639
+    code) is the language of captions and file names.
 
     >>> from scipy import sparse
     >>> tags = sparse.csr_array([[1, 0], [0, 1], [1, 1]])
@@ -49,7 +49,7 @@ class Evidence:
     def relabelled(
         self, *, tags: Any, tag_names: Sequence[str], denied: Any = None, classes: Sequence[str | None] = ()
     ) -> Evidence:
-        """The same pictures with other labels; what was understood of captions and file names is shared."""
+        """The same pictures with other labels; the words of captions and file names are shared."""
         other = copy(self)
         other._take_labels(tags, tag_names, denied, classes)
         return other
@@ -77,7 +77,7 @@ class Evidence:
 
     @property
     def paths(self) -> Sequence[str]:
-        """Where the pictures are."""
+        """The paths of the pictures."""
         return self._texts.paths
 
     @property
@@ -94,11 +94,11 @@ class Evidence:
         return list(self._columns)
 
     def with_tag(self, name: str) -> Rows:
-        """The pictures that carry the tag."""
+        """The pictures that have the tag."""
         return self._rows(self._tags, name)
 
     def denied(self, name: str) -> Rows:
-        """The pictures of which someone said that the tag does not apply."""
+        """The pictures for which someone said that the tag does not apply."""
         return no_rows() if self._denied is None else self._rows(self._denied, name)
 
     def of_class(self, name: str) -> Rows:
@@ -106,19 +106,19 @@ class Evidence:
         return self._of_class.get(name, no_rows())
 
     def of_other_class(self, name: str) -> Rows:
-        """The pictures of which someone gave another class."""
+        """The pictures to which someone gave another class."""
         return np.setdiff1d(np.flatnonzero(self.has_class), self.of_class(name), assume_unique=True)
 
     def in_caption(self, words: str) -> Rows:
-        """The pictures whose caption has the words, together and in this order."""
+        """The pictures whose caption contains the words next to each other, in this order."""
         return _with_words(folded(words, self.language), self._texts.caption_words, self._texts.caption_keys)
 
     def in_path(self, words: str) -> Rows:
-        """The pictures whose file or folders (inside the folder that all share) are called by the words."""
+        """The pictures whose path, inside the folder that all share, contains the words."""
         return _with_words(folded(words, self.language), self._texts.path_words, self._texts.path_keys)
 
     def matching_path(self, pattern: str) -> Rows:
-        """The pictures whose path holds ``pattern``, or is matched by it where it has ``*`` or ``?``, in any case."""
+        """The pictures whose path contains ``pattern``, or matches it if it has ``*`` or ``?``; case is ignored."""
         lower = pattern.casefold()
         if any(sign in lower for sign in "*?"):
             whole = lower if "/" in lower else f"*/{lower}"
@@ -128,7 +128,7 @@ class Evidence:
         return np.array(found, np.intp)
 
     def counts(self) -> Counter[str]:
-        """How many pictures each known word or phrase stands on; words of file names only where they are no numbers."""
+        """How many pictures each known word or phrase has; words in captions and file names count if all letters."""
         counts: Counter[str] = Counter()
         for name, columns in self._columns.items():
             counts[name] += sum(int(self._tags.indptr[c + 1] - self._tags.indptr[c]) for c in columns)
@@ -148,40 +148,40 @@ class Evidence:
 
 
 class Texts:
-    """The words of captions, and of the names of files and folders; read when they are first asked for."""
+    """The words of captions, and of file and folder names; read when first needed."""
 
     def __init__(self, paths: Sequence[str], captions: Sequence[str | None], language: str = "en") -> None:
         self.paths, self._captions, self.language = paths, captions, language
 
     @cached_property
     def caption_keys(self) -> list[str]:
-        """Every caption as words of one form."""
+        """The words of every caption, each reduced to one form."""
         return [folded(word_key(caption), self.language) if caption else "" for caption in self._captions]
 
     @cached_property
     def caption_words(self) -> dict[str, list[int]]:
-        """The pictures of every word of a caption."""
+        """For every word in captions, its pictures."""
         return rows_by_word(self.caption_keys)
 
     @cached_property
     def path_keys(self) -> list[str]:
-        """Every path inside the folder that all share, as words of one form."""
+        """The words of every path inside the folder that all share, each reduced to one form."""
         shared = len(_common_folder(self.paths))
         return [folded(file_key(path[shared:]), self.language) for path in self.paths]
 
     @cached_property
     def path_words(self) -> dict[str, list[int]]:
-        """The pictures of every word of a path."""
+        """For every word in paths, its pictures."""
         return rows_by_word(self.path_keys)
 
     @cached_property
     def folded_paths(self) -> list[str]:
-        """Every path without the difference between capital and small letters."""
+        """Every path, case-folded."""
         return [path.casefold() for path in self.paths]
 
 
 def _given(labels: Any) -> Any:
-    """The labels by tag, without entries that are zero."""
+    """The labels by column, without explicit zeros."""
     by_tag = labels.tocsc(copy=True)
     by_tag.eliminate_zeros()
     return by_tag
@@ -198,14 +198,14 @@ def _with_words(phrase: str, rows_of: dict[str, list[int]], texts: Sequence[str]
 
 
 def _common_folder(paths: Sequence[str]) -> str:
-    """The folder that all paths begin with, with its stroke; "" where there is none."""
+    """The folder that all paths begin with, with its final slash; "" if there is none."""
     if not paths:
         return ""
-    first, last = min(paths), max(paths)  # what these two share, all do
+    first, last = min(paths), max(paths)  # a prefix that these two share, all share
     n_shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
     return first[: first.rfind("/", 0, n_shared) + 1]
 
 
 def no_rows() -> Rows:
-    """None of the pictures."""
+    """No rows."""
     return np.empty(0, np.intp)

@@ -1,7 +1,7 @@
-"""The index: one vector a picture, searched exactly, changed while others read.
+"""The index: one vector per picture, searched exactly; it can change while others read it.
 
-What a model says of every word (a few hundred numbers a picture) and the codes of pictures that are compared with each
-other are kept alike: text search reads the dimensions of its words, look-alikes take a product with all of them.
+It stores both a model's scores for every word (a few hundred numbers per picture) and the codes by which pictures are
+compared. Text search reads the dimensions of its words; a search for similar pictures multiplies with all dimensions.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ METRICS = ("dot", "cosine", "euclidean")
 class Index:
     """Vectors by key, in memory or, with ``folder``, memory-mapped from disk.
 
-    ``metric`` is what near means: "dot" (the largest product), "cosine" or "euclidean". Adding a key that is there
-    replaces its vector. Any number of threads and processes read while one writes: a reader works on the
+    ``metric`` says what near means: "dot" (the largest product), "cosine" or "euclidean". Adding an existing key
+    replaces its vector. Any number of threads and processes can read while one writes: a reader works on the
     :class:`Snapshot` it took, and sees a change whole or not at all. ``about`` says what made the vectors; a folder
-    that holds others is refused. A picture takes ``n_dims`` numbers of 4 or 2 bytes, and its key.
+    with other vectors is refused. A picture takes ``n_dims`` numbers of 4 or 2 bytes, and its key.
 
-    New vectors go to a new segment; a segment is merged with the one before when it is at least half as long, so there
-    are never many.
+    New vectors go to a new segment. A segment at least half as long as the one before is merged with it, so there are
+    never many segments.
 
     >>> index = Index(2, metric="euclidean")
     >>> index.add(["beach", "wood", "lake"], [[0.9, 0.8], [0.1, 0.2], [0.7, 0.7]])
@@ -51,18 +51,18 @@ class Index:
         if metric not in METRICS:
             raise InputError(f"unknown metric {metric!r}: choose one of {', '.join(METRICS)}")
         if dtype not in DTYPES:
-            raise InputError(f"vectors are {' or '.join(DTYPES)}, not {dtype!r}")
+            raise InputError(f"vectors must be {' or '.join(DTYPES)}, not {dtype!r}")
         if n_dims < 1:
-            raise InputError(f"vectors have at least one dimension, not {n_dims}")
+            raise InputError(f"vectors need at least one dimension, not {n_dims}")
         self.n_dims, self.metric, self.dtype, self.about = n_dims, metric, dtype, about
         self._guard = threading.RLock()
         self._in_memory = Snapshot((), metric, n_dims)
         self._folder = None if folder is None else IndexFolder(folder, About(n_dims, metric, dtype, about))
-        self.snapshot()  # which is refused where the folder holds another index
+        self.snapshot()  # fails if the folder holds another index
 
     @classmethod
     def open(cls, folder: Path) -> Index:
-        """The index that is in ``folder``."""
+        """Open the index in ``folder``."""
         found = IndexFolder.read(folder).about
         return cls(found.n_dims, metric=found.metric, dtype=found.dtype, folder=folder, about=found.about)
 
@@ -73,7 +73,7 @@ class Index:
         return isinstance(key, str) and any(part.find(key) is not None for part in self.snapshot().segments)
 
     def missing(self, keys: Iterable[str]) -> list[str]:
-        """Those of ``keys`` that have no vector here, in their order."""
+        """The ``keys`` that have no vector here, in their order."""
         parts = self.snapshot().segments
         return [key for key in keys if not any(part.find(key) is not None for part in parts)]
 
@@ -83,11 +83,11 @@ class Index:
         return [key for part in parts for key, alive in zip(part.keys, part.alive.tolist(), strict=True) if alive]
 
     def snapshot(self) -> Snapshot:
-        """The index as it is now: the same object as long as nothing is written."""
+        """The index as it is now; the same object until something is written."""
         return self._in_memory if self._folder is None else self._folder.current()
 
     def check(self) -> list[str]:
-        """What is wrong with the files of the index, one line each; nothing in a sound index."""
+        """What is wrong with the files of the index, one line each; empty if nothing is."""
         return [] if self._folder is None else self._folder.check()
 
     def nearest(self, query: ArrayLike, n_best: int = 20) -> Nearest:
@@ -95,7 +95,7 @@ class Index:
         return self.snapshot().nearest(query, n_best)
 
     def add(self, keys: Sequence[str], vectors: ArrayLike) -> None:
-        """Add or replace one vector a key, all or none."""
+        """Add or replace one vector per key, all or none."""
         columns = self._columns(keys, vectors)
         if not len(keys):
             return
@@ -105,7 +105,7 @@ class Index:
                 parts[-2:] = [merged(parts[-2:])]
 
     def remove(self, keys: Iterable[str]) -> int:
-        """Remove vectors, and say how many there were; keys without one are passed over."""
+        """Remove vectors; returns how many there were. Unknown keys are ignored."""
         with self._changing() as parts:
             n_before = _n_alive(parts)
             kept = [part if 2 * len(part.dead) < len(part) else merged([part]) for part in _without(parts, keys)]
@@ -115,10 +115,10 @@ class Index:
     # Inside
 
     def _columns(self, keys: Sequence[str], vectors: ArrayLike) -> NDArray[Any]:
-        """The vectors as columns of the stored type, with what the metric needs."""
+        """The vectors as columns of the stored type, prepared for the metric."""
         rows = np.asarray(vectors, dtype=np.float32)
         if rows.shape != (len(keys), self.n_dims) and (len(keys) or rows.size):
-            raise InputError(f"the vectors of {len(keys)} pictures are {(len(keys), self.n_dims)}, not {rows.shape}")
+            raise InputError(f"expected one vector per key, shape {(len(keys), self.n_dims)}, not {rows.shape}")
         if len(set(keys)) != len(keys):
             raise InputError("a key occurs twice: give each picture one vector")
         for key in keys:
@@ -131,12 +131,12 @@ class Index:
         with np.errstate(over="ignore"):
             columns = rows.T.astype(self.dtype)
         if not np.isfinite(columns).all():
-            raise InputError(f"the vectors contain NaN, infinity or numbers beyond {self.dtype}")
+            raise InputError(f"the vectors contain NaN, infinity or numbers beyond the range of {self.dtype}")
         return columns
 
     @contextmanager
     def _changing(self) -> Iterator[list[Segment]]:
-        """The segments, to be changed in place: what they are when the block ends well becomes the index."""
+        """The segments, to be changed in place; they become the index when the block ends without an error."""
         if self._folder is None:
             with self._guard:
                 parts = list(self._in_memory.segments)
@@ -151,7 +151,7 @@ class Index:
 
 
 def _without(parts: Sequence[Segment], keys: Iterable[str]) -> list[Segment]:
-    """The segments, in which the columns of ``keys`` are dead."""
+    """The segments with the columns of ``keys`` dead."""
     keys = list(keys)
     found = [np.array([c for key in keys if (c := part.find(key)) is not None], np.int64) for part in parts]
     return [part.without(columns) if len(columns) else part for part, columns in zip(parts, found, strict=True)]

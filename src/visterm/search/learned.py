@@ -1,4 +1,4 @@
-"""How sure a trained method may be when it searches, and how well it then searches."""
+"""Calibrates the search of a trained method, and measures how well it searches."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Floats = NDArray[np.floating[Any]]
 
 #: A relevance that serves only to measure is learned from 200 queries.
 _FEW_QUERIES = 200
-#: The name under which the average precision of the method's own ranking, without Relevance, is reported.
+#: The name of the average precision of the method's own ranking, without Relevance.
 BY_OWN_SCORES = "AvgP by own scores"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredPictures:
-    """What an estimator says of pictures: every word's score, and log-probabilities of the pairs that it knows."""
+    """An estimator's scores of pictures for every word, and its log-probabilities for the pairs that it knows."""
 
     scores: Floats
     log_pairs: Floats | None
@@ -43,24 +43,24 @@ class ScoredPictures:
 
 
 def learned_search(trained: Trained) -> tuple[Relevance | None, dict[str, float]]:
-    """The relevance of a trained method, and its measures when it searches with it.
+    """The relevance of a trained method, and the measures of a search with it.
 
-    The relevance is learned from pictures held out of a fit; None where there are too few. Measured is the final
-    estimator on the test pictures; without any, the held-out fit, each half of its pictures with what was learned from
-    the other.
+    The relevance is learned from pictures held out of a fit; it is None if there are too few. The final estimator is
+    measured on the test pictures. Without test pictures, the held-out fit is measured: each half of the held-out
+    pictures with the relevance learned from the other half.
     """
     if trained.held_out is None:
         return None, {}
     held_out, train_tags = trained.held_out.tagged(), trained.held_out.train_tags
     try:
-        with progress.task("Learning how sure a search may be"):
+        with progress.task("Calibrating the search"):
             scored = ScoredPictures.by(trained.held_out.estimator, held_out.X)
             relevance = learn_relevance(scored, held_out.tags, train_tags)
             if len(trained.test):
                 found = _measure_on_test(trained, relevance)
             else:
                 found = measure_by_halves(scored, held_out.tags, train_tags, relevance)
-    except InputError:  # the model can search, but nobody knows how sure it may be
+    except InputError:  # the model can search, but without calibrated probabilities
         return None, {}
     (first, *_) = STANDARD_MEASURES[Task.RANK]
     if not found or first.name not in trained.metrics:
@@ -79,7 +79,7 @@ def learn_relevance(scored: ScoredPictures, tags: sparse.csr_array, train_tags: 
 def measure_search(
     log_p: Floats, scored: ScoredPictures, tags: sparse.csr_array, relevance: Relevance
 ) -> dict[str, float]:
-    """The measures of a search among pictures, ranked by the probability that they fit all words of a query."""
+    """The measures of a search that ranks pictures by the probability that they match all words of a query."""
     column = {pair: i for i, pair in enumerate(scored.pairs)}
     asked = from_tags(tags, max_words=MAX_QUERY_WORDS)
     scores = [relevance.joint(log_p, words, scored.log_pairs, column) for words in asked.columns()]
@@ -89,9 +89,9 @@ def measure_search(
 def measure_by_halves(
     scored: ScoredPictures, tags: sparse.csr_array, train_tags: sparse.csr_array, relevance: Relevance
 ) -> dict[str, float]:
-    """:func:`measure_search` where each half of the pictures is judged by what was learned from the other half.
+    """:func:`measure_search`, where each half of the pictures is judged by what was learned from the other half.
 
-    Nothing where a half is too small to learn from.
+    Empty if a half is too small to learn from.
     """
     every = np.arange(len(scored.scores))
     log_p = np.empty(scored.scores.shape, np.float32)

@@ -1,4 +1,4 @@
-"""How likely pictures that look alike are of the same thing, learned from the pictures that are labelled."""
+"""How likely similar pictures show the same thing, learned from the labelled pictures."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from visterm.calibration import fit_platt
 
 Floats = NDArray[np.floating[Any]]
 
-#: So many labelled pictures are compared with all others to learn from.
+#: At most this many labelled pictures are compared with all others to learn from.
 _N_COMPARED = 64
-#: Log-odds that pictures are alike where too few are labelled to learn from: even at a similarity of 0.8.
+#: Slope and offset if too few pictures are labelled to learn from: even odds at a similarity of 0.8.
 _UNMEASURED = (20.0, -16.0)
 
 
 class Likeness:
-    """Turns similarities into probabilities that two pictures would be labelled alike: ``sigmoid(slope s + offset)``.
+    """Turns a similarity s into the probability that two pictures have the same labels: ``sigmoid(slope s + offset)``.
 
-    Two pictures are alike when they are of one class or, where a class is not known, when they share at least half of
-    the tags of the one that has fewer.
+    Two pictures are alike if they have the same class. If a class is unknown, they are alike if they share at least
+    half of the tags of the picture that has fewer.
 
     >>> similar = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
     >>> likeness = Likeness().fit(lambda rows: similar[rows], ["coast", "coast", "street"], np.zeros((3, 2)))
@@ -36,7 +36,7 @@ class Likeness:
         self.random_state = random_state
 
     def fit(self, similarities: Callable[[NDArray[np.intp]], Floats], classes: Sequence[str | None], tags: Any) -> Self:
-        """``similarities`` of some rows to all, larger is more alike; classes and 0/1 tags are those of all rows."""
+        """Learn from ``similarities`` of some rows to all (larger is more alike), and the labels of all rows."""
         from scipy import sparse
 
         tags = sparse.csr_array(tags)
@@ -64,5 +64,5 @@ class Likeness:
         return self
 
     def log_probabilities(self, similarities: Floats) -> NDArray[np.float32]:
-        """Log-probabilities that pictures as similar as this are alike."""
+        """Log-probabilities that pictures of these similarities are alike."""
         return np.asarray(log_expit(self.slope_ * similarities + self.offset_), dtype=np.float32)

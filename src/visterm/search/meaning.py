@@ -1,4 +1,4 @@
-"""What the terms of a query stand for in a collection: known tags, classes and words, or the nearest ones, said so."""
+"""What each term of a query means in a collection: a known tag, class or word, or the nearest known one with a note."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from visterm.search.evidence import Evidence
 from visterm.search.pairs import Pairs
 from visterm.search.query import AllOf, AnyOf, Node, Not, Term
 
-#: For so many unknown words of a query the nearest known ones are looked up.
+#: Nearest known words are looked up for at most this many unknown words of a query.
 MAX_CORRECTED = 10
-#: Tags of more words than this are found only when they are quoted.
+#: A tag of more words than this is found only if it is quoted.
 _MAX_PHRASE = 6
-#: So many of the known classes or tags are named to someone who asked for an unknown one.
+#: A note on an unknown class or tag names at most this many known ones.
 _MAX_NAMED = 10
 _MAX_REMEMBERED = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A word that was taken for another (``meant``; it may have been one of ``others``), or that nobody knows.
+    """A word that is unknown, and what the search did with it.
 
-    ``near`` has the words it was taken for, with how alike they are, where they are near in meaning, not in spelling.
-    An unknown word is ``ignored``; an unknown value of a field matches nothing, and ``others`` are some that are known.
+    If a known word was searched for instead, ``meant`` is that word and ``others`` are further candidates. If it was
+    found by meaning rather than by spelling, ``near`` holds the words with their similarities. An unknown plain word is
+    ``ignored``. An unknown value of a field matches no picture; ``others`` then lists some known values.
     """
 
     word: str
@@ -39,12 +40,12 @@ class Note:
 
     def __str__(self) -> str:
         kinds = {
-            "tag": "is tagged",
-            "class": "is of class",
-            "caption": "has in its caption",
-            "filename": "has a file like",
+            "tag": "has the tag",
+            "class": "has the class",
+            "caption": "has a caption with",
+            "filename": "has a file name like",
         }
-        kind = kinds.get(self.field or "", "is known as")
+        kind = kinds.get(self.field or "", "has the word")
         if self.near:
             found = " or ".join(f"{near.name!r} ({near.likeness:.2f})" for near in self.near)
             close = "which is" if len(self.near) == 1 else "which are"
@@ -52,15 +53,15 @@ class Note:
         if self.meant is not None:
             also = f"; or did you mean {', '.join(self.others)}?" if self.others else ""
             return f"no picture {kind} {self.word!r}: searched for {self.meant!r} instead{also}"
-        known = f"; there are {', '.join(self.others)}" if self.others else ""
-        return f"no picture {kind} {self.word!r}{', which was left out' if self.ignored else ''}{known}"
+        known = f"; known are {', '.join(self.others)}" if self.others else ""
+        return f"no picture {kind} {self.word!r}{', so it was ignored' if self.ignored else ''}{known}"
 
 
 class Interpreter:
-    """Understands queries by what people wrote and what models know.
+    """Interprets queries with the words that people wrote and the words that models know.
 
-    ``like`` answers ``like:PATH`` with log-probabilities of all rows; ``vectors`` know what words mean that are unknown
-    here, ``pairs`` what a model believes of two words together. The language is that of the evidence.
+    ``like`` answers ``like:PATH`` with log-probabilities of all rows. ``vectors`` give the meaning of words that are
+    unknown here. ``pairs`` are a model's beliefs about two words together. The language is that of the evidence.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Interpreter:
         self._leaves: dict[tuple[str | None, str], Leaf | None] = {}
 
     def read(self, tree: Node) -> tuple[Asked | None, list[Note]]:
-        """What is asked for, None when no word of it is known; and what was taken otherwise than it was written."""
+        """What is asked for (None if no word is known), and notes on words that were replaced or ignored."""
         notes: list[Note] = []
         return self._node(tree, notes), list(dict.fromkeys(notes))
 
@@ -116,7 +117,7 @@ class Interpreter:
         return self._pairs.joined(asked, weights) if kind is Every and self._pairs is not None else kind(asked, weights)
 
     def _with_phrases(self, nodes: Sequence[Node]) -> list[Node]:
-        """The same parts, plain words that together are the name of a tag or class made one; the longest first."""
+        """The same parts, with plain words joined where they form the name of a tag or class; longest names first."""
         joined: list[Node] = []
         at = 0
         while at < len(nodes):
@@ -136,7 +137,7 @@ class Interpreter:
     def _term(self, term: Term, notes: list[Note]) -> Asked | None:
         if term.field == "like":
             if self._like is None:
-                raise InputError("like: compares pictures, and there are no features here to compare")
+                raise InputError("like: compares pictures by their features, but no features were computed yet")
             return Leaf(f"like {term.text}", len(self._evidence), likeness=self._like(term.text))
         name = term.text if term.field == "filename" else word_key(term.text)
         if not name:
@@ -154,9 +155,10 @@ class Interpreter:
         return self._nearest(term, name, notes)
 
     def _nearest(self, term: Term, name: str, notes: list[Note]) -> Asked | None:
-        """What is known nearest a word, with a note of it: by spelling first, but by meaning where it is a word itself.
+        """The known word nearest to an unknown one, with a note.
 
-        A cat is no car, although they differ by a letter.
+        Spelling is tried first. A word that has a vector is spelled right, so its meaning is tried first: "cat" does
+        not become "car", although they differ by one letter.
         """
         if term.field != "filename" and sum(note.meant is not None or note.ignored for note in notes) < MAX_CORRECTED:
             ways = [self._by_spelling, self._by_meaning]
@@ -188,14 +190,14 @@ class Interpreter:
         return leaves[0] if len(leaves) == 1 else Some(leaves, tuple(word.weight for word in near))
 
     def _nothing(self, term: Term, notes: list[Note]) -> Leaf:
-        """A leaf that no picture fits, with a note of it."""
+        """A leaf that no picture matches, with a note."""
         known = sorted(self._names.get(term.field or "", ()))
         listed = (*known[:_MAX_NAMED], "...") if len(known) > _MAX_NAMED else tuple(known)
         notes.append(Note(term.text, others=listed, field=term.field))
         return Leaf(term.text, len(self._evidence), closed=True)
 
     def _leaf(self, field: str | None, name: str) -> Leaf | None:
-        """The leaf of a known word; the same one each time, so that it can remember its best pictures."""
+        """The leaf of a known word. It is the same object each time, so that it can remember its best pictures."""
         if (field, name) not in self._leaves:
             if len(self._leaves) >= _MAX_REMEMBERED:
                 self._leaves.clear()
@@ -243,7 +245,7 @@ class Interpreter:
         return Leaf(pattern, len(self._evidence), {"file name": rows}, closed=True) if len(rows) else None
 
     def _label(self, name: str) -> str | None:
-        """The tag or class called so, or else called so but for one and many."""
+        """The tag or class of this name, or else of the same name in singular or plural."""
         if name in self._names["tag"] or name in self._names["class"]:
             return name
         return self._by_fold.get(folded(name, self._evidence.language))
@@ -253,7 +255,7 @@ class Interpreter:
         return ((beliefs, name),) if beliefs is not None and name in beliefs.words else ()
 
     def _near_in_meaning(self, field: str | None, name: str) -> list[Near]:
-        """The words known as ``field`` that are nearest in meaning, where word vectors are installed."""
+        """The known words of ``field`` that are nearest in meaning; none if no word vectors are installed."""
         if self._vectors is None:
             return []
         if field not in self._thesauri:
@@ -264,7 +266,7 @@ class Interpreter:
         return Speller(self._counts_of(field)) if field in self._names else self._all_speller
 
     def _counts_of(self, field: str | None) -> dict[str, int]:
-        """On how many pictures each word stands that is known as ``field``, or anywhere."""
+        """The known words of ``field`` (None: of any field), with the number of pictures of each."""
         if field in self._names:
             return {name: self._counts.get(name, 0) for name in self._names[field]}
         said = {word: count for word, count in self._counts.items() if word not in self._stop_words}

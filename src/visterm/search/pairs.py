@@ -1,4 +1,4 @@
-"""What a model believes of two words together, beyond what it believes of each."""
+"""A model's beliefs about two words together, in addition to its beliefs about each word."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_REMEMBERED = 500
 
 
 def pairs_of(estimator: Any) -> tuple[list[int], list[tuple[int, int]]]:
-    """The sets of two words that the estimator has learned of: their numbers, and the columns of their tags."""
+    """The sets of two words that the estimator has learned: their numbers, and the columns of their tags."""
     if not hasattr(estimator, "set_log_probabilities") or not estimator.set_words_.shape[0]:
         return [], []
     words = estimator.set_words_
@@ -36,10 +36,10 @@ def log_pairs_of(estimator: Any, X: Features) -> NDArray[np.float32]:
 
 
 def pair_weights(n_words: int, pairs: Sequence[tuple[int, int]], weight: float) -> tuple[list[float], float]:
-    """The weights of a query's words and of each of its ``pairs`` (of places among the words).
+    """The weight of each word of a query, and the weight of each of its ``pairs`` (of places among the words).
 
-    What pairs count is taken from their words, so that words which have nothing to do with each other are as likely
-    with pairs as without: ``log P(a, b) = (1 - w) (log P(a) + log P(b)) + w log P(a and b)``.
+    The weight of a pair is taken from its words, so that independent words are as likely with pairs as without:
+    ``log P(a, b) = (1 - w) (log P(a) + log P(b)) + w log P(a and b)``.
 
     >>> pair_weights(2, [(0, 1)], 0.4)
     ([0.6, 0.6], 0.4)
@@ -49,11 +49,11 @@ def pair_weights(n_words: int, pairs: Sequence[tuple[int, int]], weight: float) 
 
 
 class Pairs:
-    """Makes the pairs that a model knows of the words of a query parts of it.
+    """Adds to a query the pairs of its words that a model knows.
 
-    A picture that resembles some with *sea* and others with *horse* need not resemble one with both. Where a model has
-    learned of two words together (dimension d of the index holds the log-probabilities of ``names[d]``), the pair is
-    asked for beside its words. ``weight`` is how much it counts, learned by
+    A picture that resembles some with *sea* and others with *horse* need not resemble one with both. If a model has
+    learned two words together (dimension d of the index holds the log-probabilities of ``names[d]``), the search asks
+    for the pair as well as for its words. ``weight`` is the weight of a pair, learned by
     :meth:`visterm.search.relevance.Relevance.fit_pairs`.
     """
 
@@ -67,7 +67,7 @@ class Pairs:
         self._leaves: dict[tuple[Leaf, Leaf], Leaf] = {}
 
     def joined(self, parts: Sequence[Asked], weights: Sequence[float]) -> Every:
-        """The parts that are asked for together, and with them the pairs of words that the model knows."""
+        """The parts that must all hold, with the pairs of words that the model knows."""
         words = [(place, part) for place, part in enumerate(parts) if isinstance(part, Leaf) and part.sources]
         known = [
             (a, b, self._leaf(words[a][1], words[b][1], label))
@@ -83,7 +83,7 @@ class Pairs:
         return Every((*parts, *(leaf for *_, leaf in known)), (*own, *of_pairs))
 
     def _leaf(self, a: Leaf, b: Leaf, label: str) -> Leaf:
-        """The leaf of a pair; the same one each time, so that what was read for it can be remembered."""
+        """The leaf of a pair. It is the same object each time, so that what was read for it can be remembered."""
         if (a, b) not in self._leaves:
             if len(self._leaves) >= _MAX_REMEMBERED:
                 self._leaves.clear()

@@ -1,10 +1,10 @@
-"""The query language: what a person typed, as a tree.
+"""The query language: turns what a person typed into a tree.
 
     beach sunset            pictures of both
     "tall building"         the words together
-    -people, NOT people     without
-    boat OR ship            either; AND and parentheses as expected, AND before OR
-    boat^2 sea              the boat matters twice as much
+    -people, NOT people     without people
+    boat OR ship            either; AND binds tighter than OR, parentheses group
+    boat^2 sea              boat counts twice as much as sea
     tag:boat class:coast    only as a tag, only as a class
     caption:harbour         a word of the caption
     filename:norway         a word or a pattern (IMG_00*) of the file's name and folders
@@ -21,7 +21,7 @@ from typing import NoReturn, TypeAlias
 
 from visterm.errors import InputError
 
-#: Longer queries are refused: nobody means them.
+#: Longer queries are refused: nobody types them on purpose.
 MAX_CHARACTERS = 10_000
 MAX_TERMS = 200
 MAX_DEPTH = 50
@@ -31,12 +31,12 @@ FIELDS = ("tag", "class", "caption", "filename", "like")
 
 
 class QueryError(InputError):
-    """The query cannot be read; the message names the character, counted from 1."""
+    """The query has a mistake; the message gives the position of the character, counted from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One thing asked for: a word, a quoted phrase, or ``field:value``; ``at`` is where it begins, from 0."""
+    """A word, a quoted phrase, or ``field:value``. ``at`` is the position where it begins, from 0."""
 
     text: str
     at: int = 0
@@ -47,7 +47,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Pictures that do not fit ``part``."""
+    """Pictures that do not match ``part``."""
 
     part: Node
     weight: float = 1.0
@@ -55,7 +55,7 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """Pictures that fit every part."""
+    """Pictures that match every part."""
 
     parts: tuple[Node, ...]
     weight: float = 1.0
@@ -63,7 +63,7 @@ class AllOf:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Pictures that fit at least one part."""
+    """Pictures that match at least one part."""
 
     parts: tuple[Node, ...]
     weight: float = 1.0
@@ -84,19 +84,19 @@ def parse(text: str) -> Node:
     visterm.search.query.QueryError: the parenthesis at character 1 is never closed
     """
     if len(text) > MAX_CHARACTERS:
-        raise QueryError(f"the query has {len(text)} characters; at most {MAX_CHARACTERS} are understood")
+        raise QueryError(f"the query has {len(text)} characters; at most {MAX_CHARACTERS} are allowed")
     tokens = _tokens(text)
     if not tokens:
         raise QueryError("the query is empty: say what to look for, such as: boat sunset")
     n_terms = sum(token.kind == "term" for token in tokens)
     if n_terms > MAX_TERMS:
-        raise QueryError(f"the query has {n_terms} words; at most {MAX_TERMS} are understood")
+        raise QueryError(f"the query has {n_terms} words; at most {MAX_TERMS} are allowed")
     return _Parser(tokens, len(text)).parse()
 
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """``kind`` is "term", "(", ")", "AND", "OR", "NOT" or "^" (whose weight is the term's)."""
+    """``kind`` is "term", "(", ")", "AND", "OR", "NOT" or "^". A "^" carries the weight of the term before it."""
 
     kind: str
     at: int
@@ -144,13 +144,13 @@ def _term(text: str, at: int) -> tuple[_Token, int]:
         if field not in FIELDS:
             raise QueryError(
                 f"there is no field {named.group(1)!r} (character {at + 1}): use {', '.join(FIELDS)}, "
-                "or quote the words to look for them as they are"
+                "or put the words in quotes to search for them as they are"
             )
         at = named.end()
     if text[at : at + 1] == '"':
         end = text.find('"', at + 1)
         if end < 0:
-            raise QueryError(f"the quotation that begins at character {at + 1} is never closed")
+            raise QueryError(f"the quote that begins at character {at + 1} is never closed")
         return _Token("term", start, Term(text[at + 1 : end], start, field, quoted=True)), end + 1
     found = (_PATH if field == "like" else _WORD).match(text, at)
     if found is None:
@@ -174,14 +174,14 @@ def _weight(text: str, at: int) -> float:
         weight = 0.0
     if not 0 < weight <= MAX_WEIGHT:
         raise QueryError(
-            f"the weight {'^' + text!r} at character {at + 1} is no number above 0 and up to {MAX_WEIGHT:g}: "
-            "write it as in boat^2"
+            f"the weight {'^' + text!r} at character {at + 1} must be a number above 0 and up to {MAX_WEIGHT:g}, "
+            "as in boat^2"
         )
     return weight
 
 
 class _Parser:
-    """Recursive descent: any := all (OR all)*; all := (NOT* one [^weight])+, with AND between or without."""
+    """Recursive descent: any := all (OR all)*; all := (NOT* one [^weight])+, with optional AND between."""
 
     def __init__(self, tokens: list[_Token], length: int) -> None:
         self._tokens, self._length = tokens, length
@@ -218,7 +218,7 @@ class _Parser:
         if self._kind() == "^":
             node = replace(node, weight=self._tokens[self._next].weight)
             self._next += 1
-        # Twice not is what it was.
+        # Two NOTs cancel.
         return Not(replace(node, weight=1.0), weight=node.weight) if n_nots % 2 else node
 
     def _primary(self) -> Node:
@@ -235,7 +235,7 @@ class _Parser:
             if self._depth > MAX_DEPTH:
                 raise QueryError(f"more than {MAX_DEPTH} parentheses inside each other, at character {opened + 1}")
             if self._kind() == ")":
-                raise QueryError(f"the parentheses at character {opened + 1} hold nothing")
+                raise QueryError(f"the parentheses at character {opened + 1} are empty")
             node = self._any()
             if self._kind() != ")":
                 raise QueryError(f"the parenthesis at character {opened + 1} is never closed")
@@ -245,15 +245,15 @@ class _Parser:
         self._refuse(kind)
 
     def _refuse(self, kind: str | None) -> NoReturn:
-        """Say what stands where a word should."""
+        """Raise the error for a token that is not a word."""
         before = self._tokens[self._next - 1] if self._next else None
         if kind is None:
             last = before.kind if before else ""
-            raise QueryError(f"the query ends after {last}: a word must follow, or quote it to look for it")
+            raise QueryError(f"the query ends after {last}: add a word, or put {last} in quotes to search for it")
         where = f"at character {self._at() + 1}"
         if kind == ")" and (before is None or before.kind not in ("AND", "OR", "NOT")):
             raise QueryError(f"the parenthesis {where} closes nothing")
-        raise QueryError(f"{kind!r} {where} stands where a word should: quote it to look for it")
+        raise QueryError(f"{kind!r} {where} is not a word: put it in quotes to search for it")
 
     def _kind(self) -> str | None:
         return self._tokens[self._next].kind if self._next < len(self._tokens) else None

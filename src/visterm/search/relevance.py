@@ -1,6 +1,6 @@
-"""How sure a model may be: from its scores to the probability that a picture fits, and to a cut-off.
+"""Calibrates a model for search: turns its scores into the probability that a picture matches, and a cut-off.
 
-Learned at training time from labelled pictures that the scoring model had not seen.
+This is learned at training time, from labelled pictures that the scoring model had not seen.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.floating[Any]]
 
-#: Probabilities of a model below this are not told apart.
+#: Probabilities of a model below this count as equal.
 _LEAST = 1e-5
-#: A model is never surer than these log-odds, either way.
+#: Log-odds are clipped to this range, either way.
 _SUREST = 9.0
-#: Where the log-odds may begin to rise faster with the score.
+#: The scores at which the log-odds may begin to rise faster.
 _KNOTS = (1.0, 2.0, 3.0)
-#: Words of such log-odds count as the rarest, those of even odds as the most frequent.
+#: A word with minus these log-odds or less counts as the rarest; a word with even odds as the most frequent.
 _RAREST = 8.0
-#: A picture and a word are a pair; so many are learned from.
+#: Learned from at most this many pairs of a picture and a word.
 _MAX_PAIRS = 1_000_000
 _MAX_WORDS = 3
-#: How much pairs of words count is learned from so many queries.
+#: The weight of pairs of words is learned from at most this many queries.
 _MAX_PAIR_QUERIES = 300
-#: The values of it that are tried.
+#: The values that are tried for ``nothing_below_``.
 _LEASTS = np.linspace(0.02, 0.8, 79)
-#: Queries are tried on at least so many pictures.
+#: Queries are tried on at least this many pictures.
 _FEWEST = 8
 
 
 def word_scores(estimator: Any, X: Features) -> Floats:
-    """What a fitted ranker or annotator says of every word: (n_pictures, n_tags), larger is better."""
+    """The scores of a fitted ranker or annotator for every word: (n_pictures, n_tags), larger is better."""
     if hasattr(estimator, "word_scores"):
         return np.asarray(estimator.word_scores(X))
     scores = np.asarray(estimator.score_tags(X))
@@ -56,25 +56,26 @@ def word_scores(estimator: Any, X: Features) -> Floats:
 
 
 def relevance_of(model: Model, scores: Floats) -> Relevance:
-    """The relevance of a model; where it was never measured, a guess from the first ``scores``."""
+    """The relevance of a model; if it was never measured, a guess from the first ``scores``."""
     known: Relevance | None = model.relevance
     return known or Relevance.unmeasured(scores, model.info.tag_counts, model.info.n_tagged)
 
 
 class Relevance(Estimator):
-    """Probabilities from scores, by few numbers for all words, so that rare words need no pictures of their own.
+    """Turns scores into probabilities with a few numbers shared by all words, so rare words are calibrated too.
 
     With ``u`` the score of a word in units of the deviation of all scores, ``z`` in units of the word's own deviation
     over held-out pictures, and ``f`` the share of training pictures that carry the word,
 
         log-odds P(word | picture) = b + c o(f) + a u + d z + e g(f) u + sum_k h_k max(0, u - k),    a, d, e, h_k >= 0,
 
-    where ``o`` are log-odds and ``g`` rises with them from 0 to 1 (scores say more of frequent words),
+    where ``o`` are log-odds and ``g`` rises with them from 0 to 1 (scores say more about frequent words). The
+    coefficients are fitted to the held-out pictures' tags by maximum likelihood.
 
-    fitted to the held-out pictures' tags by maximum likelihood. That several words hold together is ``dependence_``
-    between the least likely of them and their product (see :func:`~visterm.search.beliefs.together`), the most likely
-    value for queries made of the captions of training pictures. Of these, some have relevant pictures among those held
-    out and others have none; ``nothing_below_`` is the probability of a query's best picture that tells them apart.
+    The probability that several words hold together lies between the least likely of them and their product;
+    ``dependence_`` says where (see :func:`~visterm.search.beliefs.together`). It is the most likely value for queries
+    made of the captions of training pictures. Some of these queries have relevant held-out pictures and others have
+    none; ``nothing_below_`` is the probability of a query's best picture that best separates the two.
 
     >>> rng = np.random.default_rng(0)
     >>> tags = (rng.random((400, 5)) < 0.3).astype(int)
@@ -97,17 +98,17 @@ class Relevance(Estimator):
     def fit(self, scores: ArrayLike, tags: Any, *, tag_counts: ArrayLike, n_tagged: int, asked: Any) -> Self:
         """Learn from the ``scores`` (n_pictures, n_tags) of held-out pictures and their ``tags``.
 
-        ``tag_counts`` of ``n_tagged`` training pictures carry each tag; ``asked`` are the (n_pictures, n_tags) captions
-        of which queries are made, those of the training pictures.
+        ``tag_counts`` of ``n_tagged`` training pictures carry each tag. Queries are made of ``asked``, the
+        (n_pictures, n_tags) captions of the training pictures.
         """
         self._validate_params()
         rng = np.random.default_rng(self.random_state)
         given = np.asarray(scores, dtype=np.float64)
         if given.ndim != 2 or not np.isfinite(given).all():
-            raise InputError(f"scores are a finite (n_pictures, n_tags) array, not one of shape {given.shape}")
+            raise InputError(f"scores must be a finite (n_pictures, n_tags) array, not one of shape {given.shape}")
         present = check_tags(tags, len(given), n_tags=given.shape[1]).toarray() > 0
         if len(given) < 2 or not present.any():
-            raise InputError("how sure a model may be is learned from at least two held-out pictures with tags")
+            raise InputError("calibrating a search needs at least two held-out pictures with tags")
         n_most = max(2, _MAX_PAIRS // given.shape[1])
         if len(given) > n_most:
             chosen = rng.choice(len(given), n_most, replace=False)
@@ -121,11 +122,11 @@ class Relevance(Estimator):
         return self
 
     def fit_pairs(self, log_p: Floats, log_pairs: Floats, pairs: Sequence[tuple[int, int]], tags: Any) -> Self:
-        """Learn how much a model's beliefs of two words together count beside those of the words.
+        """Learn the weight of a model's beliefs about two words together, relative to those about single words.
 
         ``log_p`` (n_pictures, n_tags) and ``log_pairs`` (n_pictures, n_pairs) are the log-probabilities of held-out
-        pictures with ``tags``; ``pairs`` has the columns of two words each. ``pair_weight_`` is the share that pairs
-        have under which the tags are most likely, for queries of the pictures' captions.
+        pictures with ``tags``; each of ``pairs`` holds the columns of two words. ``pair_weight_`` is the weight of
+        pairs that makes the tags most likely, for queries made of the pictures' captions.
         """
         from scipy.optimize import minimize_scalar
 
@@ -150,7 +151,7 @@ class Relevance(Estimator):
         log_pairs: Floats | None = None,
         pairs: Mapping[tuple[int, int], int] | None = None,
     ) -> Floats:
-        """The log-probability of pictures to fit all ``words``; ``pairs`` are the columns of two words together."""
+        """The log-probability that a picture matches all ``words``; ``pairs`` has the column of each pair of words."""
         parts = [log_p[:, word] for word in words]
         places = combinations(range(len(words)), 2)
         known = [(a, b) for a, b in places if pairs is not None and (words[a], words[b]) in pairs]
@@ -162,7 +163,7 @@ class Relevance(Estimator):
 
     @classmethod
     def unmeasured(cls, scores: ArrayLike, tag_counts: ArrayLike, n_tagged: int) -> Relevance:
-        """A guess for models nobody measured: words are as frequent as in training, and something is always found."""
+        """A guess for unmeasured models: words are as frequent as in training, and something is always found."""
         relevance = cls()
         relevance._describe(np.asarray(scores, dtype=np.float64), np.asarray(tag_counts, dtype=np.float64), n_tagged)
         relevance.coefficients_ = np.array([-0.5, 1.0, 0.0, 1.0, 0.0, *[0.0] * len(_KNOTS)])
@@ -170,24 +171,24 @@ class Relevance(Estimator):
         return relevance
 
     def log_probabilities(self, scores: ArrayLike) -> NDArray[np.float32]:
-        """(n_pictures, n_tags) log-probabilities that a picture fits each word."""
+        """(n_pictures, n_tags) log-probabilities that a picture matches each word."""
         terms = self._terms(np.asarray(scores, dtype=np.float64))
         odds: Any = sum(c * term for c, term in zip(self.coefficients_, terms, strict=True))
         return np.asarray(log_expit(np.clip(odds, -_SUREST, _SUREST)), dtype=np.float32)
 
     def _describe(self, scores: Floats, tag_counts: Floats, n_tagged: int) -> None:
-        """Note what scores and words are like before any picture is compared with its tags."""
+        """Set the statistics of scores and words that need no labels."""
         self.n_tags_ = int(scores.shape[1])
         self.mean_, self.deviation_ = float(scores.mean()), max(float(scores.std()), 1e-6)
         self.word_means_ = scores.mean(axis=0)
-        # A word of nearly equal scores everywhere does not become certain by a tiny difference.
+        # Keeps a word with nearly equal scores everywhere from becoming certain by a tiny difference.
         self.word_deviations_ = scores.std(axis=0) + 0.5 * self.deviation_
         self.word_odds_ = logit((tag_counts + 0.5) / (n_tagged + 1.0))
 
     def _terms(self, scores: Floats) -> Iterator[Floats]:
-        """What the coefficients multiply, one after the other: each takes as much memory as the scores."""
+        """The terms that the coefficients multiply, one by one, since each takes as much memory as the scores."""
         if scores.ndim != 2 or scores.shape[1] != self.n_tags_:
-            raise InputError(f"scores have one column for each of {self.n_tags_} tags, not the shape {scores.shape}")
+            raise InputError(f"scores must have one column for each of {self.n_tags_} tags, not shape {scores.shape}")
         u = (scores - self.mean_) / self.deviation_
         yield np.ones_like(scores)
         yield np.broadcast_to(self.word_odds_, scores.shape)
@@ -199,7 +200,7 @@ class Relevance(Estimator):
 
 
 def _fit_logistic(terms: Sequence[Floats], present: NDArray[np.bool_], n_free: int) -> NDArray[np.float64]:
-    """Coefficients of most likelihood; all but the first ``n_free`` are not negative: better scores are never worse."""
+    """Maximum-likelihood coefficients; all but the first ``n_free`` are >= 0, so a higher score is never worse."""
     from scipy.optimize import minimize
 
     A = np.stack([term.ravel() for term in terms], axis=1)
@@ -218,7 +219,7 @@ def _fit_logistic(terms: Sequence[Floats], present: NDArray[np.bool_], n_free: i
 
 
 def _queries(captions: Any, n_queries: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
-    """Distinct queries of up to three words of one caption, captions drawn at random: what people here might ask."""
+    """Distinct queries that people might ask: up to three words of a caption drawn at random."""
     drawn: dict[tuple[int, ...], None] = {}
     lengths = np.diff(captions.indptr)
     rows = np.flatnonzero(lengths)
@@ -232,7 +233,7 @@ def _queries(captions: Any, n_queries: int, rng: np.random.Generator) -> list[tu
 
 
 def _fit_dependence(log_p: Floats, present: NDArray[np.bool_], queries: Sequence[tuple[int, ...]]) -> float:
-    """The dependence under which the held-out pictures' tags are most likely."""
+    """The dependence that makes the held-out pictures' tags most likely."""
     from scipy.optimize import minimize_scalar
 
     pairs = [(log_p[:, list(words)], present[:, list(words)].all(axis=1)) for words in queries]
@@ -249,7 +250,7 @@ def _fit_dependence(log_p: Floats, present: NDArray[np.bool_], queries: Sequence
 
 
 def _surprise(log_p: Floats, relevant: NDArray[np.bool_]) -> float:
-    """The mean of -log of the probability of what is the case."""
+    """The mean of -log of the probability of the true outcome."""
     log_p = np.minimum(log_p, -1e-9)
     return -float(np.where(relevant, log_p, np.log(-np.expm1(log_p))).mean())
 
@@ -261,11 +262,11 @@ def _fit_nothing_below(
     dependence: float,
     rng: np.random.Generator,
 ) -> float:
-    """The best picture's probability from which on something is found.
+    """The lowest probability of the best picture at which something counts as found.
 
     It maximises the mean F-measure of queries that have relevant pictures (0 where nothing is found) plus the share of
-    the others for which nothing is found. Each query is asked of a part of the pictures, small or large, so that
-    frequent words, too, are sometimes asked for in vain.
+    the other queries for which nothing is found. Each query is tried on a random subset of the pictures, small or
+    large, so that frequent words also sometimes have no relevant picture.
     """
     measures, bests, nones = [], [], []
     for words in queries:

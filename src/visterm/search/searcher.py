@@ -1,4 +1,4 @@
-"""From a typed query to pictures: people's word first, then what a model believes, down to a cut-off."""
+"""From a typed query to pictures: first those people labelled, then those a model finds likely, down to a cut-off."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from visterm.search.query import QueryError, parse
 from visterm.search.snapshot import largest
 from visterm.search.threshold import HEAD, NOTHING_BELOW, cut_off
 
-#: In so few pictures all are looked at.
+#: Up to this many pictures, every one is looked at.
 _FEW = 10_000
-#: Where more than this share of all must be looked at, all are.
+#: If more than this share must be looked at, all are.
 _MANY = 0.2
 
 
 @dataclass(slots=True)
 class Reason:
-    """Why a picture fits a word: ``by`` people ("tag", "class", "caption", "file name") or "model" or "look"."""
+    """Why a picture matches a word: ``by`` people ("tag", "class", "caption", "file name"), "model" or "look"."""
 
     word: str
     by: str
@@ -53,7 +53,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A picture found: its row, the probability that it fits, whether people said so, and why."""
+    """A picture that was found: its row, the probability that it matches, whether people said so, and why."""
 
     row: int
     probability: float
@@ -64,10 +64,10 @@ class Hit:
 
 @dataclass(slots=True)
 class Hits:
-    """The pictures found, best first, and what was taken otherwise than it was written.
+    """The pictures that were found, best first, and notes on words that were replaced or ignored.
 
-    Pictures from the probability ``cut_off`` on are likely (infinite: none is, though the best one has ``best``);
-    there are ``n_likely`` of them, None where not all were counted.
+    A picture is likely if its probability is at least ``cut_off``, which is infinite if none is likely. ``best`` is the
+    highest probability. ``n_likely`` counts the likely pictures; it is None if not all were counted.
     """
 
     hits: list[Hit] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What is believed of some rows, in order: of every word, and of the query; and how likely others are at most."""
+    """The beliefs about some rows, for every word and for the query. All other rows have at most ``others``."""
 
     rows: Rows
     of_words: dict[Leaf, Belief]
@@ -88,11 +88,11 @@ class _Look:
 
 
 class Searcher:
-    """Searches the pictures that ``evidence`` speaks of.
+    """Searches the pictures of ``evidence``.
 
     ``dependence`` and ``nothing_below`` come from a model's :class:`~visterm.search.relevance.Relevance`: how much
-    words go together, and how likely the best picture must be for anything to be found. ``like`` answers ``like:``, and
-    ``vectors`` know what unknown words mean; ``pairs`` are a model's beliefs of two words together.
+    words depend on each other, and how likely the best picture must be for anything to be found. ``like`` answers
+    ``like:``, ``vectors`` give the meaning of unknown words, ``pairs`` are a model's beliefs about two words together.
 
     >>> from scipy import sparse
     >>> evidence = Evidence(["a.jpg", "b.jpg", "c.jpg"], tag_names=["boat", "sea"],
@@ -119,16 +119,16 @@ class Searcher:
         self._dependence, self._nothing_below = dependence, nothing_below
 
     def search(self, text: str, n_best: int = 20, *, unlikely: bool = False) -> Hits:
-        """The best pictures, people's first; with ``unlikely`` also those that count as not found."""
+        """The best pictures, those with labels from people first; with ``unlikely`` also those below the cut-off."""
         asked, notes = self._interpreter.read(parse(text))
         if asked is None and not notes:
-            raise QueryError(f"there is no word to look for in {text!r}")
+            raise QueryError(f"there is no word to search for in {text!r}")
         if asked is None or not len(self._evidence):
             return Hits(notes=notes)
         look = self._look(asked, n_best)
         rows, belief = look.rows, look.belief
         order = _in_order(belief, n_best)
-        # What looks most alike is worth a look, however little it is like.
+        # The most similar pictures are always shown, even if none is very similar.
         alike = any(leaf.likeness is not None for leaf in wanted_leaves(asked))
         cut = cut_off(belief.log_p, 0.0 if alike else self._nothing_below)
         probabilities = np.exp(belief.log_p)
@@ -149,14 +149,14 @@ class Searcher:
         return Hits(hits, notes, cut, n_likely, float(probabilities.max(initial=0.0)))
 
     def _look(self, asked: Asked, n_best: int) -> _Look:
-        """A close look at the best rows and all that people told.
+        """Evaluate the best rows and all rows where people said so.
 
-        In a large collection, most rows cannot be among the best, and that is known beforehand.
+        In a large collection, bounds show beforehand that most rows cannot be among the best.
         """
         possible, told = possible_rows(asked), uncertain_rows(asked)
         if possible is not None and len(possible) <= _FEW:
             return self._look_at(asked, possible)
-        n_needed = max(n_best, HEAD)  # the cut-off is that of the best, however few are shown
+        n_needed = max(n_best, HEAD)  # the cut-off needs the HEAD best, even if fewer are shown
         if len(self._evidence) <= max(_FEW, n_needed) or told is None:
             return self._look_at(asked)
         scan = Scan(asked, self._dependence, self._surprises)
@@ -167,8 +167,8 @@ class Searcher:
             least = float(log_p[largest(log_p, n_needed)[-1]])
             if least == -math.inf:
                 break
-            within = -least * (1 + 1e-5) + 5e-5  # what is computed is not exact
-            if within <= surprise:  # what is less likely than so many that are known cannot be among the best
+            within = -least * (1 + 1e-5) + 5e-5  # room for rounding errors
+            if within <= surprise:  # n_needed known rows are likelier than all other rows
                 return replace(look, others=math.exp(least))
             surprise = within
         return self._look_at(asked)
@@ -180,7 +180,7 @@ class Searcher:
 
 
 def _reasons(asked: Asked, look: _Look, shown: Rows) -> list[tuple[Reason, ...]]:
-    """For each place in the rows looked at that is shown, why the picture fits each word."""
+    """For each shown place in the rows looked at, why the picture matches each word."""
     of_words = [_reasons_of(leaf, excluded, look, shown) for leaf, excluded in _said(asked)]
     return [tuple(chain.from_iterable(of_row)) for of_row in zip(*of_words, strict=True)]
 
@@ -190,7 +190,7 @@ def _reasons_of(leaf: Leaf, excluded: bool, look: _Look, shown: Rows) -> list[li
     told = belief.told[shown].tolist()
     told_by = [(place, among(rows, members)) for place, members in leaf.told_by.items()] if any(told) else []
     believed = "look" if leaf.likeness is not None else "model"
-    if leaf.closed:  # nobody believes anything: it is written there, or not
+    if leaf.closed:  # no model is involved: the word is written there, or not
         believed = next(iter(leaf.told_by), believed)
     return [
         [Reason(leaf.text, place, p, excluded) for place, members in told_by if members[i]]
@@ -209,7 +209,7 @@ def _said(asked: Asked, *, excluded: bool = False) -> Iterator[tuple[Leaf, bool]
 
 
 def _in_order(belief: Belief, n_best: int) -> Rows:
-    """The best possible places: those people told first, then the likely, equal ones in their order."""
+    """The best possible places: first where people said so, then by probability; ties keep their order."""
     told = np.flatnonzero(belief.told)
     first = told[largest(belief.log_p[told], n_best)]
     if len(first) == n_best:

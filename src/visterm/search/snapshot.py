@@ -1,4 +1,4 @@
-"""An index at one moment: vectors that no longer change, and the pictures nearest a query."""
+"""An index at one moment: vectors that no longer change, and the search for the nearest pictures."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from visterm.errors import InputError
 from visterm.search._halves import products, singles
 from visterm.search._segments import Segment
 
-#: Columns scored at a time: the sums stay in the processor's cache.
+#: Columns scored at a time, so that the sums stay in the processor's cache.
 _BLOCK = 16_384
-#: A query with fewer dimensions than this share of all is summed dimension by dimension.
+#: A query with fewer nonzero dimensions than this share is summed dimension by dimension.
 _SPARSE_SHARE = 0.125
 
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """The best pictures of a query, best first: their keys, and dot products, cosines or distances."""
+    """The pictures nearest to a query, nearest first: their keys, and dot products, cosines or distances."""
 
     keys: list[str]
     scores: NDArray[np.float32]
 
 
 class Snapshot:
-    """An index at one moment; it stays what it is while the index changes. Slots number its pictures, dead ones too."""
+    """An index at one moment; it stays the same while the index changes. Slots number its pictures, dead ones too."""
 
     def __init__(self, segments: Sequence[Segment], metric: str, n_dims: int) -> None:
         self.segments = tuple(segments)
@@ -54,7 +54,7 @@ class Snapshot:
         return rows[0] if len(rows) == 1 else np.concatenate([np.empty(0, np.float32), *rows])
 
     def halves(self, number: int) -> NDArray[np.float16] | None:
-        """One dimension of all slots as it is stored, where that is in float16."""
+        """One dimension of all slots as stored, if that is float16; else None."""
         rows = [part.vectors[number] for part in self.segments]
         if not rows or rows[0].dtype != np.float16:
             return None
@@ -76,7 +76,7 @@ class Snapshot:
         return values
 
     def vectors(self, slots: NDArray[np.intp]) -> NDArray[np.float32]:
-        """The vectors of some slots, (n_slots, n_dims); of length one where the metric is the cosine."""
+        """The vectors of some slots, (n_slots, n_dims); they have length 1 if the metric is the cosine."""
         rows = np.empty((len(slots), self.n_dims), np.float32)
         of_slot = np.searchsorted(self._starts, slots, side="right") - 1
         for i in np.unique(of_slot):
@@ -85,7 +85,7 @@ class Snapshot:
         return rows
 
     def nearest(self, query: ArrayLike, n_best: int = 20) -> Nearest:
-        """The ``n_best`` pictures nearest ``query``."""
+        """The ``n_best`` pictures nearest to ``query``."""
         wanted = self._prepared(query)
         n_candidates = n_best if self.metric != "euclidean" else 2 * n_best + 16
         slots, scores = [np.empty(0, np.intp)], [np.empty(0, np.float32)]
@@ -99,7 +99,7 @@ class Snapshot:
 
     def _answer(self, wanted: NDArray[Any], slots: NDArray[np.intp], scores: NDArray[Any], n_best: int) -> Nearest:
         if self.metric == "euclidean":
-            # Products of long vectors cancel; the differences of the few that remain do not.
+            # Products of long vectors lose digits by cancellation; the exact differences of the few candidates do not.
             apart = np.linalg.norm(self.vectors(slots).astype(np.float64) - wanted[:-1], axis=1)
             order = np.lexsort((slots, apart))[:n_best]
             slots, scores = slots[order], apart[order].astype(np.float32)
@@ -113,17 +113,17 @@ class Snapshot:
     def _prepared(self, query: ArrayLike) -> NDArray[np.float32]:
         vector = np.asarray(query, dtype=np.float32)
         if vector.shape != (self.n_dims,):
-            raise InputError(f"a query has one number for each of the {self.n_dims} dimensions, not {vector.shape}")
+            raise InputError(f"a query must have {self.n_dims} numbers, not shape {vector.shape}")
         if not np.isfinite(vector).all():
             raise InputError("the query contains NaN or infinity")
         if self.metric == "cosine":
             return vector / max(float(np.linalg.norm(vector)), 1e-12)
-        # -|q - x|^2 / 2 is q.x - |x|^2 / 2 but for a constant, and |x|^2 / 2 is stored as one dimension more.
+        # -|q - x|^2 / 2 equals q.x - |x|^2 / 2 up to a constant, and |x|^2 / 2 is stored as an extra dimension.
         return np.append(vector, np.float32(-1)) if self.metric == "euclidean" else vector
 
 
 def largest(scores: NDArray[Any], n: int) -> NDArray[np.intp]:
-    """The places of the ``n`` largest scores, largest first, equal ones in their order.
+    """The places of the ``n`` largest scores, largest first; ties keep their order.
 
     >>> largest(np.array([1.0, 3.0, 2.0, 3.0]), 3)
     array([1, 3, 2])

@@ -1,4 +1,4 @@
-"""From which probability on a picture counts as found, and when nothing does."""
+"""The lowest probability at which a picture counts as found, and when nothing does."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: What the probability of the best picture must be for something to be found, where nobody has measured it.
+#: If the best picture is less probable than this, nothing is found; used where it was not measured.
 NOTHING_BELOW = 0.2
-#: The best pictures that count for the cut-off: a large collection has many pictures of which each is hardly likely.
+#: The cut-off is computed from this many best pictures: a large collection has many unlikely ones.
 HEAD = 100
 
 
 def cut_off(log_p: NDArray[np.floating[Any]], nothing_below: float) -> float:
     """The probability below which the pictures of one query count as not found; infinite when nothing is found.
 
-    Of pictures with probabilities p in falling order, the first k are expected to have the F-measure
-    ``2 sum_{i<=k} p_i / (k + sum_i p_i)``; half of the best is the probability at which a picture neither raises nor
-    lowers it. The 100 best count: a large collection has many pictures of which each is hardly likely.
+    With probabilities p in falling order, the expected F-measure of the first k pictures is
+    ``2 sum_{i<=k} p_i / (k + sum_i p_i)``. The cut-off is half of its maximum over k: a picture with this probability
+    neither raises nor lowers it. Only the 100 best pictures count, since a large collection has many unlikely ones.
 
     >>> round(cut_off(np.log([0.9, 0.8, 0.3, 0.01]), 0.2), 3), cut_off(np.log([0.1, 0.01]), 0.2)
     (0.424, inf)

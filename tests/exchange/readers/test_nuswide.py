@@ -21,7 +21,7 @@ def test_what_is_written_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("1 2\n3\n", "line 2: expected 2 numbers, as on the first line, found 1"),
+        ("1 2\n3\n", "line 2: expected 2 numbers as in the first line, found 1"),
         ("1 2\n\n3 4\n", "line 2"),
         ("1 two\n", "line 1: expected numbers, found '1 two'"),
         ("1 nan\n", "not finite"),

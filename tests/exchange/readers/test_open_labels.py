@@ -58,10 +58,10 @@ def test_the_format_is_recognised_and_counted(tmp_path):
 
 
 def test_refusals_say_what_to_do(tmp_path):
-    with pytest.raises(InputError, match="nothing at"):
+    with pytest.raises(InputError, match="no file or folder"):
         open_labels(tmp_path / "missing.csv")
     (tmp_path / "a.xyz").touch()
-    with pytest.raises(InputError, match=r"no known label format: choose one of table, .*folders"):
+    with pytest.raises(InputError, match=r"was not recognised: choose one of table, .*folders"):
         open_labels(tmp_path / "a.xyz")
     with pytest.raises(InputError, match=r"unknown label format 'yaml': choose one of table"):
         open_labels(tmp_path / "a.xyz", "yaml")

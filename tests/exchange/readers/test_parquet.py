@@ -34,7 +34,7 @@ def test_rows_become_records(read, tmp_path):
         Record("1.jpg", "coast", ("sea", "a, b"), regions=(Region("boat", 1, 2, 3, 4),)),
         Record("2.jpg", caption="A boat."),
     ]
-    assert [str(item) for item in reading.skipped] == ["a.parquet, row 3: no file_name"]
+    assert [str(item) for item in reading.skipped] == ["a.parquet, row 3: it has no file_name"]
     assert READERS["parquet"].detect(path)
     assert READERS["parquet"].base(path) == tmp_path
 

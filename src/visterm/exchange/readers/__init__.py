@@ -1,7 +1,7 @@
-"""Readers of labels: one format a file, each a stream of records.
+"""Readers of labels: one module per format, each gives a stream of records.
 
-A reader is a module with ``FORMAT``, its name, ``detect``, ``read`` and ``base`` (see :class:`Reader`). Bags (``ldac``)
-and matrices (``hvecs``) are not about picture files and are read by functions of their own.
+A reader is a module with ``FORMAT`` (its name), ``detect``, ``read`` and ``base`` (see :class:`Reader`). Bags
+(``ldac``) and matrices (``hvecs``) are not about picture files; they have functions of their own.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ class Reader(Protocol):
     FORMAT: str
 
     def detect(self, path: Path) -> bool:
-        """Whether the file or folder looks like this format; cheap, and no content makes it fail."""
+        """Whether the file or folder looks like this format; fast, and never raises because of the content."""
 
     def read(self, path: Path, reading: Reading) -> Iterator[Record]:
-        """What is said of each picture; malformed entries are skipped with the reason, another format is refused."""
+        """The records of the pictures; malformed entries are skipped with the reason, another format is refused."""
 
     def base(self, path: Path) -> Path:
         """The folder to which the records' paths are relative."""
 
 
 class _Readers(Mapping[str, Reader]):
-    """Readers by name, imported when asked for; the order is that of detection, the most specific first."""
+    """Readers by name, imported when needed; in the order of detection, most specific first."""
 
     _NAMES = ("table", "parquet", "coco", "corel", "uiuc", "voc", "labelme", "captions", "xmp", "folders")
 
@@ -53,31 +53,31 @@ _METADATA = {"metadata.csv": "table", "metadata.jsonl": "table", "metadata.parqu
 
 
 def open_labels(path: Path, format: str | None = None) -> tuple[Reading, Path, Iterator[Record]]:
-    """The labels at ``path``: the account of reading them, the folder that paths are relative to, and the records.
+    """The labels at ``path``: the report of reading them, the folder that paths are relative to, and the records.
 
-    Without ``format``, the first of :data:`READERS` that recognises the file or folder reads it. Records are read as
-    they are asked for, so errors in the file come then, and the account is complete when they are exhausted.
+    Without ``format``, the first of :data:`READERS` that recognises the file or folder reads it. Records are read
+    lazily: errors in the file are raised while reading, and the report is complete after the last record.
     """
     if format is not None and format not in READERS:
         raise InputError(f"unknown label format {format!r}: choose one of {', '.join(READERS)}")
     try:
         if not path.exists():
-            raise InputError(f"there is nothing at {path}")
+            raise InputError(f"there is no file or folder {path}")
         name = format or next((name for name, reader in READERS.items() if reader.detect(path)), None)
     except OSError as error:
         raise _cannot_read(path, error) from error
     if name is None:
-        raise InputError(f"{path} is in no known label format: choose one of {', '.join(READERS)}")
+        raise InputError(f"the label format of {path} was not recognised: choose one of {', '.join(READERS)}")
     reader, reading = READERS[name], Reading(str(path), name)
     return reading, reader.base(path), reading.count(_guarded(path, reader, reading))
 
 
 def find_labels(folder: Path) -> list[tuple[Path, str]]:
-    """The labels that lie with the pictures in ``folder``, each with its format.
+    """The label files among the pictures in ``folder``, each with its format.
 
-    ``metadata.csv``, ``.jsonl`` and ``.parquet`` in any folder, captions beside pictures, and always ``xmp``: metadata
-    in or beside pictures may be on any of them, and to look is cheap. Folders named after classes are not assumed: they
-    are dates as often.
+    These are ``metadata.csv``, ``.jsonl`` and ``.parquet`` in any folder, and captions beside pictures. ``xmp`` is
+    always included, since any picture may have metadata and looking is cheap. Folder names are not taken for classes:
+    they are dates as often.
     """
     from visterm.exchange.readers._files import walk
     from visterm.exchange.readers.captions import pairs

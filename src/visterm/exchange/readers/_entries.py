@@ -1,4 +1,4 @@
-"""What every label reader shares: raw values of any quality become clean records, or a reason why not."""
+"""Shared by all label readers: turns raw values of any quality into clean records, or gives the reason why not."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import PurePath, PurePosixPath
 from visterm.catalogue.records import Reading, Record, Region
 from visterm.errors import InputError
 
-#: A class, tag or region name of more characters is a mistake, not a name.
+#: A longer class, tag or region name is a mistake, not a name.
 MAX_NAME = 1000
-#: No picture reaches so far, in pixels.
+#: The largest coordinate in pixels; no picture is larger.
 MAX_COORDINATE = 1e8
 
-#: The columns of a table, with the other names they go by.
+#: The columns of a table, each with all its accepted names.
 COLUMNS = {
     "file_name": ("file_name", "file", "filename", "path", "image"),
     "class": ("class", "label"),
@@ -36,7 +36,7 @@ _SPLIT_NAMES = {
 _SPLITS = {name: split for split, names in _SPLIT_NAMES.items() for name in names}
 
 _LINE_BREAKS = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
-# Lone surrogates are what JSON escapes and undecodable file names leave behind; no UTF-8 file or database takes them.
+# Lone surrogates come from JSON escapes and undecodable file names; no UTF-8 file or database accepts them.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 
@@ -51,9 +51,9 @@ def make_record(
     split: object = None,
     regions: Iterable[tuple[object, object]] = (),
 ) -> Record | None:
-    """The record that an entry's raw values make; regions are (name, (left, top, right, bottom)).
+    """The record of an entry's raw values; regions are (name, (left, top, right, bottom)).
 
-    Without a usable path there is no record. Of everything else what is unusable is left out, with the reason noted.
+    Without a usable path there is no record. Other unusable values are left out, and the reasons go to ``reading``.
     """
     try:
         file = picture_path(path)
@@ -89,7 +89,7 @@ def record_from_row(reading: Reading, where: str, row: Mapping[str, object]) -> 
     """The record of a table's row, whose keys are column names as in :data:`COLUMNS`; other columns are ignored."""
     cells = {column: _first(row, names) for column, names in COLUMNS.items()}
     if cells["file_name"] is None:
-        reading.skip(where, "no file_name")
+        reading.skip(where, "it has no file_name")
         return None
     try:
         tags = tags_of_cell(cells["tags"])
@@ -110,7 +110,7 @@ def record_from_row(reading: Reading, where: str, row: Mapping[str, object]) -> 
 
 
 def picture_path(value: object) -> str:
-    """The path of a picture in POSIX form: a path found on disk as it is, a text's backslashes as slashes.
+    """The path of a picture in POSIX form; backslashes in text become slashes, a path from disk stays as it is.
 
     >>> picture_path(r"train\\coast\\1.jpg")
     'train/coast/1.jpg'
@@ -120,14 +120,14 @@ def picture_path(value: object) -> str:
     elif isinstance(value, str) and value.strip():
         path = PurePosixPath(value.strip().replace("\\", "/")).as_posix()
     else:
-        raise InputError("no file name")
+        raise InputError("it has no file name")
     if _LINE_BREAKS.search(path) or _UNPRINTABLE.search(path):
-        raise InputError(f"the file name {path!a:.100} has characters that no file name should have")
+        raise InputError(f"the file name {path!a:.100} contains control characters")
     return path
 
 
 def clean_name(value: object) -> str | None:
-    """A class, tag or region name without control characters and outer spaces; None when nothing is left.
+    """A class, tag or region name without control characters and outer spaces; None if nothing is left.
 
     >>> clean_name(" tall\\nbuilding\\x00 ")
     'tall building'
@@ -140,12 +140,12 @@ def clean_name(value: object) -> str | None:
         raise InputError(f"expected text, found {type(value).__name__}")
     name = _UNPRINTABLE.sub("", _LINE_BREAKS.sub(" ", value)).strip()
     if len(name) > MAX_NAME:
-        raise InputError(f"{name[:40]!r}... has {len(name)} characters, more than the {MAX_NAME} allowed")
+        raise InputError(f"{name[:40]!r}... has {len(name)} characters; at most {MAX_NAME} are allowed")
     return name or None
 
 
 def clean_caption(value: object) -> str | None:
-    """A caption, or several in a list, a line each, without control characters; None when nothing is left.
+    """A caption, or a list of captions as lines, without control characters; None if nothing is left.
 
     >>> clean_caption(["A boat. ", "", "The sea."])
     'A boat.\\nThe sea.'
@@ -161,7 +161,7 @@ def clean_caption(value: object) -> str | None:
 
 
 def split_name(name: str | None) -> str | None:
-    """``train``, ``test`` or ``val`` for the usual names of these parts; any other name stays.
+    """``train``, ``test`` or ``val`` for the usual names of these splits; any other name stays.
 
     >>> split_name("Validation"), split_name("fold 3")
     ('val', 'fold 3')
@@ -170,7 +170,7 @@ def split_name(name: str | None) -> str | None:
 
 
 def is_split(name: str) -> bool:
-    """Whether ``name`` is a usual name of a train, test or validation part."""
+    """Whether ``name`` is a usual name of a train, test or validation split."""
     return name.lower() in _SPLITS
 
 
@@ -180,21 +180,21 @@ def make_region(name: object, box: object) -> Region:
     if cleaned is None:
         raise InputError("it has no name")
     if not isinstance(box, list | tuple) or len(box) != 4:
-        raise InputError(f"the box of {cleaned!r} is not the four numbers left, top, right, bottom")
+        raise InputError(f"the box of {cleaned!r} must be four numbers: left, top, right, bottom")
     try:
         left, top, right, bottom = (float(value) for value in box)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"the box of {cleaned!r} is not four numbers") from None
-    # Written so that NaN, which compares false with everything, is refused too.
+        raise InputError(f"the box of {cleaned!r} must be four numbers") from None
+    # In this form, NaN, which compares false with everything, is refused too.
     if not (-MAX_COORDINATE <= left < right <= MAX_COORDINATE and -MAX_COORDINATE <= top < bottom <= MAX_COORDINATE):
         raise InputError(
-            f"the box of {cleaned!r} is empty or out of any picture: {left:g}, {top:g}, {right:g}, {bottom:g}"
+            f"the box of {cleaned!r} is empty or outside any picture: {left:g}, {top:g}, {right:g}, {bottom:g}"
         )
     return Region(cleaned, left, top, right, bottom)
 
 
 def tags_of_cell(cell: object) -> list[object]:
-    """The tags in a cell: the items of a list, or of text that is a JSON list, or the parts of other text.
+    """The tags in a cell: the items of a list or of a JSON list, or the parts of other text.
 
     Items of a list are never split. Other text is split by the first of ``|``, ``;``, ``,`` that it contains.
 
@@ -206,7 +206,7 @@ def tags_of_cell(cell: object) -> list[object]:
     if isinstance(cell, list):
         return cell
     if not isinstance(cell, str):
-        raise InputError(f"tags are text or a list of texts, not {type(cell).__name__}")
+        raise InputError(f"tags must be text or a list of texts, not {type(cell).__name__}")
     if cell.lstrip().startswith("["):
         try:
             items = parse_json(cell)
@@ -219,7 +219,7 @@ def tags_of_cell(cell: object) -> list[object]:
 
 
 def parse_json(text: str | bytes, object_hook: Callable[[dict[str, object]], object] | None = None) -> object:
-    """The value that JSON ``text`` holds; anything wrong with it is an :class:`InputError`."""
+    """The value of JSON ``text``; raises :class:`InputError` if anything is wrong with it."""
     try:
         return json.loads(text, object_hook=object_hook)
     except RecursionError:
@@ -238,5 +238,5 @@ def _regions_of_cell(cell: object) -> list[tuple[object, object]]:
     if cell is None or isinstance(cell, float):
         return []
     if not isinstance(cell, list) or not all(isinstance(item, dict) for item in cell):
-        raise InputError('regions are a list of {"name": ..., "box": [left, top, right, bottom]}')
+        raise InputError('regions must be a list of {"name": ..., "box": [left, top, right, bottom]}')
     return [(item.get("name"), item.get("box")) for item in cell]

@@ -1,4 +1,4 @@
-"""Safe walks over folders and safe reads of text files, for label readers."""
+"""Walks folders and reads text files safely, for label readers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from visterm.catalogue.records import Reading
 from visterm.errors import InputError
 from visterm.vision.decode import SUFFIXES
 
-#: A line of more bytes is skipped: no label needs it, and memory stays bounded.
+#: Lines with more bytes are skipped: no label needs them, and memory stays bounded.
 MAX_LINE = 2**20
 
 
 def walk(folder: Path, reading: Reading | None = None) -> Iterator[tuple[Path, list[str]]]:
-    """Every folder under ``folder`` with its files' names, in order; a folder that cannot be listed is noted.
+    """Every folder under ``folder`` with the names of its files, sorted; a folder that cannot be listed is reported.
 
-    Hidden files and folders are left out; links to folders are not followed, since they may lead round in circles.
+    Hidden files and folders are left out. Links to folders are not followed, since they may lead in circles.
     """
 
     def unreadable(error: OSError) -> None:
@@ -30,7 +30,7 @@ def walk(folder: Path, reading: Reading | None = None) -> Iterator[tuple[Path, l
 
 
 def is_picture(name: str) -> bool:
-    """Whether the file name ends like a picture's.
+    """Whether the file name has a picture's extension.
 
     >>> is_picture("IMG_1.JPG"), is_picture("IMG_1.txt")
     (True, False)
@@ -39,7 +39,7 @@ def is_picture(name: str) -> bool:
 
 
 def numbered_lines(path: Path, reading: Reading, *, max_line: int = MAX_LINE) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file with their numbers from 1, line ends kept.
+    """The lines of a UTF-8 file, including line ends, with their numbers from 1.
 
     Lines that are too long or not UTF-8 are skipped with the reason.
     """
@@ -66,7 +66,7 @@ def numbered_lines(path: Path, reading: Reading, *, max_line: int = MAX_LINE) ->
 def read_bounded(path: Path, max_bytes: int) -> bytes:
     """The content of a file of at most ``max_bytes`` bytes; pipes and devices, which may never end, are refused."""
     if not path.is_file():
-        raise InputError("not a file, or a link to nothing")
+        raise InputError("not a regular file, or a broken link")
     with path.open("rb") as file:
         content = file.read(max_bytes + 1)
     if len(content) > max_bytes:

@@ -1,4 +1,4 @@
-"""XML files that annotate one picture each: the part that Pascal VOC and LabelMe share."""
+"""XML files that annotate one picture each: shared by Pascal VOC and LabelMe."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 #: A larger annotation file is refused.
 MAX_BYTES = 2**24
-#: How many files of a folder are looked into to recognise its format.
+#: How many files of a folder are opened to recognise its format.
 _PROBED = 5
 
 
 def annotation_files(path: Path, reading: Reading) -> Iterator[tuple[Path, Element]]:
     """Each annotation file at or under ``path``, with its root element.
 
-    In a folder, files that are no annotations are skipped with the reason; one that has none at all is refused.
+    In a folder, files that are not annotations are skipped with the reason. A folder without .xml files is refused.
     """
     if path.is_file():
         yield path, parse_annotation(path)
@@ -42,7 +42,7 @@ def annotation_files(path: Path, reading: Reading) -> Iterator[tuple[Path, Eleme
 
 
 def parse_annotation(path: Path) -> Element:
-    """The root, an ``<annotation>`` element, of an XML file; entities and external references are refused."""
+    """The root element, ``<annotation>``, of an XML file; entities and external references are refused."""
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import ParseError, fromstring
 
@@ -58,7 +58,7 @@ def parse_annotation(path: Path) -> Element:
 
 
 def first_annotation(path: Path) -> Element | None:
-    """The first annotation with an object among the first few files at ``path``, for recognising the format."""
+    """The first annotation with an object among the first few files at ``path``, to recognise the format."""
     if path.is_file() and path.suffix.lower() != ".xml":
         return None
     for file in islice(_xml_files(path) if path.is_dir() else [path], _PROBED):
@@ -72,7 +72,7 @@ def first_annotation(path: Path) -> Element | None:
 
 
 def text_at(element: Element, tag: str) -> str | None:
-    """The text of the child ``tag``, stripped; None when there is none."""
+    """The stripped text of the child ``tag``; None if there is none."""
     text = element.findtext(tag)
     return text.strip() if text and text.strip() else None
 

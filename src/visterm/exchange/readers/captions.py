@@ -1,4 +1,4 @@
-"""Captions in text files beside the pictures: ``IMG.jpg`` and ``IMG.txt``; several lines are several captions."""
+"""Captions in text files beside the pictures, ``IMG.txt`` for ``IMG.jpg``; each line is a caption."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBERS_ONLY = re.compile(r"[\s\d.eE+-]*")
 
 
 def detect(path: Path) -> bool:
-    """Whether some picture in the folder has a text file beside it."""
+    """Whether a picture in the folder has a text file beside it."""
     return any(True for _, names in walk(path) for _ in pairs(names))
 
 
@@ -28,7 +28,7 @@ def base(path: Path) -> Path:
 def read(path: Path, reading: Reading) -> Iterator[Record]:
     """A record for each picture that has a caption file."""
     if not path.is_dir():
-        raise InputError(f"{path} is not a folder: expected one with pictures and their .txt files in it")
+        raise InputError(f"{path} is not a folder: expected a folder with pictures and their .txt files")
     for parent, names in walk(path, reading):
         for picture, text in pairs(names):
             where = (parent / text).relative_to(path).as_posix()
@@ -40,8 +40,8 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
             except (InputError, OSError) as error:
                 reading.skip(where, str(error))
                 continue
-            if _NUMBERS_ONLY.fullmatch(caption):  # the boxes some detectors keep in such files, or nothing at all
-                reading.skip(where, "no words in it")
+            if _NUMBERS_ONLY.fullmatch(caption):  # boxes, which some detectors store in such files, or nothing at all
+                reading.skip(where, "it has no words")
                 continue
             file = (parent / picture).relative_to(path)
             if record := make_record(reading, where, file, caption=caption):
@@ -49,7 +49,7 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
 
 
 def pairs(names: list[str]) -> Iterator[tuple[str, str]]:
-    """The pictures among one folder's file names, each with the text file of the same stem.
+    """The pictures among the file names of a folder that have a text file of the same name, with that file.
 
     >>> list(pairs(["a.jpg", "a.txt", "b.jpg", "notes.txt"]))
     [('a.jpg', 'a.txt')]

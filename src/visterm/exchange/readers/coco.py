@@ -1,7 +1,7 @@
-"""COCO files, captions and instances: categories become tags, boxes become regions, captions are joined by line.
+"""COCO files, captions and instances: categories become tags, boxes become regions, captions become lines.
 
-The format lists pictures apart from what is said of them, so the whole file is held in memory, outlines excepted:
-several times its size. Where a picture's own entry has ``class`` or a list ``image_tags``, these are its labels.
+The format lists pictures and annotations separately, so the whole file except outlines is held in memory, which takes
+several times its size. If a picture's own entry has ``class`` or a list ``image_tags``, these are its labels.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def detect(path: Path) -> bool:
 
 
 def base(path: Path) -> Path:
-    """A folder NAME near ``instances_NAME.json``, where there is one; else the file's own."""
+    """A folder NAME near ``instances_NAME.json`` if there is one, else the folder of the file."""
     name = path.stem.rpartition("_")[2]
     near = (path.parent, path.parent.parent, path.parent.parent / "images")
     return next((folder / name for folder in near if name and (folder / name).is_dir()), path.parent)
 
 
 def read(path: Path, reading: Reading) -> Iterator[Record]:
-    """A record for each picture listed, also where nothing more is said of it."""
+    """A record for each listed picture, even if it has no annotations."""
     try:
         content = parse_json(path.read_bytes(), object_hook=_without_outline)
     except InputError as error:
@@ -80,7 +80,7 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
 
 @dataclass(slots=True)
 class _Said:
-    """What annotations say of one picture."""
+    """The annotations of one picture."""
 
     where: str = ""
     tags: list[object] = field(default_factory=list)
@@ -119,7 +119,7 @@ def _annotations(path: Path, content: dict[str, object], reading: Reading) -> di
 
 
 def _without_outline(entry: dict[str, object]) -> dict[str, object]:
-    """Outlines are most of the file and nothing here needs them: gone before the next one is read."""
+    """Drop the outline at once: outlines make up most of the file and are not needed."""
     entry.pop("segmentation", None)
     return entry
 
@@ -129,7 +129,7 @@ def _objects(value: object) -> list[dict[str, object]]:
 
 
 def _corners(box: object) -> object:
-    """Left, top, width, height as left, top, right, bottom; anything else as it is, to be refused by name."""
+    """Left, top, width, height as left, top, right, bottom; anything else stays, to be refused with its name later."""
     if not isinstance(box, list) or len(box) != 4 or not all(isinstance(value, int | float) for value in box):
         return box
     left, top, width, height = box

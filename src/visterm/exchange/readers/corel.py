@@ -1,7 +1,7 @@
-"""The Corel label lists: ``words`` and, for each part, ``ID w1 w2 ...`` with words counted from 1.
+"""The Corel label lists: ``words`` and, for each split, lines ``ID w1 w2 ...`` with words counted from 1.
 
-Pictures lie in ``../images/train`` and ``../images/test`` as ``ID.jpeg``. The folder of the original collection,
-``ID // 1000``, is the class.
+Pictures are ``../images/train/ID.jpeg`` and ``../images/test/ID.jpeg``. The class is ``ID // 1000``, the folder of the
+original collection.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LISTS = {"train": "training_label", "test": "test_label"}
 
 
 def detect(path: Path) -> bool:
-    """Whether the folder has the words and at least one list."""
+    """Whether the folder has the file ``words`` and at least one list."""
     return (path / "words").is_file() and any((path / name).is_file() for name in _LISTS.values())
 
 

@@ -1,7 +1,7 @@
-"""A folder for each class, ``CLASS/.../picture``, or with a level above it, ``train/CLASS/.../picture``.
+"""A folder for each class, ``CLASS/.../picture``, or with the split above it, ``train/CLASS/.../picture``.
 
-The level above is understood when every folder at the top is called train, training, test, testing, val, valid,
-validation or dev; a folder ``train`` between ``bus`` and ``car`` is a class.
+The top folders are splits if every one is called train, training, test, testing, val, valid, validation or dev. A
+folder ``train`` between ``bus`` and ``car`` is a class.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FORMAT = "folders"
 
 
 def detect(path: Path) -> bool:
-    """Whether a picture lies in a folder of this folder."""
+    """Whether a subfolder contains a picture."""
     return any(parent != path and any(map(is_picture, names)) for parent, names in walk(path))
 
 
@@ -28,9 +28,9 @@ def base(path: Path) -> Path:
 
 
 def read(path: Path, reading: Reading) -> Iterator[Record]:
-    """A record for each picture, with the class its folder says."""
+    """A record for each picture, with the class named by its folder."""
     if not path.is_dir():
-        raise InputError(f"{path} is not a folder: expected one with a folder for each class in it")
+        raise InputError(f"{path} is not a folder: expected a folder with one subfolder per class")
     top = [entry.name for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith(".")]
     class_level = 1 if top and all(map(is_split, top)) else 0
     for parent, names in walk(path, reading):
@@ -40,6 +40,6 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
         for name in filter(is_picture, names):
             file = parent.relative_to(path) / name
             if not levels:
-                reading.skip(name, "not in the folder of a class")
+                reading.skip(name, "it is not in a class folder")
             elif record := make_record(reading, file.as_posix(), file, class_name=class_name, split=split):
                 yield record

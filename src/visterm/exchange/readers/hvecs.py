@@ -1,8 +1,8 @@
-"""Matrices in the ``vecs`` family of formats, a vector after the other: its length, then its values, little-endian.
+"""Matrices in the ``vecs`` family of formats: for each vector its length, then its values, little-endian.
 
-The name's ending says the types of both. INRIA's LEAR team published its picture annotation features so: ``.hvecs``
-(16-bit histograms and tag indicators), ``.hvecs32`` (32-bit histograms), ``.fvec`` and ``.dvec`` (real numbers);
-``.fvecs``, ``.ivecs`` and ``.bvecs`` are those of the TexMex corpus. Each may be compressed as ``.gz``.
+The file extension gives the types of both. INRIA's LEAR team published its picture annotation features in this form:
+``.hvecs`` (16-bit histograms and tag indicators), ``.hvecs32`` (32-bit histograms), ``.fvec`` and ``.dvec`` (real
+numbers). ``.fvecs``, ``.ivecs`` and ``.bvecs`` are those of the TexMex corpus. Each may be compressed as ``.gz``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from visterm.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-#: Types of the length and of the values, by ending (without a plural s).
+#: By extension (without a plural s): the types of the length and of the values.
 LAYOUTS = {
     "fvec": ("<u4", "<f4"),
     "dvec": ("<u4", "<f8"),
@@ -28,13 +28,13 @@ LAYOUTS = {
     "hvec": ("<u2", "<u2"),
     "hvec32": ("<u4", "<u4"),
 }
-#: A matrix of more bytes is refused unless the caller allows it.
+#: A larger matrix is refused unless the caller allows it.
 MAX_BYTES = 2**32
 _BLOCK_BYTES = 2**22
 
 
 def read_hvecs(path: Path, dtype: DTypeLike | None = None, *, max_bytes: int = MAX_BYTES) -> NDArray[Any]:
-    """The (n, n_dims) matrix in the file, as ``dtype`` or as it is stored; memory holds it once, and one block."""
+    """The (n, n_dims) matrix in the file, as ``dtype`` or as stored; needs memory for the matrix and one block."""
     import numpy as np
 
     head, value = (np.dtype(name) for name in _layout(path))
@@ -42,7 +42,7 @@ def read_hvecs(path: Path, dtype: DTypeLike | None = None, *, max_bytes: int = M
         with _open(path) as file:
             first = file.read(head.itemsize)
             if len(first) < head.itemsize:
-                raise InputError(f"{path} is empty: expected vectors, each after its length")
+                raise InputError(f"{path} is empty: expected vectors, each preceded by its length")
             n_dims = int(np.frombuffer(first, head)[0])
         size = _size(path, max_bytes)
         n_bytes = head.itemsize + n_dims * value.itemsize
@@ -59,7 +59,7 @@ def read_hvecs(path: Path, dtype: DTypeLike | None = None, *, max_bytes: int = M
                 odd = np.flatnonzero(vectors["n_dims"] != n_dims)
                 if odd.size:
                     raise InputError(
-                        f"{path} is damaged: vector {start + odd[0]} is not of {n_dims} values, as the first"
+                        f"{path} is damaged: vector {start + odd[0]} does not have {n_dims} values like the first"
                     )
                 matrix[start : start + len(vectors)] = vectors["values"]
                 start += len(vectors)
@@ -73,7 +73,7 @@ def _layout(path: Path) -> tuple[str, str]:
     match = re.search(r"\.(\w?vec)s?(32)?$", name)
     layout = LAYOUTS.get(match[1] + (match[2] or "")) if match else None
     if layout is None:
-        raise InputError(f"{path} does not end like a matrix of vectors: expected .hvecs, .hvecs32, .fvec, .ivecs, ...")
+        raise InputError(f"{path} has no known extension of vector files: .hvecs, .hvecs32, .fvec, .ivecs, ...")
     return layout
 
 
@@ -82,7 +82,7 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _size(path: Path, max_bytes: int) -> int:
-    """How many bytes the file holds when decompressed, found without keeping them."""
+    """The decompressed size of the file in bytes, found without keeping the content."""
     if path.suffix.lower() != ".gz":
         return path.stat().st_size
     size = 0
@@ -95,7 +95,7 @@ def _size(path: Path, max_bytes: int) -> int:
 
 def _check_size(path: Path, n_bytes: int, max_bytes: int) -> None:
     if n_bytes > max_bytes:
-        raise InputError(f"{path} holds more than the {max_bytes} bytes allowed: give a larger max_bytes")
+        raise InputError(f"{path} has more than {max_bytes} bytes: give a larger max_bytes to read it")
 
 
 def _blocks(file: IO[bytes], n_bytes: int) -> Iterator[bytes]:

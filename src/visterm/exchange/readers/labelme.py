@@ -1,4 +1,4 @@
-"""LabelMe: an XML file for each picture, whose objects' names become tags and whose outlines' boxes become regions."""
+"""LabelMe: an XML file for each picture; object names become tags, and the boxes around outlines become regions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FORMAT = "labelme"
 
 
 def detect(path: Path) -> bool:
-    """Whether the file, or the first ones of the folder, have objects with a ``<polygon>``."""
+    """Whether the file, or one of the first files of the folder, has an object with a ``<polygon>``."""
     root = first_annotation(path)
     return root is not None and root.find("object/polygon") is not None
 
 
 def base(path: Path) -> Path:
-    """``Images`` beside the folder of annotations where there is one, else the folder of annotations."""
+    """``Images`` beside the folder of annotations if there is one, else the folder of annotations."""
     return _images(path) or _folder(path)
 
 
@@ -34,7 +34,7 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
     for file, root in annotation_files(path, reading):
         relative = file.relative_to(folder)
         name = text_at(root, "filename")
-        # Images/FOLDER/picture mirrors Annotations/FOLDER/picture.xml; without it pictures lie beside their XML files.
+        # Images/FOLDER/picture mirrors Annotations/FOLDER/picture.xml; without Images, pictures are beside their XML.
         parent = (text_at(root, "folder") or "") if has_images else relative.parent.as_posix()
         objects = [
             (text_at(element, "name"), element.find("polygon"))
@@ -63,7 +63,7 @@ def _images(path: Path) -> Path | None:
 
 
 def _box(polygon: Element) -> tuple[float, ...]:
-    """The smallest box around the points; an empty tuple, no box at all, when they are not numbers."""
+    """The smallest box around the points; an empty tuple if they are not numbers."""
     try:
         points = [(float(point.findtext("x") or ""), float(point.findtext("y") or "")) for point in polygon.iter("pt")]
     except ValueError:

@@ -1,6 +1,6 @@
-"""LDA-C bags of codewords, a line ``n id:count id:count ...`` for each picture, and their labels, a number a line.
+"""LDA-C bags of codewords, a line ``n id:count id:count ...`` per picture, and their labels, one number per line.
 
-They are matrices, not pictures: a malformed line is refused, since leaving it out would shift the rows below it.
+These are matrices, not pictures: a malformed line is refused, since leaving it out would shift the rows below it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LABEL = re.compile(r"-?\d{1,9}", re.ASCII)
 
 
 def read_bags(path: Path, n_codewords: int | None = None) -> csr_array:
-    """The (n_pictures, n_codewords) matrix of counts; by default as many codewords as the largest id needs."""
+    """The (n_pictures, n_codewords) matrix of counts; by default, n_codewords is the largest id plus 1."""
     import numpy as np
     from scipy.sparse import csr_array
 
@@ -38,12 +38,12 @@ def read_bags(path: Path, n_codewords: int | None = None) -> csr_array:
         announced, *pairs = line.split()
         bag = [(int(codeword), int(count)) for codeword, _, count in (pair.partition(":") for pair in pairs)]
         if int(announced) != len(bag):
-            raise InputError(f"{path}, line {number}: {announced} codewords are announced, {len(bag)} follow")
+            raise InputError(f"{path}, line {number}: announces {announced} codewords but has {len(bag)}")
         bag_ids = {codeword for codeword, _ in bag}
         if len(bag_ids) < len(bag):
-            raise InputError(f"{path}, line {number}: a codeword is there twice")
+            raise InputError(f"{path}, line {number}: a codeword occurs twice")
         if n_codewords is not None and bag and max(bag_ids) >= n_codewords:
-            raise InputError(f"{path}, line {number}: codeword {max(bag_ids)} is not below {n_codewords}")
+            raise InputError(f"{path}, line {number}: codeword {max(bag_ids)} must be below {n_codewords}")
         ids.extend(codeword for codeword, _ in bag)
         counts.extend(count for _, count in bag)
         ends.append(len(ids))
@@ -55,7 +55,7 @@ def read_bags(path: Path, n_codewords: int | None = None) -> csr_array:
 
 
 def read_labels(path: Path) -> NDArray[np.intp]:
-    """The labels, a whole number a line."""
+    """The labels, one whole number per line."""
     import numpy as np
 
     labels = array("q")
@@ -67,7 +67,7 @@ def read_labels(path: Path) -> NDArray[np.intp]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The stripped lines with their numbers, blank ones at the end left out; one that cannot be read is refused."""
+    """The stripped lines with their numbers, without blank lines at the end; an unreadable line is refused."""
     reading = Reading(str(path), "ldac")
     blank = None
     for number, line in numbered_lines(path, reading, max_line=_MAX_LINE):

@@ -15,7 +15,7 @@ _BATCH_ROWS = 1024
 
 
 def detect(path: Path) -> bool:
-    """Whether the file is called like a Parquet table."""
+    """Whether the file has the extension of a Parquet table."""
     return path.suffix.lower() in {".parquet", ".pq"} and path.is_file()
 
 
@@ -52,12 +52,12 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
 
 
 def _known_columns(path: Path, schema: Any) -> dict[str, str]:
-    """The table's columns that say something of pictures, with their names in lower case."""
+    """The table's columns that Visterm knows, with their names in lower case."""
     from pyarrow import types
 
     known = {name for names in COLUMNS.values() for name in names}
     columns = {name: name.lower() for name in schema.names if name.lower() in known}
-    # A data set's column 'image' often holds the pictures themselves, which have no place here.
+    # The column 'image' of a data set often contains the pictures themselves, not their names.
     for name in [name for name, lower in columns.items() if lower in COLUMNS["file_name"]]:
         if not (types.is_string(schema.field(name).type) or types.is_large_string(schema.field(name).type)):
             del columns[name]

@@ -1,8 +1,8 @@
-"""CSV, TSV and JSON-lines tables, a row for each picture; the Hugging Face ImageFolder ``metadata`` files among them.
+"""CSV, TSV and JSON-lines tables, one row per picture, including Hugging Face ImageFolder ``metadata`` files.
 
 Columns: ``file_name`` (or file, filename, path, image), ``class`` (label), ``tags`` (keywords), ``caption`` (text,
 description), ``split``, ``regions`` (``[{"name": ..., "box": [left, top, right, bottom]}]``); others are ignored.
-Tags are a list, or text: a JSON list, else separated by the first of ``|``, ``;``, ``,`` that the text contains.
+Tags are a list, a JSON list as text, or text that is split by the first of ``|``, ``;``, ``,`` that it contains.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ DELIMITERS = (",", ";", "\t")
 
 _SEPARATED_SUFFIXES = {".csv", ".tsv"}
 _JSON_LINES_SUFFIXES = {".jsonl", ".ndjson"}
-#: After so many bad lines and no good one, a file is not JSON lines.
+#: A file that begins with this many bad lines is not JSON lines.
 _PATIENCE = 100
 
 
 def detect(path: Path) -> bool:
-    """Whether the file is called like a table; its columns are checked by :func:`read`."""
+    """Whether the file has the extension of a table; :func:`read` checks its columns."""
     return path.suffix.lower() in _SEPARATED_SUFFIXES | _JSON_LINES_SUFFIXES and path.is_file()
 
 
@@ -86,7 +86,7 @@ def _read_separated(path: Path, reading: Reading) -> Iterator[Record]:
             return
         where = f"{path.name}, line {lines.number}"
         if any(field.strip() for field in fields[len(columns) :]):
-            n_fields = f"{len(fields)} fields where the header has {len(columns)}"
+            n_fields = f"{len(fields)} fields, but the header has {len(columns)}"
             reading.skip(where, f"{n_fields}: put fields that contain {delimiter!r} in double quotes")
             continue
         row = {column: field for column, field in zip(columns, fields, strict=False) if field.strip()}
@@ -95,18 +95,18 @@ def _read_separated(path: Path, reading: Reading) -> Iterator[Record]:
 
 
 def _understand_header(path: Path, header: str) -> tuple[str, list[str]]:
-    """The delimiter that makes most columns of the header, and the columns' names in lower case."""
+    """The delimiter that splits the header into most columns, and the column names in lower case."""
     splits = [(delimiter, next(csv.reader([header], delimiter=delimiter), [])) for delimiter in DELIMITERS]
     delimiter, fields = max(splits, key=lambda split: len(split[1]))
     columns = [field.strip().lower() for field in fields]
     if not set(columns) & set(COLUMNS["file_name"]):
         found = ", ".join(repr(column[:40]) for column in columns[:10]) or "nothing"
-        raise InputError(f"{path} has no column 'file_name': the first line must name the columns, and has {found}")
+        raise InputError(f"{path} has no column 'file_name': the first line must name the columns, but has {found}")
     return delimiter, columns
 
 
 class _RowLines:
-    """Lines for ``csv.reader`` that can be given back, so that a quote never closed costs its own line only."""
+    """Lines for ``csv.reader`` that can be given back, so that an unclosed quote costs only its own line."""
 
     def __init__(self, lines: Iterator[tuple[int, str]]) -> None:
         self._lines = lines

@@ -1,4 +1,4 @@
-"""The UIUC sport events: a line ``CLASS FILE`` for each picture, and a line of words, with commas, in another file."""
+"""The UIUC sport events: per picture a line ``CLASS FILE``, and a line of comma-separated words in another file."""
 
 from __future__ import annotations
 

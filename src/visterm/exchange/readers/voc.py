@@ -1,4 +1,4 @@
-"""Pascal VOC: an XML file for each picture, whose objects' names become tags and whose boxes become regions."""
+"""Pascal VOC: an XML file for each picture; object names become tags, and their boxes become regions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FORMAT = "voc"
 
 
 def detect(path: Path) -> bool:
-    """Whether the file, or the first ones of the folder, have objects with a ``<bndbox>``."""
+    """Whether the file, or one of the first files of the folder, has an object with a ``<bndbox>``."""
     root = first_annotation(path)
     return root is not None and root.find("object/bndbox") is not None
 
 
 def base(path: Path) -> Path:
-    """``JPEGImages`` beside the folder of annotations where there is one, else the folder of annotations."""
+    """``JPEGImages`` beside the folder of annotations if there is one, else the folder of annotations."""
     folder = path.parent if path.is_file() else path
     pictures = folder.parent / "JPEGImages"
     return pictures if pictures.is_dir() else folder

@@ -1,8 +1,8 @@
-"""XMP sidecars (``IMG.jpg.xmp`` or ``IMG.xmp``) and the XMP and IPTC inside pictures: what photo programs write.
+"""XMP sidecars (``IMG.jpg.xmp`` or ``IMG.xmp``) and the XMP and IPTC inside pictures, as photo programs write them.
 
 The tags of a picture are the union of ``dc:subject``, ``lr:hierarchicalSubject``, ``digiKam:TagsList`` and the IPTC
-keywords, wherever they stand. Items are never split, but for the two hierarchies, whose every term becomes a tag (see
-:func:`visterm.exchange.xmp_packet.read_packet`). Where places disagree on class or caption the sidecar counts.
+keywords in all these places. Items are never split, except in the two hierarchies, where every term becomes a tag (see
+:func:`visterm.exchange.xmp_packet.read_packet`). If places disagree on class or caption, the sidecar counts.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from visterm.exchange.xmp_packet import MAX_BYTES, PacketLabels, read_packet
 
 FORMAT = "xmp"
 
-#: So many pictures are looked into one after the other when detecting; then ever fewer of those that follow.
+#: To detect the format, this many first pictures are read; of the rest, fewer and fewer.
 _PROBED = 20
 
 
 def detect(path: Path) -> bool:
-    """Whether some picture in the folder has a sidecar, or one of a sample has labels inside.
+    """Whether a picture in the folder has a sidecar, or one of a sample has labels inside.
 
-    The sample is the first pictures and a few dozen spread over the rest, since often only a part is labelled.
+    The sample is the first pictures and a few dozen of the rest, since often only some pictures are labelled.
     """
     position = due = 0
     for parent, names in walk(path):
@@ -49,9 +49,9 @@ def base(path: Path) -> Path:
 
 
 def read(path: Path, reading: Reading) -> Iterator[Record]:
-    """A record for each picture of which some metadata says something; no pixel is decoded."""
+    """A record for each picture with labels in its metadata; no pixels are decoded."""
     if not path.is_dir():
-        raise InputError(f"{path} is not a folder: expected one with pictures in it")
+        raise InputError(f"{path} is not a folder: expected a folder with pictures")
     for parent, names in walk(path, reading):
         sidecars = _sidecars(names)
         for name in filter(is_picture, names):
@@ -76,7 +76,7 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
 
 
 def _sidecars(names: list[str]) -> Callable[[str], Iterator[str]]:
-    """A function from a picture's name to its sidecars among one folder's file names."""
+    """A function from a picture's name to its sidecars among the file names of a folder."""
     present = {name.lower(): name for name in names if name.lower().endswith(".xmp")}
 
     def of_picture(name: str) -> Iterator[str]:
@@ -101,7 +101,7 @@ def _sidecar_labels(sidecar: Path, picture: str, reading: Reading) -> PacketLabe
 
 
 def _embedded_labels(file: Path, where: str, reading: Reading) -> Iterator[PacketLabels]:
-    """What the picture's own XMP and IPTC say, where they say something."""
+    """The labels in the picture's own XMP and IPTC, if any."""
     try:
         if not file.is_file():
             raise InputError("not a regular file")
@@ -127,7 +127,7 @@ def _embedded_labels(file: Path, where: str, reading: Reading) -> Iterator[Packe
 
 
 def _is_cut(keyword: str, tags: tuple[str, ...]) -> bool:
-    """Whether the keyword is the beginning, all that IPTC has room for, of a tag that XMP holds in full."""
+    """Whether the keyword is a tag from XMP, cut to the length that IPTC allows."""
     n_bytes = len(keyword.encode())
     return MAX_KEYWORD_BYTES - 4 < n_bytes <= MAX_KEYWORD_BYTES and any(
         tag != keyword and tag.startswith(keyword) for tag in tags

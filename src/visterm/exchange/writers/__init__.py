@@ -15,7 +15,7 @@ from visterm.errors import InputError, VistermError
 if TYPE_CHECKING:
     from visterm.catalogue.pictures import Picture
 
-#: The formats :func:`export` writes.
+#: The formats that :func:`export` writes.
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "coco", "xmp")
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -25,7 +25,7 @@ _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 class Export:
     """What an export wrote, or would write: files, pictures, and what was left out with the reason.
 
-    ``n_unchanged`` counts sidecars that already said everything.
+    ``n_unchanged`` counts sidecars that were already up to date.
     """
 
     format: str
@@ -38,16 +38,16 @@ class Export:
 def export(pictures: Iterable[Picture], destination: Path, format: str, *, dry_run: bool = False) -> Export:
     """Write the labels of ``pictures`` in one of :data:`FORMATS`; with ``dry_run`` only say what would be written.
 
-    ``destination`` is the file to write, which appears whole or not at all. For ``xmp`` it is the collection's root,
-    and a sidecar is merged beside each of a picture's files that is there; one that cannot be written or understood is
-    skipped with the reason, but a full disk ends the export. Only accepted labels go to sidecars.
+    ``destination`` is the file to write; it appears whole or not at all. For ``xmp`` it is the collection's root, and
+    the labels are merged into a sidecar beside each existing file of a picture. A sidecar that cannot be read or
+    written is skipped with the reason, but a full disk ends the export. Only accepted labels go to sidecars.
     """
     if format not in FORMATS:
-        raise InputError(f"no export format {format!r}: choose one of {', '.join(FORMATS)}")
+        raise InputError(f"unknown export format {format!r}: choose one of {', '.join(FORMATS)}")
     if format == "xmp":
         return _export_sidecars(pictures, destination, dry_run=dry_run)
     if destination.is_dir():
-        raise InputError(f"{destination} is a folder: name the {format} file to write")
+        raise InputError(f"{destination} is a folder: give the name of the {format} file to write")
     return _export_file(pictures, destination, format, dry_run=dry_run)
 
 
@@ -64,7 +64,7 @@ def _export_file(pictures: Iterable[Picture], file: Path, format: str, *, dry_ru
 
 def _export_sidecars(pictures: Iterable[Picture], root: Path, *, dry_run: bool) -> Export:
     if not root.is_dir():
-        raise InputError(f"{root} is not a folder: sidecars go to the folder that holds the pictures")
+        raise InputError(f"{root} is not a folder: sidecars are written to the folder of the pictures")
     done = Export("xmp")
     with progress.task("Writing sidecars") as bar:
         for picture in pictures:

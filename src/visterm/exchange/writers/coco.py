@@ -1,7 +1,7 @@
 """COCO-style JSON: regions as object annotations, captions as caption annotations.
 
-COCO has no place for what is said of a whole picture: its accepted tags stand in ``image_tags`` of the picture's entry,
-its class in ``class``, both understood by :mod:`visterm.exchange.readers.coco`. Categories are the names of regions.
+COCO has no place for labels of a whole picture: its accepted tags are written to ``image_tags`` of the picture's entry,
+and its class to ``class``; :mod:`visterm.exchange.readers.coco` reads both. Categories are the names of regions.
 Pictures are named as in the catalogue, relative to the collection's root.
 """
 
@@ -19,9 +19,9 @@ from visterm.storage import replacing
 
 
 def write_coco(pictures: Iterable[Picture], file: Path) -> int:
-    """Write the pictures that have a file name to ``file``, whole or not at all; their number."""
+    """Write the pictures that have a file name to ``file``, whole or not at all; returns their number."""
     categories: dict[str, int] = {}
-    # Annotations stand behind the pictures they belong to: kept on disk meanwhile, for there may be millions.
+    # Annotations come after all pictures in the file; until then they are on disk, since there may be millions.
     with (
         replacing(file) as temporary,
         temporary.open("w", encoding="utf-8", newline="\n") as stream,

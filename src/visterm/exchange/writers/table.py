@@ -1,12 +1,13 @@
-"""Tables of labels, a row for each picture: CSV and TSV for spreadsheets, JSON lines and Parquet for programs.
+"""Tables of labels, one row per picture: CSV and TSV for spreadsheets, JSON lines and Parquet for programs.
 
-``class`` and ``tags`` hold what is accepted, ``suggested_...`` and ``rejected_...`` the rest; the columns of sources
-and scores run parallel to those of names. Pictures are named as in the catalogue, relative to the collection's root:
-in that folder the table reads back (:mod:`visterm.exchange.readers.table`) with equal labels.
+``class`` and ``tags`` hold the accepted labels, ``suggested_...`` and ``rejected_...`` the others. The columns of
+sources and scores have the same order as those of names. Pictures are named as in the catalogue, relative to the
+collection's root: placed in that folder, the table reads back (:mod:`visterm.exchange.readers.table`) with the same
+labels.
 
-In CSV and TSV a list is one cell in JSON, so that no sign in a tag separates it. A cell is written as it is, also when
-it begins with ``=``, ``+``, ``-`` or ``@``, which a spreadsheet may take for a formula: labels from people you do not
-trust are better opened as JSON lines, or imported as text.
+In CSV and TSV, a list is one cell in JSON, so that no character in a tag can split it. A cell is written as it is, even
+if it begins with ``=``, ``+``, ``-`` or ``@``, which a spreadsheet may take for a formula: export labels from people
+you do not trust as JSON lines, or import the cells as text.
 """
 
 from __future__ import annotations
@@ -53,9 +54,9 @@ Row = dict[str, Any]
 
 
 def write_table(pictures: Iterable[Picture], file: Path, format: str = "csv") -> int:
-    """Write a row for each picture that has a file name to ``file``, whole or not at all; the number of rows."""
+    """Write a row for each picture with a file name to ``file``, whole or not at all; returns the number of rows."""
     if format not in FORMATS:
-        raise InputError(f"no table format {format!r}: choose one of {', '.join(FORMATS)}")
+        raise InputError(f"unknown table format {format!r}: choose one of {', '.join(FORMATS)}")
     rows = (table_row(picture) for picture in pictures if picture.paths)
     with replacing(file) as temporary:
         if format == "parquet":
@@ -126,7 +127,7 @@ def _write_separated(rows: Iterator[Row], file: Path, *, delimiter: str) -> int:
 
 
 def _cell(value: Any) -> Any:
-    """Lists as JSON; an empty one as an empty cell."""
+    """A list as JSON; an empty list as an empty cell."""
     if isinstance(value, list):
         return json.dumps(value, ensure_ascii=False) if value else ""
     return value

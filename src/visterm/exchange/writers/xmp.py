@@ -1,4 +1,4 @@
-"""XMP sidecars: labels beside a picture, where photo programs look for them, without touching the picture."""
+"""XMP sidecars: labels in a file beside the picture, where photo programs look; the picture is never touched."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from visterm.exchange.xmp_merge import merge_packet
 from visterm.exchange.xmp_packet import MAX_BYTES, PacketLabels
 from visterm.storage import write_bytes_atomically
 
-# Control characters, line breaks (allowed in a caption, as are tabs), lone surrogates, and what XML leaves out.
+# Control characters, line breaks (a caption may have these and tabs), lone surrogates, and what XML does not allow.
 _UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _UNWRITABLE_IN_CAPTION = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def sidecar_of(picture_file: Path) -> Path:
-    """The sidecar Visterm writes for a picture, named as darktable and digiKam name theirs.
+    """The sidecar that Visterm writes for a picture, named as in darktable and digiKam.
 
     >>> sidecar_of(Path("IMG.jpg")).name
     'IMG.jpg.xmp'
@@ -29,14 +29,14 @@ def sidecar_of(picture_file: Path) -> Path:
 def write_sidecar(
     picture_file: Path, tags: Sequence[str], *, caption: str | None = None, class_name: str | None = None
 ) -> Path:
-    """Merge the labels of a picture into its sidecar, which is made when absent; the sidecar's path.
+    """Merge the labels of a picture into its sidecar, which is created if absent; returns the sidecar's path.
 
     - Tags go to ``dc:subject``, the class to ``visterm:class``, the caption to ``dc:description``.
-    - What others wrote stays: their tags, their caption (also when it differs), everything unknown here.
+    - What other programs wrote stays: their tags, their caption (even if it differs), everything unknown to Visterm.
     - Tags that an earlier call wrote and this one does not name are removed.
-    - A sidecar that already says all this is not written again, nor is one made to say nothing.
-    - White space around a tag is dropped; a control character inside is an :class:`InputError`.
-    - A sidecar that cannot be understood is an :class:`InputError` and stays as it is.
+    - A sidecar that already has these labels is not written again, and no sidecar is created without labels.
+    - White space around a tag is dropped; a control character inside raises :class:`InputError`.
+    - A sidecar that is not valid XMP raises :class:`InputError` and stays as it is.
 
     >>> from tempfile import TemporaryDirectory
     >>> from visterm.exchange.xmp_packet import read_packet
@@ -54,14 +54,14 @@ def write_sidecar(
 def merged_sidecar(
     picture_file: Path, tags: Sequence[str], *, caption: str | None = None, class_name: str | None = None
 ) -> tuple[Path, bytes | None]:
-    """The sidecar of a picture and the contents :func:`write_sidecar` would give it; None: it stays as it is."""
+    """The sidecar of a picture, and the contents that :func:`write_sidecar` would write; None if it stays as it is."""
     labels = PacketLabels(
         tags=tuple(dict.fromkeys(filter(None, (_line(tag, "tag") for tag in tags)))),
         class_name=_line(class_name or "", "class") or None,
         caption=_caption(caption or "") or None,
     )
     sidecar = sidecar_of(picture_file)
-    if sidecar.is_symlink():  # written where it lies, so that the link survives
+    if sidecar.is_symlink():  # write the target, so that the link survives
         sidecar = Path(os.path.realpath(sidecar))
     present = _contents(sidecar)
     if present is None and labels == PacketLabels():
@@ -69,7 +69,7 @@ def merged_sidecar(
     try:
         merged = merge_packet(present, labels)
     except InputError as error:
-        raise InputError(f"{sidecar}: left as it is, for it cannot be understood: {error}") from error
+        raise InputError(f"{sidecar}: left as it is, because it cannot be read: {error}") from error
     return sidecar, None if merged == present else merged
 
 
@@ -88,12 +88,12 @@ def _contents(sidecar: Path) -> bytes | None:
 def _line(text: str, what: str) -> str:
     text = text.strip()
     if _UNWRITABLE.search(text):
-        raise InputError(f"the {what} {text!r} holds a character that XMP cannot carry: rename it")
+        raise InputError(f"the {what} {text!r} contains a character that XMP does not allow: rename it")
     return text
 
 
 def _caption(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     if _UNWRITABLE_IN_CAPTION.search(text):
-        raise InputError(f"the caption {text!r} holds a character that XMP cannot carry: remove it")
+        raise InputError(f"the caption {text!r} contains a character that XMP does not allow: remove it")
     return text
