@@ -69,7 +69,7 @@ def build(folder: Path, n_pictures: int) -> None:
         X = rng.random((n_pictures, spec.n_dims), dtype=np.float32)
         for i, of_one in enumerate(tags):
             X[i] += 2 * directions[of_one].sum(axis=0)
-        photos.library._stores(recipe)[output].append(keys, X / X.sum(axis=1, keepdims=True))
+        photos.library.store(recipe, output).append(keys, X / X.sum(axis=1, keepdims=True))
         photos.train("ridge-tags", recipe="colour")
         photos.train("sdca", recipe="colour")
     print(f"built {n_pictures} pictures in {time.perf_counter() - started:.1f} s")

@@ -93,6 +93,10 @@ class FeatureLibrary:
         """The stored features of the pictures with these hashes, by the recipe's outputs."""
         return {output: store.rows(keys) for output, store in self._stores(recipe).stores.items()}
 
+    def store(self, recipe: Recipe, output: str) -> FeatureStore:
+        """The store of one output of ``recipe``."""
+        return self._stores(recipe).stores[output]
+
     def _describe(self, pictures: Mapping[str, Path | None], recipes: Sequence[Recipe]) -> list[Description]:
         missing = [self.missing(recipe, list(pictures)) for recipe in recipes]
         done = [
