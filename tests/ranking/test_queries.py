@@ -12,7 +12,15 @@ from scipy import sparse
 
 from visterm.errors import InputError
 from visterm.ranking import queries
-from visterm.ranking.queries import affordable_words, from_tags, idf, query_vectors, relevant_pictures, wanted_words
+from visterm.ranking.queries import (
+    affordable_words,
+    from_tags,
+    idf,
+    query_vectors,
+    relevant_pictures,
+    sample_from_tags,
+    wanted_words,
+)
 
 few = settings(max_examples=40, deadline=None)
 tag_matrices = hnp.arrays(np.int64, st.tuples(st.integers(0, 7), st.integers(0, 6)), elements=st.integers(0, 1))
@@ -134,3 +142,28 @@ def test_as_many_words_as_can_be_afforded():
     assert affordable_words(tags, 10) == 1
     assert affordable_words(np.ones((2, 3)), 10**6) == 3
     assert affordable_words(np.zeros((2, 3)), 5) == 1
+
+
+def test_a_sample_is_of_the_queries_and_the_same_each_time():
+    tags = np.random.default_rng(3).random((30, 12)) < 0.4
+    every = from_tags(tags, max_words=3)
+    some = sample_from_tags(tags, 40, max_words=3)
+    assert len(some) == 40
+    relevance = dict(zip(every.columns(), every.relevance.toarray().tolist(), strict=True))
+    assert [relevance[words] for words in some.columns()] == some.relevance.toarray().tolist()
+    assert some.columns() == sample_from_tags(tags, 40, max_words=3).columns()
+    assert sample_from_tags(tags, 40, max_words=3, random_state=1).columns() != some.columns()
+    assert sample_from_tags(tags, 10**6, max_words=3).columns() == every.columns()
+
+
+def test_long_captions_are_sampled_without_making_all_queries(monkeypatch):
+    tags = np.random.default_rng(3).random((30, 12)) < 0.4
+    every = set(from_tags(tags, max_words=3).columns())
+    monkeypatch.setattr("visterm.ranking.queries.MAX_ENUMERATED", 0)
+    monkeypatch.setattr("visterm.ranking.queries._subsets", lambda *a: pytest.fail("all queries were made"))
+    drawn = sample_from_tags(tags, 50, max_words=3)
+    assert len(drawn) == 50
+    assert set(drawn.columns()) <= every
+    assert drawn.columns() == sorted(drawn.columns(), key=lambda words: (len(words), words))
+    for words, row in zip(drawn.columns(), drawn.relevance.toarray(), strict=True):
+        np.testing.assert_array_equal(row, tags[:, list(words)].all(axis=1))

@@ -210,6 +210,7 @@ def carry_out(experiment: Experiment, folder: Path, *, cache: Path = Path("resul
                 parameters=({"random_state": seed} if is_random else {}) | dict(experiment.parameters),
                 measures=asked,
                 max_query_words=experiment.protocol.get("max_query_words"),
+                all_queries=True,
                 transductive=experiment.protocol.get("transductive", False),
             )
             outcomes.append(measured.performance)

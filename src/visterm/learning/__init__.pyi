@@ -12,6 +12,7 @@ from .measuring import Measured as Measured
 from .measuring import Performance as Performance
 from .measuring import measure as measure
 from .measuring import measure_fitted as measure_fitted
+from .measuring import measured_queries as measured_queries
 from .splits import Split as Split
 from .training import HeldOut as HeldOut
 from .training import Trained as Trained
@@ -35,6 +36,7 @@ __all__ = [
     "learns_from_untagged",
     "measure",
     "measure_fitted",
+    "measured_queries",
     "splits",
     "train_method",
     "validation_split",

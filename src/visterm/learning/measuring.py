@@ -31,7 +31,7 @@ from visterm.measures import (
     TopKAccuracy,
     WordF,
 )
-from visterm.ranking.queries import from_tags, vectors_of_words
+from visterm.ranking.queries import Queries, from_tags, sample_from_tags, vectors_of_words
 from visterm.registry import Method
 
 Floats = NDArray[np.floating[Any]]
@@ -44,6 +44,9 @@ STANDARD_MEASURES: Mapping[Task, Sequence[Measure[Any]]] = {
 }
 #: Queries have at most this many words by default: the number of queries grows as 2 ** n_words.
 MAX_QUERY_WORDS = 3
+#: A search is measured on at most this many queries, and on fewer if queries times pictures would be more numbers than
+#: this. The sample has a fixed seed.
+MAX_QUERIES, MAX_SCORES = 3000, 20_000_000
 _FAMILIES = {Task.CLASSIFY: {"classes", "class scores"}, Task.ANNOTATE: {"tags"}, Task.RANK: {"rankings"}}
 
 
@@ -99,11 +102,13 @@ def measure(
     parameters: Mapping[str, Any] | None = None,
     measures: Sequence[Measure[Any]] | None = None,
     max_query_words: int | None = MAX_QUERY_WORDS,
+    all_queries: bool = False,
     transductive: bool = False,
 ) -> Measured:
     """Fit ``method`` and measure it on the tasks it can do; only the measures see the test labels.
 
-    With ``transductive`` the test pictures take part in learning, without their labels.
+    With ``transductive`` the test pictures take part in learning, without their labels. A search is measured on
+    :func:`measured_queries`, or with ``all_queries`` on all of them.
     """
     train = training_part(data, split, transductive=transductive)
     started = time.perf_counter()
@@ -118,6 +123,7 @@ def measure(
         split.test,
         measures=measures,
         max_query_words=max_query_words,
+        all_queries=all_queries,
         fit_seconds=seconds,
     )
 
@@ -131,6 +137,7 @@ def measure_fitted(
     *,
     measures: Sequence[Measure[Any]] | None = None,
     max_query_words: int | None = MAX_QUERY_WORDS,
+    all_queries: bool = False,
     fit_seconds: float = 0.0,
 ) -> Measured:
     """Measure an estimator that was fitted to ``train`` on the ``held_out`` rows of ``data``."""
@@ -159,7 +166,8 @@ def measure_fitted(
             values[task], each[task] = _evaluate(chosen, tagged.tags, given, frequencies=train.tag_counts)
             scores[task] = np.asarray(given, dtype=np.float32)
         elif task is Task.RANK and len(tagged):
-            asked = from_tags(tagged.tags, max_words=max_query_words)
+            make = from_tags if all_queries else measured_queries
+            asked = make(tagged.tags, max_words=max_query_words)
             Q = vectors_of_words(asked.columns(), train.tag_counts, int(train.has_tags.sum()))
             given = as_ranker(estimator, train).score_queries(tagged.X, Q)
             values[task], each[task] = _evaluate(chosen, asked.relevance, given)
@@ -167,6 +175,12 @@ def measure_fitted(
         raise InputError(f"{method.name} cannot be measured on {data.name}: no test picture has the labels it predicts")
     seconds = time.perf_counter() - started
     return Measured(Performance(method.name, values, each, fit_seconds, seconds), estimator, data, held_out, scores)
+
+
+def measured_queries(tags: Any, *, max_words: int | None = MAX_QUERY_WORDS) -> Queries:
+    """The queries that a search among pictures with ``tags`` is measured on: all of them, or a sample of many."""
+    n_queries = min(MAX_QUERIES, max(1, MAX_SCORES // max(1, tags.shape[0])))
+    return sample_from_tags(tags, n_queries, max_words=max_words)
 
 
 def training_part(data: Dataset, split: Split, *, transductive: bool) -> Dataset:

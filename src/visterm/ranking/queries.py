@@ -27,6 +27,9 @@ Integers = NDArray[np.int64]
 #: The most pairs of a caption and one of its subsets; more are refused. A caption of m words has 2^m - 1 subsets.
 MAX_SUBSETS = 5_000_000
 
+#: Up to this many subsets of captions, a sample of queries is drawn from all of them.
+MAX_ENUMERATED = 200_000
+
 _BLOCK = 1024  # queries answered at a time
 
 
@@ -127,6 +130,49 @@ def from_tags(tags: Any, *, max_words: int | None = None) -> Queries:
         return csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(indptr) - 1, n_columns))
 
     return Queries(incidence(sizes, words, n_tags), incidence(counts, pictures, n_pictures))
+
+
+def sample_from_tags(tags: Any, n_queries: int, *, max_words: int | None = None, random_state: int = 0) -> Queries:
+    """At most ``n_queries`` of the queries :func:`from_tags` makes, drawn at random with a fixed seed.
+
+    If captions have few subsets, distinct queries are drawn alike. Otherwise not all are made: subsets of captions are
+    drawn, so a query that more pictures answer is more likely drawn.
+
+    >>> len(sample_from_tags([[1, 1, 0], [0, 1, 1]], 3)), len(sample_from_tags([[1, 1, 0], [0, 1, 1]], 10))
+    (3, 5)
+    """
+    captions = _captions(tags)
+    lengths = np.diff(captions.indptr)
+    limit = min(int(lengths.max(initial=0)), max_words or int(lengths.max(initial=0)))
+    rng = np.random.default_rng(random_state)
+    if _n_subsets(lengths, limit) <= MAX_ENUMERATED:
+        queries = from_tags(tags, max_words=max_words)
+        if len(queries) <= n_queries:
+            return queries
+        return queries.select(np.sort(rng.choice(len(queries), n_queries, replace=False)))
+    return _drawn(captions, lengths, limit, n_queries, rng)
+
+
+def _drawn(captions: Any, lengths: Any, limit: int, n_queries: int, rng: np.random.Generator) -> Queries:
+    """Distinct subsets of captions, each subset of each caption as likely as any other."""
+    from scipy.sparse import csr_array
+
+    sizes = np.arange(1, limit + 1)
+    subsets = np.array([[comb(int(m), int(size)) for size in sizes] for m in range(int(lengths.max()) + 1)], float)
+    of_caption = subsets[lengths]
+    chances = of_caption.ravel() / of_caption.sum()
+    found: set[tuple[int, ...]] = set()
+    for draw in rng.choice(len(chances), 4 * n_queries, p=chances).tolist():
+        row, size = divmod(draw, limit)
+        words = captions.indices[captions.indptr[row] : captions.indptr[row + 1]]
+        found.add(tuple(sorted(rng.choice(words, size + 1, replace=False).tolist())))
+        if len(found) == n_queries:
+            break
+    ordered = sorted(found, key=lambda words: (len(words), words))
+    indptr = np.cumsum([0, *map(len, ordered)])
+    indices = np.array([word for words in ordered for word in words], dtype=np.int64)
+    asked = csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(ordered), captions.shape[1]))
+    return Queries(asked, relevant_pictures(asked, captions))
 
 
 def relevant_pictures(words: Any, tags: Any) -> csr_array[Any]:

@@ -13,9 +13,8 @@ from scipy import sparse
 from visterm.compute import progress
 from visterm.contracts import Features, Task
 from visterm.errors import InputError
-from visterm.learning import MAX_QUERY_WORDS, STANDARD_MEASURES, Trained
+from visterm.learning import STANDARD_MEASURES, Trained, measured_queries
 from visterm.measures import evaluate
-from visterm.ranking.queries import from_tags
 from visterm.search.pairs import log_pairs_of, pairs_of
 from visterm.search.relevance import Relevance, word_scores
 
@@ -81,7 +80,7 @@ def measure_search(
 ) -> dict[str, float]:
     """The measures of a search that ranks pictures by the probability that they match all words of a query."""
     column = {pair: i for i, pair in enumerate(scored.pairs)}
-    asked = from_tags(tags, max_words=MAX_QUERY_WORDS)
+    asked = measured_queries(tags)
     scores = [relevance.joint(log_p, words, scored.log_pairs, column) for words in asked.columns()]
     return evaluate(STANDARD_MEASURES[Task.RANK], asked.relevance, np.stack(scores))
 
