@@ -19,9 +19,9 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
-from visterm.app.describing import features_of_files
 
 from visterm.errors import MissingExtraError
+from visterm.features import features_of_files
 from visterm.learning.splits import stratified
 from visterm.vision import TrainingPictures, recipe, recipe_names
 

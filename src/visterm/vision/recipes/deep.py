@@ -16,7 +16,7 @@ from visterm.storage import RowSpec
 from visterm.vision.deep.hub import ClipNetwork, timm_network
 from visterm.vision.deep.networks import Network, OnnxNetwork, WordNetwork
 from visterm.vision.deep.preprocessing import Preprocessing
-from visterm.vision.deep.presets import EfficientNetLite0
+from visterm.vision.deep.presets import EfficientNetLite0, EfficientNetLite2
 from visterm.vision.recipes.base import Recipe
 
 _HUB_NAME = re.compile(r"timm:(?P<timm>[\w.-]+)|open_clip:(?P<clip>[\w.-]+)(:(?P<weights>[\w-]+))?", re.ASCII)
@@ -107,6 +107,26 @@ class DeepFeatures(NetworkRecipe):
             batch_size=batch_size,
             name="deep",
             summary="EfficientNet-Lite0 trained on ImageNet",
+        )
+
+
+class DeepLite2Features(NetworkRecipe):
+    """EfficientNet-Lite2 trained on ImageNet, at twice the cost of :class:`DeepFeatures`.
+
+    >>> DeepLite2Features().outputs
+    {'deep-lite2': RowSpec(n_dims=1280, dtype='float32', sparse=False)}
+    """
+
+    seconds_per_picture = 0.04
+
+    def __init__(
+        self, *, runner: str = "auto", device: str | None = None, half: bool = False, batch_size: int = 32
+    ) -> None:
+        super().__init__(
+            EfficientNetLite2(runner=runner, device=device, half=half),
+            batch_size=batch_size,
+            name="deep-lite2",
+            summary="EfficientNet-Lite2 trained on ImageNet",
         )
 
 
