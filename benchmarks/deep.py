@@ -3,8 +3,8 @@
 Run: python benchmarks/deep.py [--pictures FOLDER], where FOLDER holds one folder of pictures for each class
 
 Quality: ten labelled pictures a class, the rest for the test, five draws; scikit-learn's LogisticRegression and sdca,
-each for three values of C. Linear classifiers see vectors of length one, those of two networks side by side; ``auto`` is the
-Hellinger kernel for one network and the weighted product for two.
+each for three values of C. Linear classifiers see vectors of length one, those of two networks side by side; ``auto``
+is the Hellinger kernel for one network and the weighted product for two.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def speed(rounds: int) -> None:
         began = time.perf_counter()
         network.embed(batch[:1])
         print(f"{type(network).__name__}: first picture after {time.perf_counter() - began:.2f} s; pictures/s", end="")
-        for n in (1, 2, 4, 8, BATCH):
+        for n in (1, 4, BATCH):
             embed = partial(network.embed, batch[:n])
             rates = [rate(embed, n, n_workers, rounds) for n_workers in sorted({1, n_cores()})]
             print(f"; {n} at a time: {', '.join(f'{found:.0f}' for found in rates)}", end="", flush=True)
