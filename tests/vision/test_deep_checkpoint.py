@@ -203,6 +203,13 @@ def test_tensors_stay_inside_their_storages(read, tensor, reason):
         read(*of({"a": tensor}))
 
 
+@pytest.mark.parametrize("other", [storage("1", 11), storage("1", 12, "LongStorage")])
+def test_a_storage_is_described_in_one_way(read, other):
+    tensors = {"a": described(storage("1", 12), 0, [3], [1]), "b": described(other, 0, [3], [1])}
+    with pytest.raises(InputError, match="in two ways"):
+        read(*of(tensors))
+
+
 def test_tensors_together_are_no_larger_than_the_file(read):
     whole = described(storage("1", 12), 0, [12], [1])
     assert len(read(*of({"a": whole}))) == 1

@@ -104,9 +104,12 @@ def _arrays(stream: BytesIO) -> dict[str, NDArray[Any]]:
 
 def _read_storages(stream: BytesIO, keys: Any, described: Iterable[_Storage]) -> dict[str, NDArray[Any]]:
     """The storages in the order of ``keys``, exactly those that were described, up to the end of the file."""
-    wanted = {storage.key: storage for storage in described}
+    different = set(described)
+    wanted = {storage.key: storage for storage in different}
     if type(keys) is not list or any(type(key) is not str for key in keys) or sorted(keys) != sorted(wanted):
         raise _MalformedError("its storages are not those of its tensors")
+    if len(different) > len(wanted):
+        raise _MalformedError("it describes one storage in two ways")
     found: dict[str, NDArray[Any]] = {}
     for key in keys:
         storage = wanted[key]

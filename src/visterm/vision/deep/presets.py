@@ -30,7 +30,7 @@ class EfficientNetLite:
     Oblong pictures are squashed, less a thirty-second at each edge, since tags speak of the whole picture: on 1,200
     pictures of Corel5K the mean average precision of tags was 0.53 so, and 0.52 from the central square.
 
-    The network is made from its weights when the first picture is embedded, which takes a fifth of a second; nothing
+    The network is made from its weights when the first picture is embedded, which takes about 0.1 s; nothing
     is written. ``runner`` and ``device`` then say by what and where it is run. Both runners give the same vectors to
     about a millionth of the largest value.
 
