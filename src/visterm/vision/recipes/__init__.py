@@ -22,6 +22,7 @@ _TARGETS: dict[str, str] = {
     "fisher-32k": "visterm.vision.recipes.presets:fisher_32k",
     "tagging": "visterm.vision.recipes.presets:tagging",
     "deep": "visterm.vision.recipes.deep:DeepFeatures",
+    "deep-lite2": "visterm.vision.recipes.deep:DeepLite2Features",
 }
 #: Libraries whose networks are also recipes: ``timm:NETWORK``.
 _HUBS = ("timm", "open_clip")
