@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
 
 #: The features by which pictures are compared where nothing else is said.
-RECIPE = "colour"
+RECIPE = "deep"
 
 
 @dataclass(frozen=True)

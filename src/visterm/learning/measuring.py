@@ -46,7 +46,7 @@ STANDARD_MEASURES: Mapping[Task, Sequence[Measure[Any]]] = {
 MAX_QUERY_WORDS = 3
 #: A search is measured on at most this many queries, and on fewer if queries times pictures would be more numbers than
 #: this. The sample has a fixed seed.
-MAX_QUERIES, MAX_SCORES = 3000, 20_000_000
+MAX_QUERIES, MAX_SCORES = 20_000, 20_000_000
 _FAMILIES = {Task.CLASSIFY: {"classes", "class scores"}, Task.ANNOTATE: {"tags"}, Task.RANK: {"rankings"}}
 
 

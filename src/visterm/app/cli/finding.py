@@ -143,7 +143,7 @@ def search(
 def similar(
     picture: Annotated[Path, typer.Argument(help="A picture of the collection or any other.")],
     recipe: Annotated[
-        str | None, typer.Option("--recipe", "-r", help="Feature recipe to compare by (default: colour).")
+        str | None, typer.Option("--recipe", "-r", help="Feature recipe to compare by (default: deep).")
     ] = None,
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="Compare by the codes of this model instead, such as ccd2.")
