@@ -295,3 +295,12 @@ def test_a_comparison_out_of_time_keeps_the_baseline_and_names_what_it_left_out(
         "majority-class",
         "tag-frequency",
     }
+
+
+def test_several_pictures_are_labelled_at_once(visterm, visterm_json, workspace, postcards):
+    pictures = [postcards / "pictures" / f"000{i}.jpg" for i in (1, 2, 3)]
+    assert visterm_json("label", *pictures, "--tag", "heirloom", "-w", workspace) == {"labels": 3}
+    assert len(visterm_json("search", "heirloom", "-w", workspace)["found"]) == 3
+    refused = visterm("label", pictures[0], "nowhere.jpg", "--tag", "keepsake", "-w", workspace, code=1)
+    assert "nowhere.jpg is not in the collection" in refused.stderr
+    assert not visterm_json("search", "tag:keepsake", "-w", workspace)["found"]  # all or none

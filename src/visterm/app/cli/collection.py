@@ -157,16 +157,18 @@ def _print_removal(console: Console, done: Removal) -> None:
 
 
 def label(
-    picture: Annotated[str, typer.Argument(help="A picture of the collection: its path or content hash.")],
-    class_name: Annotated[str | None, typer.Option("--class", "-c", help="Its class.")] = None,
-    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag it has; repeatable.")] = None,
-    no_tag: Annotated[list[str] | None, typer.Option("--no-tag", help="A tag it does not have; repeatable.")] = None,
+    pictures: Annotated[
+        list[str], typer.Argument(help="Pictures of the collection, by path or content hash.", metavar="PICTURE...")
+    ],
+    class_name: Annotated[str | None, typer.Option("--class", "-c", help="Their class.")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag they have; repeatable.")] = None,
+    no_tag: Annotated[list[str] | None, typer.Option("--no-tag", help="A tag they do not have; repeatable.")] = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what a picture is. Your word outranks imports and models; they never overwrite it."""
+    """Say what pictures are. Your word outranks imports and models; they never overwrite it."""
     with command(as_json=as_json), opened(workspace) as photos:
-        done = photos.label(picture, class_name=class_name, tags=tag or (), no_tags=no_tag or ())
+        done = photos.label(pictures, class_name=class_name, tags=tag or (), no_tags=no_tag or ())
         show(done, as_json, _print_labelled)
 
 
