@@ -33,8 +33,10 @@ def joint(**changes):
 def test_methods_are_found_by_name():
     for method in registry.methods():
         assert registry.get(method.name) is method
-    with pytest.raises(InputError, match=r"unknown method 'k-nn': choose one of .*knn"):
+    with pytest.raises(InputError, match=r"unknown method 'k-nn': did you mean 'knn'\?"):
         registry.get("k-nn")
+    with pytest.raises(InputError, match=r"unknown method 'zzz': choose one of .*knn"):
+        registry.get("zzz")
 
 
 def test_a_registered_method_appears_in_its_tasks():

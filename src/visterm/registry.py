@@ -7,6 +7,7 @@ used, so listing methods costs nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -68,7 +69,9 @@ def get(name: str) -> Method:
     [<Task.CLASSIFY: 'classify'>]
     """
     if name not in _METHODS:
-        raise InputError(f"unknown method {name!r}: choose one of {', '.join(sorted(_METHODS))}")
+        near = get_close_matches(name, _METHODS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(sorted(_METHODS))}"
+        raise InputError(f"unknown method {name!r}: {hint}")
     return _METHODS[name]
 
 

@@ -304,3 +304,42 @@ def test_several_pictures_are_labelled_at_once(visterm, visterm_json, workspace,
     refused = visterm("label", pictures[0], "nowhere.jpg", "--tag", "keepsake", "-w", workspace, code=1)
     assert "nowhere.jpg is not in the collection" in refused.stderr
     assert not visterm_json("search", "tag:keepsake", "-w", workspace)["found"]  # all or none
+
+
+def test_the_demo_leaves_other_folders_alone(visterm, workspace, tmp_path):
+    before = sorted(path.name for path in workspace.iterdir())
+    assert "is not empty" in visterm("demo", workspace, "--pictures", 50, code=1).stderr
+    assert sorted(path.name for path in workspace.iterdir()) == before
+
+
+def test_the_ending_of_a_file_names_the_format(visterm, visterm_json, workspace, tmp_path):
+    for ending, begins in ((".csv", "\ufefffile_name,"), (".tsv", "file_name\t"), (".jsonl", "{"), (".json", "{")):
+        file = tmp_path / f"labels{ending}"
+        visterm("export", file, "-w", workspace)
+        assert file.read_text(encoding="utf-8").lstrip("\ufeff").startswith(begins.lstrip("\ufeff")), ending
+    assert "names no format" in visterm("export", tmp_path / "labels.xlsx", "-w", workspace, code=1).stderr
+    assert visterm_json("export", tmp_path / "labels.txt", "-f", "tsv", "-w", workspace)["format"] == "tsv"
+
+
+def test_what_a_newcomer_meets(visterm, visterm_json, workspace, postcards, tmp_path):
+    assert "-w workspace" in visterm("status", cwd=workspace.parent, code=1).stderr
+    assert "did you mean 'knn-tags'?" in visterm("train", "knn-tag", "-w", workspace, code=1).stderr
+    labelled = visterm_json("train", "knn-tags", "-w", workspace)["training"]["pictures_with_tags"]
+    assert f"{labelled} pictures with tags" in visterm("train", "knn-tags", "-w", workspace).stdout
+    assert "nothing was changed" in visterm("tag", "--write", "--dry-run", "-w", workspace).stdout
+    assert visterm_json("search", "boat", "-sky", "-w", workspace)["query"] == "boat -sky"
+    shutil.rmtree(workspace / ".visterm" / "models")
+    assert "such as 'visterm train sdca'" in visterm("classify", "-w", workspace, code=1).stderr
+    (name,) = {visterm_json("search", "filename:0003", "-w", workspace)["found"][0]["path"]}
+    visterm("show", name, "-o", tmp_path / "seen.png", "-w", workspace)
+    assert (tmp_path / "seen.png").exists()
+    abilities = {item["name"]: item["tasks"] for item in visterm_json("methods")["methods"]}
+    assert abilities["knn-tags"] == ["tag", "search"]
+    assert "no workspace was checked" in visterm("doctor").stdout
+
+
+def test_a_comparison_fits_80_columns(visterm, workspace):
+    printed = visterm("evaluate", "knn", "knn-tags", "label-propagation", "-w", workspace, COLUMNS="80").stdout
+    assert "label-propagation " in printed
+    assert max(map(len, printed.splitlines())) <= 110
+    assert "best: " in printed

@@ -279,3 +279,11 @@ def test_notebooks_show_thumbnails(photos, postcards):
     photos.label(postcards / "pictures" / "0004.jpg", tags=["<script>"])
     assert "nothing found" in photos.search("filename:nowhere")._repr_html_()
     assert "<script>" not in photos.search("tag:script", limit=1)._repr_html_()
+
+
+def test_one_tag_may_be_given_by_itself(photos, postcards):
+    photos.label(postcards / "pictures" / "0005.jpg", tags="heirloom", no_tags="sky")
+    assert "heirloom" in {term.name for term in photos.vocabulary().tag.terms}
+    assert told(photos.search("heirloom")) == {"0005.jpg"}
+    with pytest.raises(InputError, match="a query is text"):
+        photos.search(5)

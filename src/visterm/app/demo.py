@@ -14,12 +14,15 @@ from visterm.app.sheets import contact_sheet, save_sheet
 from visterm.app.training import Evaluation, MethodResult
 from visterm.app.workspace import Workspace
 from visterm.contracts import Task
+from visterm.errors import InputError
 from visterm.learning import STANDARD_MEASURES
 from visterm.postcards import make_postcards
 
 #: What the demo looks for, to show a search.
 QUERIES = ("boat sea", "snow house", "car road tree")
 _N_SHOWN = 18
+#: A file that only demo collections have.
+_MARK = "postcards.json"
 #: Methods measured first, one of each kind; the others follow while there is time.
 _FIRST = ("knn", "knn-tags", "sdca", "ridge-tags", "tagprop", "ccd2", "slda")
 _MEASURING_SECONDS = 20.0
@@ -41,6 +44,10 @@ class Demo(Document):
 
 def run_demo(folder: Path, *, n_pictures: int = 400) -> Demo:
     """Make the postcards in ``folder`` and do with them what a user does with a collection."""
+    if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).is_file():
+        raise InputError(
+            f"{folder} is not empty and is no demo: name a new folder, so that your files stay as they are"
+        )
     clock = _Clock()
     report = make_postcards(folder, n_pictures)
     clock.lap("paint")

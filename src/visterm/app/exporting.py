@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
 
 
+#: The format of a file by its ending.
+_ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet", ".json": "coco"}
+
+
 @dataclass(frozen=True)
 class Exported(Document):
     """What an export wrote, or would write; ``n_unchanged`` counts sidecars that already said everything."""
@@ -28,10 +32,17 @@ class Exported(Document):
 
 
 def export(
-    workspace: Workspace, destination: Path | None = None, *, format: str = "csv", dry_run: bool = False
+    workspace: Workspace, destination: Path | None = None, *, format: str | None = None, dry_run: bool = False
 ) -> Exported:
-    """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures."""
+    """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures.
+
+    Without ``format``, the ending of ``destination`` decides.
+    """
     if destination is None and format != "xmp":
-        raise InputError(f"name the {format} file to write")
+        raise InputError(f"name the {format or 'csv'} file to write")
+    if format is None:
+        format = _ENDINGS.get((destination or Path()).suffix.lower())
+        if format is None:
+            raise InputError(f"{destination}: the ending names no format; use {', '.join(_ENDINGS)}, or say --format")
     done = write(workspace.catalogue.pictures(), destination or workspace.folder, format, dry_run=dry_run)
     return Exported(done.format, done.files, done.n_pictures, done.n_unchanged, done.skipped, dry_run)

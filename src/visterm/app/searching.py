@@ -12,6 +12,7 @@ from visterm.app.notebook import PictureDocument
 from visterm.app.regions import Regions
 from visterm.app.wording import percent
 from visterm.contracts import Task
+from visterm.errors import InputError
 from visterm.models import Model
 from visterm.search.meaning import Note
 from visterm.search.searcher import Hit, Hits, Reason
@@ -79,6 +80,8 @@ def search(
     With ``unlikely`` also pictures that count as not found, with ``why`` what convinced the model. The language is
     that of :mod:`visterm.search.query`.
     """
+    if not isinstance(query, str):
+        raise InputError(f"a query is text, not {query!r}")
     searching = None
     if model is not None or workspace.shelf.best(Task.RANK) is not None:
         searching = workspace.shelf.model(Task.RANK, model)

@@ -82,7 +82,7 @@ def findings_sheet(workspace: Workspace, findings: Findings | Lookalikes, file: 
     regions: list[Regions | None] = []
     for found in findings.found:
         people = isinstance(found, Found) and found.told
-        captions.append(f"{'people' if people else percent(found.score)} {found.path}")
+        captions.append(f"{'people say so' if people else percent(found.score)}: {found.path}")
         regions.append(found.regions if isinstance(found, Found) else None)
     files = [workspace.folder / found.path for found in findings.found]
     save_sheet(contact_sheet(files, captions, regions=regions, title=title), file)

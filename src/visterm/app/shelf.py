@@ -19,6 +19,9 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 #: Models kept in memory; the one that was not used for the longest time leaves first.
 _MAX_LOADED = 8
 
+#: A method to begin with, by the task that somebody asked for.
+_EXAMPLES = {"classify": "sdca", "tag": "ridge-tags", "search": "ridge-tags"}
+
 #: What tells two states of a folder apart: the names in it and when each last changed.
 Signature = tuple[tuple[str, int], ...]
 
@@ -69,7 +72,9 @@ class ModelShelf:
         if reference is None:
             info = self.best(task)
             if info is None:
-                raise InputError(f"there is no model that can {task}: train one with 'visterm train'")
+                raise InputError(
+                    f"there is no model that can {task}: train one, such as 'visterm train {_EXAMPLES[task]}'"
+                )
             return self.load(self.place(info.name, info.version))
         return require_task(self.load(self._find(reference)), task)
 

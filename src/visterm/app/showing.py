@@ -43,9 +43,15 @@ def show_in(folder: Path | None, picture: Path, *, feature: str = "sift", output
     """As :func:`show`, in the workspace of ``folder``; only what is learned from a collection needs one."""
     from visterm.app.workspace import Workspace
 
-    if _known(feature) in DRAWINGS:
+    if _known(feature) in DRAWINGS and picture.exists():
         return show(None, picture, feature=feature, output=output)
-    with Workspace.find(folder) as workspace:
+    try:
+        workspace = Workspace.find(folder)
+    except InputError:
+        if _known(feature) not in DRAWINGS or folder is not None:
+            raise
+        return show(None, picture, feature=feature, output=output)  # says that there is no such file
+    with workspace:
         return show(workspace, picture, feature=feature, output=output)
 
 
@@ -54,6 +60,8 @@ def draw(workspace: Workspace | None, picture: Path, feature: str) -> Image.Imag
     from PIL import Image
 
     name = _known(feature)
+    if workspace is not None and not picture.exists() and (known := workspace.picture(picture)) is not None:
+        picture = workspace.catalogue.file_of(known)
     try:
         rgb = decode_rgb(picture)
     except (OSError, PictureError) as error:

@@ -25,6 +25,7 @@ class Status(Counts, Document):
     """Counts of everything, unreadable files and models."""
 
     workspace: str
+    language: str
     unreadable: list[Unreadable]
     models: list[str]
 
@@ -34,6 +35,7 @@ def status(workspace: Workspace) -> Status:
     return Status(
         **asdict(workspace.catalogue.counts()),
         workspace=str(workspace.folder),
+        language=workspace.catalogue.language,
         unreadable=[Unreadable(path, reason) for path, reason in workspace.catalogue.unreadable()],
         models=[info.reference for info in workspace.shelf.infos()],
     )

@@ -98,14 +98,18 @@ class Evaluation(Document):
 
 def labelled(workspace: Workspace, recipe: Recipe) -> Dataset:
     """The collection as arrays: all readable pictures, what people and imports said of them, their features."""
+    _require_pictures(workspace)
     truth = workspace.collection().truth
-    if not len(truth):
-        raise InputError("there are no pictures yet: add some with 'visterm add FOLDER'")
     rows, _ = described(workspace, recipe, truth.sha256)
     X = stored_features(workspace, recipe, [truth.sha256[row] for row in rows])
     y, class_names = encode_classes([truth.classes[row] for row in rows])
     splits = tuple(truth.splits[row] for row in rows)
     return Dataset(workspace.folder.name, X, y, class_names, truth.tags[rows], tuple(truth.tag_names), splits)
+
+
+def _require_pictures(workspace: Workspace) -> None:
+    if not len(workspace.collection().truth):
+        raise InputError("there are no pictures yet: add some with 'visterm add FOLDER'")
 
 
 def train(
@@ -121,6 +125,7 @@ def train(
     The model that is kept has learned from all labelled pictures except those that came marked as test pictures.
     """
     chosen = registry.get(method)
+    _require_pictures(workspace)
     name = name or chosen.name
     version = workspace.shelf.next_version(name)
     ready = ready_recipe(workspace, recipe or chosen.recipe)
@@ -164,7 +169,14 @@ def methods() -> Methods:
     """The methods that can be trained."""
     return Methods(
         [
-            MethodSummary(known.name, sorted(known.tasks), known.recipe, known.summary, known.reference, known.preset)
+            MethodSummary(
+                known.name,
+                [task.value for task in Task if known.does(task)],
+                known.recipe,
+                known.summary,
+                known.reference,
+                known.preset,
+            )
             for known in registry.methods()
         ]
     )
@@ -178,6 +190,7 @@ def evaluate(
     max_seconds: float | None = None,
 ) -> Evaluation:
     """Measure methods (default: all) and the baselines; after ``max_seconds`` no further method is begun."""
+    _require_pictures(workspace)
     found = compare(
         [registry.get(name) for name in methods],
         lambda wanted: labelled(workspace, ready_recipe(workspace, wanted)),

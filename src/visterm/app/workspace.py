@@ -82,7 +82,11 @@ class Workspace:
         for folder in (start, *start.parents):
             if (folder / STATE).is_dir():
                 return cls(folder)
-        raise InputError(f"there is no Visterm workspace at {start} or above it: make one with 'visterm init'")
+        inside = sorted(path.parent.name for path in start.glob(f"*/{STATE}")) if start.is_dir() else []
+        hint = (
+            f"use the one in {inside[0]} with '-w {inside[0]}'" if len(inside) == 1 else "make one with 'visterm init'"
+        )
+        raise InputError(f"there is no Visterm workspace at {start} or above it: {hint}")
 
     def close(self) -> None:
         """Close the catalogue."""
@@ -137,13 +141,13 @@ class Workspace:
         pictures: Pictures,
         *,
         class_name: str | None = None,
-        tags: Sequence[str] = (),
-        no_tags: Sequence[str] = (),
+        tags: str | Sequence[str] = (),
+        no_tags: str | Sequence[str] = (),
     ) -> Labelled:
         """Say what pictures are; a person's word outranks imports and models."""
         from visterm.app.labelling import label
 
-        return label(self, _several(pictures), class_name=class_name, tags=tags, no_tags=no_tags)
+        return label(self, _several(pictures), class_name=class_name, tags=_names(tags), no_tags=_names(no_tags))
 
     def vocabulary(self) -> Vocabulary:
         """The classes and tags in use, the most used first."""
@@ -161,7 +165,7 @@ class Workspace:
         """Make several tags or classes one."""
         from visterm.app.labelling import merge
 
-        return merge(self, names, into=into, kind=kind)
+        return merge(self, _names(names), into=into, kind=kind)
 
     def drop(self, name: str, *, kind: Kind = "tag") -> Edit:
         """Leave a tag or class out, also of later imports."""
@@ -181,8 +185,10 @@ class Workspace:
 
         return status(self)
 
-    def export(self, destination: str | Path | None = None, *, format: str = "csv", dry_run: bool = False) -> Exported:
-        """Write all labels to a file, or as XMP sidecars beside the pictures."""
+    def export(
+        self, destination: str | Path | None = None, *, format: str | None = None, dry_run: bool = False
+    ) -> Exported:
+        """Write all labels to a file in the format of its ending, or as XMP sidecars beside the pictures."""
         from visterm.app.exporting import export
 
         return export(self, None if destination is None else Path(destination), format=format, dry_run=dry_run)
@@ -340,6 +346,10 @@ class Workspace:
             if found:
                 return [Path(file) for file in found]
         raise InputError(f"no file matches {str(name)!r}, neither here nor in {self.folder}")
+
+
+def _names(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _several(names: Pictures) -> list[str | Path]:

@@ -55,4 +55,4 @@ class Connections:
 
     def _refuse_when_closed(self) -> None:
         if self._closed:
-            raise VistermError(f"{self._file}: the catalogue was closed")
+            raise VistermError("this workspace was closed: open it again")

@@ -56,6 +56,11 @@ class ModelInfo:
         """The name and version, as a person writes them."""
         return f"{self.name}@{self.version}"
 
+    @property
+    def abilities(self) -> list[Task]:
+        """The tasks that the model can do."""
+        return [task for task in Task if self.does(task)]
+
     def does(self, task: Task) -> bool:
         """Whether the model can do ``task``; every annotator can search."""
         return task in self.tasks or (task is Task.RANK and Task.ANNOTATE in self.tasks)

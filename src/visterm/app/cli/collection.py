@@ -18,6 +18,7 @@ from visterm.app.cli.output import (
     show_skipped,
     table,
 )
+from visterm.app.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,8 +49,10 @@ def init(
 
 
 def _print_created(console: Console, done: Created) -> None:
-    said = "is a workspace now; next: visterm add FOLDER" if done.created else "is a workspace already"
+    said = "is a workspace now; next: visterm add" if done.created else "is a workspace already"
     say(console, f"{done.workspace} {said}")
+    if done.language != "en":
+        say(console, f"language of captions and file names: {done.language}")
 
 
 def add(
@@ -129,7 +132,7 @@ def _print_status(console: Console, found: Status) -> None:
         ("with tags", found.n_with_tags, f"{found.n_with_tags / total:.0%}"),
         ("with a caption", found.n_with_caption, f"{found.n_with_caption / total:.0%}"),
     ]
-    say(console, found.workspace, style="bold")
+    say(console, f"{found.workspace}  (language: {found.language})", style="bold")
     table(console, ("", "number", "share"), rows)
     if found.classes:
         table(console, ("class", "pictures"), list(found.classes.items())[:_LISTED])
@@ -153,7 +156,10 @@ def remove(
 
 
 def _print_removal(console: Console, done: Removal) -> None:
-    say(console, f"{done.removed} pictures {'would be ' if done.dry_run else ''}forgotten; no file was touched")
+    say(
+        console,
+        f"{counted(done.removed, 'picture')} {'would be ' if done.dry_run else ''}forgotten; no file was touched",
+    )
 
 
 def label(
@@ -173,7 +179,7 @@ def label(
 
 
 def _print_labelled(console: Console, done: Labelled) -> None:
-    say(console, f"{done.labels} labels noted")
+    say(console, f"{counted(done.labels, 'label')} noted")
 
 
 def export(
@@ -181,8 +187,9 @@ def export(
         Path | None, typer.Argument(help="The file to write; for xmp the folder of the pictures (default: all).")
     ] = None,
     export_format: Annotated[
-        str, typer.Option("--format", "-f", help="csv, tsv, jsonl, parquet, coco or xmp.")
-    ] = "csv",
+        str | None,
+        typer.Option("--format", "-f", help="csv, tsv, jsonl, parquet, coco or xmp (default: by the file's ending)."),
+    ] = None,
     workspace: WorkspaceOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
@@ -194,5 +201,6 @@ def export(
 
 def _print_exported(console: Console, done: Exported) -> None:
     would = "would be written" if done.dry_run else "written"
-    say(console, f"{done.n_pictures} pictures, {len(done.files)} files {would}, {done.n_unchanged} unchanged")
+    files = f"{counted(len(done.files), 'file')} {would}, {done.n_unchanged} unchanged"
+    say(console, f"{counted(done.n_pictures, 'picture')}, {files}")
     show_skipped(done.skipped)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,7 +48,7 @@ def _print_demo(console: Console, done: Demo) -> None:
         say(console, f"  {name}: {file}")
     spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in done.seconds.items())
     say(console, f"Time: {spent}")
+    program = "visterm" if shutil.which("visterm") else sys.argv[0]
     if done.not_measured:
-        say(console, f"Not measured here, for the time it takes: {', '.join(done.not_measured)}")
-        say(console, f"All methods: visterm evaluate -w {done.folder}")
-    say(console, f"Look around: visterm status -w {done.folder}")
+        say(console, f"{len(done.not_measured)} methods were not measured. All: {program} evaluate -w {done.folder}")
+    say(console, f"Look around: {program} status -w {done.folder}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from visterm.app.cli.output import JsonOption, WorkspaceOption, command, say, show, table
+from visterm.app.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +31,10 @@ def _print_checkup(console: Console, found: Checkup) -> None:
     say(console, f"extras installed: {', '.join(have) or 'none'}")
     say(console, f"word vectors: {found.word_vectors or 'none'}")
     if found.workspace:
-        say(console, f"workspace {found.workspace}: {found.features} feature stores, {found.models} models")
+        held = f"{counted(found.features, 'feature store')}, {counted(found.models, 'model')}"
+        say(console, f"workspace {found.workspace}: {held}")
+    elif found.note:
+        say(console, f"no workspace was checked: {found.note}", style="yellow")
     for problem in found.problems:
         say(console, f"problem: {problem}", style="red")
     if not found.problems:

@@ -20,7 +20,7 @@ from visterm.app.cli.output import (
     show,
     show_skipped,
 )
-from visterm.app.wording import percent
+from visterm.app.wording import counted, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from visterm.app.showing import Drawing
     from visterm.app.similar import Lookalikes
     from visterm.app.suggesting import Suggestions
+    from visterm.app.workspace import Workspace
 
 _FAINT = "bright_black"
 ModelOption = Annotated[
@@ -55,7 +56,7 @@ def classify(
 
     with command(as_json=as_json), opened_or_loose(workspace, model, paths) as photos:
         done = photos.classify(paths or (), model=model, n_best=n_best, write=write and not dry_run)
-        _show_suggestions(done, as_json, asked=paths, write=write and not dry_run)
+        _show_suggestions(done, as_json, asked=paths, write=write, dry_run=dry_run)
 
 
 def tag(
@@ -77,16 +78,20 @@ def tag(
 
     with command(as_json=as_json), opened_or_loose(workspace, model, paths) as photos:
         done = photos.tag(paths or (), model=model, n_best=n_best, at_least=sure, write=write and not dry_run)
-        _show_suggestions(done, as_json, asked=paths, write=write and not dry_run)
+        _show_suggestions(done, as_json, asked=paths, write=write, dry_run=dry_run)
 
 
-def _show_suggestions(done: Suggestions, as_json: bool, *, asked: list[Path] | None, write: bool) -> None:
+def _show_suggestions(
+    done: Suggestions, as_json: bool, *, asked: list[Path] | None, write: bool, dry_run: bool
+) -> None:
     def print_suggestions(console: Console, done: Suggestions) -> None:
         for answer in done.answers:
             said = ", ".join(f"{label.name} {label.score:.2f}" for label in answer.labels)
             say(console, f"{answer.path}: {said or 'nothing that sure'}")
-        if write:
-            say(console, f"{done.written} suggestions of {done.model} kept")
+        if dry_run:
+            say(console, "nothing was changed (--dry-run)")
+        elif write:
+            say(console, f"{counted(done.written, 'suggestion')} of {done.model} kept")
         show_skipped(done.skipped)
 
     show(done, as_json, print_suggestions)
@@ -98,10 +103,12 @@ class QueryCommand(TyperCommand):
     """A command whose arguments may begin with "-", as in ``boat -people``: they are words, not options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments, excluded words written out."""
-        return super().parse_args(ctx, [_OPTION_LIKE.sub("NOT ", arg) for arg in args])
+        """Read the arguments, excluded words marked so that they are no options."""
+        return super().parse_args(ctx, [_OPTION_LIKE.sub(f"{_MARK}-", arg) for arg in args])
 
 
+#: Stands before an excluded word while options are read; no query holds it.
+_MARK = "\0"
 #: What begins a word that is excluded: "-people", but neither "--why", "-w", "-n5" nor "-5".
 _OPTION_LIKE = re.compile(r"^-(?=[^-\d\W][^\d\W]|[(\"])")
 
@@ -134,10 +141,10 @@ def search(
     What people wrote comes first. Next come pictures the model thinks match, each with its probability.
     """
     with command(as_json=as_json), opened(workspace) as photos:
-        found = photos.search(" ".join(words), model=model, limit=limit, unlikely=unlikely, why=why)
-        if sheet is not None:
-            photos.sheet(found, sheet)
+        query = " ".join(words).replace(_MARK, "")
+        found = photos.search(query, model=model, limit=limit, unlikely=unlikely, why=why)
         show(found, as_json, lambda console, found: _print_findings(console, found, why=why, unlikely=unlikely))
+        _write_sheet(photos, found, sheet, as_json)
 
 
 def similar(
@@ -156,9 +163,8 @@ def similar(
     """Find the pictures that look most like a given one."""
     with command(as_json=as_json), opened(workspace) as photos:
         found = photos.similar(picture, recipe=recipe, model=model, limit=limit)
-        if sheet is not None:
-            photos.sheet(found, sheet)
         show(found, as_json, _print_lookalikes)
+        _write_sheet(photos, found, sheet, as_json)
 
 
 def show_picture(
@@ -177,6 +183,13 @@ def show_picture(
 
     with command(as_json=as_json):
         show(show_in(workspace, picture, feature=feature, output=output), as_json, _print_drawing)
+
+
+def _write_sheet(photos: Workspace, found: Findings | Lookalikes, file: Path | None, as_json: bool) -> None:
+    if file is not None:
+        written = photos.sheet(found, file)
+        if not as_json:
+            typer.echo(f"contact sheet written to {written}")
 
 
 def _print_drawing(console: Console, done: Drawing) -> None:

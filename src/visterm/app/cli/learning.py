@@ -17,6 +17,7 @@ from visterm.app.cli.output import (
     show_skipped,
     table,
 )
+from visterm.app.wording import counted
 from visterm.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
     from visterm.app.features import Computed, Recipes
     from visterm.app.training import Evaluation, Methods, Models, TrainedModel
 
+#: Headings that leave room at 80 columns; tags are measured at five a picture.
+_SHORT = {
+    "mean class accuracy": "by class",
+    "picture F@5": "picture F",
+    "word F@5": "word F",
+    "mean precision@5": "precision",
+    "mean recall@5": "recall",
+    "N+@5": "N+",
+}
 RecipeOption = Annotated[
     str | None, typer.Option("--recipe", "-r", help="Feature recipe (default: chosen for the method).")
 ]
@@ -76,8 +86,13 @@ def train(
 
 def _print_trained(console: Console, model: TrainedModel) -> None:
     learned = model.training
-    said = f"learned from {learned['pictures']} pictures in {learned['seconds']:.1f} s"
-    say(console, f"{model.name}@{model.version}: {model.method}, {said}")
+    kinds = [
+        ("a class", learned["pictures_with_class"], model.classes),
+        ("tags", learned["pictures_with_tags"], model.tags),
+    ]
+    said = " and ".join(f"{counted(number, 'picture')} with {kind}" for kind, number, known in kinds if known)
+    named = "" if model.name == model.method else f" ({model.method})"
+    say(console, f"{model.reference}{named}: learned from {said} in {learned['seconds']:.1f} s")
     rows = [(key, value, model.baseline_metrics.get(key)) for key, value in model.metrics.items()]
     if rows:
         table(console, ("on held-out pictures", "model", "baseline"), rows)
@@ -109,7 +124,8 @@ def _print_models(console: Console, found: Models) -> None:
     for model in found.models:
         first = next(iter(model.metrics.items()), None)
         measured = "-" if first is None else f"{first[0]} {first[1]:.3f}"
-        rows.append((f"{model.name}@{model.version}", model.method, ", ".join(model.tasks), measured, model.created))
+        made = model.created[:16].replace("T", " ")
+        rows.append((model.reference, model.method, ", ".join(model.abilities), measured, made))
     table(console, ("model", "method", "can", "measured", "made"), rows)
 
 
@@ -125,16 +141,22 @@ def evaluate(
 
 
 def _print_comparison(console: Console, found: Evaluation) -> None:
-    for task, rows in found.tasks().items():
-        measures = list(rows[0].values)
+    for task, results in found.tasks().items():
+        measures = list(results[0].values)
+        rows = sorted(results, key=lambda row: -row.values[measures[0]])
         cells = [
-            (f"{row.letter} {row.method}", *(row.values[name] for name in measures), row.beats, row.fit_seconds)
+            (row.method, *(row.values[name] for name in measures), len(row.beats), round(row.fit_seconds, 1))
             for row in rows
         ]
-        table(console, ("method", *measures, "beats", "seconds"), cells, title=task)
+        heads = [_SHORT.get(name, name) for name in measures]
+        table(console, ("method", *heads, "beats", "fit, s"), cells, title=task)
         first, *others = found.best[task] or ["no method"]
-        level = f"; not significantly better than {', '.join(others)}" if others else ""
+        level = f"; {counted(len(others), 'other')} are not significantly worse" if others else ""
         say(console, f"best: {first}{level}")
+    say(
+        console,
+        "beats: how many methods this one is significantly better than. docs/glossary.md explains the measures.",
+    )
 
 
 def _settings(texts: list[str]) -> dict[str, Any]:

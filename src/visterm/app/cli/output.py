@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
@@ -74,9 +74,10 @@ def table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[obje
     cells = [[_cell(value) for value in row] for row in rows]
     kinds = [list(column) for column in zip(*cells, strict=True)] or [[] for _ in columns]
     drawn = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for name, column in zip(columns, kinds, strict=True):
+    for place, (name, column) in enumerate(zip(columns, kinds, strict=True)):
         numeric = bool(column) and all(text[:1].isdigit() or text in ("-", "") for text in column)
-        drawn.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        justify: Literal["left", "right"] = "right" if numeric else "left"
+        drawn.add_column(name, justify=justify, overflow="fold", no_wrap=place == 0)  # names stay whole
     for row in cells:
         drawn.add_row(*map(Text, row))
     console.print(drawn)
