@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 #: Headings that leave room at 80 columns; tags are measured at five a picture.
 _SHORT = {
     "mean class accuracy": "by class",
-    "picture F@5": "picture F",
+    "picture F@5": "F",
     "word F@5": "word F",
-    "mean precision@5": "precision",
+    "mean precision@5": "prec.",
     "mean recall@5": "recall",
     "N+@5": "N+",
 }
@@ -145,17 +145,17 @@ def _print_comparison(console: Console, found: Evaluation) -> None:
         measures = list(results[0].values)
         rows = sorted(results, key=lambda row: -row.values[measures[0]])
         cells = [
-            (row.method, *(row.values[name] for name in measures), len(row.beats), round(row.fit_seconds, 1))
+            (row.method, *(row.values[name] for name in measures), len(row.beats), f"{row.fit_seconds:.1f}")
             for row in rows
         ]
         heads = [_SHORT.get(name, name) for name in measures]
         table(console, ("method", *heads, "beats", "fit, s"), cells, title=task)
         first, *others = found.best[task] or ["no method"]
-        level = f"; {counted(len(others), 'other')} are not significantly worse" if others else ""
+        level = f"; not significantly worse: {', '.join(others[:3])}{' ...' if others[3:] else ''}" if others else ""
         say(console, f"best: {first}{level}")
     say(
         console,
-        "beats: how many methods this one is significantly better than. docs/glossary.md explains the measures.",
+        "beats: how many methods this one is significantly better than; measures: see docs/glossary.md",
     )
 
 

@@ -86,7 +86,9 @@ def table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[obje
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.0f}" if value > 1 and value.is_integer() else f"{value:.3f}"
+    return str(value)
 
 
 def show_skipped(skipped: Sequence[object]) -> None:
