@@ -29,7 +29,7 @@ def make(name="colour", noise=0.05):
 def test_the_figures_are_those_of_measuring_each_method():
     asked = []
     found = compare(METHODS, lambda recipe: asked.append(recipe) or make())
-    assert asked == ["colour", "bow-240"]  # each recipe once
+    assert asked == ["colour", "deep"]  # each recipe once
     assert [each.method for each in found.performances[Task.CLASSIFY]] == ["majority-class", "knn"]
     assert [each.method for each in found.performances[Task.ANNOTATE]] == ["tag-frequency", "knn-tags"]
     data = make()
@@ -56,7 +56,7 @@ def test_methods_as_good_as_the_best_are_named_with_it():
 
 
 def test_methods_that_saw_other_pictures_are_not_paired():
-    others = {"colour": make(), "bow-240": make().select(np.arange(119))}
+    others = {"colour": make(), "deep": make().select(np.arange(119))}
     found = compare(METHODS[:1], others.__getitem__)
     assert found.beats[Task.CLASSIFY] == {"majority-class": ""}
     assert found.letter(Task.CLASSIFY, "knn") == ""

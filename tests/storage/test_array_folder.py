@@ -150,7 +150,7 @@ def test_an_index_tells_what_is_wrong_with_its_files(tmp_path):
     assert index.check() == []
     (dead,) = tmp_path.glob("*.dead.npy")
     np.save(dead, np.array([77]))
-    assert "removes columns" in index.check()[0]
+    assert "lists columns" in index.check()[0]
 
 
 def test_threads_wait_for_each_other_and_other_objects_are_refused(tmp_path):
