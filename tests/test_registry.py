@@ -93,3 +93,10 @@ def test_a_preset_holds_only_what_the_class_has_otherwise(method):
     own = method.load()().get_params(deep=False)
     assert all(own[name] != value for name, value in method.preset.items())
     assert method.create().get_params(deep=False) == own | method.preset
+
+
+@pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
+def test_a_method_is_in_the_file_of_its_name(method):
+    module = method.target.partition(":")[0].rpartition(".")[2]
+    own = {"plsa-words": "plsa"}  # one class, whose default is the asymmetric kind
+    assert module == own.get(method.name, method.name.replace("-", "_"))
