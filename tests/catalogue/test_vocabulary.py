@@ -146,3 +146,13 @@ def test_edits_survive_reopening(catalogue: Catalogue) -> None:
     with Catalogue(catalogue.file, root=catalogue.root) as again:
         import_tags(again, 2, "boats", "blurry")
         assert labels(again) == [{"boat": (IMPORT, "accepted")}, {"boat": (IMPORT, "accepted")}, {}]
+
+
+def test_a_name_of_the_other_kind_is_pointed_out(tmp_path):
+    with Catalogue(tmp_path / "catalogue.sqlite", root=tmp_path) as catalogue:
+        catalogue.add([Examined(str(tmp_path / "a.jpg"), "0" * 64, 1, 1, 40, 30, 1)])
+        catalogue.label(1, "class", "coast")
+        with pytest.raises(InputError, match="there is a class of that name"):
+            catalogue.rename("tag", "coast", "shore")
+        with pytest.raises(InputError, match="'visterm vocabulary' lists"):
+            catalogue.rename("tag", "nowhere", "shore")

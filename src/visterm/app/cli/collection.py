@@ -51,8 +51,7 @@ def init(
 def _print_created(console: Console, done: Created) -> None:
     said = "is a workspace now; next: visterm add" if done.created else "is a workspace already"
     say(console, f"{done.workspace} {said}")
-    if done.language != "en":
-        say(console, f"language of captions and file names: {done.language}")
+    say(console, f"language of captions and file names: {done.language}")
 
 
 def add(
