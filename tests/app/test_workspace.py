@@ -8,6 +8,8 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 
@@ -287,3 +289,33 @@ def test_one_tag_may_be_given_by_itself(photos, postcards):
     assert told(photos.search("heirloom")) == {"0005.jpg"}
     with pytest.raises(InputError, match="a query is text"):
         photos.search(5)
+
+
+def test_a_search_with_a_complete_index_loads_neither_model_nor_scikit_learn(workspace):
+    """What makes `visterm search` start quickly is asserted here; how quick it is, benchmarks/workspace.py measures."""
+    code = (
+        "import sys, visterm\n"
+        "with visterm.open(sys.argv[1]) as photos: assert photos.search('boat sky').found\n"
+        "print([name for name in ('sklearn', 'numba', 'safetensors', 'onnxruntime') if name in sys.modules])"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", code, str(workspace)], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert "sklearn" in runs[0]  # the first search makes the index
+    assert runs[1].strip() == "[]"
+
+
+def test_every_document_has_a_schema(tmp_path):
+    import visterm.app
+    from visterm.app.creating import create
+    from visterm.app.training import methods
+    from visterm.app.words import show
+
+    for info in iter_modules(visterm.app.__path__, "visterm.app."):
+        for name, kind in vars(import_module(info.name)).items():
+            own = isinstance(kind, type) and issubclass(kind, Document) and kind.__module__ == info.name
+            if own and dataclasses.is_dataclass(kind):
+                assert kind.schema()["properties"], name
+    for document in (create(tmp_path / "new"), methods(), show()):  # those that no workspace answers with
+        assert set(document.to_dict()) == set(type(document).schema()["properties"])
