@@ -14,6 +14,7 @@ from scipy import sparse
 from visterm.features import FeatureLibrary, FeatureStore, features_of_files, one_or_several, stacked
 from visterm.storage import RowSpec
 from visterm.vision.recipes.base import Recipe
+from visterm.vision.recipes.combined import CombinedRecipe
 
 
 class Means(Recipe):
@@ -39,6 +40,19 @@ class Means(Recipe):
         self.n_computed += 1
         mean = rgb.mean(axis=(0, 1))
         return {"mean": mean, "bright": sparse.csr_array((mean > self.threshold)[np.newaxis].astype(np.float32))}
+
+
+class Peak(Recipe):
+    """The brightest value of each channel."""
+
+    name, summary = "peak", "for tests"
+
+    @property
+    def outputs(self):
+        return {"peak": RowSpec(3)}
+
+    def compute(self, rgb):
+        return {"peak": rgb.max(axis=(0, 1)).astype(np.float32)}
 
 
 @pytest.fixture
@@ -68,6 +82,28 @@ def test_features_are_computed_once_and_by_content(library, pictures):
     found = library.features(recipe, keys[::-1])
     np.testing.assert_array_equal(found["mean"], [[40 * i, 200, 10] for i in range(5, -1, -1)])
     np.testing.assert_array_equal(found["bright"].toarray()[:, :2], [[1, 1]] * 3 + [[0, 1]] * 3)
+
+
+def test_joined_recipes_share_the_features_of_their_parts(library, pictures):
+    means = Means()
+    library.describe(dict(list(pictures.items())[:4]), means)
+    joined = CombinedRecipe([means, Peak()])
+    (done,) = library.describe(pictures, joined)
+    assert (done.recipe, done.n_known, done.n_computed) == ("means+peak", 0, 6)
+    assert means.n_computed == 6  # four rows were there
+    assert list(library.features(joined, list(pictures))) == ["mean", "bright", "peak"]
+    assert library.store(joined, "mean") is library.store(means, "mean")
+    (again,) = library.describe(pictures, joined)
+    assert (again.n_known, again.n_computed) == (6, 0)
+
+
+def test_a_recipe_with_a_name_of_its_own_is_stored_apart(library, pictures):
+    means = Means()
+    library.describe(pictures, means)
+    named = CombinedRecipe([means, Peak()], name="both")
+    library.describe(pictures, named)
+    assert means.n_computed == 12
+    assert library.store(named, "mean") is not library.store(means, "mean")
 
 
 def test_a_feature_that_one_store_lacks_is_missing(library, pictures):

@@ -23,6 +23,7 @@ from visterm.storage import write_bytes_atomically
 from visterm.vision import TrainingPictures
 from visterm.vision.recipes import recipe as recipe_named
 from visterm.vision.recipes.base import Recipe
+from visterm.vision.recipes.combined import CombinedRecipe
 
 
 @dataclass(slots=True)
@@ -50,9 +51,12 @@ class FeatureLibrary:
         self._turn = threading.RLock()
         self._guard = threading.Lock()
         self._opened: dict[tuple[str, str], _RecipeStores] = {}
+        self._stores_of: dict[str, FeatureStore] = {}
 
     def recipe(self, name: str, pictures: Mapping[str, Path | None]) -> Recipe:
         """The recipe called ``name``. If it learns from the collection, it learns once; the result is stored."""
+        if "+" in name:
+            return CombinedRecipe([self.recipe(part, pictures) for part in name.split("+")])
         recipe = recipe_named(name)
         if not recipe.n_training_pictures:
             return recipe
@@ -72,14 +76,18 @@ class FeatureLibrary:
         """
         started = time.perf_counter()
         keys = list(pictures)
+        parts = {(part.name, part.hash): part for recipe in recipes for part in recipe.stored_parts}
         if any(len(self.present(recipe, keys)) < len(keys) for recipe in recipes):
             with self._turn:
-                done = self._describe(pictures, recipes)
+                described = self._describe(pictures, list(parts.values()))
         else:
-            done = [Description(recipe.name, recipe.hash, n_known=len(keys)) for recipe in recipes]
-        for description in done:
-            description.seconds = time.perf_counter() - started
-        return done
+            described = [Description(part.name, part.hash, n_known=len(keys)) for part in parts.values()]
+        by_part = dict(zip(parts, described, strict=True))
+        seconds = time.perf_counter() - started
+        return [
+            _of_parts(recipe, [by_part[part.name, part.hash] for part in recipe.stored_parts], seconds)
+            for recipe in recipes
+        ]
 
     def present(self, recipe: Recipe, keys: Sequence[str]) -> NDArray[np.intp]:
         """The positions of those ``keys`` that have all features of ``recipe``."""
@@ -134,18 +142,26 @@ class FeatureLibrary:
         with self._guard:
             found = self._opened.get(name)
             if found is None or not found.exist():
-                found = self._opened[name] = _RecipeStores(self.folder / "features", recipe)
+                found = self._opened[name] = _RecipeStores(
+                    {output: self._store(part, output) for part in recipe.stored_parts for output in part.outputs}
+                )
             return found
+
+    def _store(self, recipe: Recipe, output: str) -> FeatureStore:
+        """The store of one output; recipes that share a part share it."""
+        name = _folder_name(recipe, output)
+        found = self._stores_of.get(name)
+        if found is None or not found.exists():
+            spec = recipe.outputs[output]
+            found = self._stores_of[name] = FeatureStore(self.folder / "features" / name, spec, recipe=recipe.hash)
+        return found
 
 
 class _RecipeStores:
     """A store for each output of a recipe, and the keys that all of them have."""
 
-    def __init__(self, folder: Path, recipe: Recipe) -> None:
-        self.stores = {
-            output: FeatureStore(folder / _folder_name(recipe, output), spec, recipe=recipe.hash)
-            for output, spec in recipe.outputs.items()
-        }
+    def __init__(self, stores: dict[str, FeatureStore]) -> None:
+        self.stores = stores
         self._common: tuple[list[KeyIndex], KeyIndex] | None = None
 
     def exist(self) -> bool:
@@ -159,6 +175,19 @@ class _RecipeStores:
         if known is None or any(a is not b for a, b in zip(known[0], indexes, strict=True)):
             known = self._common = (indexes, common(indexes))
         return known[1]
+
+
+def _of_parts(recipe: Recipe, parts: Sequence[Description], seconds: float) -> Description:
+    """What happened to a recipe, from what happened to its parts: a picture that failed in one part failed."""
+    failed = {item.where: item for part in parts for item in part.failed}
+    return Description(
+        recipe.name,
+        recipe.hash,
+        n_known=min(part.n_known for part in parts),
+        n_computed=max(part.n_computed for part in parts),
+        failed=list(failed.values()),
+        seconds=seconds,
+    )
 
 
 def _learn(recipe: Recipe, file: Path, pictures: Mapping[str, Path | None]) -> None:

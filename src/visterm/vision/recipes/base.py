@@ -47,6 +47,11 @@ class Recipe(ABC):
     def outputs(self) -> Mapping[str, RowSpec]:
         """The features computed together, by name."""
 
+    @property
+    def stored_parts(self) -> tuple[Recipe, ...]:
+        """The recipes whose features are stored for this one: itself, or those that it joins."""
+        return (self,)
+
     @abstractmethod
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
         """The features of one upright (height, width, 3) picture: a dense row or a (1, n_dims) CSR row each."""

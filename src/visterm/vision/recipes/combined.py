@@ -16,13 +16,15 @@ from visterm.vision.recipes.training_pictures import TrainingPictures
 
 
 class CombinedRecipe(Recipe):
-    """The outputs of all ``parts``; its name has the form ``bow-1000+globals``.
+    """The outputs of all ``parts``; its name has the form ``bow-1000+globals`` unless it has a ``name`` of its own.
 
-    Pictures are decoded once, at the largest size that a part needs, and shrunk for the others.
+    Pictures are decoded once, at the largest size that a part needs, and shrunk for the others. Without a name of its
+    own, it is stored as its parts: ``deep+globals`` uses the features of ``deep`` if they are there.
     """
 
     def __init__(self, parts: Sequence[Recipe], *, name: str | None = None, summary: str | None = None) -> None:
         self.parts = tuple(parts)
+        self.is_joined = name is None
         self.name = name or "+".join(part.name for part in self.parts)
         self.summary = summary or "; ".join(part.summary for part in self.parts)
         self.pixel_budget = max(part.pixel_budget for part in self.parts)
@@ -36,6 +38,11 @@ class CombinedRecipe(Recipe):
     def outputs(self) -> Mapping[str, RowSpec]:
         """The outputs of all parts."""
         return {output: spec for part in self.parts for output, spec in part.outputs.items()}
+
+    @property
+    def stored_parts(self) -> tuple[Recipe, ...]:
+        """The parts, unless the recipe has a name of its own."""
+        return self.parts if self.is_joined else (self,)
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of all parts, by name."""
