@@ -25,11 +25,12 @@ from scipy import sparse
 
 from visterm import registry
 from visterm.contracts import take
+from visterm.learning import word_scores
 from visterm.measures import AveragePrecision, evaluate
 from visterm.ranking import TagRanker, queries
 from visterm.ranking.queries import vectors_of_words
 from visterm.search.beliefs import together
-from visterm.search.relevance import Relevance, _queries, word_scores
+from visterm.search.relevance import Relevance, _queries
 from visterm.search.threshold import cut_off
 
 METHODS = ("knn-tags", "ridge-tags", "tagprop")

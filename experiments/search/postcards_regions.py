@@ -26,9 +26,9 @@ from visterm.app.regions import Regions, regions_of
 from visterm.app.sheets import contact_sheet, save_sheet
 from visterm.app.workspace import Workspace
 from visterm.contracts import Features, Task
+from visterm.learning import word_scores
 from visterm.models import Model
 from visterm.postcards import make_postcards, role_of
-from visterm.search.relevance import word_scores
 from visterm.vision import decode_rgb
 
 METHODS = ("ridge-tags", "pamir", "knn-tags")

@@ -15,8 +15,8 @@ from visterm.app.workspace import Workspace
 from visterm.compute.parallel import Engine
 from visterm.contracts import Task
 from visterm.errors import MissingExtraError
+from visterm.learning import word_scores
 from visterm.postcards import make_postcards, role_of
-from visterm.search.relevance import word_scores
 from visterm.search.searcher import Hit, Reason
 from visterm.storage import RowSpec
 from visterm.vision.decode import decode_rgb

@@ -64,7 +64,7 @@ def test_with_test_pictures_the_final_fit_is_the_measured_one(method):
     data, cls = make(n_test=10), method.load()
     trained = train_method(method, data)
     relevance, found = learned_search(trained)
-    (final, of_final), (part, of_part) = cls.fits  # two fits and no more
+    (part, of_part), (final, of_final) = cls.fits  # two fits and no more
     if cls is Transductive:
         assert final == list(range(N))  # all pictures, but no test picture with its tags
         assert of_final == list(range(30))

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from visterm.measures import AveragePrecision
 from visterm.ranking.queries import from_tags
-from visterm.search.learned import ScoredPictures, learn_relevance, measure_by_halves, measure_search
+from visterm.search.learned import ScoredPictures, learn_relevance, measure_search
 from visterm.search.relevance import Relevance
 
 
@@ -38,28 +38,3 @@ def test_pictures_are_ranked_by_the_probability_of_all_words(scored):
     joint = np.stack([relevance.joint(log_p, words) for words in asked.columns()])
     found = measure_search(log_p, pictures, tags, relevance)
     assert found["AvgP"] == AveragePrecision()(asked.relevance, joint)
-
-
-def test_no_half_is_judged_by_itself(scored, monkeypatch):
-    pictures, tags, train_tags = scored
-    relevance = learn_relevance(pictures, tags, train_tags)
-    learned_from = []
-    fit = Relevance.fit
-
-    def spy(self, scores, *args, **settings):
-        learned_from.append(scores)
-        return fit(self, scores, *args, **settings)
-
-    monkeypatch.setattr(Relevance, "fit", spy)
-    halved = measure_by_halves(pictures, tags, train_tags, relevance)
-    np.testing.assert_array_equal(learned_from[0], pictures.scores[1::2])
-    np.testing.assert_array_equal(learned_from[1], pictures.scores[::2])
-    together = measure_search(relevance.log_probabilities(pictures.scores), pictures, tags, relevance)
-    assert halved["AvgP"] == pytest.approx(together["AvgP"], abs=0.1)
-
-
-def test_halves_too_small_to_learn_from_measure_nothing(scored):
-    pictures, tags, train_tags = scored
-    few = ScoredPictures(pictures.scores[:3], None, [])
-    relevance = learn_relevance(few, tags[:3], train_tags)
-    assert measure_by_halves(few, tags[:3], train_tags, relevance) == {}

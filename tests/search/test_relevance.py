@@ -12,9 +12,10 @@ from scipy import sparse
 from scipy.special import expit
 
 from visterm.errors import InputError
+from visterm.learning import word_scores
 from visterm.models.state import pack, unpack
 from visterm.neighbours import KnnAnnotator
-from visterm.search.relevance import Relevance, word_scores
+from visterm.search.relevance import Relevance
 from visterm.search.threshold import cut_off
 
 

@@ -39,7 +39,8 @@ def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Index
 
     def log_probabilities(X: Features) -> NDArray[np.float32]:
         nonlocal relevance
-        from visterm.search.relevance import relevance_of, word_scores
+        from visterm.learning import word_scores
+        from visterm.search.relevance import relevance_of
 
         scores = word_scores(model.estimator, X)
         if relevance is None:  # once for all pictures: a guess depends on the first scores

@@ -17,9 +17,10 @@ from visterm.catalogue.truth import Truth
 from visterm.contracts import Features, is_several
 from visterm.errors import MissingExtraError, PictureError
 from visterm.language import word_key
+from visterm.learning import word_scores
 from visterm.models import Model
 from visterm.search.beliefs import Floats, together
-from visterm.search.relevance import relevance_of, word_scores
+from visterm.search.relevance import relevance_of
 from visterm.vision.decode import decode_rgb
 
 if TYPE_CHECKING:

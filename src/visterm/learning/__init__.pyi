@@ -14,6 +14,15 @@ from .measuring import measure as measure
 from .measuring import measure_fitted as measure_fitted
 from .measuring import measured_queries as measured_queries
 from .splits import Split as Split
+from .suggestions import PRECISION as PRECISION
+from .suggestions import SUGGESTIONS_RIGHT as SUGGESTIONS_RIGHT
+from .suggestions import TAGS_FOUND as TAGS_FOUND
+from .suggestions import JudgedTags as JudgedTags
+from .suggestions import judge as judge
+from .suggestions import judge_by_halves as judge_by_halves
+from .suggestions import rare_order as rare_order
+from .suggestions import tag_probabilities as tag_probabilities
+from .suggestions import word_scores as word_scores
 from .training import HeldOut as HeldOut
 from .training import Trained as Trained
 from .training import train_method as train_method
@@ -21,9 +30,13 @@ from .training import validation_split as validation_split
 
 __all__ = [
     "MAX_QUERY_WORDS",
+    "PRECISION",
     "STANDARD_MEASURES",
+    "SUGGESTIONS_RIGHT",
+    "TAGS_FOUND",
     "Dataset",
     "HeldOut",
+    "JudgedTags",
     "Measured",
     "Performance",
     "Split",
@@ -33,11 +46,16 @@ __all__ = [
     "encode_classes",
     "fit_method",
     "has_labels",
+    "judge",
+    "judge_by_halves",
     "learns_from_untagged",
     "measure",
     "measure_fitted",
     "measured_queries",
+    "rare_order",
     "splits",
+    "tag_probabilities",
     "train_method",
     "validation_split",
+    "word_scores",
 ]

@@ -4,42 +4,49 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.calibration import TagProbabilities
 from visterm.compute import progress
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.learning import Dataset
 from visterm.learning.fitting import as_ranker, class_scores, fit_method
 from visterm.learning.splits import Split
+from visterm.learning.suggestions import (
+    BY_PROBABILITY,
+    BY_RARITY,
+    JudgedTags,
+    judge,
+    judge_by_halves,
+    measure_suggestions,
+    word_scores,
+)
 from visterm.measures import (
     Accuracy,
     AveragePrecision,
     BreakEvenPoint,
     MeanClassAccuracy,
     MeanMeasure,
-    MeanPrecision,
-    MeanRecall,
     Measure,
-    NPlus,
-    PictureF,
     PrecisionAt,
     TopKAccuracy,
-    WordF,
+    WordAveragePrecision,
 )
 from visterm.ranking.queries import Queries, from_tags, sample_from_tags, vectors_of_words
 from visterm.registry import Method
 
 Floats = NDArray[np.floating[Any]]
 
-#: The measures reported by default; the first of each task is the main one.
+#: The measures reported by default; the first of each task is the main one. Tags are then judged as people get them:
+#: see :mod:`visterm.learning.suggestions`.
 STANDARD_MEASURES: Mapping[Task, Sequence[Measure[Any]]] = {
     Task.CLASSIFY: (Accuracy(), MeanClassAccuracy()),
-    Task.ANNOTATE: (PictureF(5), WordF(5), MeanPrecision(5), MeanRecall(5), NPlus(5)),
+    Task.ANNOTATE: (*BY_PROBABILITY, *BY_RARITY),
     Task.RANK: (AveragePrecision(), PrecisionAt(10), BreakEvenPoint()),
 }
 #: Queries have at most this many words by default: the number of queries grows as 2 ** n_words.
@@ -55,7 +62,8 @@ class Performance:
     """How well a method did: its measures by task and name, and the seconds it took.
 
     ``each`` has the values of a task's first measure, one per held-out picture or query, for paired tests. A measure
-    that is not a mean has none.
+    that is not a mean has none. ``of_labels`` has, for every class, the share of its pictures that were recognised; for
+    every tag, the average precision of a search for it (NaN: no held-out picture has it).
     """
 
     method: str
@@ -63,6 +71,7 @@ class Performance:
     each: dict[Task, Floats]
     fit_seconds: float
     answer_seconds: float
+    of_labels: dict[Task, Floats] = field(default_factory=dict)
 
     def flat(self) -> dict[str, float]:
         """All measures by name."""
@@ -74,7 +83,8 @@ class Measured:
     """A fitted estimator, and its performance on pictures that it had not seen.
 
     ``scores`` holds the float32 scores that the measures compared with the truth: class scores (only if a measure reads
-    them) and tag scores. Their rows are :meth:`rows` of the task.
+    them) and tag scores (log-odds by default). Their rows are :meth:`rows` of the task. ``judged`` holds what the
+    default measures of tags are based on.
     """
 
     performance: Performance
@@ -82,6 +92,7 @@ class Measured:
     data: Dataset
     held_out: NDArray[np.int64]
     scores: dict[Task, NDArray[np.float32]]
+    judged: JudgedTags | None = None
 
     @property
     def values(self) -> dict[Task, dict[str, float]]:
@@ -139,12 +150,19 @@ def measure_fitted(
     max_query_words: int | None = MAX_QUERY_WORDS,
     all_queries: bool = False,
     fit_seconds: float = 0.0,
+    probabilities: TagProbabilities | None = None,
 ) -> Measured:
-    """Measure an estimator that was fitted to ``train`` on the ``held_out`` rows of ``data``."""
+    """Measure an estimator that was fitted to ``train`` on the ``held_out`` rows of ``data``.
+
+    The default measures of tags rank by probability. ``probabilities`` were learned from other held-out pictures; if
+    there are none, each half of these pictures is judged by probabilities learned from the other half.
+    """
     started = time.perf_counter()
     values: dict[Task, dict[str, float]] = {}
     each: dict[Task, Floats] = {}
     scores: dict[Task, NDArray[np.float32]] = {}
+    of_labels: dict[Task, Floats] = {}
+    judged: JudgedTags | None = None
     classified = data.select(held_out[data.has_class[held_out]])
     tagged = data.select(held_out[data.has_tags[held_out]])
     for task in Task:
@@ -152,15 +170,24 @@ def measure_fitted(
         if not (chosen and method.does(task)):
             continue
         if task is Task.CLASSIFY and len(classified):
-            values[task], each[task] = _evaluate(
-                [m for m in chosen if m.family == "classes"], classified.y, estimator.predict(classified.X)
-            )
+            predicted = estimator.predict(classified.X)
+            values[task], each[task] = _evaluate([m for m in chosen if m.family == "classes"], classified.y, predicted)
+            of_labels[task] = _of_classes(classified, predicted)
             if top := [m for m in chosen if isinstance(m, TopKAccuracy)]:
                 given = class_scores(estimator, classified.X)
                 of_top, each_of_top = _evaluate(top, classified.y, given, classes=estimator.classes_)
                 values[task] |= of_top
                 each[task] = each[task] if len(each[task]) else each_of_top
                 scores[task] = given.astype(np.float32)
+        elif task is Task.ANNOTATE and len(tagged) and measures is None:
+            given = word_scores(estimator, tagged.X)
+            if probabilities is None:
+                judged = judge_by_halves(given, tagged.tags, train.tags, estimator, tagged.X)
+            else:
+                judged = judge(probabilities, given, estimator, tagged.X)
+            values[task], each[task] = measure_suggestions(judged, tagged.tags, train.tag_counts)
+            scores[task] = judged.log_odds
+            of_labels[task] = WordAveragePrecision().per_word(tagged.tags, judged.log_odds)
         elif task is Task.ANNOTATE and len(tagged):
             given = estimator.score_tags(tagged.X)
             values[task], each[task] = _evaluate(chosen, tagged.tags, given, frequencies=train.tag_counts)
@@ -174,7 +201,16 @@ def measure_fitted(
     if not values:
         raise InputError(f"{method.name} cannot be measured on {data.name}: no test picture has the labels it predicts")
     seconds = time.perf_counter() - started
-    return Measured(Performance(method.name, values, each, fit_seconds, seconds), estimator, data, held_out, scores)
+    performance = Performance(method.name, values, each, fit_seconds, seconds, of_labels)
+    return Measured(performance, estimator, data, held_out, scores, judged)
+
+
+def _of_classes(classified: Dataset, predicted: NDArray[Any]) -> Floats:
+    """The share of each class's pictures that were recognised; NaN for a class without held-out pictures."""
+    n_classes = len(classified.class_names)
+    right = np.bincount(classified.y[classified.y == predicted], minlength=n_classes)
+    total = np.bincount(classified.y, minlength=n_classes)
+    return np.where(total > 0, right / np.maximum(total, 1), np.nan)
 
 
 def measured_queries(tags: Any, *, max_words: int | None = MAX_QUERY_WORDS) -> Queries:

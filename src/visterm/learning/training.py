@@ -18,6 +18,7 @@ from visterm.learning import Dataset, splits
 from visterm.learning.fitting import fit_method, has_labels, learns_from_untagged
 from visterm.learning.measuring import Measured, Performance, measure, measure_fitted, training_part
 from visterm.learning.splits import Split
+from visterm.learning.suggestions import JudgedTags, tag_probabilities, word_scores
 from visterm.registry import Method
 
 
@@ -26,12 +27,14 @@ class HeldOut:
     """An estimator that learned from the ``train`` rows of a split, and labelled pictures that it has not seen.
 
     Its scores serve to interpret those of the final estimator: how sure a prediction is, and from which score on a
-    picture gets a tag.
+    picture gets a tag. ``judged`` are its tagged pictures, each half judged by what was learned from the other half;
+    None if they were not measured.
     """
 
     estimator: Any
     data: Dataset
     split: Split
+    judged: JudgedTags | None = None
 
     @property
     def train_tags(self) -> Any:
@@ -102,16 +105,9 @@ def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: i
 
 
 def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Trained:
-    """Measure the final fit on the test pictures; for search, hold some of the others out of a second fit."""
+    """Measure the final fit on the test pictures; for tags, hold some of the others out of another fit."""
     split = validation_split(data)
-    train = training_part(data, split, transductive=learns_from_untagged(method))
-    estimator, seconds = _fit_final(method, train, parameters)
-    try:
-        measured = measure_fitted(method, estimator, train, data, split.test, fit_seconds=seconds)
-    except InputError:  # no test picture has the labels that the method predicts
-        measured = None
-    del train
-    held_out = None
+    held_out, probabilities = None, None
     if method.does(Task.RANK):
         try:
             drawn = validation_split(data.select(split.train))
@@ -119,8 +115,19 @@ def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, 
             part = training_part(data, inner, transductive=learns_from_untagged(method))
             with progress.task(f"Fitting {method.name} without some pictures"):
                 held_out = HeldOut(fit_method(method, part, parameters), data, inner)
+            tagged = held_out.tagged()
+            given = word_scores(held_out.estimator, tagged.X)
+            probabilities = tag_probabilities(given, tagged.tags, held_out.train_tags)
         except InputError:  # too few to hold some out
             held_out = None
+    train = training_part(data, split, transductive=learns_from_untagged(method))
+    estimator, seconds = _fit_final(method, train, parameters)
+    try:
+        measured = measure_fitted(
+            method, estimator, train, data, split.test, fit_seconds=seconds, probabilities=probabilities
+        )
+    except InputError:  # no test picture has the labels that the method predicts
+        measured = None
     return _trained(estimator, seconds, data, split, measured, held_out)
 
 
@@ -131,7 +138,7 @@ def _without_test_pictures(method: Method, data: Dataset, parameters: Mapping[st
         split = validation_split(data)
         measured = measure(method, data, split, parameters=parameters, transductive=learns_from_untagged(method))
         if method.does(Task.RANK):
-            held_out = HeldOut(measured.estimator, data, split)
+            held_out = HeldOut(measured.estimator, data, split, measured.judged)
     except InputError:  # one labelled picture, or one class only, can be learned from but not measured on
         measured = None
     estimator, seconds = _fit_final(method, data, parameters)

@@ -14,7 +14,6 @@ from .pairs import pairs_of as pairs_of
 from .query import QueryError as QueryError
 from .query import parse as parse
 from .relevance import Relevance as Relevance
-from .relevance import word_scores as word_scores
 from .searcher import Hit as Hit
 from .searcher import Hits as Hits
 from .searcher import Reason as Reason
@@ -49,5 +48,4 @@ __all__ = [
     "pairs_of",
     "parse",
     "together",
-    "word_scores",
 ]

@@ -9,19 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import log_expit
 
 from visterm.compute import progress
 from visterm.contracts import Features, Task
 from visterm.errors import InputError
-from visterm.learning import STANDARD_MEASURES, Trained, measured_queries
+from visterm.learning import STANDARD_MEASURES, Trained, judge_by_halves, measured_queries, word_scores
 from visterm.measures import evaluate
 from visterm.search.pairs import log_pairs_of, pairs_of
-from visterm.search.relevance import Relevance, word_scores
+from visterm.search.relevance import Relevance
 
 Floats = NDArray[np.floating[Any]]
 
-#: A relevance that serves only to measure is learned from 200 queries.
-_FEW_QUERIES = 200
 #: The name of the average precision of the method's own ranking, without Relevance.
 BY_OWN_SCORES = "AvgP by own scores"
 
@@ -46,7 +45,7 @@ def learned_search(trained: Trained) -> tuple[Relevance | None, dict[str, float]
 
     The relevance is learned from pictures held out of a fit; it is None if there are too few. The final estimator is
     measured on the test pictures. Without test pictures, the held-out fit is measured: each half of the held-out
-    pictures with the relevance learned from the other half.
+    pictures with probabilities learned from the other half.
     """
     if trained.held_out is None:
         return None, {}
@@ -58,7 +57,10 @@ def learned_search(trained: Trained) -> tuple[Relevance | None, dict[str, float]
             if len(trained.test):
                 found = _measure_on_test(trained, relevance)
             else:
-                found = measure_by_halves(scored, held_out.tags, train_tags, relevance)
+                judged = trained.held_out.judged or judge_by_halves(
+                    scored.scores, held_out.tags, train_tags, trained.held_out.estimator, held_out.X
+                )
+                found = measure_search(log_expit(judged.log_odds), scored, held_out.tags, relevance)
     except InputError:  # the model can search, but without calibrated probabilities
         return None, {}
     (first, *_) = STANDARD_MEASURES[Task.RANK]
@@ -83,25 +85,6 @@ def measure_search(
     asked = measured_queries(tags)
     scores = [relevance.joint(log_p, words, scored.log_pairs, column) for words in asked.columns()]
     return evaluate(STANDARD_MEASURES[Task.RANK], asked.relevance, np.stack(scores))
-
-
-def measure_by_halves(
-    scored: ScoredPictures, tags: sparse.csr_array, train_tags: sparse.csr_array, relevance: Relevance
-) -> dict[str, float]:
-    """:func:`measure_search`, where each half of the pictures is judged by what was learned from the other half.
-
-    Empty if a half is too small to learn from.
-    """
-    every = np.arange(len(scored.scores))
-    log_p = np.empty(scored.scores.shape, np.float32)
-    try:
-        for half in (every % 2 == 0, every % 2 == 1):
-            other = every[~half]
-            learned = _fit(Relevance(n_queries=_FEW_QUERIES), scored.scores[other], tags[other], train_tags)
-            log_p[half] = learned.log_probabilities(scored.scores[half])
-    except InputError:
-        return {}
-    return measure_search(log_p, scored, tags, relevance)
 
 
 def _measure_on_test(trained: Trained, relevance: Relevance) -> dict[str, float]:

@@ -6,19 +6,17 @@ This is learned at training time, from labelled pictures that the scoring model 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit, logit
 from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import Features, check_tags
-from visterm.contracts.estimator import Estimator
-from visterm.errors import InputError
+from visterm.calibration import TagProbabilities
+from visterm.contracts import check_tags
 from visterm.search.beliefs import DEPENDENCE, together
 from visterm.search.pairs import pair_weights
 from visterm.search.threshold import NOTHING_BELOW, cut_off
@@ -28,15 +26,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.floating[Any]]
 
-#: Probabilities of a model below this count as equal.
-_LEAST = 1e-5
-#: Log-odds are clipped to this range, either way.
-_SUREST = 9.0
-#: The scores at which the log-odds may begin to rise faster.
-_KNOTS = (1.0, 2.0, 3.0)
-#: A word with minus these log-odds or less counts as the rarest; a word with even odds as the most frequent.
-_RAREST = 8.0
-#: Learned from at most this many pairs of a picture and a word.
+#: Queries are tried on at most this many pairs of a picture and a word.
 _MAX_PAIRS = 1_000_000
 _MAX_WORDS = 3
 #: The weight of pairs of words is learned from at most this many queries.
@@ -47,30 +37,14 @@ _LEASTS = np.linspace(0.02, 0.8, 79)
 _FEWEST = 8
 
 
-def word_scores(estimator: Any, X: Features) -> Floats:
-    """The scores of a fitted ranker or annotator for every word: (n_pictures, n_tags), larger is better."""
-    if hasattr(estimator, "word_scores"):
-        return np.asarray(estimator.word_scores(X))
-    scores = np.asarray(estimator.score_tags(X))
-    return np.log(np.maximum(scores, _LEAST)) if getattr(estimator, "scores_are_probabilities", False) else scores
-
-
 def relevance_of(model: Model, scores: Floats) -> Relevance:
     """The relevance of a model; if it was never measured, a guess from the first ``scores``."""
     known: Relevance | None = model.relevance
     return known or Relevance.unmeasured(scores, model.info.tag_counts, model.info.n_tagged)
 
 
-class Relevance(Estimator):
-    """Turns scores into probabilities with a few numbers shared by all words, so rare words are calibrated too.
-
-    With ``u`` the score of a word in units of the deviation of all scores, ``z`` in units of the word's own deviation
-    over held-out pictures, and ``f`` the share of training pictures that carry the word,
-
-        log-odds P(word | picture) = b + c o(f) + a u + d z + e g(f) u + sum_k h_k max(0, u - k),    a, d, e, h_k >= 0,
-
-    where ``o`` are log-odds and ``g`` rises with them from 0 to 1 (scores say more about frequent words). The
-    coefficients are fitted to the held-out pictures' tags by maximum likelihood.
+class Relevance(TagProbabilities):
+    """The probabilities of words, how words combine, and when nothing is found.
 
     The probability that several words hold together lies between the least likely of them and their product;
     ``dependence_`` says where (see :func:`~visterm.search.beliefs.together`). It is the most likely value for queries
@@ -88,37 +62,31 @@ class Relevance(Estimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_queries": [Interval(Integral, 1, None, closed="left")],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        **TagProbabilities._parameter_constraints,
     }
 
     def __init__(self, n_queries: int = 2000, random_state: int = 0) -> None:
+        super().__init__(random_state)
         self.n_queries = n_queries
-        self.random_state = random_state
 
-    def fit(self, scores: ArrayLike, tags: Any, *, tag_counts: ArrayLike, n_tagged: int, asked: Any) -> Self:
+    def fit(self, scores: ArrayLike, tags: Any, *, tag_counts: ArrayLike, n_tagged: int, asked: Any = None) -> Self:
         """Learn from the ``scores`` (n_pictures, n_tags) of held-out pictures and their ``tags``.
 
         ``tag_counts`` of ``n_tagged`` training pictures carry each tag. Queries are made of ``asked``, the
-        (n_pictures, n_tags) captions of the training pictures.
+        (n_pictures, n_tags) captions of the training pictures (default: ``tags``).
         """
-        self._validate_params()
+        super().fit(scores, tags, tag_counts=tag_counts, n_tagged=n_tagged)
         rng = np.random.default_rng(self.random_state)
-        given = np.asarray(scores, dtype=np.float64)
-        if given.ndim != 2 or not np.isfinite(given).all():
-            raise InputError(f"scores must be a finite (n_pictures, n_tags) array, not one of shape {given.shape}")
-        present = check_tags(tags, len(given), n_tags=given.shape[1]).toarray() > 0
-        if len(given) < 2 or not present.any():
-            raise InputError("calibrating a search needs at least two held-out pictures with tags")
-        n_most = max(2, _MAX_PAIRS // given.shape[1])
-        if len(given) > n_most:
-            chosen = rng.choice(len(given), n_most, replace=False)
+        given = np.asarray(scores)
+        present = check_tags(tags, len(given), n_tags=self.n_tags_)
+        if len(given) > (most := max(2, _MAX_PAIRS // self.n_tags_)):
+            chosen = rng.choice(len(given), most, replace=False)
             given, present = given[chosen], present[chosen]
-        self._describe(given, np.asarray(tag_counts, dtype=np.float64), n_tagged)
-        self.coefficients_ = _fit_logistic(list(self._terms(given)), present, n_free=2)
-        log_p = self.log_probabilities(given)
-        queries = _queries(check_tags(asked, int(np.shape(asked)[0])), self.n_queries, rng)
-        self.dependence_ = _fit_dependence(log_p, present, [words for words in queries if len(words) > 1])
-        self.nothing_below_ = _fit_nothing_below(log_p, present, queries, self.dependence_, rng)
+        truth, log_p = present.toarray() > 0, self.log_probabilities(given)
+        captions = tags if asked is None else asked
+        queries = _queries(check_tags(captions, int(np.shape(captions)[0])), self.n_queries, rng)
+        self.dependence_ = _fit_dependence(log_p, truth, [words for words in queries if len(words) > 1])
+        self.nothing_below_ = _fit_nothing_below(log_p, truth, queries, self.dependence_, rng)
         return self
 
     def fit_pairs(self, log_p: Floats, log_pairs: Floats, pairs: Sequence[tuple[int, int]], tags: Any) -> Self:
@@ -162,60 +130,11 @@ class Relevance(Estimator):
         return together(parts, self.dependence_)
 
     @classmethod
-    def unmeasured(cls, scores: ArrayLike, tag_counts: ArrayLike, n_tagged: int) -> Relevance:
+    def unmeasured(cls, scores: ArrayLike, tag_counts: ArrayLike, n_tagged: int) -> Self:
         """A guess for unmeasured models: words are as frequent as in training, and something is always found."""
-        relevance = cls()
-        relevance._describe(np.asarray(scores, dtype=np.float64), np.asarray(tag_counts, dtype=np.float64), n_tagged)
-        relevance.coefficients_ = np.array([-0.5, 1.0, 0.0, 1.0, 0.0, *[0.0] * len(_KNOTS)])
+        relevance = super().unmeasured(scores, tag_counts, n_tagged)
         relevance.dependence_, relevance.nothing_below_ = DEPENDENCE, 0.0
         return relevance
-
-    def log_probabilities(self, scores: ArrayLike) -> NDArray[np.float32]:
-        """(n_pictures, n_tags) log-probabilities that a picture matches each word."""
-        terms = self._terms(np.asarray(scores, dtype=np.float64))
-        odds: Any = sum(c * term for c, term in zip(self.coefficients_, terms, strict=True))
-        return np.asarray(log_expit(np.clip(odds, -_SUREST, _SUREST)), dtype=np.float32)
-
-    def _describe(self, scores: Floats, tag_counts: Floats, n_tagged: int) -> None:
-        """Set the statistics of scores and words that need no labels."""
-        self.n_tags_ = int(scores.shape[1])
-        self.mean_, self.deviation_ = float(scores.mean()), max(float(scores.std()), 1e-6)
-        self.word_means_ = scores.mean(axis=0)
-        # Keeps a word with nearly equal scores everywhere from becoming certain by a tiny difference.
-        self.word_deviations_ = scores.std(axis=0) + 0.5 * self.deviation_
-        self.word_odds_ = logit((tag_counts + 0.5) / (n_tagged + 1.0))
-
-    def _terms(self, scores: Floats) -> Iterator[Floats]:
-        """The terms that the coefficients multiply, one by one, since each takes as much memory as the scores."""
-        if scores.ndim != 2 or scores.shape[1] != self.n_tags_:
-            raise InputError(f"scores must have one column for each of {self.n_tags_} tags, not shape {scores.shape}")
-        u = (scores - self.mean_) / self.deviation_
-        yield np.ones_like(scores)
-        yield np.broadcast_to(self.word_odds_, scores.shape)
-        yield u
-        yield (scores - self.word_means_) / self.word_deviations_
-        yield np.clip(1 + self.word_odds_ / _RAREST, 0.0, 1.0) * u
-        for knot in _KNOTS:
-            yield np.maximum(u - knot, 0.0)
-
-
-def _fit_logistic(terms: Sequence[Floats], present: NDArray[np.bool_], n_free: int) -> NDArray[np.float64]:
-    """Maximum-likelihood coefficients; all but the first ``n_free`` are >= 0, so a higher score is never worse."""
-    from scipy.optimize import minimize
-
-    A = np.stack([term.ravel() for term in terms], axis=1)
-    y = present.ravel()
-    sign = np.where(y, 1.0, -1.0)
-    ridge = 1.0 / len(y)
-
-    def surprise(w: Floats) -> tuple[float, Floats]:
-        odds = A @ w
-        value = -float(log_expit(sign * odds).mean()) + ridge * float(w @ w)
-        return value, A.T @ (expit(odds) - y) / len(y) + 2 * ridge * w
-
-    bounds = [(None, None)] * n_free + [(0.0, None)] * (A.shape[1] - n_free)
-    found = minimize(surprise, np.zeros(A.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds)
-    return np.asarray(found.x, dtype=np.float64)
 
 
 def _queries(captions: Any, n_queries: int, rng: np.random.Generator) -> list[tuple[int, ...]]:

@@ -1,0 +1,133 @@
+"""Probabilities of tags: right for frequent and rare tags, never falling, with thresholds that keep their promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
+
+from visterm.calibration import TagProbabilities
+from visterm.calibration.tag_probabilities import _PRECISIONS, _fit_own, _precise
+from visterm.errors import InputError
+
+
+def collection(n, n_tags=40, seed=0):
+    """Tags from 1 to 40 % of the pictures; each tag's scores have their own scale, offset and strength."""
+    rng = np.random.default_rng(seed)
+    shape = np.random.default_rng(1)
+    base = np.log(np.geomspace(0.01, 0.4, n_tags))
+    strength, scale, offset = shape.uniform(0.5, 3, n_tags), shape.uniform(0.3, 3, n_tags), shape.normal(0, 1, n_tags)
+    signal = rng.standard_normal((n, n_tags))
+    tags = (rng.random((n, n_tags)) < expit(base - strength**2 / 4 + strength * signal)).astype(int)
+    tags[~tags.any(axis=1), -1] = 1
+    return scale * signal + offset, tags
+
+
+@pytest.fixture(scope="module")
+def learned():
+    _, train = collection(2000, seed=3)
+    scores, tags = collection(1500, seed=4)
+    return TagProbabilities().fit(scores, tags, tag_counts=train.sum(axis=0), n_tagged=2000)
+
+
+@pytest.fixture(scope="module")
+def unseen():
+    return collection(6000, seed=5)
+
+
+def test_every_band_of_frequency_is_calibrated(learned, unseen):
+    scores, tags = unseen
+    p = learned.probabilities(scores)
+    for band in np.array_split(np.arange(40), 4):
+        bins = np.minimum((p[:, band] * 15).astype(int), 14)
+        for b in np.unique(bins):
+            members = bins == b
+            if members.sum() > 500:
+                assert p[:, band][members].mean() == pytest.approx(tags[:, band][members].mean(), abs=0.05)
+    # Each tag alone, too: better than by what all tags share.
+    shared = expit(learned._shared_odds(scores, slice(None)))
+    off = [np.abs(q.mean(axis=0) - tags.mean(axis=0)).mean() for q in (p, shared)]
+    assert off[0] < 0.6 * off[1]
+
+
+def test_likelihood_is_above_that_of_frequencies_and_of_what_tags_share(learned, unseen):
+    scores, tags = unseen
+    sign = 2 * tags - 1
+    own = log_expit(sign * learned.log_odds(scores)).mean()
+    shared = log_expit(sign * learned._shared_odds(scores, slice(None))).mean()
+    frequencies = log_expit(sign * learned.word_odds_).mean()
+    assert own > shared > frequencies
+
+
+@pytest.mark.parametrize("precision", [0.6, 0.8, 0.9])
+def test_suggestions_have_the_wanted_precision(learned, unseen, precision):
+    scores, tags = unseen
+    suggested = learned.probabilities(scores) >= learned.thresholds(precision)
+    assert tags[suggested].mean() == pytest.approx(precision, abs=0.04)
+
+
+def test_more_precision_never_means_more_suggestions(learned):
+    levels = np.stack([learned.thresholds(p) for p in np.linspace(0, 1, 41)])
+    assert (np.diff(levels, axis=0) >= -1e-6).all()
+    with pytest.raises(InputError, match="between 0 and 1"):
+        learned.thresholds(80)
+
+
+def test_a_higher_score_is_never_less_likely(learned):
+    steps = np.linspace(-30, 30, 300)[:, None] * np.ones(40)
+    odds = learned.log_odds(steps)
+    assert (np.diff(odds, axis=0) >= 0).all()
+    assert np.abs(odds).max() <= 9
+
+
+def test_blocks_do_not_change_anything(learned, unseen, monkeypatch):
+    _, train = collection(2000, seed=3)
+    scores, tags = collection(1500, seed=4)
+    monkeypatch.setattr("visterm.calibration.tag_probabilities._BLOCK", 7000)
+    again = TagProbabilities().fit(scores, tags, tag_counts=train.sum(axis=0), n_tagged=2000)
+    np.testing.assert_allclose(again.own_, learned.own_, atol=1e-6)
+    np.testing.assert_allclose(again.thresholds_, learned.thresholds_, atol=1e-6)
+    np.testing.assert_allclose(again.log_odds(unseen[0][:50]), learned.log_odds(unseen[0][:50]), atol=1e-5)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000))
+def test_a_tags_own_sigmoid_is_the_most_likely_one(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(-2, rng.uniform(0.2, 4), (60, 1))
+    present = rng.random((60, 1)) < expit(rng.uniform(0.3, 2) * x + rng.normal(0, 1))
+    found = _fit_own(x, present)[:, 0]
+
+    def surprise(w):
+        odds = w[0] * x + w[1]
+        return (np.logaddexp(0, odds) - present * odds).sum() + 2.5 * (w[0] - 1) ** 2 + 0.5 * w[1] ** 2
+
+    by_hand = minimize(surprise, [1.0, 0.0], bounds=[(0.01, None), (None, None)]).x
+    np.testing.assert_allclose(found, by_hand, atol=2e-3)
+
+
+def test_perfectly_separated_tags_stay_finite():
+    x = np.array([[-9.0], [-9.0], [9.0], [9.0]])
+    own = _fit_own(x, x > 0)
+    assert np.isfinite(own).all()
+    backwards = _fit_own(x, x < 0)
+    assert backwards[0, 0] == pytest.approx(0.01)
+
+
+def test_thresholds_by_brute_force():
+    p = np.random.default_rng(0).random((30, 3)) ** 3
+    levels = _precise(p)
+    for k, wanted in enumerate(_PRECISIONS):
+        for tag in range(3):
+            reach = [t for t in p[:, tag] if p[p[:, tag] >= t, tag].mean() >= wanted]
+            assert levels[k, tag] == (min(reach) if reach else wanted)
+
+
+def test_models_of_earlier_versions_have_only_shared_numbers(learned, unseen):
+    old = TagProbabilities()
+    vars(old).update({name: value for name, value in vars(learned).items() if name not in ("own_", "thresholds_")})
+    np.testing.assert_allclose(old.log_odds(unseen[0][:9]), learned._shared_odds(unseen[0][:9], slice(None)), rtol=1e-5)
+    assert (old.thresholds(0.8) == 0.8).all()
