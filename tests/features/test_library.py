@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 from scipy import sparse
 
+from visterm.errors import InputError
 from visterm.features import FeatureLibrary, FeatureStore, features_of_files, one_or_several, stacked
 from visterm.storage import RowSpec
 from visterm.vision.recipes.base import Recipe
@@ -208,3 +209,100 @@ def test_rows_are_stacked_and_one_output_is_the_matrix_itself():
     assert rows["mean"].tolist() == [[9] * 3, [250] * 3]
     assert one_or_several(rows) is rows
     assert one_or_several({"mean": rows["mean"]}) is rows["mean"]
+
+
+class Palette(Recipe):
+    """Learns the mean colour of the pictures it is given, and wants ten of them."""
+
+    name, summary, n_training_pictures = "palette", "for tests", 10
+
+    def __init__(self):
+        self.mean = np.empty(0, np.float32)
+        self.n_learned = 0
+
+    @property
+    def outputs(self):
+        return {"palette": RowSpec(3)}
+
+    def train(self, pictures):
+        self.mean = np.mean(list(pictures.map(lambda rgb: rgb.mean(axis=(0, 1)), "Looking")), axis=0)
+        self.n_learned = len(pictures)
+
+    def state(self):
+        return {"mean": self.mean} if len(self.mean) else {}
+
+    def restore(self, state):
+        self.mean = state["mean"]
+
+    def compute(self, rgb):
+        return {"palette": rgb.mean(axis=(0, 1)) - self.mean}
+
+
+@pytest.fixture
+def many(tmp_path, monkeypatch):
+    """Forty-four pictures, and the recipe ``palette``, which learns from ten."""
+    monkeypatch.setattr("visterm.features.library.recipe_named", lambda name: Palette())
+    found = {}
+    for i in range(44):
+        file = tmp_path / f"many{i}.png"
+        Image.new("RGB", (8, 8), (5 * i, 100, 10)).save(file)
+        found[sha256(file.read_bytes()).hexdigest()] = file
+    return list(found.items())
+
+
+def test_a_recipe_learns_again_when_the_collection_has_outgrown_it(library, many):
+    first = library.recipe("palette", dict(many[:3]))
+    assert first.n_learned == 3
+    library.describe(dict(many[:3]), first)
+    kept = library.recipe("palette", dict(many[:11]))  # not yet four times as many
+    assert (kept.n_learned, kept.hash) == (0, first.hash)
+    again = library.recipe("palette", dict(many[:12]))
+    assert again.n_learned == 10
+    assert again.hash != first.hash
+    (done,) = library.describe(dict(many[:12]), again)
+    assert (done.n_known, done.n_computed) == (0, 12)
+    assert done.notes == ["palette learned again, from 10 pictures; before, from 3"]
+    assert library.describe(dict(many[:12]), again)[0].notes == []
+    assert not library.missing(first, [key for key, _ in many[:3]])  # models may need them
+    full = library.recipe("palette", dict(many))  # it has as many as it wanted
+    assert (full.n_learned, full.hash) == (0, again.hash)
+
+
+def test_pictures_without_files_do_not_make_a_collection_larger(library, many):
+    first = library.recipe("palette", dict(many[:3]))
+    absent = {key: None for key, _ in many[3:]}
+    assert library.recipe("palette", dict(many[:3]) | absent).hash == first.hash
+
+
+def test_what_an_earlier_version_learned_is_kept(library, many):
+    from safetensors.numpy import load_file, save_file
+
+    first = library.recipe("palette", dict(many[:3]))
+    (file,) = (library.folder / "recipes").iterdir()
+    save_file(load_file(file), file)  # does not say from how many pictures
+    assert library.recipe("palette", dict(many)).hash == first.hash
+    file.write_bytes(b"damaged")
+    with pytest.raises(InputError, match="delete it, and the recipe learns again"):
+        library.recipe("palette", dict(many))
+
+
+def test_featureless_pictures_are_named(library, tmp_path):
+    found = {}
+    for i in range(6):
+        file = tmp_path / f"grey{i}.png"
+        Image.new("RGB", (8, 8), (40 * i, 40 * i, 40 * i + (i == 5))).save(file)  # all but the last are grey
+        found[sha256(file.read_bytes()).hexdigest()] = file
+    (done,) = library.describe(found, Means())
+    grey = {str(tmp_path / f"grey{i}.png") for i in range(5)}
+    assert set(done.featureless) == grey
+    (note,) = done.notes
+    assert note.startswith("means: 5 of 6 pictures have an empty or constant feature")
+    assert sum(name in note for name in grey) == 3
+
+
+def test_a_few_featureless_pictures_need_no_note(library, pictures, tmp_path):
+    grey = tmp_path / "grey.png"
+    Image.new("RGB", (8, 8), (90, 90, 90)).save(grey)
+    (done,) = library.describe(pictures | {"a" * 64: grey}, Means())
+    assert done.featureless == [str(grey)]
+    assert done.notes == []

@@ -19,6 +19,7 @@ from visterm.vision import (
     PlacedHistograms,
     SegmentedRegions,
     SharedDescriptors,
+    StripedHistograms,
     TrainingPictures,
     recipe,
     recipe_names,
@@ -180,13 +181,68 @@ def test_fisher_vectors_have_cells_of_unit_length(pictures, rgb):
     np.testing.assert_allclose(np.linalg.norm(cells, axis=1), 1, rtol=1e-2)
 
 
-def test_pictures_too_small_for_a_patch_are_empty_not_wrong(pictures):
-    dot = np.zeros((3, 3, 3), np.uint8)
-    for kind in ("bag", "hue", "fisher"):
-        made = small(kind)
-        made.train(pictures)
-        row = next(iter(made.compute(dot).values()))
-        assert abs(row).sum() == 0
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(3, 3), (1, 90), (28, 28)])
+def test_a_picture_too_small_for_a_patch_is_enlarged(kind, shape, pictures):
+    made = small(kind)
+    made.train(pictures)
+    tiny = np.random.default_rng(0).integers(0, 256, (*shape, 3), np.uint8)
+    row = next(iter(made.compute(tiny).values()))
+    assert abs(row).sum() > 0
+
+
+@pytest.mark.parametrize("kind", ["bag", "fisher"])
+def test_what_was_learned_before_pictures_were_enlarged_goes_on_as_it_was(kind, pictures, rgb):
+    new, old = small(kind), small(kind)
+    new.train(pictures)
+    old.restore({name: array for name, array in new.state().items() if name != "least_side"})
+    assert old.hash != new.hash
+    assert "least_side" not in old.state()
+    dot = np.full((3, 3, 3), 9, np.uint8)
+    assert abs(next(iter(old.compute(dot).values()))).sum() == 0
+    for output in new.outputs:  # larger pictures are as they were
+        same(new.compute(rgb)[output], old.compute(rgb)[output])
+
+
+def test_codewords_of_an_enlarged_picture_lie_inside_it(pictures):
+    made = small("bag")
+    made.train(pictures)
+    tiny = np.random.default_rng(0).integers(0, 256, (20, 30, 3), np.uint8)
+    frames, words = made.codewords(tiny)
+    assert len(frames) == len(words) == made.compute(tiny)["bag"].sum() > 1
+    assert (frames[:, :2] >= -0.5).all()
+    assert (frames[:, 0] < 30).all()
+    assert (frames[:, 1] < 20).all()
+    assert frames[:, 0].max() - frames[:, 0].min() > 10
+
+
+def test_a_descriptor_counts_for_its_nearest_codewords(pictures, rgb):
+    one, three = small("bag"), BagRecipe("bag", "", GRID, 20, n_nearest=3, max_sample=500)
+    one.train(pictures)
+    three.restore(one.state())
+    counts, more = (made.compute(rgb)["bag"].toarray().ravel() for made in (one, three))
+    assert more.sum() == 3 * counts.sum()
+    assert (more >= counts).all()
+    assert one.hash != three.hash
+
+
+def test_fast_tagging_shrinks_pictures_and_has_few_dimensions():
+    made = recipe("tagging-fast")
+    assert made.pixel_budget == 40_000
+    dense = [spec.n_dims for spec in made.outputs.values() if not spec.sparse]
+    assert sum(dense) < 25_000
+    both = recipe("deep+tagging-fast")
+    assert both.pixel_budget > made.pixel_budget
+    assert both.outputs.keys() == {"deep", *made.outputs}
+
+
+def test_striped_histograms_are_those_of_the_full_recipe(rgb):
+    fast, full = StripedHistograms(pixel_budget=100_000), PlacedHistograms()
+    rows, expected = fast.compute(rgb), full.compute(rgb)
+    assert rows.keys() == fast.outputs.keys()
+    for name in fast.outputs:
+        same(rows[name], expected[name])
+        assert fast.outputs[name] == full.outputs[name]
 
 
 def test_globals_are_of_their_sizes(rgb):

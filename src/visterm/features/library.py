@@ -25,10 +25,21 @@ from visterm.vision.recipes import recipe as recipe_named
 from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.combined import CombinedRecipe
 
+#: A recipe that learned from fewer pictures than it wanted learns again when there are this many times as many.
+GROWTH = 4
+#: A recipe may give this many featureless rows without a note: a collection can hold a few blank pictures.
+_A_FEW = 3
+#: The entry of a recipe's file that says from how many pictures it learned.
+_N_LEARNED = "n_pictures"
+
 
 @dataclass(slots=True)
 class Description:
-    """The outcome of computing the features of a collection."""
+    """The outcome of computing the features of a collection.
+
+    ``featureless`` are the files whose newly computed row of some feature is empty or constant. ``notes`` are sentences
+    for the user: that the recipe learned again, or that many pictures are featureless.
+    """
 
     recipe: str
     recipe_hash: str
@@ -36,6 +47,8 @@ class Description:
     n_computed: int = 0
     failed: list[Skipped] = field(default_factory=list)
     seconds: float = 0.0
+    featureless: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 class FeatureLibrary:
@@ -52,21 +65,33 @@ class FeatureLibrary:
         self._guard = threading.Lock()
         self._opened: dict[tuple[str, str], _RecipeStores] = {}
         self._stores_of: dict[str, FeatureStore] = {}
+        #: What to tell the user about recipes that learned again, by hash.
+        self._learned_again: dict[str, str] = {}
 
     def recipe(self, name: str, pictures: Mapping[str, Path | None]) -> Recipe:
-        """The recipe called ``name``. If it learns from the collection, it learns once; the result is stored."""
+        """The recipe called ``name``. If it learns from the collection, it learns once; the result is stored.
+
+        If it learned from fewer pictures than it wanted, and there are now at least ``GROWTH`` times as many, it learns
+        again and gets another hash. Features of the former state stay, since models may be trained on them.
+        """
         if "+" in name:
             return CombinedRecipe([self.recipe(part, pictures) for part in name.split("+")])
         recipe = recipe_named(name)
         if not recipe.n_training_pictures:
             return recipe
         file = self.folder / "recipes" / f"{_file_name(name)}.safetensors"
-        if not file.exists():
-            with self._turn:
-                if not file.exists():  # no other thread was faster
-                    _learn(recipe, file, pictures)
-                    return recipe
-        _remember(recipe, file)
+        if not _is_outgrown(recipe, file, pictures):
+            _remember(recipe, file)
+            return recipe
+        with self._turn:
+            if _is_outgrown(recipe, file, pictures):  # no other thread was faster
+                before = _n_learned(file) if file.exists() else None
+                n_learned = _learn(recipe, file, pictures)
+                if before is not None:
+                    note = f"{name} learned again, from {n_learned} pictures; before, from {before}"
+                    self._learned_again[recipe.hash] = note
+            else:
+                _remember(recipe, file)
         return recipe
 
     def describe(self, pictures: Mapping[str, Path | None], *recipes: Recipe) -> list[Description]:
@@ -82,6 +107,8 @@ class FeatureLibrary:
                 described = self._describe(pictures, list(parts.values()))
         else:
             described = [Description(part.name, part.hash, n_known=len(keys)) for part in parts.values()]
+        for description in described:
+            description.notes += _notes(description, self._learned_again.pop(description.recipe_hash, None))
         by_part = dict(zip(parts, described, strict=True))
         seconds = time.perf_counter() - started
         return [
@@ -134,6 +161,8 @@ class FeatureLibrary:
                     for output, row in result.items():
                         writers[i, output].add(subject.key, row)
                     done[i].n_computed += 1
+                    if any(_is_featureless(row) for row in result.values()):
+                        done[i].featureless.append(str(subject.file))
         return done
 
     def _stores(self, recipe: Recipe) -> _RecipeStores:
@@ -187,19 +216,70 @@ def _of_parts(recipe: Recipe, parts: Sequence[Description], seconds: float) -> D
         n_computed=max(part.n_computed for part in parts),
         failed=list(failed.values()),
         seconds=seconds,
+        featureless=sorted({file for part in parts for file in part.featureless}),
+        notes=[note for part in parts for note in part.notes],
     )
 
 
-def _learn(recipe: Recipe, file: Path, pictures: Mapping[str, Path | None]) -> None:
+def _notes(description: Description, learned_again: str | None) -> list[str]:
+    """What the user should know about a finished description."""
+    notes = [] if learned_again is None else [learned_again]
+    blank = description.featureless
+    if len(blank) > _A_FEW:
+        some = ", ".join(blank[:_A_FEW])
+        notes.append(
+            f"{description.recipe}: {len(blank)} of {description.n_computed} pictures have an empty or constant "
+            f"feature, so they look alike to every method; for example {some}"
+        )
+    return notes
+
+
+def _is_featureless(row: Any) -> bool:
+    """Whether a row, dense or a sparse (1, n_dims), is empty or has the same number everywhere."""
+    if hasattr(row, "tocsr"):
+        return not row.count_nonzero()
+    values = np.asarray(row)
+    return values.size > 1 and bool((values == values.flat[0]).all())
+
+
+def _files(pictures: Mapping[str, Path | None]) -> list[Path]:
+    """The files of pictures in the order of their hashes: a random order that is always the same."""
+    return [path for _, path in sorted(pictures.items()) if path is not None]
+
+
+def _is_outgrown(recipe: Recipe, file: Path, pictures: Mapping[str, Path | None]) -> bool:
+    """Whether ``recipe`` must learn: for the first time, or again from many more pictures than before."""
+    if not file.exists():
+        return True
+    n_learned = _n_learned(file)
+    if n_learned is None or n_learned >= recipe.n_training_pictures:
+        return False
+    return sum(path is not None for path in pictures.values()) >= GROWTH * n_learned
+
+
+def _learn(recipe: Recipe, file: Path, pictures: Mapping[str, Path | None]) -> int:
+    """Learn, store what was learned, and return from how many pictures."""
     from safetensors.numpy import save
 
-    # The pictures whose hashes come first: a random sample that is always the same.
-    files = [path for _, path in sorted(pictures.items()) if path is not None][: recipe.n_training_pictures]
+    files = _files(pictures)[: recipe.n_training_pictures]
     if not files:
         raise InputError(f"the recipe {recipe.name!r} learns from pictures, but there are none: add some first")
     recipe.train(TrainingPictures(files, pixel_budget=recipe.pixel_budget))
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes_atomically(file, save(recipe.state()))
+    write_bytes_atomically(file, save(recipe.state(), metadata={_N_LEARNED: str(len(files))}))
+    return len(files)
+
+
+def _n_learned(file: Path) -> int | None:
+    """From how many pictures the recipe in ``file`` learned; None if an earlier version wrote it."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, framework="numpy") as opened:
+            number = (opened.metadata() or {}).get(_N_LEARNED, "")
+    except (SafetensorError, OSError) as error:
+        raise _damaged(file, error) from error
+    return int(number) if number.isdecimal() else None
 
 
 def _remember(recipe: Recipe, file: Path) -> None:
@@ -209,7 +289,11 @@ def _remember(recipe: Recipe, file: Path) -> None:
     try:
         recipe.restore(load_file(file))
     except (SafetensorError, OSError, KeyError, ValueError) as error:
-        raise InputError(f"{file} is damaged ({error}): delete it, and the recipe learns again") from error
+        raise _damaged(file, error) from error
+
+
+def _damaged(file: Path, error: Exception) -> InputError:
+    return InputError(f"{file} is damaged ({error}): delete it, and the recipe learns again")
 
 
 def _folder_name(recipe: Recipe, output: str) -> str:

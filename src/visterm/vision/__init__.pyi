@@ -20,6 +20,7 @@ from .decode import PIXEL_BUDGET as PIXEL_BUDGET
 from .decode import SUFFIXES as SUFFIXES
 from .decode import PictureInfo as PictureInfo
 from .decode import decode_rgb as decode_rgb
+from .decode import enlarge as enlarge
 from .decode import probe as probe
 from .decode import shrink as shrink
 from .deep.checkpoint import read_checkpoint as read_checkpoint
@@ -82,6 +83,8 @@ from .recipes.descriptors import SegmentedRegions as SegmentedRegions
 from .recipes.fisher import FisherRecipe as FisherRecipe
 from .recipes.global_features import GlobalsRecipe as GlobalsRecipe
 from .recipes.global_features import PlacedHistograms as PlacedHistograms
+from .recipes.global_features import StripedHistograms as StripedHistograms
+from .recipes.network_grid import NetworkGrid as NetworkGrid
 from .recipes.shared_descriptors import SharedDescriptors as SharedDescriptors
 from .recipes.training_pictures import TrainingPictures as TrainingPictures
 from .region_descriptors import REGION_FEATURE_NAMES as REGION_FEATURE_NAMES
@@ -124,6 +127,7 @@ __all__ = [
     "LocalDescriptors",
     "MixtureStatistics",
     "Network",
+    "NetworkGrid",
     "NetworkRecipe",
     "OnnxNetwork",
     "PatternBlocks",
@@ -134,6 +138,7 @@ __all__ = [
     "SegmentedRegions",
     "SharedDescriptors",
     "SpatialPyramid",
+    "StripedHistograms",
     "TfIdf",
     "TorchNetwork",
     "TrainingPictures",
@@ -154,6 +159,7 @@ __all__ = [
     "draw_sift",
     "edge_direction_histogram",
     "edge_pixels",
+    "enlarge",
     "gist",
     "grey_picture",
     "grid_colour_moments",

@@ -105,6 +105,26 @@ def shrink(rgb: NDArray[np.uint8], pixel_budget: int) -> NDArray[np.uint8]:
     return np.asarray(Image.fromarray(rgb).resize(size, Image.Resampling.BOX))
 
 
+def enlarge(rgb: NDArray[np.uint8], least_side: int) -> NDArray[np.uint8]:
+    """A decoded picture enlarged until both sides have ``least_side`` pixels, or unchanged if it is large enough.
+
+    Its shape is kept, but a thin picture becomes no longer than four times ``least_side`` (or than it was).
+
+    >>> import numpy as np
+    >>> enlarge(np.zeros((32, 48, 3), np.uint8), 64).shape
+    (64, 96, 3)
+    """
+    import numpy as np
+    from PIL import Image
+
+    height, width = rgb.shape[:2]
+    scale = least_side / max(1, min(height, width))
+    if scale <= 1 or not rgb.size:
+        return rgb
+    width, height = (max(side, min(round(side * scale), 4 * least_side)) for side in (width, height))
+    return np.asarray(Image.fromarray(rgb).resize((width, height), Image.Resampling.BICUBIC))
+
+
 def _to_rgb(image: Image.Image, size: tuple[int, int]) -> Image.Image:
     from PIL import Image
 

@@ -21,6 +21,8 @@ from visterm.vision.deep import onnx_file
 
 #: Strides of the seven stages; a stage begins where the width of the blocks changes.
 _STAGE_STRIDES = (1, 2, 2, 2, 1, 2, 1)
+#: The output of the ONNX model with the maps of the last block.
+MAPS = "maps"
 #: The eps of every batch norm.
 _EPS = 1e-3
 
@@ -75,7 +77,10 @@ def lite_blocks(weights: Mapping[str, NDArray[Any]]) -> list[Block]:
 
 
 def as_onnx(blocks: Sequence[Block], size: int) -> bytes:
-    """An ONNX model from ``pictures`` (n, 3, size, size) to ``vectors`` (n, n_dims): averages of the last block."""
+    """An ONNX model from ``pictures`` (n, 3, size, size) to ``vectors`` (n, n_dims) and ``maps`` (n, n_dims, s, s).
+
+    The maps are those of the last block, the vectors their averages.
+    """
     nodes: list[bytes] = []
     constants: list[bytes] = []
 
@@ -103,9 +108,20 @@ def as_onnx(blocks: Sequence[Block], size: int) -> bytes:
             y = node("Clip", y, zero, six) if layer.relu6 else y
         x = node("Add", y, x) if block.adds_input else y
     nodes.append(onnx_file.node("Flatten", [node("GlobalAveragePool", x)], "vectors", axis=1))
+    nodes.append(onnx_file.node("Identity", [x], MAPS))
+    n_dims, side = len(blocks[-1].convolutions[-1].weights), map_side(blocks, size)
     taken = onnx_file.tensor_info("pictures", ["n_pictures", 3, size, size])
-    given = onnx_file.tensor_info("vectors", ["n_pictures", len(blocks[-1].convolutions[-1].weights)])
-    return onnx_file.model(nodes, constants, [taken], [given])
+    vectors = onnx_file.tensor_info("vectors", ["n_pictures", n_dims])
+    maps = onnx_file.tensor_info(MAPS, ["n_pictures", n_dims, side, side])
+    return onnx_file.model(nodes, constants, [taken], [vectors, maps])
+
+
+def map_side(blocks: Sequence[Block], size: int) -> int:
+    """The side of the last block's maps for pictures of ``size`` pixels."""
+    for block in blocks:
+        for layer in block.convolutions:
+            size = -(-size // layer.stride)
+    return size
 
 
 def as_torch(blocks: Sequence[Block], size: int) -> Any:

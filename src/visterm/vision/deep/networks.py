@@ -91,6 +91,13 @@ class TorchNetwork:
 
     def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """Run the module."""
+        return _pooled(self._run(batch), len(batch))
+
+    def maps(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The feature maps before they are averaged: (n_pictures, n_dims, height, width)."""
+        return _unpooled(self._run(batch), len(batch))
+
+    def _run(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         import torch
 
         inputs = torch.from_numpy(batch).to(self._place, torch.float16 if self._half else torch.float32)
@@ -101,7 +108,7 @@ class TorchNetwork:
             raise InputError(f"the network cannot take a batch of shape {batch.shape}: {first_line(error)}") from error
         if not isinstance(outputs, torch.Tensor):
             raise InputError(f"the network returns a {type(outputs).__name__}, not one tensor: wrap it in a module")
-        return _pooled(outputs.float().cpu().numpy(), len(batch))
+        return np.asarray(outputs.float().cpu().numpy())
 
     @contextmanager
     def _exact(self) -> Iterator[None]:
@@ -158,6 +165,15 @@ class OnnxNetwork:
 
     def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """Run the model, on the CPU or with a fixed batch size as often as it takes."""
+        name = self._output or self._opened().get_outputs()[0].name
+        return np.concatenate([_pooled(part, n) for part, n in self._run(batch, name)])[: len(batch)]
+
+    def maps(self, batch: NDArray[np.float32], output: str) -> NDArray[np.float32]:
+        """The output called ``output``, feature maps that are not averaged: (n_pictures, n_dims, height, width)."""
+        return np.concatenate([_unpooled(part, n) for part, n in self._run(batch, output)])[: len(batch)]
+
+    def _run(self, batch: NDArray[np.float32], output: str) -> Iterator[tuple[Any, int]]:
+        """The output for one batch after the other, each with the number of its pictures."""
         session = self._opened()
         given = session.get_inputs()[0]
         if _channels_last(given.shape):
@@ -169,15 +185,12 @@ class OnnxNetwork:
         if isinstance(given.shape[0], int):
             step = given.shape[0]
             batch = np.concatenate((batch, np.zeros((-n % step, *batch.shape[1:]), batch.dtype)))
-        wanted = [self._output or session.get_outputs()[0].name]
-        parts = []
         for start in range(0, len(batch), step):
             try:
-                (part,) = session.run(wanted, {given.name: batch[start : start + step]})
+                (part,) = session.run([output], {given.name: batch[start : start + step]})
             except Exception as error:  # onnxruntime's errors have no common class
                 raise InputError(f"{self._name} cannot be run: {first_line(error)}") from error
-            parts.append(_pooled(part, len(batch[start : start + step])))
-        return np.concatenate(parts)[:n]
+            yield part, len(batch[start : start + step])
 
     def _input_size(self) -> int | None:
         """The fixed side of the input, or None; raises an error if the model does not take one batch of pictures."""
@@ -272,6 +285,16 @@ def _pooled(outputs: Any, n_pictures: int) -> NDArray[np.float32]:
         )
     values = np.asarray(outputs, np.float32)
     return values if values.ndim == 2 else values.mean((2, 3))
+
+
+def _unpooled(outputs: Any, n_pictures: int) -> NDArray[np.float32]:
+    shape = np.shape(outputs)
+    if len(shape) != 4 or shape[0] != n_pictures:
+        raise InputError(
+            f"the network returns an array of shape {shape} for {n_pictures} pictures, "
+            "not feature maps (n, n_dims, height, width)"
+        )
+    return np.asarray(outputs, np.float32)
 
 
 def _module_hash(module: Any, method: str) -> str:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from visterm.compute import choose_device
 from visterm.errors import InputError
 from visterm.vision.deep.checkpoint import read_checkpoint
-from visterm.vision.deep.efficientnet_lite import as_onnx, as_torch, lite_blocks
-from visterm.vision.deep.networks import Network, OnnxNetwork, TorchNetwork, imported
+from visterm.vision.deep.efficientnet_lite import MAPS, as_onnx, as_torch, lite_blocks
+from visterm.vision.deep.networks import OnnxNetwork, TorchNetwork, imported
 from visterm.vision.deep.preprocessing import Preprocessing
 
 #: How a preset is run; ``auto``: by torch where it is installed and has a GPU, else by onnxruntime.
@@ -50,7 +50,7 @@ class EfficientNetLite:
         if half and runner == "onnx":
             raise InputError("half precision needs torch: choose the runner 'torch'")
         self._runner, self._device, self._half = runner, device, half
-        self._network: Network | None = None
+        self._network: TorchNetwork | OnnxNetwork | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -59,12 +59,20 @@ class EfficientNetLite:
 
     def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """Run the network; the first call opens it."""
+        return self._opened().embed(batch)
+
+    def maps(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What :meth:`embed` averages: the last feature maps, (n_pictures, n_dims, side, side)."""
+        network = self._opened()
+        return network.maps(batch, MAPS) if isinstance(network, OnnxNetwork) else network.maps(batch)
+
+    def _opened(self) -> TorchNetwork | OnnxNetwork:
         with _OPENING:
             if self._network is None:
                 self._network = self._open()
-        return self._network.embed(batch)
+        return self._network
 
-    def _open(self) -> Network:
+    def _open(self) -> TorchNetwork | OnnxNetwork:
         by_torch = self._runner == "torch" or self._half or self._chooses_torch()
         imported("torch" if by_torch else "onnxruntime", self.title(), extra="deep" if by_torch else None)
         blocks, size = lite_blocks(read_checkpoint(self._weights())), self.preprocessing.size

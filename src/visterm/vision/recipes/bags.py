@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from visterm.storage import RowSpec
 from visterm.vision.codebook import Codebook
+from visterm.vision.decode import PIXEL_BUDGET
 from visterm.vision.pyramid import SpatialPyramid
-from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.descriptors import LocalDescriptors
+from visterm.vision.recipes.local import LocalRecipe
 from visterm.vision.recipes.training_pictures import TrainingPictures
 
 _SEED = 0
@@ -21,10 +22,11 @@ _CODEBOOK = "codebook."
 _DESCRIPTORS = "descriptors."
 
 
-class BagRecipe(Recipe):
+class BagRecipe(LocalRecipe):
     """Counts of the ``n_words`` codewords of a codebook learned from the collection, in every cell of a pyramid.
 
-    A codeword needs at least ten descriptors: a small collection gets fewer codewords, but still ``n_words`` columns.
+    Each descriptor counts for its ``n_nearest`` codewords. A codeword needs at least ten descriptors: a small
+    collection gets fewer codewords, but still ``n_words`` columns.
     """
 
     def __init__(
@@ -35,15 +37,19 @@ class BagRecipe(Recipe):
         n_words: int,
         *,
         cells: str = "1x1",
+        n_nearest: int = 1,
         max_sample: int = 200_000,
         n_training_pictures: int = 1000,
+        pixel_budget: int = PIXEL_BUDGET,
         seconds_per_picture: float = 0.02,
     ) -> None:
         self.name, self.summary = name, summary
         self.descriptors = descriptors
         self.n_words = n_words
         self.pyramid = SpatialPyramid(cells)
+        self.n_nearest = n_nearest
         self.max_sample = max_sample
+        self.pixel_budget = pixel_budget
         self.n_training_pictures = n_training_pictures
         self.seconds_per_picture = seconds_per_picture
         self._codebook: Codebook | None = None
@@ -61,18 +67,12 @@ class BagRecipe(Recipe):
             "cells": self.pyramid.cells,
             "max_sample": self.max_sample,
             "n_training_pictures": self.n_training_pictures,
-        }
+        } | ({"n_nearest": self.n_nearest} if self.n_nearest > 1 else {})
 
     def train(self, pictures: TrainingPictures) -> None:
         """Train the descriptors, then learn the codewords."""
         self.descriptors.train(pictures, _SEED)
-        rows = pictures.sample_rows(
-            lambda rgb: self.descriptors.describe(rgb)[1],
-            self.max_sample,
-            seed=_SEED,
-            description=f"Sampling descriptors for {self.name}",
-        )
-        self.learn(rows)
+        self.learn(self._sampled(pictures, self.max_sample, _SEED))
 
     def learn(self, rows: NDArray[np.float32]) -> None:
         """Learn the codewords from descriptors."""
@@ -80,21 +80,31 @@ class BagRecipe(Recipe):
         self._codebook = Codebook(n_words, random_state=_SEED).fit(rows)
 
     def codewords(self, rgb: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        """The frames of a picture and the codeword of each, for drawing what the bag counts."""
-        frames, rows = self.descriptors.describe(rgb)
-        return frames, self._trained().assign(rows)
+        """The frames of a picture and the nearest codeword of each, for drawing what the bag counts."""
+        frames, rows, (height, width, *_) = self.described(rgb)
+        scale = np.array([rgb.shape[1] / width, rgb.shape[0] / height, max(rgb.shape[:2]) / max(height, width)])
+        # The centre of the first pixel is at zero.
+        shift = np.array([0.5, 0.5, 0.0])
+        return ((frames + shift) * scale - shift).astype(np.float32), self._trained().assign(rows)
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
         """Compute descriptors, find their codewords, count."""
-        return {self.name: self.encode(*self.descriptors.describe(rgb), rgb.shape)}
+        return self.compute_many([rgb])[0]
+
+    def compute_many(self, pictures: Sequence[NDArray[np.uint8]]) -> list[dict[str, Any]]:
+        """The bags of several pictures."""
+        self._trained()
+        return [{self.name: self.encode(*described)} for described in self.described_many(pictures)]
 
     def encode(self, frames: NDArray[np.float32], rows: NDArray[np.float32], shape: tuple[int, ...]) -> Any:
         """The bag of a picture of the given shape from its descriptors."""
         from scipy.sparse import csr_array
 
-        words = self._trained().assign(rows)
+        codebook = self._trained()
+        n_nearest = min(self.n_nearest, len(codebook.words_))
+        words = codebook.assign(rows)[:, None] if n_nearest == 1 else codebook.soft_assign(rows, n_nearest, 1.0)[0]
         cells = self.pyramid.cell_ids(frames, width=shape[1], height=shape[0])
-        columns, counts = np.unique(cells * self.n_words + words, return_counts=True)
+        columns, counts = np.unique(cells[:, :, None] * self.n_words + words, return_counts=True)
         n_columns = self.pyramid.n_cells * self.n_words
         return csr_array((counts.astype(np.int32), columns, [0, len(columns)]), shape=(1, n_columns))
 
@@ -103,7 +113,8 @@ class BagRecipe(Recipe):
         if self._codebook is None:
             return {}
         learned = {_CODEBOOK + key: value for key, value in vars(self._codebook).items() if key.endswith("_")}
-        return learned | {_DESCRIPTORS + key: value for key, value in self.descriptors.state().items()}
+        learned |= {_DESCRIPTORS + key: value for key, value in self.descriptors.state().items()}
+        return learned | self._size_state()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore codewords and descriptors."""
@@ -114,6 +125,7 @@ class BagRecipe(Recipe):
         own = {key.removeprefix(_DESCRIPTORS): value for key, value in state.items() if key.startswith(_DESCRIPTORS)}
         if own:
             self.descriptors.restore(own)
+        self._restore_size(state)
         self._codebook = codebook
 
     def _trained(self) -> Codebook:

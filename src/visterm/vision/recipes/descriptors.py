@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -30,6 +30,10 @@ class LocalDescriptors(ABC):
     @abstractmethod
     def describe(self, rgb: NDArray[np.uint8]) -> Described:
         """The frames and descriptors of a picture."""
+
+    def describe_many(self, pictures: Sequence[NDArray[np.uint8]]) -> list[Described]:
+        """The same for several pictures; faster than one by one for kinds that work in batches."""
+        return [self.describe(rgb) for rgb in pictures]
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:

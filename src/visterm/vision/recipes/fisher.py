@@ -10,18 +10,19 @@ from numpy.typing import NDArray
 
 from visterm.errors import InputError
 from visterm.storage import RowSpec
+from visterm.vision.decode import PIXEL_BUDGET
 from visterm.vision.descriptor_pca import DescriptorPCA
 from visterm.vision.fisher import FisherEncoder
 from visterm.vision.gmm import DiagonalGMM
 from visterm.vision.pyramid import SpatialPyramid
-from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.descriptors import LocalDescriptors
+from visterm.vision.recipes.local import LocalRecipe
 from visterm.vision.recipes.training_pictures import TrainingPictures
 
 _SEED = 0
 
 
-class FisherRecipe(Recipe):
+class FisherRecipe(LocalRecipe):
     """The improved Fisher vector of descriptors projected by PCA to ``n_axes``, under ``n_components`` Gaussians.
 
     The vector has 2 x n_components x n_axes entries for each cell of the pyramid; every cell is square-rooted and of
@@ -39,6 +40,7 @@ class FisherRecipe(Recipe):
         cells: str = "1x1+3x1",
         max_sample: int = 250_000,
         n_training_pictures: int = 1000,
+        pixel_budget: int = PIXEL_BUDGET,
         seconds_per_picture: float = 0.1,
     ) -> None:
         self.name, self.summary = name, summary
@@ -47,6 +49,7 @@ class FisherRecipe(Recipe):
         self.n_components = n_components
         self.pyramid = SpatialPyramid(cells)
         self.max_sample = max_sample
+        self.pixel_budget = pixel_budget
         self.n_training_pictures = n_training_pictures
         self.seconds_per_picture = seconds_per_picture
         self._pca: DescriptorPCA | None = None
@@ -70,13 +73,7 @@ class FisherRecipe(Recipe):
 
     def train(self, pictures: TrainingPictures) -> None:
         """Learn the axes, then the mixture, from one sample."""
-        rows = pictures.sample_rows(
-            lambda rgb: self.descriptors.describe(rgb)[1],
-            self.max_sample,
-            seed=_SEED,
-            description=f"Sampling descriptors for {self.name}",
-        )
-        self.learn(rows)
+        self.learn(self._sampled(pictures, self.max_sample, _SEED))
 
     def learn(self, rows: NDArray[np.float32]) -> None:
         """Learn axes and mixture from descriptors."""
@@ -85,14 +82,13 @@ class FisherRecipe(Recipe):
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
         """Compute descriptors, project them, encode every cell."""
-        return {self.name: self.encode(*self.descriptors.describe(rgb), rgb.shape)}
+        self._trained()
+        return {self.name: self.encode(*self.described(rgb))}
 
     def encode(self, frames: NDArray[np.float32], rows: NDArray[np.float32], shape: tuple[int, ...]) -> Any:
         """The vector of a picture of the given shape from its descriptors."""
-        if self._pca is None or self._gmm is None:
-            raise InputError(f"the recipe {self.name!r} learns its mixture from pictures: train it first")
-        encoder = FisherEncoder(self._gmm)
-        vector = self.pyramid.encode(encoder, self._pca.transform(rows), frames, width=shape[1], height=shape[0])
+        pca, gmm = self._trained()
+        vector = self.pyramid.encode(FisherEncoder(gmm), pca.transform(rows), frames, width=shape[1], height=shape[0])
         return vector.astype(np.float16)
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -100,7 +96,8 @@ class FisherRecipe(Recipe):
         if self._pca is None or self._gmm is None:
             return {}
         learned = {"pca." + key: value for key, value in vars(self._pca).items() if key.endswith("_")}
-        return learned | {"gmm." + key: value for key, value in vars(self._gmm).items() if key.endswith("_")}
+        learned |= {"gmm." + key: value for key, value in vars(self._gmm).items() if key.endswith("_")}
+        return learned | self._size_state()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore axes and mixture."""
@@ -109,4 +106,10 @@ class FisherRecipe(Recipe):
             for key, value in state.items():
                 if key.startswith(prefix):
                     setattr(owner, key.removeprefix(prefix), value)
+        self._restore_size(state)
         self._pca, self._gmm = pca, gmm
+
+    def _trained(self) -> tuple[DescriptorPCA, DiagonalGMM]:
+        if self._pca is None or self._gmm is None:
+            raise InputError(f"the recipe {self.name!r} learns its mixture from pictures: train it first")
+        return self._pca, self._gmm

@@ -87,20 +87,65 @@ class PlacedHistograms(Recipe):
         """All of them from one decoded picture."""
         from scipy.sparse import csr_array
 
-        from visterm.vision.colour import to_grey
         from visterm.vision.gist_vector import gist
         from visterm.vision.histograms import colour_histogram
-        from visterm.vision.lbp import lbp_codes
 
-        stripes = [stripe for stripe in np.array_split(rgb, self._N_STRIPES) if stripe.size]
         found: dict[str, Any] = {"gist": gist(rgb), "hsv": csr_array(colour_histogram(rgb, "hsv")[None])}
         for space in get_args(ColourSpace):
-            histograms = np.zeros((self._N_STRIPES, math.prod(self._BINS)), np.float32)
-            for row, stripe in enumerate(stripes):
-                histograms[row] = colour_histogram(stripe, space, self._BINS)
-            found[f"{space}-stripes"] = csr_array(histograms.reshape(1, -1))
-        codes = lbp_codes(to_grey(rgb))
-        counts = [np.bincount(part.ravel(), minlength=N_PATTERNS) for part in np.array_split(codes, self._N_STRIPES)]
-        patterns = np.concatenate(counts).astype(np.float32)
-        found["lbp-stripes"] = patterns / max(1, patterns.sum())
-        return found
+            found[f"{space}-stripes"] = _colours_of_stripes(rgb, space, self._N_STRIPES, self._BINS)
+        return found | {"lbp-stripes": _patterns_of_stripes(rgb, self._N_STRIPES)}
+
+
+class StripedHistograms(Recipe):
+    """The cheapest and most useful of :class:`PlacedHistograms`: HSV, Lab and patterns in three horizontal stripes."""
+
+    name = "striped-histograms"
+    summary = "colours and patterns in three horizontal stripes"
+    seconds_per_picture = 0.01
+    _N_STRIPES = 3
+    _BINS = (12, 12, 12)
+
+    def __init__(self, *, pixel_budget: int) -> None:
+        self.pixel_budget = pixel_budget
+
+    @property
+    def outputs(self) -> Mapping[str, RowSpec]:
+        """Colours are sparse, since a picture has only few of them."""
+        colours = RowSpec(self._N_STRIPES * math.prod(self._BINS), sparse=True)
+        return {"hsv-stripes": colours, "lab-stripes": colours, "lbp-stripes": RowSpec(self._N_STRIPES * N_PATTERNS)}
+
+    def parameters(self) -> dict[str, Any]:
+        """Stripes and boxes."""
+        return {"n_stripes": self._N_STRIPES, "bins": list(self._BINS)}
+
+    def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
+        """All of them from one decoded picture."""
+        return {
+            "hsv-stripes": _colours_of_stripes(rgb, "hsv", self._N_STRIPES, self._BINS),
+            "lab-stripes": _colours_of_stripes(rgb, "lab", self._N_STRIPES, self._BINS),
+            "lbp-stripes": _patterns_of_stripes(rgb, self._N_STRIPES),
+        }
+
+
+def _colours_of_stripes(rgb: NDArray[np.uint8], space: ColourSpace, n_stripes: int, bins: tuple[int, int, int]) -> Any:
+    """The colour histograms of horizontal stripes side by side, as a sparse row; a stripe without pixels is zero."""
+    from scipy.sparse import csr_array
+
+    from visterm.vision.histograms import colour_histogram
+
+    histograms = np.zeros((n_stripes, math.prod(bins)), np.float32)
+    stripes = [stripe for stripe in np.array_split(rgb, n_stripes) if stripe.size]
+    for row, stripe in enumerate(stripes):
+        histograms[row] = colour_histogram(stripe, space, bins)
+    return csr_array(histograms.reshape(1, -1))
+
+
+def _patterns_of_stripes(rgb: NDArray[np.uint8], n_stripes: int) -> NDArray[np.float32]:
+    """Shares of local binary patterns in each of the horizontal stripes."""
+    from visterm.vision.colour import to_grey
+    from visterm.vision.lbp import lbp_codes
+
+    stripes = np.array_split(lbp_codes(to_grey(rgb)), n_stripes)
+    counts = [np.bincount(stripe.ravel(), minlength=N_PATTERNS) for stripe in stripes]
+    patterns = np.concatenate(counts).astype(np.float32)
+    return patterns / np.float32(max(1, patterns.sum()))

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from visterm.storage import RowSpec
 from visterm.vision.recipes.bags import BagRecipe
-from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.descriptors import DenseGrid
 from visterm.vision.recipes.fisher import FisherRecipe
+from visterm.vision.recipes.local import LocalRecipe
 from visterm.vision.recipes.training_pictures import TrainingPictures
 
 _SEED = 0
 
 
-class SharedDescriptors(Recipe):
+class SharedDescriptors(LocalRecipe):
     """Bags and Fisher vectors of one grid of descriptors, all learned from one sample of them."""
 
     def __init__(self, name: str, descriptors: DenseGrid, encodings: Sequence[BagRecipe | FisherRecipe]) -> None:
@@ -41,26 +41,23 @@ class SharedDescriptors(Recipe):
 
     def train(self, pictures: TrainingPictures) -> None:
         """Every encoding learns from the same descriptors."""
-        rows = pictures.sample_rows(
-            lambda rgb: self.descriptors.describe(rgb)[1],
-            self.max_sample,
-            seed=_SEED,
-            description=f"Sampling descriptors for {self.name}",
-        )
+        rows = self._sampled(pictures, self.max_sample, _SEED)
         for encoding in self.encodings:
             encoding.learn(rows)
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
         """Compute descriptors once, encode them in every way."""
-        frames, rows = self.descriptors.describe(rgb)
-        return {encoding.name: encoding.encode(frames, rows, rgb.shape) for encoding in self.encodings}
+        described = self.described(rgb)
+        return {encoding.name: encoding.encode(*described) for encoding in self.encodings}
 
     def state(self) -> dict[str, NDArray[Any]]:
         """What every encoding learned."""
-        return {f"{e.name}:{key}": value for e in self.encodings for key, value in e.state().items()}
+        learned = {f"{e.name}:{key}": value for e in self.encodings for key, value in e.state().items()}
+        return learned | self._size_state() if learned else {}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore what every encoding learned."""
+        self._restore_size(state)
         for encoding in self.encodings:
             prefix = f"{encoding.name}:"
             encoding.restore({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
