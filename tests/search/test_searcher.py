@@ -14,7 +14,7 @@ from visterm.errors import InputError
 from visterm.search.beliefs import UNKNOWN, Beliefs, Leaf, Without, believe, heard, together
 from visterm.search.evidence import Evidence
 from visterm.search.index import Index
-from visterm.search.omission import RATES, doubt_levels
+from visterm.search.omission import RATES, Doubts
 from visterm.search.query import QueryError
 from visterm.search.searcher import Searcher
 
@@ -43,7 +43,7 @@ def made(p=P, *, paths=PATHS, tags=TAGS, names=NAMES, denied=None, classes=CLASS
 
 def left_out(p, row=0):
     """The probability of a tag that people left out in a row of TAGS."""
-    rate = float(RATES[doubt_levels(TAGS.sum(axis=1))[row]])
+    rate = float(RATES[Doubts.learned(TAGS.sum(axis=1)).levels[row]])
     return p * rate / (p * rate + 1 - p)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from visterm.language import word_key
 from visterm.search.evidence import Rows, no_rows
-from visterm.search.omission import doubted
+from visterm.search.omission import Doubts, doubted
 from visterm.search.snapshot import Snapshot
 
 Floats = NDArray[np.floating[Any]]
@@ -89,8 +89,8 @@ class Leaf:
 
     ``told_by`` has the rows where people wrote the word, by the place they wrote it; ``denied`` has the rows where they
     said no. A ``closed`` word matches only the rows where people wrote it. For other words, ``sources`` holds models'
-    beliefs, each with its key of the word; where people gave tags but left the word out, the models are doubted, by
-    the level that ``doubted`` has for the row. ``likeness`` holds log-probabilities of all rows that need no model.
+    beliefs, each with its key of the word; where people gave tags but left the word out, the models are doubted, as
+    ``doubted`` says. ``likeness`` holds log-probabilities of all rows that need no model.
     """
 
     text: str
@@ -98,7 +98,7 @@ class Leaf:
     told_by: dict[str, Rows] = field(default_factory=dict)
     denied: Rows = field(default_factory=no_rows)
     sources: tuple[tuple[Beliefs, str], ...] = ()
-    doubted: NDArray[np.uint8] | None = None
+    doubted: Doubts | None = None
     likeness: Floats | None = None
     closed: bool = False
 
@@ -142,8 +142,8 @@ class Leaf:
         believed = self._believed(rows)
         if self.doubted is None or not self.sources:
             return believed
-        levels = self.doubted if rows is None else self.doubted[rows]
-        places = np.flatnonzero(levels)
+        levels = self.doubted.levels if rows is None else self.doubted.levels[rows]
+        places = self.doubted.rows if rows is None else np.flatnonzero(levels)
         believed = np.array(believed, dtype=np.float32)
         believed[places] = doubted(believed[places], levels[places])
         return believed

@@ -24,8 +24,8 @@ Steps = NDArray[np.uint16]
 
 #: The largest step of a word's surprise; it stands for everything above it, infinity included.
 _MOST = 2**14 - 1
-#: The surprise of one step. The largest surprise of a model, including the doubt about missing tags, is 12.1.
-_STEP = 12.2 / _MOST
+#: The surprise of one step. The largest surprise of a model, including the doubt about missing tags, is 12.92.
+_STEP = 13.0 / _MOST
 #: The bits of the largest finite float16.
 _LARGEST_HALF = 0x7BFF
 #: The largest sum of steps.
@@ -247,22 +247,22 @@ def _steps_of(leaf: Leaf, opposite: bool) -> Steps:
     # Without its sign, a float16 has 15 bits.
     bits = np.bitwise_and(halves.view(np.uint16), np.uint16(2**15 - 1))
     table = _steps_of_halves(opposite)
-    steps = table[: 2**15].take(bits)
+    steps = table[0].take(bits)
     if leaf.doubted is not None:
-        rows = np.flatnonzero(leaf.doubted)
-        steps[rows] = table.take(2**15 * leaf.doubted[rows].astype(np.intp) + bits[rows])
+        rows = leaf.doubted.rows
+        steps[rows] = table[leaf.doubted.row_levels, bits[rows]]
     steps[leaf.denied], steps[leaf.told] = (0, _MOST) if opposite else (_MOST, 0)
     return steps
 
 
 @lru_cache(maxsize=2)
 def _steps_of_halves(opposite: bool) -> Steps:
-    """The steps of all float16 log-probabilities at each level of doubt: 2^15 steps without doubt, 2^15 at level 1."""
+    """(n_levels, 2^15): the steps of all float16 log-probabilities at each level of doubt."""
     bits = np.arange(2**15, dtype=np.uint16)
     bits[bits > _LARGEST_HALF] = _LARGEST_HALF
     log_p = -bits.view(np.float16).astype(np.float32)
     levels = [doubted(log_p, np.full(len(bits), level, np.uint8)) for level in range(len(RATES))]
-    return np.concatenate([_in_steps(-_opposite(-values) if opposite else values) for values in levels])
+    return np.stack([_in_steps(-_opposite(-values) if opposite else values) for values in levels])
 
 
 def _in_steps(log_p: Floats) -> Steps:

@@ -8,7 +8,6 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
 from visterm.errors import InputError
 from visterm.language import (
@@ -24,7 +23,7 @@ from visterm.language import (
 )
 from visterm.search.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some, Without
 from visterm.search.evidence import Evidence
-from visterm.search.omission import doubt_levels
+from visterm.search.omission import Doubts
 from visterm.search.pairs import Pairs
 from visterm.search.query import UNTAGGED, AllOf, AnyOf, Node, Not, Term
 from visterm.search.reading import Note, Part, Reading, distinct
@@ -340,9 +339,8 @@ class Interpreter:
         return said | {name: self._counts.get(name, 0) for name in self._names["tag"] | self._names["class"]}
 
     @cached_property
-    def _doubted(self) -> NDArray[np.uint8]:
-        """How much a tag that a picture lacks is doubted."""
-        return doubt_levels(self._evidence.n_tags)
+    def _doubted(self) -> Doubts:
+        return Doubts.learned(self._evidence.n_tags)
 
     @cached_property
     def _counts(self) -> dict[str, int]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.floating[Any]]
 
 #: The lowest and the highest omission rate of a fully described picture.
-_LEAST, _MOST = 0.05, 0.4
+_LEAST, _MOST = 0.02, 0.4
 #: The omission rates that are told apart: level 0 is no doubt, the last level the strongest.
 RATES = (_LEAST ** (np.arange(16) / 15)).astype(np.float32)
 #: At least this share of pictures counts as partly described.
@@ -26,7 +26,7 @@ def omission_rates(n_tags: NDArray[Any]) -> NDArray[np.float64]:
 
     Let s be the variance of the numbers of tags, as a share of what it is if tags are given or left out by chance (a
     Poisson distribution without zero). If s is near 0, as where everybody gave four or five tags, hardly anything was
-    left out: a full description has the omission rate ``r = 0.4 s^3``, but at least 0.05. A picture may also be
+    left out: a full description has the omission rate ``r = 0.4 s^3``, but at least 0.02. A picture may also be
     described only partly. The numbers of tags are a mixture of full descriptions, normal around ``m``, and partial
     ones, uniform up to ``m``. If ``w`` is the probability that a picture with n tags is described fully, its omission
     rate is ``w r + (1 - w) max(r, 1 - n / m)``.
@@ -48,17 +48,26 @@ def omission_rates(n_tags: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(full * base + (1 - full) * np.maximum(base, 1 - n / middle))[places]
 
 
-def doubt_levels(n_tags: NDArray[Any]) -> NDArray[np.uint8]:
-    """For each picture with ``n_tags`` tags, the level of ``RATES`` nearest to its omission rate; 0 without tags.
+class Doubts:
+    """By how much a tag is doubted that people left out: for every picture, a level of ``RATES``; 0 is no doubt.
 
-    >>> doubt_levels(np.array([0, 4, 4, 4])).tolist()[0]
-    0
+    >>> Doubts.learned(np.array([0, 4, 4, 4])).rows
+    array([1, 2, 3])
     """
-    levels = np.zeros(len(n_tags), np.uint8)
-    tagged = n_tags > 0
-    exact = 15 * np.log(omission_rates(n_tags[tagged])) / math.log(_LEAST)
-    levels[tagged] = np.clip(np.rint(exact), 1, 15)
-    return levels
+
+    def __init__(self, levels: NDArray[np.uint8]) -> None:
+        self.levels = levels
+        self.rows = np.flatnonzero(levels)
+        self.row_levels = levels[self.rows].astype(np.intp)
+
+    @classmethod
+    def learned(cls, n_tags: NDArray[Any]) -> Doubts:
+        """The doubts about pictures with ``n_tags`` tags: the levels nearest to their omission rates."""
+        levels = np.zeros(len(n_tags), np.uint8)
+        tagged = n_tags > 0
+        exact = 15 * np.log(omission_rates(n_tags[tagged])) / math.log(_LEAST)
+        levels[tagged] = np.clip(np.rint(exact), 1, 15)
+        return cls(levels)
 
 
 def doubted(log_p: Floats, levels: NDArray[np.uint8]) -> Floats:
@@ -68,7 +77,7 @@ def doubted(log_p: Floats, levels: NDArray[np.uint8]) -> Floats:
     ``P(fits | left out) = p r / (p r + 1 - p)``.
 
     >>> np.exp(doubted(np.log(np.float32([0.5, 0.5])), np.uint8([0, 15]))).round(3)
-    array([0.5  , 0.048], dtype=float32)
+    array([0.5 , 0.02], dtype=float32)
     """
     rates = RATES[levels]
     return np.asarray(log_p + np.log(rates) - np.log1p(-np.exp(log_p) * (1 - rates)), dtype=np.float32)

@@ -188,8 +188,9 @@ class Searcher:
         belief = look.belief
         told = np.flatnonzero(belief.told)
         if len(told) > 1:
-            unheard = believed_unheard(asked, look.rows[told], self._dependence)
-            told = told[np.lexsort((-unheard, -belief.log_p[told]))]
+            unheard, log_p = believed_unheard(asked, look.rows[told], self._dependence), belief.log_p[told]
+            certain = bool((log_p == log_p[0]).all())
+            told = told[largest(unheard, n_best) if certain else np.lexsort((-unheard, -log_p))]
         if len(told) >= n_best:
             return told[:n_best]
         others = np.where(belief.told, -np.inf, belief.log_p)
