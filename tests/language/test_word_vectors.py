@@ -180,10 +180,11 @@ def test_an_unknown_word_is_answered_by_what_is_near_in_meaning(compiled):
 
 
 def test_spelling_is_asked_where_meaning_does_not_help(compiled):
-    vectors = compiled(TINY + "cab 0 0 0.9 0.2\nbat 0 1 0 -1\n")
+    vectors = compiled(TINY + "cab 0 0 0.9 0.2\nbat 0 1 0 -1\ncaat 0 1 0 -1\n")
     assert search(vectors, "dgo")[1] == ["no picture has the word 'dgo': searched for 'dog' instead"]
     assert search(vectors, "cab")[0] == [2]  # by spelling it would be as near the cat
-    assert search(vectors, "bat")[1] == ["no picture has the word 'bat': searched for 'cat' instead"]
+    assert search(vectors, "caat")[1] == ["no picture has the word 'caat': searched for 'cat' instead"]
+    assert search(vectors, "bat")[1] == ["no picture has the word 'bat', so it was ignored; did you mean cat?"]
     assert search(vectors, "xylophone")[1] == ["no picture has the word 'xylophone', so it was ignored"]
     assert search(vectors, '"polarbear"')[1] == [
         "no picture has the word 'polarbear': searched for 'polar bear' instead"

@@ -16,6 +16,7 @@ from visterm.search.beliefs import Beliefs, Every, Leaf, Some, Without, believe,
 from visterm.search.bounds import Scan, Surprises
 from visterm.search.evidence import Evidence
 from visterm.search.index import Index
+from visterm.search.omission import Doubts
 from visterm.search.searcher import Searcher
 
 N_ROWS, N_WORDS = 500, 5
@@ -32,7 +33,7 @@ def leaves_of(seed, dtype):
     index.add(PATHS, -np.logaddexp(0, -odds))
     beliefs = Beliefs(index.snapshot(), NAMES, PATHS)
     some = [np.flatnonzero(rng.random(N_ROWS) < share) for share in (0.0, 0.03, 0.3)]
-    doubted = rng.random(N_ROWS) < 0.3
+    doubted = Doubts((rng.integers(1, 16, N_ROWS) * (rng.random(N_ROWS) < 0.3)).astype(np.uint8))
     made = [
         Leaf("word0", N_ROWS, {}, sources=((beliefs, "word0"),)),
         Leaf("word1", N_ROWS, {"tag": some[1]}, some[0], ((beliefs, "word1"),), doubted),

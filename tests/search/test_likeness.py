@@ -32,9 +32,19 @@ def test_tags_count_where_classes_are_unknown():
 def test_without_labels_it_is_a_guess_that_rises():
     for classes in ([None] * 3, ["a"] * 3, ["a", None, None]):
         likeness = Likeness().fit(lambda rows: np.eye(3)[rows], classes, np.zeros((3, 2)))
-        p = np.exp(likeness.log_probabilities(np.array([0.2, 0.8, 1.0])))
-        assert (np.diff(p) > 0).all()
-        assert p[1] == np.float32(expit(0.0))
+        p = np.exp(likeness.log_probabilities(np.array([0.0, 1 / 3, 1.0])))
+        np.testing.assert_allclose(p, [expit(-4.0), 0.5, expit(8.0)], rtol=1e-5)
+
+
+def test_a_few_pairs_are_not_learned_from():
+    def learned(n_pictures):
+        classes = ["a", "b"] * n_pictures
+        similar = np.where(np.equal.outer(classes, classes), 0.9, 0.8)
+        likeness = Likeness().fit(lambda rows: similar[rows], classes, np.zeros((2 * n_pictures, 1)))
+        return float(np.exp(likeness.log_probabilities(np.array([0.8])))[0])
+
+    assert learned(2) > 0.9  # the prior curve
+    assert learned(4) < 0.5
 
 
 def test_similarities_that_mislead_are_not_turned_round():

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.search.beliefs import OMITTED, UNKNOWN, Beliefs, Leaf, Without, believe, heard, together
+from visterm.search.beliefs import UNKNOWN, Beliefs, Leaf, Without, believe, heard, together
 from visterm.search.evidence import Evidence
 from visterm.search.index import Index
+from visterm.search.omission import RATES, Doubts
 from visterm.search.query import QueryError
 from visterm.search.searcher import Searcher
 
@@ -40,6 +41,12 @@ def made(p=P, *, paths=PATHS, tags=TAGS, names=NAMES, denied=None, classes=CLASS
     return Searcher(evidence, Beliefs(index.snapshot(), names, list(paths)), **options)
 
 
+def left_out(p, row=0):
+    """The probability of a tag that people left out in a row of TAGS."""
+    rate = float(RATES[Doubts.learned(TAGS.sum(axis=1)).levels[row]])
+    return p * rate / (p * rate + 1 - p)
+
+
 def rows(searcher, text, n_best=20, *, unlikely=True):
     return [hit.row for hit in searcher.search(text, n_best, unlikely=unlikely).hits]
 
@@ -59,14 +66,15 @@ def test_several_words_lie_between_the_least_likely_and_the_product():
         p = probability(made(dependence=dependence), "boat sea", 3)
         assert p == pytest.approx(0.8**dependence * (0.9 * 0.8) ** (1 - dependence), rel=1e-4)
     # of two words one of which people gave, only the other is uncertain
-    assert probability(made(), "boat sea", 1) == pytest.approx(OMITTED * 0.05, rel=1e-4)
+    assert probability(made(), "boat sea", 1) == pytest.approx(left_out(0.05, 1), rel=1e-4)
 
 
 def test_what_people_left_unsaid_is_doubted_and_what_they_denied_is_out():
     denied = np.zeros((6, 5))
     denied[3, 0] = 1
     searcher = made(denied=denied)
-    assert probability(searcher, "boat", 2) == pytest.approx(OMITTED * 0.05, rel=1e-4)
+    assert probability(searcher, "boat", 2) == pytest.approx(left_out(0.05, 2), rel=1e-4)
+    assert left_out(0.05, 2) < 0.6 * 0.05
     assert 3 not in rows(searcher, "boat")
     assert probability(searcher, "-boat", 3) == 1.0
 
@@ -143,7 +151,16 @@ def test_misspelt_words_are_answered_by_the_nearest_and_said(written, meant):
 
 def test_words_that_say_nothing_are_no_corrections():
     captions = ["sea and land", "and so on", None, None, None, None]
-    assert made(captions=captions).search("sand").notes[0].meant == "land"
+    assert made(captions=captions).search("lsand").notes[0].meant == "land"
+
+
+def test_ordinary_words_are_not_corrected_but_likely_ones_are_named():
+    captions = ["sea and land", None, None, None, None, None]
+    (note,) = made(captions=captions).search("sand boat").notes
+    assert (note.meant, note.alike, note.ignored) == (None, ("land",), True)
+    assert str(note) == "no picture has the word 'sand', so it was ignored; did you mean land?"
+    (note,) = made().search("class:cost").notes
+    assert str(note) == "no picture has the class 'cost'; known are coast, street; did you mean coast?"
 
 
 def test_unknown_words_are_left_out_and_said():
@@ -161,7 +178,7 @@ def test_unknown_classes_and_tags_match_nothing_and_the_known_are_named():
     assert str(found.notes[0]) == "no picture has the class 'nowhere'; known are coast, street"
     assert made().search("-class:nowhere boat").hits[0].row == 0
     assert "has the tag 'zebra'" in str(made().search("tag:zebra").notes[0])
-    assert made().search("class:cost").notes[0].meant == "coast"
+    assert made().search("class:caost").notes[0].meant == "coast"
     assert made().search("filename:qqq").hits == made().search("caption:qqq").hits == []
 
 
@@ -262,7 +279,7 @@ def test_beliefs_of_some_rows_are_those_of_all(text):
     searcher = made()
     from visterm.search.query import parse
 
-    asked, _ = searcher._interpreter.read(parse(text))
+    asked = searcher._interpreter.read(parse(text)).asked
     if asked is None:
         return
     whole = believe(asked, heard(asked), 0.4)

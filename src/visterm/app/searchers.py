@@ -81,7 +81,7 @@ class Searchers:
             collection.evidence,
             tag_beliefs,
             class_beliefs,
-            like=lambda reference: self._like(reference, model, collection),
+            like=lambda reference: self._like(reference, collection),
             vectors=installed.installed(),
             pairs=pairs,
             dependence=settings.dependence,
@@ -103,10 +103,10 @@ class Searchers:
         index = class_index(self._workspace, model, frame.keys)
         return Beliefs(index.snapshot(), frame.current_names("class", model.info.classes), frame.keys)
 
-    def _like(self, reference: str, model: Model | None, collection: Collection) -> Floats:
+    def _like(self, reference: str, collection: Collection) -> Floats:
         from visterm.app.similar import log_likeness
 
-        return log_likeness(self._workspace, reference, model, collection)
+        return log_likeness(self._workspace, reference, collection)
 
     def _classifier(self, model: Model | None, tree: Node, collection: Collection) -> Model | None:
         """What says something of classes, where the query names one: the searching model if it can, else the best."""

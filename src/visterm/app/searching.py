@@ -14,7 +14,7 @@ from visterm.app.wording import percent
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.models import Model
-from visterm.search.meaning import Note
+from visterm.search.reading import Note
 from visterm.search.searcher import Hit, Hits, Reason
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ class Found:
     """A picture found; ``score`` is the probability that it matches.
 
     ``told``: people said so; ``likely``: it counts as found; ``reasons`` say which words match and who says so,
-    ``evidence`` what convinced the model, and ``regions`` where in the picture that is.
+    ``evidence`` what convinced the model, and ``regions`` where in the picture that is. ``missing`` has the words of
+    the query that were left out to find it.
     """
 
     path: str
@@ -37,6 +38,7 @@ class Found:
     reasons: tuple[Reason, ...] = ()
     evidence: tuple[str, ...] = ()
     regions: Regions | None = None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -44,19 +46,24 @@ class Findings(PictureDocument):
     """The pictures found, best first, and what was understood.
 
     Pictures from the probability ``cut_off`` on count as found (None: nothing does, though the best has ``best``);
-    there are ``n_likely`` of them (None: more than were counted). ``measured`` says whether the model's probabilities
-    were learned on held-out pictures. ``unknown`` words were left out, ``taken_as`` has words that were taken for
-    others, and ``near_in_meaning`` how near those are.
+    there are ``n_likely`` of them (None: more than were counted). ``n_less_likely`` more are shown with the unlikely
+    ones. If ``partial``, words were left out to find the pictures: each picture tells which. ``measured`` says whether
+    the model's probabilities were learned on held-out pictures. ``unknown`` words were left out, ``ignored`` words say
+    nothing about pictures, ``taken_as`` has words that were taken for others, and ``near_in_meaning`` how near those
+    are.
     """
 
     query: str
     model: str | None
     notes: list[str]
     unknown: list[str]
+    ignored: list[str]
     taken_as: dict[str, str]
     near_in_meaning: dict[str, dict[str, float]]
     cut_off: float | None
     n_likely: int | None
+    n_less_likely: int
+    partial: bool
     best: float
     measured: bool
     found: list[Found]
@@ -88,7 +95,7 @@ def search(
     ready = workspace.searchers.ready(searching, query)
     hits = ready.search(query, limit, unlikely=unlikely)
     paths = ready.collection.evidence.paths
-    found = [Found(paths[h.row], h.probability, h.told, h.likely, h.reasons) for h in hits.hits]
+    found = [Found(paths[h.row], h.probability, h.told, h.likely, h.reasons, missing=h.missing) for h in hits.hits]
     if why and searching is not None:
         found = _explained(workspace, ready, searching, hits, found)
     return _findings(query, searching, hits, found).located(workspace.folder)
@@ -96,7 +103,7 @@ def search(
 
 def _findings(query: str, model: Model | None, hits: Hits, found: list[Found]) -> Findings:
     measured = model is None or model.search_settings is not None
-    notes = [str(note) for note in hits.notes]
+    notes = [*(str(note) for note in hits.notes), *hits.hints]
     if model is None:
         notes.append("no model can search yet, so only what people wrote was searched: see 'visterm train'")
     elif not measured:
@@ -106,10 +113,13 @@ def _findings(query: str, model: Model | None, hits: Hits, found: list[Found]) -
         model=None if model is None else model.info.reference,
         notes=notes,
         unknown=[note.word for note in hits.notes if note.meant is None],
+        ignored=hits.ignored,
         taken_as={note.word: note.meant for note in hits.notes if note.meant is not None},
         near_in_meaning={note.word: _nearness(note) for note in hits.notes if note.near},
         cut_off=hits.cut_off if np.isfinite(hits.cut_off) else None,
         n_likely=hits.n_likely,
+        n_less_likely=hits.n_less_likely,
+        partial=any(hit.missing for hit in hits.hits),
         best=hits.best,
         measured=measured,
         found=found,

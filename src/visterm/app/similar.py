@@ -13,19 +13,24 @@ from visterm.app.collection import Collection
 from visterm.app.features import described, features_of_picture, ready_recipe, stored_features
 from visterm.app.indexing import code_index
 from visterm.app.notebook import PictureDocument
-from visterm.contracts import Features, Matrix, Task, is_several, take
+from visterm.contracts import Features, Matrix, Task, is_several, n_pictures, take
 from visterm.distances import metric_named
 from visterm.errors import InputError
 from visterm.models import Model
 from visterm.search.beliefs import Floats
 from visterm.search.likeness import Likeness
 from visterm.search.snapshot import largest
+from visterm.vision.recipes.base import Recipe
 
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
 
 #: The features by which pictures are compared where nothing else is said.
 RECIPE = "deep"
+#: From this many pictures on, what all pictures share is subtracted from network features.
+_ENOUGH_TO_CENTRE = 10
+#: How alike similar pictures are is learned from at most this many labelled pictures.
+_MOST_LEARNED_FROM = 2000
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,8 @@ def similar(
 ) -> Lookalikes:
     """The pictures that look most like ``picture``, which itself is left out.
 
-    They are compared by the features of a recipe, with cosines as scores (of the square roots for histograms and
-    counts); or by the codes of a ``model`` that has such, with ``exp(-distance^2 / 2)``.
+    They are compared by the features of a recipe, with :func:`likenesses` as scores (0 instead of those below); or by
+    the codes of a ``model`` that has such, with ``exp(-distance^2 / 2)``.
     """
     own = hash_of(workspace, picture)
     collection = workspace.collection()
@@ -88,7 +93,8 @@ def _by_features(
     if not rows:
         raise InputError("there is no other picture in the collection to compare with")
     x = features_of_picture(workspace, recipe, picture, own)
-    alike = cosines(x, stored_features(workspace, recipe, [truth.sha256[row] for row in rows]))[0]
+    (alike,) = likenesses(recipe, x, stored_features(workspace, recipe, [truth.sha256[row] for row in rows]))
+    alike = np.maximum(alike, 0.0)
     return [Lookalike(truth.paths[rows[i]] or "", float(alike[i])) for i in largest(alike, limit)]
 
 
@@ -117,29 +123,43 @@ def cosines(A: Features, B: Features) -> Floats:
     return 1 - metric_named("cosine")(a, b)
 
 
+def likenesses(recipe: Recipe, A: Features, B: Features) -> Floats:
+    """(n_a, n_b) cosines of features of a recipe; for network features, after the mean of ``B`` was subtracted."""
+    if not recipe.name.startswith(RECIPE) or n_pictures(B) < _ENOUGH_TO_CENTRE:
+        return cosines(A, B)
+    mean = np.mean(cast(Matrix, B), axis=0)
+    return 1 - metric_named("cosine")(A - mean, B - mean)
+
+
 def hash_of(workspace: Workspace, picture: Path) -> str | None:
     """The content hash of a picture of the collection, named by file, catalogued path or hash; None for others."""
     known = workspace.picture(picture)
     return None if known is None else known.sha256
 
 
-def log_likeness(workspace: Workspace, reference: str, model: Model | None, collection: Collection) -> Floats:
+def log_likeness(workspace: Workspace, reference: str, collection: Collection) -> Floats:
     """What ``like:PICTURE`` asks for: log-probabilities that pictures are labelled as it is; itself is left out."""
     picture = Path(reference)
     own = hash_of(workspace, picture)
     if own is None and not picture.exists():
         raise InputError(f"like:{reference}: there is no such file, and no such picture in the collection")
-    own_recipe = model is not None and len(model.recipe.outputs) == 1
-    recipe = model.recipe if model is not None and own_recipe else ready_recipe(workspace, RECIPE)
+    recipe = ready_recipe(workspace, RECIPE)
     keys, truth = collection.frame.keys, collection.truth
     usable, _ = described(workspace, recipe, keys)
     rows = np.array(collection.frame.rows, np.intp)[usable]
     X = stored_features(workspace, recipe, [keys[place] for place in usable])
+    has_label = np.array([truth.classes[row] is not None for row in rows]) | (np.diff(truth.tags[rows].indptr) > 0)
+    labelled = np.flatnonzero(has_label)
+    if len(labelled) > _MOST_LEARNED_FROM:
+        labelled = np.random.default_rng(0).choice(labelled, _MOST_LEARNED_FROM, replace=False)
+    known = take(X, labelled)
     likeness = Likeness().fit(
-        lambda some: cosines(take(X, some), X), [truth.classes[row] for row in rows], truth.tags[rows]
+        lambda some: likenesses(recipe, take(known, some), known),
+        [truth.classes[row] for row in rows[labelled]],
+        truth.tags[rows[labelled]],
     )
     log_p = np.full(len(keys), -np.inf, np.float32)
-    alike = cosines(features_of_picture(workspace, recipe, picture, own), X)[0]
+    (alike,) = likenesses(recipe, features_of_picture(workspace, recipe, picture, own), X)
     log_p[usable] = likeness.log_probabilities(alike)
     log_p[[place for place, key in enumerate(keys) if key == own]] = -np.inf
     return log_p

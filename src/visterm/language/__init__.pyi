@@ -1,6 +1,8 @@
 from .captions import CaptionTokenizer as CaptionTokenizer
+from .fillers import filler_words as filler_words
 from .forms import check_language as check_language
 from .forms import singular as singular
+from .ordinary import is_ordinary as is_ordinary
 from .stop_lists import stop_words as stop_words
 from .vector_files import Compiled as Compiled
 from .vector_files import compile_vectors as compile_vectors
@@ -27,7 +29,9 @@ __all__ = [
     "compile_vectors",
     "distance",
     "file_key",
+    "filler_words",
     "folded",
+    "is_ordinary",
     "rows_by_word",
     "singular",
     "stop_words",

@@ -7,12 +7,13 @@ from .index import Index as Index
 from .learned import learned_search as learned_search
 from .likeness import Likeness as Likeness
 from .meaning import Interpreter as Interpreter
-from .meaning import Note as Note
 from .pairs import Pairs as Pairs
 from .pairs import log_pairs_of as log_pairs_of
 from .pairs import pairs_of as pairs_of
 from .query import QueryError as QueryError
 from .query import parse as parse
+from .reading import Note as Note
+from .reading import Reading as Reading
 from .relevance import Relevance as Relevance
 from .searcher import Hit as Hit
 from .searcher import Hits as Hits
@@ -35,6 +36,7 @@ __all__ = [
     "Note",
     "Pairs",
     "QueryError",
+    "Reading",
     "Reason",
     "Relevance",
     "Scan",

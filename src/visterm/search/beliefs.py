@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from visterm.language import word_key
 from visterm.search.evidence import Rows, no_rows
+from visterm.search.omission import Doubts, doubted
 from visterm.search.snapshot import Snapshot
 
 Floats = NDArray[np.floating[Any]]
 
-#: People leave out about this share of the tags that match a picture. A tag missing on a tagged picture is doubted.
-OMITTED = 0.2
 #: The log-probability where nothing is known.
 UNKNOWN = math.log(1e-4)
 #: How much words depend on each other, where it was not measured.
@@ -90,8 +89,8 @@ class Leaf:
 
     ``told_by`` has the rows where people wrote the word, by the place they wrote it; ``denied`` has the rows where they
     said no. A ``closed`` word matches only the rows where people wrote it. For other words, ``sources`` holds models'
-    beliefs, each with its key of the word; in the rows of ``doubted``, people left the word out, so the models are
-    doubted. ``likeness`` holds log-probabilities of all rows that need no model.
+    beliefs, each with its key of the word; where people gave tags but left the word out, the models are doubted, as
+    ``doubted`` says. ``likeness`` holds log-probabilities of all rows that need no model.
     """
 
     text: str
@@ -99,7 +98,7 @@ class Leaf:
     told_by: dict[str, Rows] = field(default_factory=dict)
     denied: Rows = field(default_factory=no_rows)
     sources: tuple[tuple[Beliefs, str], ...] = ()
-    doubted: NDArray[np.bool_] | None = None
+    doubted: Doubts | None = None
     likeness: Floats | None = None
     closed: bool = False
 
@@ -127,6 +126,10 @@ class Leaf:
         log_p[told] = 0.0
         return Belief(log_p, told)
 
+    def unheard(self, rows: Rows) -> Belief:
+        """The belief about some rows if people had not given the word; a closed word has no other belief."""
+        return self.at(rows) if self.closed else Belief(self._believed(rows), np.zeros(len(rows), np.bool_))
+
     def halves(self) -> NDArray[np.float16] | None:
         """The model's stored log-probabilities of all rows, not yet doubted; None unless there is exactly one model."""
         if len(self.sources) != 1:
@@ -136,6 +139,17 @@ class Leaf:
 
     def _unsaid(self, rows: Rows | None) -> Floats:
         """Log-probabilities where people said nothing; for some rows, a copy."""
+        believed = self._believed(rows)
+        if self.doubted is None or not self.sources:
+            return believed
+        levels = self.doubted.levels if rows is None else self.doubted.levels[rows]
+        places = self.doubted.rows if rows is None else np.flatnonzero(levels)
+        believed = np.array(believed, dtype=np.float32)
+        believed[places] = doubted(believed[places], levels[places])
+        return believed
+
+    def _believed(self, rows: Rows | None) -> Floats:
+        """Log-probabilities if people had said nothing about any word."""
         n_rows = self.n_rows if rows is None else len(rows)
         if self.likeness is not None:
             return self.likeness if rows is None else self.likeness[rows]
@@ -144,11 +158,7 @@ class Leaf:
         if not self.sources:
             return np.full(n_rows, UNKNOWN, np.float32)
         values = [beliefs.log_p(word, rows) for beliefs, word in self.sources]
-        believed = values[0] if len(values) == 1 else np.maximum.reduce(values)
-        if self.doubted is None:
-            return believed
-        doubted = self.doubted if rows is None else self.doubted[rows]
-        return believed + np.float32(math.log(OMITTED)) * doubted
+        return values[0] if len(values) == 1 else np.maximum.reduce(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +190,11 @@ Asked = Leaf | Without | Every | Some
 def heard(asked: Asked, rows: Rows | None = None) -> dict[Leaf, Belief]:
     """The belief about every word of a query, for all rows or some."""
     return {leaf: leaf.everywhere() if rows is None else leaf.at(rows) for leaf in leaves(asked)}
+
+
+def believed_unheard(asked: Asked, rows: Rows, dependence: float) -> Floats:
+    """The log-probability of a whole query for some rows, if people had not given its words."""
+    return believe(asked, {leaf: leaf.unheard(rows) for leaf in leaves(asked)}, dependence).log_p
 
 
 def believe(asked: Asked, of_words: Mapping[Leaf, Belief], dependence: float) -> Belief:
@@ -299,17 +314,6 @@ def parts_of(asked: Asked) -> tuple[Asked, ...]:
 def leaves(asked: Asked) -> list[Leaf]:
     """All words of a query, wanted and excluded, in their order."""
     return [asked] if isinstance(asked, Leaf) else [leaf for part in parts_of(asked) for leaf in leaves(part)]
-
-
-def wanted_leaves(asked: Asked) -> list[Leaf]:
-    """The wanted words of a query, without the excluded ones."""
-    match asked:
-        case Leaf():
-            return [asked]
-        case Without():
-            return []
-        case _:
-            return [leaf for part in asked.parts for leaf in wanted_leaves(part)]
 
 
 def _combined(asked: Without | Every | Some, parts: Sequence[Belief], dependence: float) -> Belief:

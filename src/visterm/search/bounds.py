@@ -16,15 +16,16 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.search.beliefs import OMITTED, Asked, Every, Floats, Leaf, Some, Without, complement, leaves, together
+from visterm.search.beliefs import Asked, Every, Floats, Leaf, Some, Without, complement, leaves, together
 from visterm.search.evidence import Rows
+from visterm.search.omission import RATES, doubted
 
 Steps = NDArray[np.uint16]
 
 #: The largest step of a word's surprise; it stands for everything above it, infinity included.
 _MOST = 2**14 - 1
-#: The surprise of one step. The largest surprise of a model, including the doubt about missing tags, is 10.8.
-_STEP = 11.0 / _MOST
+#: The surprise of one step. The largest surprise of a model, including the doubt about missing tags, is 12.92.
+_STEP = 13.0 / _MOST
 #: The bits of the largest finite float16.
 _LARGEST_HALF = 0x7BFF
 #: The largest sum of steps.
@@ -243,23 +244,25 @@ def _steps_of(leaf: Leaf, opposite: bool) -> Steps:
     if halves is None:
         log_p = leaf.everywhere().log_p
         return _in_steps(-_opposite(-log_p) if opposite else log_p)
-    # Without its sign, a float16 has 15 bits; the 16th bit says whether it is doubted.
+    # Without its sign, a float16 has 15 bits.
     bits = np.bitwise_and(halves.view(np.uint16), np.uint16(2**15 - 1))
+    table = _steps_of_halves(opposite)
+    steps = table[0].take(bits)
     if leaf.doubted is not None:
-        bits |= np.multiply(leaf.doubted, np.uint16(2**15), dtype=np.uint16)
-    steps = _steps_of_halves(opposite).take(bits)
+        rows = leaf.doubted.rows
+        steps[rows] = table[leaf.doubted.row_levels, bits[rows]]
     steps[leaf.denied], steps[leaf.told] = (0, _MOST) if opposite else (_MOST, 0)
     return steps
 
 
 @lru_cache(maxsize=2)
 def _steps_of_halves(opposite: bool) -> Steps:
-    """The steps of all float16 log-probabilities: first as they are, then doubted."""
+    """(n_levels, 2^15): the steps of all float16 log-probabilities at each level of doubt."""
     bits = np.arange(2**15, dtype=np.uint16)
     bits[bits > _LARGEST_HALF] = _LARGEST_HALF
     log_p = -bits.view(np.float16).astype(np.float32)
-    both = np.concatenate([log_p, log_p + np.float32(math.log(OMITTED))])
-    return _in_steps(-_opposite(-both) if opposite else both)
+    levels = [doubted(log_p, np.full(len(bits), level, np.uint8)) for level in range(len(RATES))]
+    return np.stack([_in_steps(-_opposite(-values) if opposite else values) for values in levels])
 
 
 def _in_steps(log_p: Floats) -> Steps:

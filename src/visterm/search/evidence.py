@@ -58,7 +58,7 @@ class Evidence:
         self.tag_names = tag_names
         self._tags = _given(tags)
         self._denied = None if denied is None else _given(denied)
-        self.is_tagged: NDArray[np.bool_] = np.bincount(self._tags.indices, minlength=len(self)) > 0
+        self.n_tags: NDArray[np.intp] = np.bincount(self._tags.indices, minlength=len(self))
         self.has_class: NDArray[np.bool_] = np.zeros(len(self), np.bool_)
         self._columns: defaultdict[str, list[int]] = defaultdict(list)
         for column, tag in enumerate(tag_names):
@@ -84,6 +84,11 @@ class Evidence:
     def language(self) -> str:
         """The language of captions and file names."""
         return self._texts.language
+
+    @property
+    def is_tagged(self) -> NDArray[np.bool_]:
+        """Which pictures have a tag."""
+        return self.n_tags > 0
 
     def __len__(self) -> int:
         return len(self._texts.paths)

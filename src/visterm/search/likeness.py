@@ -14,9 +14,12 @@ from visterm.calibration import fit_platt
 Floats = NDArray[np.floating[Any]]
 
 #: At most this many labelled pictures are compared with all others to learn from.
-_N_COMPARED = 64
-#: Slope and offset if too few pictures are labelled to learn from: even odds at a similarity of 0.8.
-_UNMEASURED = (20.0, -16.0)
+_N_COMPARED = 256
+#: Slope and offset if too few pictures are labelled to learn from: even odds at a similarity of 1/3, one in 50 at 0.
+#: They lie between those of collections of 8, 10 and 50 classes, with centred cosines of network features.
+_UNMEASURED = (12.0, -4.0)
+#: It is learned from at least this many pairs of pictures that are alike, and as many that are not.
+_FEWEST_PAIRS = 10
 
 
 class Likeness:
@@ -25,8 +28,9 @@ class Likeness:
     Two pictures are alike if they have the same class. If a class is unknown, they are alike if they share at least
     half of the tags of the picture that has fewer.
 
-    >>> similar = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
-    >>> likeness = Likeness().fit(lambda rows: similar[rows], ["coast", "coast", "street"], np.zeros((3, 2)))
+    >>> classes = ["coast"] * 5 + ["street"] * 5
+    >>> similar = np.where(np.equal.outer(classes, classes), 0.8, 0.2)
+    >>> likeness = Likeness().fit(lambda rows: similar[rows], classes, np.zeros((10, 2)))
     >>> p = np.exp(likeness.log_probabilities(np.array([0.9, 0.1])))
     >>> bool(p[0] > 0.5 > p[1])
     True
@@ -55,7 +59,8 @@ class Likeness:
         alike = np.where(both_classed, y[chosen][:, np.newaxis] == y, 2 * shared >= np.maximum(fewer, 1))
         comparable = both_classed | (fewer > 0)
         comparable[np.arange(len(chosen)), chosen] = False  # with itself
-        if not alike[comparable].any() or alike[comparable].all():
+        n_alike = int(alike[comparable].sum())
+        if min(n_alike, int(comparable.sum()) - n_alike) < _FEWEST_PAIRS:
             return self
         seen = np.asarray(similarities(chosen))[comparable]
         slope, offset = fit_platt(seen[:, np.newaxis], alike[comparable][:, np.newaxis])[0]

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import combinations
+from math import comb
+
+import numpy as np
 
 from visterm.errors import InputError
-from visterm.language import Near, Speller, Thesaurus, WordVectors, folded, stop_words, word_key
+from visterm.language import (
+    Near,
+    Speller,
+    Thesaurus,
+    WordVectors,
+    filler_words,
+    folded,
+    is_ordinary,
+    stop_words,
+    word_key,
+)
 from visterm.search.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some, Without
 from visterm.search.evidence import Evidence
+from visterm.search.omission import Doubts
 from visterm.search.pairs import Pairs
-from visterm.search.query import AllOf, AnyOf, Node, Not, Term
+from visterm.search.query import UNTAGGED, AllOf, AnyOf, Node, Not, Term
+from visterm.search.reading import Note, Part, Reading, distinct
 
 #: Nearest known words are looked up for at most this many unknown words of a query.
 MAX_CORRECTED = 10
@@ -20,41 +35,14 @@ _MAX_PHRASE = 6
 #: A note on an unknown class or tag names at most this many known ones.
 _MAX_NAMED = 10
 _MAX_REMEMBERED = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A word that is unknown, and what the search did with it.
-
-    If a known word was searched for instead, ``meant`` is that word and ``others`` are further candidates. If it was
-    found by meaning rather than by spelling, ``near`` holds the words with their similarities. An unknown plain word is
-    ``ignored``. An unknown value of a field matches no picture; ``others`` then lists some known values.
-    """
-
-    word: str
-    meant: str | None = None
-    others: tuple[str, ...] = ()
-    ignored: bool = False
-    field: str | None = None
-    near: tuple[Near, ...] = ()
-
-    def __str__(self) -> str:
-        kinds = {
-            "tag": "has the tag",
-            "class": "has the class",
-            "caption": "has a caption with",
-            "filename": "has a file name like",
-        }
-        kind = kinds.get(self.field or "", "has the word")
-        if self.near:
-            found = " or ".join(f"{near.name!r} ({near.likeness:.2f})" for near in self.near)
-            close = "which is" if len(self.near) == 1 else "which are"
-            return f"no picture {kind} {self.word!r}: searched for {found} instead, {close} close in meaning"
-        if self.meant is not None:
-            also = f"; or did you mean {', '.join(self.others)}?" if self.others else ""
-            return f"no picture {kind} {self.word!r}: searched for {self.meant!r} instead{also}"
-        known = f"; known are {', '.join(self.others)}" if self.others else ""
-        return f"no picture {kind} {self.word!r}{', so it was ignored' if self.ignored else ''}{known}"
+#: If no picture matches all words, at most this many ways to leave out the same number of words are tried.
+_MAX_WAYS = 30
+#: What to write where an operator was written in small letters, and so was ignored.
+_OPERATORS = {
+    "and": "all words are looked for anyway",
+    "or": "write OR in capitals to look for either, as in: boat OR ship",
+    "not": "write NOT in capitals, or a minus, to exclude a word, as in: boat -person",
+}
 
 
 class Interpreter:
@@ -84,36 +72,79 @@ class Interpreter:
             "class": {*evidence.class_names, *(class_beliefs.words if class_beliefs else ())} - {""},
         }
         self._stop_words = stop_words(evidence.language)
-        names = sorted(self._names["class"] | self._names["tag"], reverse=True)
-        self._by_fold = {folded(name, evidence.language): name for name in names}
+        self._fillers = filler_words(evidence.language)
+        self._by_fold = {
+            kind: {folded(name, evidence.language): name for name in sorted(names, reverse=True)}
+            for kind, names in self._names.items()
+        }
         self._leaves: dict[tuple[str | None, str], Leaf | None] = {}
 
-    def read(self, tree: Node) -> tuple[Asked | None, list[Note]]:
-        """What is asked for (None if no word is known), and notes on words that were replaced or ignored."""
-        notes: list[Note] = []
-        return self._node(tree, notes), list(dict.fromkeys(notes))
+    def read(self, tree: Node) -> Reading:
+        """What is asked for, with notes on words that were replaced or left out.
+
+        Words such as "photos" are ignored, unless the query has no other words.
+        """
+        said = self._read(tree, self._fillers)
+        return self._read(tree, frozenset()) if said.asked is None and said.ignored else said
+
+    def fewer(self, said: Reading) -> Iterator[list[tuple[tuple[str, ...], Asked]]]:
+        """What the query asks for with one plain word left out, in every way; then with two, and so on.
+
+        Each way comes with the words that were left out. Fields, groups and excluded words always remain.
+        """
+        plain = [place for place, part in enumerate(said.parts) if part.word is not None]
+        for n_left_out in range(1, len(plain) + 1):
+            if comb(len(plain), n_left_out) > _MAX_WAYS:
+                continue
+            ways = []
+            for places in combinations(plain, n_left_out):
+                kept = [part for place, part in enumerate(said.parts) if place not in places]
+                asked = self._joined(Every, kept)
+                if asked is not None and any(not isinstance(part.asked, Without) for part in kept):
+                    ways.append((tuple(said.parts[place].word or "" for place in places), asked))
+            yield ways
 
     # The tree
 
-    def _node(self, node: Node, notes: list[Note]) -> Asked | None:
+    def _read(self, tree: Node, fillers: frozenset[str]) -> Reading:
+        said = Reading(fillers=fillers)
+        if isinstance(tree, AllOf):
+            said.parts = self._parts(self._with_phrases(tree.parts), said, needed=True)
+            said.asked = self._joined(Every, said.parts)
+        else:
+            said.asked = self._node(tree, said, needed=True)
+        said.notes, said.hints = list(dict.fromkeys(said.notes)), list(dict.fromkeys(said.hints))
+        said.missing, said.ignored = list(dict.fromkeys(said.missing)), list(dict.fromkeys(said.ignored))
+        return said
+
+    def _node(self, node: Node, said: Reading, *, needed: bool = False) -> Asked | None:
+        """What a node asks for; ``needed`` if every picture should match it."""
         match node:
             case Term():
-                return self._term(node, notes)
+                return self._term(node, said, needed=needed)
             case Not():
-                part = self._node(node.part, notes)
+                part = self._node(node.part, said)
                 return None if part is None else Without(part)
             case AllOf():
-                return self._joined(Every, self._with_phrases(node.parts), notes)
+                return self._joined(Every, self._parts(self._with_phrases(node.parts), said, needed=needed))
             case AnyOf():
-                return self._joined(Some, node.parts, notes)
+                return self._joined(Some, self._parts(node.parts, said))
 
-    def _joined(self, kind: type[Every | Some], nodes: Sequence[Node], notes: list[Note]) -> Asked | None:
-        read = [(self._node(node, notes), node.weight) for node in nodes]
-        parts = [(part, weight) for part, weight in read if part is not None]
+    def _parts(self, nodes: Sequence[Node], said: Reading, *, needed: bool = False) -> list[Part]:
+        """The parts that ask for something, each once."""
+        parts = []
+        for node in nodes:
+            asked = self._node(node, said, needed=needed)
+            if asked is not None:
+                word = node.text if isinstance(node, Term) and node.field is None else None
+                parts.append(Part(asked, node.weight, None if asked is self._untagged else word))
+        return distinct(parts)
+
+    def _joined(self, kind: type[Every | Some], parts: Sequence[Part]) -> Asked | None:
         if len(parts) < 2:
-            return parts[0][0] if parts else None
-        mean = sum(weight for _, weight in parts) / len(parts)
-        asked, weights = tuple(part for part, _ in parts), tuple(weight / mean for _, weight in parts)
+            return parts[0].asked if parts else None
+        mean = sum(part.weight for part in parts) / len(parts)
+        asked, weights = tuple(part.asked for part in parts), tuple(part.weight / mean for part in parts)
         return self._pairs.joined(asked, weights) if kind is Every and self._pairs is not None else kind(asked, weights)
 
     def _with_phrases(self, nodes: Sequence[Node]) -> list[Node]:
@@ -134,70 +165,95 @@ class Interpreter:
 
     # Terms
 
-    def _term(self, term: Term, notes: list[Note]) -> Asked | None:
+    def _term(self, term: Term, said: Reading, *, needed: bool) -> Asked | None:
         if term.field == "like":
             if self._like is None:
                 raise InputError("like: compares pictures by their features, but no features were computed yet")
             return Leaf(f"like {term.text}", len(self._evidence), likeness=self._like(term.text))
+        if term.field == "is":
+            return self._untagged
         name = term.text if term.field == "filename" else word_key(term.text)
         if not name:
-            return None if term.field is None else self._nothing(term, notes)
-        words = name.split()
+            return None if term.field is None else self._nothing(term, said)
+        if term.text.endswith("*") and term.field != "filename" and not term.quoted:
+            said.hints.append(f"Visterm knows the forms of words: leave out the * of {term.text!r}")
         plain = term.field is None and not term.quoted
-        if plain and all(word in self._stop_words for word in words) and self._label(name) is None:
-            return None
+        if plain and self._label(name) is None:
+            if name == UNTAGGED:
+                return self._untagged
+            if self._is_ignored(term, name, said):
+                return None
         leaf = self._leaf(term.field, name)
         if leaf is not None:
             return leaf
-        if plain and len(words) > 1:  # tall-building
-            parts: list[Node] = [Term(word, term.at) for word in words]
-            return self._node(AllOf(tuple(parts)), notes)
-        return self._nearest(term, name, notes)
+        if plain and " " in name:  # tall-building
+            parts: list[Node] = [Term(word, term.at) for word in name.split()]
+            return self._node(AllOf(tuple(parts)), said, needed=needed)
+        return self._nearest(term, name, said, needed=needed)
 
-    def _nearest(self, term: Term, name: str, notes: list[Note]) -> Asked | None:
+    def _is_ignored(self, term: Term, name: str, said: Reading) -> bool:
+        """Whether a plain word says nothing about pictures."""
+        if name in said.fillers:
+            said.ignored.append(term.text)
+            return True
+        if any(word not in self._stop_words for word in name.split()):
+            return False
+        if name in _OPERATORS:
+            said.hints.append(f"{term.text!r} was ignored: {_OPERATORS[name]}")
+        return True
+
+    def _nearest(self, term: Term, name: str, said: Reading, *, needed: bool) -> Asked | None:
         """The known word nearest to an unknown one, with a note.
 
-        Spelling is tried first. A word that has a vector is spelled right, so its meaning is tried first: "cat" does
-        not become "car", although they differ by one letter.
+        Spelling is tried first. A word that has a vector is spelled right, so its meaning is tried first. An ordinary
+        word is never taken for a misspelt one: "sand" does not become "land", although they differ by one letter.
         """
-        if term.field != "filename" and sum(note.meant is not None or note.ignored for note in notes) < MAX_CORRECTED:
-            ways = [self._by_spelling, self._by_meaning]
-            if self._vectors is not None and name in self._vectors:
-                ways.reverse()
-            for way in ways:
-                found = way(term, name, notes)
-                if found is not None:
-                    return found
+        alike: list[str] = []
+        if term.field != "filename" and said.n_looked_up < MAX_CORRECTED:
+            alike = self._spelled_alike(term.field, name)
+            misspelt = bool(alike) and not is_ordinary(name, self._evidence.language)
+            known = self._vectors is not None and name in self._vectors
+            found = self._by_meaning(term, name, said) if known or not misspelt else None
+            if found is None and misspelt:
+                said.notes.append(Note(term.text, alike[0], tuple(alike[1:]), field=term.field))
+                found = self._leaf(term.field, alike[0])
+            if found is not None:
+                return found
         if term.field is None:
-            notes.append(Note(term.text, ignored=True))
+            said.notes.append(Note(term.text, ignored=True, alike=tuple(alike)))
+            if needed:
+                said.missing.append(term.text)
             return None
-        return self._nothing(term, notes)
+        return self._nothing(term, said, alike)
 
-    def _by_spelling(self, term: Term, name: str, notes: list[Note]) -> Asked | None:
-        near = [word for word in self._speller(term.field).nearest(name) if self._leaf(term.field, word) is not None]
-        if not near:
-            return None
-        notes.append(Note(term.text, near[0], tuple(near[1:]), field=term.field))
-        return self._leaf(term.field, near[0])
+    def _spelled_alike(self, field: str | None, name: str) -> list[str]:
+        return [word for word in self._speller(field).nearest(name) if self._leaf(field, word) is not None]
 
-    def _by_meaning(self, term: Term, name: str, notes: list[Note]) -> Asked | None:
+    def _by_meaning(self, term: Term, name: str, said: Reading) -> Asked | None:
         found = [(word, self._leaf(term.field, word.name)) for word in self._near_in_meaning(term.field, name)]
         pairs = [(word, leaf) for word, leaf in found if leaf is not None]
         if not pairs:
             return None
         near, leaves = zip(*pairs, strict=True)
-        notes.append(Note(term.text, near[0].name, field=term.field, near=near))
+        said.notes.append(Note(term.text, near[0].name, field=term.field, near=near))
         return leaves[0] if len(leaves) == 1 else Some(leaves, tuple(word.weight for word in near))
 
-    def _nothing(self, term: Term, notes: list[Note]) -> Leaf:
+    def _nothing(self, term: Term, said: Reading, alike: Sequence[str] = ()) -> Leaf:
         """A leaf that no picture matches, with a note."""
         known = sorted(self._names.get(term.field or "", ()))
         listed = (*known[:_MAX_NAMED], "...") if len(known) > _MAX_NAMED else tuple(known)
-        notes.append(Note(term.text, others=listed, field=term.field))
+        said.notes.append(Note(term.text, others=listed, field=term.field, alike=tuple(alike)))
         return Leaf(term.text, len(self._evidence), closed=True)
 
+    @cached_property
+    def _untagged(self) -> Leaf:
+        """Pictures without a tag."""
+        rows = np.flatnonzero(~self._evidence.is_tagged)
+        return Leaf(UNTAGGED, len(self._evidence), {"no tags": rows}, closed=True)
+
     def _leaf(self, field: str | None, name: str) -> Leaf | None:
-        """The leaf of a known word. It is the same object each time, so that it can remember its best pictures."""
+        """The leaf of a known word. It is the same object each time and for all forms of the word."""
+        name = self._one_form(field, name)
         if (field, name) not in self._leaves:
             if len(self._leaves) >= _MAX_REMEMBERED:
                 self._leaves.clear()
@@ -211,6 +267,15 @@ class Interpreter:
             self._leaves[field, name] = make[field](name)
         return self._leaves[field, name]
 
+    def _one_form(self, field: str | None, name: str) -> str:
+        """The form of a word under which its leaf is kept: a name of the vocabulary, or else singular."""
+        if field == "filename":
+            return name
+        fold = folded(name, self._evidence.language)
+        if field in self._names:
+            return name if name in self._names[field] else self._by_fold[field].get(fold, name)
+        return (self._label(name) if field is None else None) or fold
+
     def _word(self, name: str) -> Leaf | None:
         """A word wherever it is known: as a tag, as a class, in captions, in file names."""
         told_by = {"caption": self._evidence.in_caption(name), "file name": self._evidence.in_path(name)}
@@ -219,7 +284,7 @@ class Interpreter:
             return Leaf(name, len(self._evidence), told_by) if any(map(len, told_by.values())) else None
         told_by = {"tag": self._evidence.with_tag(label), "class": self._evidence.of_class(label), **told_by}
         sources = self._sources("tag", label) + self._sources("class", label)
-        doubted = self._evidence.is_tagged if label in self._names["tag"] else None
+        doubted = self._doubted if label in self._names["tag"] else None
         return Leaf(label, len(self._evidence), told_by, self._evidence.denied(label), sources, doubted)
 
     def _tag(self, name: str) -> Leaf | None:
@@ -227,7 +292,7 @@ class Interpreter:
             return None
         evidence = self._evidence
         told_by = {"tag": evidence.with_tag(name)}
-        return Leaf(name, len(evidence), told_by, evidence.denied(name), self._sources("tag", name), evidence.is_tagged)
+        return Leaf(name, len(evidence), told_by, evidence.denied(name), self._sources("tag", name), self._doubted)
 
     def _class(self, name: str) -> Leaf | None:
         if name not in self._names["class"]:
@@ -248,7 +313,8 @@ class Interpreter:
         """The tag or class of this name, or else of the same name in singular or plural."""
         if name in self._names["tag"] or name in self._names["class"]:
             return name
-        return self._by_fold.get(folded(name, self._evidence.language))
+        fold = folded(name, self._evidence.language)
+        return self._by_fold["tag"].get(fold) or self._by_fold["class"].get(fold)
 
     def _sources(self, field: str, name: str) -> tuple[tuple[Beliefs, str], ...]:
         beliefs = self._beliefs[field]
@@ -271,6 +337,10 @@ class Interpreter:
             return {name: self._counts.get(name, 0) for name in self._names[field]}
         said = {word: count for word, count in self._counts.items() if word not in self._stop_words}
         return said | {name: self._counts.get(name, 0) for name in self._names["tag"] | self._names["class"]}
+
+    @cached_property
+    def _doubted(self) -> Doubts:
+        return Doubts.learned(self._evidence.n_tags)
 
     @cached_property
     def _counts(self) -> dict[str, int]:

@@ -9,6 +9,7 @@
     caption:harbour         a word of the caption
     filename:norway         a word or a pattern (IMG_00*) of the file's name and folders
     like:photos/0042.jpg    pictures that look like this one
+    is:untagged             pictures without a tag
 
 Operators are written in capitals, so that "and", "or" and "not" remain words.
 """
@@ -27,7 +28,9 @@ MAX_TERMS = 200
 MAX_DEPTH = 50
 MAX_WEIGHT = 100.0
 
-FIELDS = ("tag", "class", "caption", "filename", "like")
+FIELDS = ("tag", "class", "caption", "filename", "like", "is")
+#: The one value of the field ``is``.
+UNTAGGED = "untagged"
 
 
 class QueryError(InputError):
@@ -151,7 +154,7 @@ def _term(text: str, at: int) -> tuple[_Token, int]:
         end = text.find('"', at + 1)
         if end < 0:
             raise QueryError(f"the quote that begins at character {at + 1} is never closed")
-        return _Token("term", start, Term(text[at + 1 : end], start, field, quoted=True)), end + 1
+        return _Token("term", start, _checked(Term(text[at + 1 : end], start, field, quoted=True))), end + 1
     found = (_PATH if field == "like" else _WORD).match(text, at)
     if found is None:
         raise QueryError(
@@ -164,7 +167,13 @@ def _term(text: str, at: int) -> tuple[_Token, int]:
         raise QueryError(f"{field}: at character {start + 1} has no value: name a picture, as in like:photo.jpg")
     if field is None and word in ("AND", "OR", "NOT"):
         return _Token(word, start), at + len(word)
-    return _Token("term", start, Term(word, start, field)), at + len(word)
+    return _Token("term", start, _checked(Term(word, start, field))), at + len(word)
+
+
+def _checked(term: Term) -> Term:
+    if term.field == "is" and term.text.lower() != UNTAGGED:
+        raise QueryError(f"'is:{term.text}' at character {term.at + 1} is unknown: write is:{UNTAGGED}")
+    return term
 
 
 def _weight(text: str, at: int) -> float:

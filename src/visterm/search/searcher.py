@@ -20,18 +20,19 @@ from visterm.search.beliefs import (
     Without,
     among,
     believe,
+    believed_unheard,
     heard,
     in_either,
     parts_of,
     possible_rows,
     uncertain_rows,
-    wanted_leaves,
 )
 from visterm.search.bounds import Scan, Surprises
 from visterm.search.evidence import Evidence, Rows
-from visterm.search.meaning import Interpreter, Note
+from visterm.search.meaning import Interpreter
 from visterm.search.pairs import Pairs
 from visterm.search.query import QueryError, parse
+from visterm.search.reading import Note, Reading
 from visterm.search.snapshot import largest
 from visterm.search.threshold import HEAD, NOTHING_BELOW, cut_off
 
@@ -43,7 +44,10 @@ _MANY = 0.2
 
 @dataclass(slots=True)
 class Reason:
-    """Why a picture matches a word: ``by`` people ("tag", "class", "caption", "file name"), "model" or "look"."""
+    """Why a picture matches a word, and who says so.
+
+    ``by`` is "tag", "class", "caption" or "file name" if people said so, or else "model", "look" or "no tags".
+    """
 
     word: str
     by: str
@@ -53,21 +57,28 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A picture that was found: its row, the probability that it matches, whether people said so, and why."""
+    """A picture that was found: its row, the probability that it matches, whether people said so, and why.
+
+    ``missing`` has the words of the query that were left out to find it.
+    """
 
     row: int
     probability: float
     told: bool
     likely: bool
     reasons: tuple[Reason, ...]
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class Hits:
-    """The pictures that were found, best first, and notes on words that were replaced or ignored.
+    """The pictures that were found, best first, and notes on words that were replaced or left out.
 
     A picture is likely if its probability is at least ``cut_off``, which is infinite if none is likely. ``best`` is the
     highest probability. ``n_likely`` counts the likely pictures; it is None if not all were counted.
+    ``n_less_likely`` pictures more are shown with the unlikely ones. If no picture is likely to match all words, the
+    hits are those that match most words, and all other fields are about all words. ``ignored`` words say nothing about
+    pictures; ``hints`` tell how to write what was probably meant.
     """
 
     hits: list[Hit] = field(default_factory=list)
@@ -75,6 +86,9 @@ class Hits:
     cut_off: float = math.inf
     n_likely: int | None = 0
     best: float = 0.0
+    n_less_likely: int = 0
+    ignored: list[str] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,22 +134,27 @@ class Searcher:
 
     def search(self, text: str, n_best: int = 20, *, unlikely: bool = False) -> Hits:
         """The best pictures, those with labels from people first; with ``unlikely`` also those below the cut-off."""
-        asked, notes = self._interpreter.read(parse(text))
-        if asked is None and not notes:
+        said = self._interpreter.read(parse(text))
+        if said.asked is None and not said.notes:
             raise QueryError(f"there is no word to search for in {text!r}")
-        if asked is None or not len(self._evidence):
-            return Hits(notes=notes)
+        found = Hits()
+        if said.asked is not None and len(self._evidence):
+            found = self._answer(said.asked, n_best, tuple(said.missing), unlikely=unlikely)
+            if not found.hits and not unlikely:
+                found.hits = self._partial(said, n_best)
+        found.notes, found.ignored, found.hints = said.notes, said.ignored, said.hints
+        return found
+
+    def _answer(self, asked: Asked, n_best: int, missing: tuple[str, ...] = (), *, unlikely: bool = False) -> Hits:
         look = self._look(asked, n_best)
         rows, belief = look.rows, look.belief
-        order = _in_order(belief, n_best)
-        # The most similar pictures are always shown, even if none is very similar.
-        alike = any(leaf.likeness is not None for leaf in wanted_leaves(asked))
-        cut = cut_off(belief.log_p, 0.0 if alike else self._nothing_below)
+        order = self._in_order(asked, look, n_best)
+        cut = cut_off(belief.log_p, self._nothing_below)
         probabilities = np.exp(belief.log_p)
         likely = belief.told | (probabilities >= cut)
         shown = order if unlikely else order[likely[order]]
         hits = [
-            Hit(row, p, told, fits, why)
+            Hit(row, p, told, fits, why, missing)
             for row, p, told, fits, why in zip(
                 rows[shown].tolist(),
                 probabilities[shown].tolist(),
@@ -146,7 +165,37 @@ class Searcher:
             )
         ]
         n_likely = int(likely.sum()) if look.others <= cut else None
-        return Hits(hits, notes, cut, n_likely, float(probabilities.max(initial=0.0)))
+        best = float(probabilities.max(initial=0.0))
+        return Hits(hits, [], cut, n_likely, best, n_less_likely=len(order) - len(shown))
+
+    def _partial(self, said: Reading, n_best: int) -> list[Hit]:
+        """The pictures that lack as few words as possible; of each, the best way to leave out words."""
+        for ways in self._interpreter.fewer(said):
+            hits: dict[int, Hit] = {}
+            for words, asked in ways:
+                for hit in self._answer(asked, n_best, (*said.missing, *words)).hits:
+                    if hit.row not in hits or _rank(hit) > _rank(hits[hit.row]):
+                        hits[hit.row] = hit
+            if hits:
+                return sorted(hits.values(), key=_rank, reverse=True)[:n_best]
+        return []
+
+    def _in_order(self, asked: Asked, look: _Look, n_best: int) -> Rows:
+        """The best possible places: first where people said so, then by probability; ties keep their order.
+
+        Where people said so, equal probabilities are ordered by what a model would have believed.
+        """
+        belief = look.belief
+        told = np.flatnonzero(belief.told)
+        if len(told) > 1:
+            unheard, log_p = believed_unheard(asked, look.rows[told], self._dependence), belief.log_p[told]
+            certain = bool((log_p == log_p[0]).all())
+            told = told[largest(unheard, n_best) if certain else np.lexsort((-unheard, -log_p))]
+        if len(told) >= n_best:
+            return told[:n_best]
+        others = np.where(belief.told, -np.inf, belief.log_p)
+        rest = largest(others, n_best - len(told))
+        return np.concatenate([told, rest[others[rest] > -np.inf]])
 
     def _look(self, asked: Asked, n_best: int) -> _Look:
         """Evaluate the best rows and all rows where people said so.
@@ -208,12 +257,6 @@ def _said(asked: Asked, *, excluded: bool = False) -> Iterator[tuple[Leaf, bool]
         yield from _said(part, excluded=excluded != isinstance(asked, Without))
 
 
-def _in_order(belief: Belief, n_best: int) -> Rows:
-    """The best possible places: first where people said so, then by probability; ties keep their order."""
-    told = np.flatnonzero(belief.told)
-    first = told[largest(belief.log_p[told], n_best)]
-    if len(first) == n_best:
-        return first
-    others = np.where(belief.told, -np.inf, belief.log_p)
-    rest = largest(others, n_best - len(first))
-    return np.concatenate([first, rest[others[rest] > -np.inf]])
+def _rank(hit: Hit) -> tuple[bool, float]:
+    """What people said comes first, then what is likelier."""
+    return hit.told, hit.probability

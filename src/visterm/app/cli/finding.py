@@ -137,6 +137,7 @@ def search(
     tag:boat class:coast      only as a tag, only as a class
     filename:norway           in the path; also caption:harbour
     like:photos/0042.jpg      looks like this one
+    is:untagged               without a tag
 
     What people wrote comes first. Next come pictures the model thinks match, each with its probability.
     """
@@ -199,18 +200,24 @@ def _print_drawing(console: Console, done: Drawing) -> None:
 def _print_findings(console: Console, findings: Findings, *, why: bool, unlikely: bool) -> None:
     for note in findings.notes:
         say(console, note, style="yellow")
+    if findings.ignored:
+        say(console, f"ignored, as they say nothing about pictures: {', '.join(findings.ignored)}", style=_FAINT)
     told = [found for found in findings.found if found.told]
     likely = [found for found in findings.found if found.likely and not found.told]
+    n_shown = len(told) + len(likely)
+    guess = f": the best guess has a chance of {percent(findings.best)}" if findings.best > 0 else ""
+    hint = ", shown with --all" if guess and not unlikely else ""
+    if n_shown and findings.n_likely == 0:  # not even one picture is likely to match all words
+        say(console, f"nothing found for all words{guess}{hint}; these match some of them", style="bold")
     _print_group(console, "people say", told, why=why)
     _print_group(console, "the model thinks", likely, why=why)
-    n_shown = len(told) + len(likely)
     if not n_shown:
-        guess = f": the best guess has a chance of {percent(findings.best)}" if findings.best > 0 else ""
-        hint = ", shown with --all" if guess and not unlikely else ""
         say(console, f"nothing found{guess}{hint}", style="bold")
     elif findings.n_likely is None or findings.n_likely > n_shown:
         more = "more" if findings.n_likely is None else f"{findings.n_likely - n_shown} more"
         say(console, f"and {more} (--limit)", style=_FAINT)
+    elif findings.n_less_likely and findings.n_likely:
+        say(console, f"{counted(findings.n_less_likely, 'less likely picture')}: --all", style=_FAINT)
     others = [found for found in findings.found if not found.likely]
     _print_group(console, "less likely", others, why=why, style=_FAINT)
 
@@ -220,7 +227,8 @@ def _print_group(console: Console, title: str, group: Sequence[Found], *, why: b
         say(console, title, style=style or "bold")
     for found in group:
         chance = "" if found.told else percent(found.score)
-        say(console, f"{chance:>8}  {found.path}", style=style)
+        without = f"  (without: {', '.join(found.missing)})" if found.missing else ""
+        say(console, f"{chance:>8}  {found.path}{without}", style=style)
         if why:
             for line in (_because(found), *found.evidence):
                 say(console, f"          {line}", style=_FAINT)
