@@ -7,6 +7,7 @@ from .features import Computed as Computed
 from .features import Recipes as Recipes
 from .labelling import Edit as Edit
 from .labelling import Labelled as Labelled
+from .labelling import NewNameError as NewNameError
 from .labelling import Vocabulary as Vocabulary
 from .searching import Findings as Findings
 from .searching import Found as Found
@@ -35,6 +36,7 @@ __all__ = [
     "Lookalikes",
     "Methods",
     "Models",
+    "NewNameError",
     "Recipes",
     "Removal",
     "Status",

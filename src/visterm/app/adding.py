@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.app.document import Document
-from visterm.catalogue.records import Reading, Skipped
+from visterm.catalogue.records import PERSON, Reading, Skipped
 from visterm.catalogue.scan import AddReport, add_folder
 from visterm.compute import progress
 from visterm.errors import InputError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Files:
-    """How many files were found, by what became of them."""
+    """How many files were found, by what became of them; ``removed`` ones were removed earlier and are left out."""
 
     added: int
     unchanged: int
@@ -32,6 +32,7 @@ class Files:
     gone: int
     unreadable: int
     skipped: int
+    removed: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,11 @@ class Addition(Document):
 
 @dataclass(frozen=True)
 class Removal(Document):
-    """How many pictures were forgotten with their labels; no file is touched."""
+    """How many pictures were forgotten, and with them how many labels of people; no file is touched."""
 
     removed: int
     dry_run: bool
+    said: int = 0
 
 
 class _Rehearsal(Exception):  # noqa: N818 - nothing went wrong
@@ -81,6 +83,7 @@ def add(
     caption_tags: bool | None = None,
     min_count: int = 2,
     phrases: Sequence[str] = (),
+    again: bool = False,
     dry_run: bool = False,
 ) -> Addition:
     """Bring the catalogue in step with ``folders`` (by default the workspace's own) and read their labels.
@@ -89,6 +92,7 @@ def add(
     ``labels`` names further sources, in ``format`` if it is not to be guessed. The format ``folders`` makes each
     sub-folder a class. With ``caption_tags`` captions become tags; when it is None, they do where a source has captions
     and no tags. A word makes a tag when it is in at least ``min_count`` captions; words of ``phrases`` are one tag.
+    Pictures that were removed stay out unless they are wanted ``again``.
     """
     folders = list(folders) or [workspace.folder]
     for folder in folders:
@@ -97,14 +101,14 @@ def add(
     if format == "folders" and not labels:
         labels = folders
     elif format is not None and not labels:
-        raise InputError("the format says how to read the labels (--labels): name them, too")
+        raise InputError(f"the format {format!r} says how to read a source of labels: name that source, too")
     language = workspace.catalogue.language
     tokenizer = CaptionTokenizer(min_count=min_count, phrases=tuple(phrases), language=language)
     with suppress(_Rehearsal):
         if not dry_run:
-            return _add(workspace, folders, labels, format, look_for_labels, caption_tags, tokenizer)
+            return _add(workspace, folders, labels, format, look_for_labels, caption_tags, tokenizer, again)
         with workspace.catalogue.transaction():
-            done = _add(workspace, folders, labels, format, look_for_labels, caption_tags, tokenizer)
+            done = _add(workspace, folders, labels, format, look_for_labels, caption_tags, tokenizer, again)
             raise _Rehearsal
     return replace(done, dry_run=True)
 
@@ -117,8 +121,9 @@ def _add(
     look_for_labels: bool,
     caption_tags: bool | None,
     tokenizer: CaptionTokenizer,
+    again: bool,
 ) -> Addition:
-    files = add_folder(workspace.catalogue, folders)
+    files = add_folder(workspace.catalogue, folders, again=again)
     sources: list[tuple[Path, str | None]] = []
     if look_for_labels:
         sources += [found for folder in folders if folder.is_dir() for found in find_labels(folder)]
@@ -145,12 +150,14 @@ def read_labels(workspace: Workspace, path: Path, format: str | None = None) -> 
 
 def remove(workspace: Workspace, references: Sequence[str | Path], *, dry_run: bool = False) -> Removal:
     """Forget files, folders or pictures by content hash, with their labels."""
-    n_removed = 0
+    n_removed = n_said = 0
     with suppress(_Rehearsal), workspace.catalogue.transaction():
+        before = workspace.catalogue.counts().label_sources.get(PERSON, 0)
         n_removed = workspace.catalogue.remove(references)
+        n_said = before - workspace.catalogue.counts().label_sources.get(PERSON, 0)
         if dry_run:
             raise _Rehearsal
-    return Removal(n_removed, dry_run)
+    return Removal(n_removed, dry_run, n_said)
 
 
 def _files(report: AddReport) -> Files:
@@ -163,6 +170,7 @@ def _files(report: AddReport) -> Files:
         report.gone,
         report.unreadable,
         len(report.skipped),
+        report.removed,
     )
 
 

@@ -113,6 +113,7 @@ class Workspace:
         caption_tags: bool | None = None,
         min_count: int = 2,
         phrases: Sequence[str] = (),
+        again: bool = False,
         dry_run: bool = False,
     ) -> Addition:
         """Add pictures and their labels, or bring the catalogue in step with changed folders (default: its own)."""
@@ -127,6 +128,7 @@ class Workspace:
             caption_tags=caption_tags,
             min_count=min_count,
             phrases=phrases,
+            again=again,
             dry_run=dry_run,
         )
 
@@ -143,11 +145,23 @@ class Workspace:
         class_name: str | None = None,
         tags: str | Sequence[str] = (),
         no_tags: str | Sequence[str] = (),
+        clear: str | Sequence[str] = (),
+        accept: bool = False,
+        new: bool | Sequence[str] = False,
     ) -> Labelled:
         """Say what pictures are; a person's word outranks imports and models."""
         from visterm.app.labelling import label
 
-        return label(self, _several(pictures), class_name=class_name, tags=_names(tags), no_tags=_names(no_tags))
+        return label(
+            self,
+            _several(pictures),
+            class_name=class_name,
+            tags=_names(tags),
+            no_tags=_names(no_tags),
+            clear=_names(clear),
+            accept=accept,
+            new=new,
+        )
 
     def vocabulary(self) -> Vocabulary:
         """The classes and tags in use, the most used first."""
@@ -161,23 +175,23 @@ class Workspace:
 
         return rename(self, old, new, kind=kind)
 
-    def merge(self, names: Sequence[str], *, into: str, kind: Kind = "tag") -> Edit:
+    def merge(self, names: str | Sequence[str], *, into: str, kind: Kind = "tag") -> Edit:
         """Make several tags or classes one."""
         from visterm.app.labelling import merge
 
         return merge(self, _names(names), into=into, kind=kind)
 
-    def drop(self, name: str, *, kind: Kind = "tag") -> Edit:
-        """Leave a tag or class out, also of later imports."""
+    def drop(self, names: str | Sequence[str], *, kind: Kind = "tag") -> Edit:
+        """Leave tags or classes out, also of later imports."""
         from visterm.app.labelling import drop
 
-        return drop(self, name, kind=kind)
+        return drop(self, _names(names), kind=kind)
 
-    def restore(self, name: str, *, kind: Kind = "tag") -> Edit:
-        """Bring a dropped, renamed or merged name back."""
+    def restore(self, names: str | Sequence[str], *, kind: Kind = "tag") -> Edit:
+        """Bring dropped, renamed or merged names back."""
         from visterm.app.labelling import restore
 
-        return restore(self, name, kind=kind)
+        return restore(self, _names(names), kind=kind)
 
     def status(self) -> Status:
         """What the collection holds: counts, coverage, most frequent tags, unreadable pictures, models."""

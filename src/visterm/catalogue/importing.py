@@ -35,7 +35,7 @@ class RecordWriter:
         source: str,
         time: int,
         *,
-        find_picture: Callable[[str], int],
+        find_picture: Callable[[str], int | None],
         reading: Reading,
     ) -> None:
         self._connection, self._reading, self._find_picture = connection, reading, find_picture
@@ -55,6 +55,8 @@ class RecordWriter:
 
     def _apply(self, record: Record) -> None:
         picture = self._find_picture(record.path)
+        if picture is None:  # a person removed it
+            return
         if hash(record) in self._rows:
             raise InputError("the row repeats an earlier row, so it is counted once")
         self._rows.add(hash(record))

@@ -1,6 +1,7 @@
 from .captions import CaptionTokenizer as CaptionTokenizer
 from .forms import check_language as check_language
 from .forms import singular as singular
+from .slips import nearest_name as nearest_name
 from .stop_lists import stop_words as stop_words
 from .vector_files import Compiled as Compiled
 from .vector_files import compile_vectors as compile_vectors
@@ -28,6 +29,7 @@ __all__ = [
     "distance",
     "file_key",
     "folded",
+    "nearest_name",
     "rows_by_word",
     "singular",
     "stop_words",

@@ -76,20 +76,26 @@ def merge(
 
 @app.command()
 def drop(
-    name: str, kind: KindOption = _Kind.TAG, workspace: WorkspaceOption = None, as_json: JsonOption = False
+    names: Annotated[list[str], typer.Argument(help="The names to leave out.")],
+    kind: KindOption = _Kind.TAG,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Leave a tag or class out, also of later imports; 'restore' brings it back."""
+    """Leave tags or classes out, also of later imports; 'restore' brings them back."""
     with command(as_json=as_json), opened(workspace) as photos:
-        show(photos.drop(name, kind=_kind(kind)), as_json, _print_edit)
+        show(photos.drop(names, kind=_kind(kind)), as_json, _print_edit)
 
 
 @app.command()
 def restore(
-    name: str, kind: KindOption = _Kind.TAG, workspace: WorkspaceOption = None, as_json: JsonOption = False
+    names: Annotated[list[str], typer.Argument(help="The names to bring back.")],
+    kind: KindOption = _Kind.TAG,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Bring a dropped, renamed or merged name back."""
+    """Bring dropped, renamed or merged names back."""
     with command(as_json=as_json), opened(workspace) as photos:
-        show(photos.restore(name, kind=_kind(kind)), as_json, _print_edit)
+        show(photos.restore(names, kind=_kind(kind)), as_json, _print_edit)
 
 
 def _kind(chosen: _Kind) -> Kind:
