@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -214,3 +215,47 @@ def test_a_merge_says_what_it_did(photos, folder):
         photos.merge(["ship", "nowhere"], into="boat")
     assert photos.merge(["ship", "yacht", "boat"], into="boat").done == "ship, yacht are boat now"
     assert photos.merge("car", into="vehicle").done == "car is vehicle now"
+
+
+def test_forms_of_one_word_are_proposed_and_merged_only_when_told(photos, folder, visterm, visterm_json):
+    photos.label(folder / "0.png", tags=["climb", "kids", "sun set"])
+    photos.label([folder / "0.png", folder / "1.png"], tags=["climbing", "kid", "sunset"], new=True)
+    shown = visterm("vocabulary", "suggest", "-w", folder).stdout
+    assert "climbing (2 pictures), climb (1 picture)" in shown
+    assert "  visterm vocabulary merge 'sun set' --into sunset" in shown
+    assert photos.vocabulary().tag.aliases == {}
+    proposed = visterm_json("vocabulary", "suggest", "-w", folder)
+    assert (proposed["applied"], len(proposed["merges"])) == (False, 3)
+    shown = visterm("vocabulary", "suggest", "--apply", "-w", folder).stdout
+    assert "sun set" in shown  # shown before it is done
+    assert "3 merges made" in shown
+    assert photos.vocabulary().tag.aliases == {"climb": "climbing", "kids": "kid", "sun set": "sunset"}
+    assert "no two tags" in visterm("vocabulary", "suggest", "--apply", "-w", folder).stdout
+    assert photos.propose_merges(kind="class").merges == []
+
+
+def test_a_proposed_command_can_be_typed_as_it_is(photos, folder, visterm):
+    photos.label(folder / "0.png", class_name="city's streets")
+    photos.label(folder / "1.png", class_name="City's street", new=True)
+    (merge,) = photos.propose_merges(kind="class").merges
+    visterm(*shlex.split(merge.command)[1:], "-w", folder)
+    assert photos.vocabulary().class_.aliases == {"city's streets": "City's street"}
+
+
+# Captions
+
+
+def test_words_that_are_no_tags_are_listed_and_found(tmp_path, visterm, visterm_json):
+    for number, caption in enumerate(["A man wearing a white hat", "A white boat", "Two boats, a man wearing a coat"]):
+        Image.new("RGB", (8, 8), (60 * number, 9, 200)).save(tmp_path / f"{number}.png")
+        (tmp_path / f"{number}.txt").write_text(caption, encoding="utf-8")
+    visterm("init", tmp_path)
+    done = visterm("add", "-w", tmp_path).stdout
+    assert "2 words of captions became tags, in 4 places" in done
+    assert "4 other words can be searched but made no tags: visterm vocabulary --captions lists them" in done
+    found = visterm_json("vocabulary", "--captions", "-w", tmp_path)
+    assert {term["name"] for term in found["tag"]["terms"]} == {"man", "boat"}
+    assert found["captions"][:2] == [{"name": "wearing", "n_captions": 2}, {"name": "white", "n_captions": 2}]
+    assert {hit["path"] for hit in visterm_json("search", "white", "-w", tmp_path)["found"]} == {"0.png", "1.png"}
+    visterm("add", "--caption-tags", "--phrase", "white", "-w", tmp_path)
+    assert visterm_json("status", "-w", tmp_path)["frequent_tags"]["white"] == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,13 +51,18 @@ class LabelSource:
 
 @dataclass(frozen=True)
 class Addition(Document):
-    """What adding did: with the files, with every label source, and the tags made of captions."""
+    """What adding did: with the files, with every label source, and with the words of captions.
+
+    ``caption_tags`` labels were made of ``caption_words`` words and phrases; ``other_words`` stay searchable only.
+    """
 
     dry_run: bool
     files: Files
     labels: list[LabelSource]
     caption_tags: int
     skipped: list[Skipped]
+    caption_words: int = 0
+    other_words: int = 0
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ def add(
     Labels found with the pictures (``metadata.csv`` and the like, captions, XMP) are read unless told not to;
     ``labels`` names further sources, in ``format`` if it is not to be guessed. The format ``folders`` makes each
     sub-folder a class. With ``caption_tags`` captions become tags; when it is None, they do where a source has captions
-    and no tags. A word makes a tag when it is in at least ``min_count`` captions; words of ``phrases`` are one tag.
+    and no tags. A useful word makes a tag when it is in at least ``min_count`` captions; ``phrases`` always do.
     Pictures that were removed stay out unless they are wanted ``again``.
     """
     folders = list(folders) or [workspace.folder]
@@ -124,20 +129,35 @@ def _add(
     again: bool,
 ) -> Addition:
     files = add_folder(workspace.catalogue, folders, again=again)
-    sources: list[tuple[Path, str | None]] = []
+    places: list[tuple[Path, str | None]] = []
     if look_for_labels:
-        sources += [found for folder in folders if folder.is_dir() for found in find_labels(folder)]
-    sources += [(path, format) for path in labels]
+        places += [found for folder in folders if folder.is_dir() for found in find_labels(folder)]
+    places += [(path, format) for path in labels]
     readings = []
-    for path, name in dict.fromkeys(sources):
+    for path, name in dict.fromkeys(places):
         reading = read_labels(workspace, path, name)
         if reading.n_pictures or reading.skipped or path in labels:
             readings.append(reading)
     if caption_tags is None:
         caption_tags = any(reading.n_captions and not reading.tags for reading in readings)
-    n_caption_tags = workspace.catalogue.derive_tags(tokenizer) if caption_tags else 0
+    words = _Remembering(tokenizer)
+    n_caption_tags = workspace.catalogue.derive_tags(words) if caption_tags else 0
     skipped = [*files.skipped, *(skip for reading in readings for skip in reading.skipped)]
-    return Addition(False, _files(files), [_label_source(reading) for reading in readings], n_caption_tags, skipped)
+    sources = [_label_source(reading) for reading in readings]
+    return Addition(False, _files(files), sources, n_caption_tags, skipped, words.n_kept, words.n_others)
+
+
+class _Remembering:
+    """A tokenizer that remembers how many words became tags, and how many did not."""
+
+    def __init__(self, tokenizer: CaptionTokenizer) -> None:
+        self._tokenizer = tokenizer
+        self.n_kept = self.n_others = 0
+
+    def tags(self, captions: Iterable[str]) -> list[list[str]]:
+        words = self._tokenizer.read(captions)
+        self.n_kept, self.n_others = len(words.kept), len(words.others)
+        return words.tags
 
 
 def read_labels(workspace: Workspace, path: Path, format: str | None = None) -> Reading:

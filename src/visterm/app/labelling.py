@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,11 +56,38 @@ class Terms:
 
 
 @dataclass(frozen=True)
+class CaptionWord:
+    """A word of captions that is no tag, and the number of captions that have it."""
+
+    name: str
+    n_captions: int
+
+
+@dataclass(frozen=True)
 class Vocabulary(Document):
-    """The classes and tags of a collection."""
+    """The classes and tags of a collection; if asked for, also the words of captions that are no tags."""
 
     class_: Terms
     tag: Terms
+    captions: list[CaptionWord] | None = None
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Names that look like forms of one word, with their number of pictures, and the command that makes them one."""
+
+    into: str
+    names: dict[str, int]
+    command: str
+
+
+@dataclass(frozen=True)
+class Merges(Document):
+    """Proposed merges, and whether they were made."""
+
+    kind: str
+    merges: list[Merge]
+    applied: bool
 
 
 @dataclass(frozen=True)
@@ -160,14 +188,25 @@ def _suggested(picture: Picture) -> list[LabelRow]:
     return rows
 
 
-def vocabulary(workspace: Workspace) -> Vocabulary:
-    """The classes and tags in use, the most used first."""
+def vocabulary(workspace: Workspace, *, captions: bool = False) -> Vocabulary:
+    """The classes and tags in use, the most used first; with ``captions``, also the words that can be searched only."""
     catalogue = workspace.catalogue
 
     def terms(kind: Kind) -> Terms:
         return Terms(catalogue.vocabulary(kind), catalogue.dropped(kind), catalogue.aliases(kind))
 
-    return Vocabulary(terms("class"), terms("tag"))
+    tags = terms("tag")
+    words = _caption_words(workspace, {use.name for use in tags.terms}) if captions else None
+    return Vocabulary(terms("class"), tags, words)
+
+
+def _caption_words(workspace: Workspace, tags: set[str]) -> list[CaptionWord]:
+    """The words of captions that are no tags, the most frequent first."""
+    from visterm.language import CaptionTokenizer
+
+    found = CaptionTokenizer(language=workspace.catalogue.language).read(workspace.catalogue.captions())
+    counts = {word: number for word, number in (found.kept + found.others).items() if word not in tags}
+    return [CaptionWord(word, number) for word, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
 def rename(workspace: Workspace, old: str, new: str, *, kind: Kind = "tag") -> Edit:
@@ -181,6 +220,28 @@ def merge(workspace: Workspace, names: Sequence[str], *, into: str, kind: Kind =
     workspace.catalogue.merge(kind, names, into)
     merged = [name for name in names if name != into]
     return Edit(f"{_listed(merged)} {into} now" if merged else f"{into} stays as it is")
+
+
+def propose_merges(workspace: Workspace, *, kind: Kind = "tag", apply: bool = False) -> Merges:
+    """Tags or classes that look like forms of one word; only with ``apply`` they are merged, all of them or none."""
+    from visterm.language import word_families
+
+    catalogue = workspace.catalogue
+    with catalogue.transaction():
+        counts = {use.name: use.n_accepted for use in catalogue.vocabulary(kind)}
+        families = word_families(counts, catalogue.language)
+        for into, *names in families if apply else ():
+            catalogue.merge(kind, names, into)
+    merges = [
+        Merge(into, {name: counts[name] for name in (into, *names)}, _merge_command(names, into, kind))
+        for into, *names in families
+    ]
+    return Merges(kind, merges, apply)
+
+
+def _merge_command(names: Sequence[str], into: str, kind: Kind) -> str:
+    options = () if kind == "tag" else ("--kind", kind)
+    return shlex.join(["visterm", "vocabulary", "merge", *names, "--into", into, *options])
 
 
 def drop(workspace: Workspace, names: Sequence[str], *, kind: Kind = "tag") -> Edit:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from visterm.app.collection import Collection, Collections
     from visterm.app.exporting import Exported
     from visterm.app.features import Computed, Recipes
-    from visterm.app.labelling import Edit, Labelled, Vocabulary
+    from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
     from visterm.app.searchers import Searchers
     from visterm.app.searching import Findings
     from visterm.app.showing import Drawing
@@ -163,11 +163,11 @@ class Workspace:
             new=new,
         )
 
-    def vocabulary(self) -> Vocabulary:
+    def vocabulary(self, *, captions: bool = False) -> Vocabulary:
         """The classes and tags in use, the most used first."""
         from visterm.app.labelling import vocabulary
 
-        return vocabulary(self)
+        return vocabulary(self, captions=captions)
 
     def rename(self, old: str, new: str, *, kind: Kind = "tag") -> Edit:
         """Give a tag or class another name."""
@@ -180,6 +180,12 @@ class Workspace:
         from visterm.app.labelling import merge
 
         return merge(self, _names(names), into=into, kind=kind)
+
+    def propose_merges(self, *, kind: Kind = "tag", apply: bool = False) -> Merges:
+        """Tags or classes that look like forms of one word; with ``apply``, they are merged."""
+        from visterm.app.labelling import propose_merges
+
+        return propose_merges(self, kind=kind, apply=apply)
 
     def drop(self, names: str | Sequence[str], *, kind: Kind = "tag") -> Edit:
         """Leave tags or classes out, also of later imports."""

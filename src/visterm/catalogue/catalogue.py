@@ -269,6 +269,11 @@ class Catalogue:
         with self.transaction():
             return importing.derive_tags(self._connection, tokenizer, self._stamp())
 
+    def captions(self) -> list[str]:
+        """The captions of the pictures, in order of picture id."""
+        with schema.sqlite_errors(self.file):
+            return importing.read_captions(self._connection)
+
     # Vocabulary: see visterm.catalogue.vocabulary for what each edit means
 
     def vocabulary(self, kind: Kind) -> list[vocabulary.TermUse]:

@@ -1,4 +1,6 @@
 from .captions import CaptionTokenizer as CaptionTokenizer
+from .captions import CaptionWords as CaptionWords
+from .families import word_families as word_families
 from .forms import check_language as check_language
 from .forms import singular as singular
 from .slips import nearest_name as nearest_name
@@ -19,6 +21,7 @@ from .words import word_key as word_key
 __all__ = [
     "NEAR",
     "CaptionTokenizer",
+    "CaptionWords",
     "Compiled",
     "Near",
     "Speller",
@@ -33,5 +36,6 @@ __all__ = [
     "rows_by_word",
     "singular",
     "stop_words",
+    "word_families",
     "word_key",
 ]

@@ -103,7 +103,13 @@ def _print_addition(console: Console, done: Addition) -> None:
     for source in done.labels:
         say(console, _source_line(source))
     if done.caption_tags:
-        say(console, f"{done.caption_tags} tags made of captions")
+        say(console, f"{counted(done.caption_words, 'word')} of captions became tags, in {done.caption_tags} places")
+    if done.other_words:
+        say(
+            console,
+            f"{counted(done.other_words, 'other word')} can be searched but made no tags: visterm vocabulary --captions"
+            " lists them, visterm add --caption-tags --phrase WORD makes one a tag",
+        )
     if not done.labels:
         say(console, "no labels found; if sub-folders are classes, say so: visterm add --format folders FOLDER")
     if done.dry_run:
