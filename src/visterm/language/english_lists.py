@@ -6,38 +6,39 @@ from functools import cache
 
 #: Verbs that captions use. Their forms are not tags, unless the captions use them as nouns.
 _VERBS = """
-    accompany act add admire adjust aim allow appear approach apply arrange arrive ask assist attach attempt await
-    bake balance bathe be bear beat become begin bend bite bloom blow board bounce break bring browse build burn bury
-    buy call carry carve catch celebrate change chase check chew clap clean climb close cling collect come compete
+    accompany act add adjust admire aim allow appear apply approach arrange arrive ask assist attach attempt await
+    bake balance bathe be beat become begin bend bite bloom blow board bounce break bring browse build burn bury buy
+    call carry carve catch celebrate change chase check chew clap clean climb cling close collect come compete
     complete concentrate contain continue converse cook cover crawl create cross crouch cry cut dance dangle decorate
     depict dig dine dip direct display dive do drag draw dress drink drive drop dry eat embrace enjoy enter examine
-    exit explain explore extend face fall feature feed feel fight fill find finish fix float flip fly focus fold
+    exit explain explore extend face fall feature feed feel fight fill find finish fix flip float fly focus fold
     follow form frolic gallop gather gaze get give glide glow go grab graze grill grin grind grip grow guard guide
-    hang hail have head help herd hike hit hold hop hover hug hunt hurdle include inspect interact jog join juggle
+    hail hang have head help herd hike hit hold hop hover hug hunt hurdle include inspect interact jog join juggle
     jump keep kick kiss kneel knit know lay lead lean leap learn leave let lick lie lift light line listen live load
-    lock look lose lounge lower make march meet melt mend mix mount mow move nap navigate near observe offer open
+    lock look lose lounge lower make march meet melt mend mix mount move mow nap navigate near observe offer open
     operate overlook paddle paint park pass pat pay pedal peek peel perch perform pet pick place plant play plunge
     point pose pour practice practise prepare present press pretend protest prowl pull push put race raise reach read
     recline relax remain remove repair rest ride rise roast roll run rush sail say search see seem sell serve set
     shake share shine shoot shop shovel show sing sit skate ski sleep slice slide smell smile smoke sniff soar speak
-    spin splash spray spread sprint stack stand stare start stay step stick stop stretch stroll strike stroke study
-    surf surround suspend swim swing take talk taste teach tell throw tie touch toss tour tow train travel trot try
+    spin splash spray spread sprint stack stand stare start stay step stick stop stretch strike stroke stroll study
+    surf surround suspend swim swing take talk taste teach tell throw tie toss touch tour tow train travel trot try
     turn type use visit wade wait wake walk wander want wash watch wave wear wink wipe work wrap wrestle write yawn
 """
 VERBS = frozenset(_VERBS.split())
 
 #: Verbs whose plain form names a thing more often than an act.
 _THINGS_TOO = """
-    board call clap cook cover cross cut dress drink drop face fall fight fly fold form guard guide hang head herd
-    hike hurdle light line lock mount paint park pass pet place plant play point present press race ride roll sail
-    search set shop show slide smoke spray stack step stick stroke study surf swing tie tour train turn walk watch
-    wave work wrap
+    bloom board call clap cook cover cross cut dance dip dress drink drop face fall feed fight float fly fold form
+    grill guard guide hang head herd hike hug hurdle jump kiss light line lock lounge mount nap paddle paint park pass
+    pedal peel pet place plant play point present press protest race ride roast roll sail search set shop shovel show
+    skate ski slide smile smoke spray stack step stick stroke study surf swing tie tour train turn walk watch wave
+    work wrap
 """
 THINGS_TOO = frozenset(_THINGS_TOO.split())
 
 #: Past forms that the rules for endings do not give.
 _IRREGULAR = {
-    "bore": "bear", "beaten": "beat", "became": "become", "began": "begin", "bent": "bend", "bit": "bite",
+    "beaten": "beat", "became": "become", "began": "begin", "bent": "bend", "bit": "bite",
     "bitten": "bite", "blew": "blow", "blown": "blow", "broke": "break", "broken": "break", "brought": "bring",
     "built": "build", "bought": "buy", "came": "come", "caught": "catch", "cried": "cry", "dug": "dig", "did": "do",
     "done": "do", "drew": "draw", "drawn": "draw", "drank": "drink", "drove": "drive", "driven": "drive", "ate": "eat",
@@ -54,7 +55,7 @@ _IRREGULAR = {
     "written": "write", "dying": "die", "is": "be", "are": "be", "was": "be", "were": "be", "been": "be",
 }  # fmt: skip
 #: Past forms that are better known as other words.
-_NOT_PAST = frozenset({"rose", "saw", "lay", "bore", "left", "felt"})
+_NOT_PAST = frozenset({"rose", "saw", "lay", "left", "felt"})
 
 #: What people do for its own sake: good tags, though they end like any other form of a verb.
 _ACTIVITIES = """
@@ -62,55 +63,55 @@ _ACTIVITIES = """
     fencing fishing gardening gliding golfing gymnastics hiking horseback hunting hurdling jogging juggling kayaking
     kiteboarding kitesurfing knitting painting parachuting paragliding parasailing racing rafting rappelling rowing
     running sailing sewing shopping skateboarding skating skiing skydiving sledding snorkeling snorkelling
-    snowboarding surfing swimming surfboarding waterskiing windsurfing wrestling
+    snowboarding surfboarding surfing swimming waterskiing windsurfing wrestling
 """
 ACTIVITIES = frozenset(_ACTIVITIES.split())
 
 #: Nouns that end like a form of a verb.
 _NOUNS = """
-    awning bedding being building bunting ceiling clearing clothing coating covering crossing cutting dressing
-    dumpling duckling dwelling earring evening farthing feeling filling flooring frosting gathering grating greeting
-    hearing herring icing king lettering lightning lodging lining meeting morning offspring opening outing parking
-    paving piercing plumbing pudding railing ring roofing sapling seating serving shilling shipping sibling siding
-    sling spring starling stocking string stuffing thing topping turning viking wedding wing wiring wrapping bed breed
-    hundred feed moped reed seed shed sled speed steed tweed weed bobsled flatbed seabed watershed ally assembly
-    anomaly belly bully butterfly dragonfly family holly italy jelly lily gully potbelly reply rally firefly monopoly
-    dolly trolly supply
+    ally anomaly assembly awning bed bedding being belly bobsled breed building bully bunting butterfly ceiling
+    clearing clothing coating covering crossing cutting dolly dragonfly dressing duckling dumpling dwelling earring
+    evening family farthing feed feeling filling firefly flatbed flooring frosting gathering grating greeting gully
+    hearing herring holly hundred icing italy jelly king lettering lightning lily lining lodging meeting monopoly
+    moped morning offspring opening outing parking paving piercing plumbing potbelly pudding railing rally reed reply
+    ring roofing sapling seabed seating seed serving shed shilling shipping sibling siding sled sling speed spring
+    starling steed stocking string stuffing supply thing topping trolly turning tweed viking watershed wedding weed
+    wing wiring wrapping
 """
 NOUNS = frozenset(_NOUNS.split())
 
 #: Adjectives, adverbs and vague nouns: they are found in captions by search, but make poor tags.
 _UNHELPFUL = """
-    able abstract active aerial alone amazing antique asian attractive bare bald beautiful beige big bigger biggest
-    black blank blond blonde blue blurred blurry bright brown busy calm casual checkered chubby clean clear clockwise
-    close closer closeup close-up colorful colored colourful coloured colour color cold common cool cozy crazy crowded
-    curly current curved cute damp dark deep delicious different difficult dirty distant domestic double dry east
-    eastern elaborate elderly empty enormous entire european evil exotic extra extreme fake famous fancy far fast fat
-    favorite female fine first flat fluffy foreign formal free fresh friendly full fun funny furry fuzzy general giant
-    gold golden good gorgeous grassy gray great green grey half hairy handsome happy hard healthy heavy high higher
-    hot huge identical indoor indoors inner intense interesting large larger last late left little long lone lonely
-    loose loud lovely low lower lush magnificent main male massive medium messy metallic middle-aged mini miniature
-    missing misty modern moist motionless muddy multi multicolored multicolour multiple muscular narrow native natural
-    neat new nice northern numerous odd old older only ornate outdoor outdoors outer overcast overhead pale parallel
-    partial particular past pink plain plaid playful pointy polite poor popular pretty private proper public purple
-    quaint quick quiet random rare raw ready real rear recent red regular remote rich right ripe rocky rough round
-    rugged rural rustic sad safe salty sandy scenic second senior serious shaded shady shallow sharp shiny shirtless
-    short shut shy similar simple single sleepy slow small smaller smooth snowy soft solid solitary southern sparse
-    special spotted square steep still stormy straight strange strong striped sunny super sweet tabby tall tan tasty
-    teenage thick thin third tiny tired top topless tough traditional tropical typical unique unusual unknown upper
-    urban usual various vast vibrant vintage violet visible warm weird well western wet white whole wide wild winding
-    windy wintry wonderful wooden worn wrong yellow young younger again ahead almost alongside apart aside asleep atop
-    awake away back backward backwards barefoot downhill elsewhere enough especially even forth forward forwards maybe
-    midair mid-air mostly nearby nearly often outstretched perhaps quite rather really side-by-side sideways somewhere
-    soon sometimes today together uphill upright upside upward upwards upside-down upstairs downstairs underneath
-    amount angle appearance area arrangement array assortment attempt background bit blur bottom bunch center centre
-    collection combination copy corner couple cover day detail direction display distance edge effect end example
-    expression fashion foreground formation front group image item kind length level lot manner middle moment mode
-    motion nothing number object one ones opposite pair part parts photo photograph photography pic picture piece
-    place portion pose position row scene scenery section series set shape shot side size snapshot someone something
-    somebody sort spot surface thing time tour type variety vicinity view way eight eighteen eighty eleven fifteen
-    fifth fifty five forty four fourteen fourth nine nineteen ninety seven seventeen seventy six sixteen sixty ten
-    thirteen thirty thousand three trio dozen twelve twenty
+    able abstract active aerial again ahead almost alone alongside amazing amount angle antique apart appearance area
+    arrangement array asian aside asleep assortment atop attempt attractive awake away back background backward
+    backwards bald bare barefoot beautiful beige big bigger biggest bit black blank blond blonde blue blur blurred
+    blurry bottom bright brown bunch busy calm casual center centre checkered chubby clean clear clockwise close
+    close-up closer closeup cold collection color colored colorful colour coloured colourful combination common cool
+    copy corner couple cover cozy crazy crowded curly current curved cute damp dark day deep delicious detail
+    different difficult direction dirty display distance distant domestic double downhill downstairs dozen dry east
+    eastern edge effect eight eighteen eighty elaborate elderly eleven elsewhere empty end enormous enough entire
+    especially european even evil example exotic expression extra extreme fake famous fancy far fashion fast fat
+    favorite female fifteen fifth fifty fine first five flat fluffy foreground foreign formal formation forth forty
+    forward forwards four fourteen fourth free fresh friendly front full fun funny furry fuzzy general giant gold
+    golden good gorgeous grassy gray great green grey group hairy half handsome happy hard healthy heavy high higher
+    hot huge identical image indoor indoors inner intense interesting item kind large larger last late left length
+    level little lone lonely long loose lot loud lovely low lower lush magnificent main male manner massive maybe
+    medium messy metallic mid-air midair middle middle-aged mini miniature missing misty mode modern moist moment
+    mostly motion motionless muddy multi multicolored multicolour multiple muscular narrow native natural nearby
+    nearly neat new nice nine nineteen ninety northern nothing number numerous object odd often old older one ones
+    only opposite ornate outdoor outdoors outer outstretched overcast overhead pair pale parallel part partial
+    particular parts past perhaps photo photograph photography pic picture piece pink place plaid plain playful pointy
+    polite poor popular portion pose position pretty private proper public purple quaint quick quiet quite random rare
+    rather raw ready real really rear recent red regular remote rich right ripe rocky rough round row rugged rural
+    rustic sad safe salty sandy scene scenery scenic second section senior series serious set seven seventeen seventy
+    shaded shady shallow shape sharp shiny shirtless short shot shut shy side side-by-side sideways similar simple
+    single six sixteen sixty size sleepy slow small smaller smooth snapshot snowy soft solid solitary somebody someone
+    something sometimes somewhere soon sort southern sparse special spot spotted square steep still stormy straight
+    strange striped strong sunny super surface sweet tabby tall tan tasty teenage ten thick thin thing third thirteen
+    thirty thousand three time tiny tired today together top topless tough tour traditional trio tropical twelve
+    twenty type typical underneath unique unknown unusual uphill upper upright upside upside-down upstairs upward
+    upwards urban usual variety various vast vibrant vicinity view vintage violet visible warm way weird well western
+    wet white whole wide wild winding windy wintry wonderful wooden worn wrong yellow young younger
 """
 UNHELPFUL = frozenset(_UNHELPFUL.split())
 
