@@ -259,3 +259,20 @@ def test_words_that_are_no_tags_are_listed_and_found(tmp_path, visterm, visterm_
     assert {hit["path"] for hit in visterm_json("search", "white", "-w", tmp_path)["found"]} == {"0.png", "1.png"}
     visterm("add", "--caption-tags", "--phrase", "white", "-w", tmp_path)
     assert visterm_json("status", "-w", tmp_path)["frequent_tags"]["white"] == 2
+
+
+# Status
+
+
+def test_status_counts_suggestions_that_wait(photos, folder, visterm, visterm_json):
+    # of the first picture the class is decided, the tag is not
+    assert photos.status().suggestions == {"ridge-tags@2": 5}
+    assert "5 suggestions by ridge-tags@2, not yet accepted" in visterm("status", "-w", folder).stdout
+    assert "labels: 3 by imports, 6 by model ridge-tags@2" in visterm("status", "-w", folder).stdout
+    photos.label(folder / "2.png", accept=True)
+    photos.label(folder / "3.png", no_tags="car")
+    assert photos.status().suggestions == {"ridge-tags@2": 1}
+    photos.drop("car")
+    assert photos.status().suggestions == {}
+    photos.remove(folder / "3.png")
+    assert "1 file removed" in visterm("status", "-w", folder).stdout

@@ -206,12 +206,25 @@ class Workspace:
         return status(self)
 
     def export(
-        self, destination: str | Path | None = None, *, format: str | None = None, dry_run: bool = False
+        self,
+        destination: str | Path | None = None,
+        *,
+        format: str | None = None,
+        suggestions: float | None = None,
+        hierarchy: str | None = None,
+        dry_run: bool = False,
     ) -> Exported:
         """Write all labels to a file in the format of its ending, or as XMP sidecars beside the pictures."""
         from visterm.app.exporting import export
 
-        return export(self, None if destination is None else Path(destination), format=format, dry_run=dry_run)
+        return export(
+            self,
+            None if destination is None else Path(destination),
+            format=format,
+            suggestions=suggestions,
+            hierarchy=hierarchy,
+            dry_run=dry_run,
+        )
 
     # Learning
 

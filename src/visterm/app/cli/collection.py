@@ -22,6 +22,7 @@ from visterm.app.cli.output import (
     table,
 )
 from visterm.app.wording import counted
+from visterm.catalogue.records import IMPORT, PERSON
 from visterm.errors import InputError
 
 if TYPE_CHECKING:
@@ -139,14 +140,21 @@ def _print_status(console: Console, found: Status) -> None:
     total = max(1, found.n_ok)
     rows = [
         ("pictures", found.n_pictures, ""),
-        ("unreadable", found.n_unreadable, ""),
-        ("missing files", found.n_missing, ""),
+        ("that cannot be read", found.n_unreadable, ""),
+        ("whose files are missing", found.n_missing, ""),
         ("with a class", found.n_with_class, f"{found.n_with_class / total:.0%}"),
         ("with tags", found.n_with_tags, f"{found.n_with_tags / total:.0%}"),
         ("with a caption", found.n_with_caption, f"{found.n_with_caption / total:.0%}"),
     ]
     say(console, f"{found.workspace}  (language: {found.language})", style="bold")
-    table(console, ("", "number", "share"), rows)
+    table(console, ("", "number", "of readable"), rows)
+    if found.label_sources:
+        said = ", ".join(f"{number} by {_who(source)}" for source, number in found.label_sources.items())
+        say(console, f"labels: {said}")
+    for model, number in found.suggestions.items():
+        say(console, f"{counted(number, 'suggestion')} by {model}, not yet accepted (visterm label PICTURE --accept)")
+    if found.n_removed:
+        say(console, f"{counted(found.n_removed, 'file')} removed; visterm add leaves them out (--again adds them)")
     if found.classes:
         table(console, ("class", "pictures"), list(found.classes.items())[:_LISTED])
     if found.frequent_tags:
@@ -155,6 +163,11 @@ def _print_status(console: Console, found: Status) -> None:
         say(console, f"models: {', '.join(found.models)}")
     for item in found.unreadable[:_LISTED]:
         say(console, f"unreadable {item.path}: {item.reason}", style="yellow")
+
+
+def _who(source: str) -> str:
+    """A source of labels in words."""
+    return {PERSON: "people", IMPORT: "imports"}.get(source, source)
 
 
 def remove(
@@ -275,13 +288,26 @@ def export(
         str | None,
         typer.Option("--format", "-f", help="csv, tsv, jsonl, parquet, coco or xmp (default: by the file's ending)."),
     ] = None,
+    suggestions: Annotated[
+        float | None,
+        typer.Option(help="Also write what models suggest with at least this score, such as 0.8.", min=0, max=1),
+    ] = None,
+    hierarchy: Annotated[
+        str | None,
+        typer.Option(help="xmp: show the class below this keyword, too; 'Class' gives Class|beach.", metavar="KEYWORD"),
+    ] = None,
     workspace: WorkspaceOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures."""
     with command(as_json=as_json), opened(workspace) as photos:
-        show(photos.export(destination, format=export_format, dry_run=dry_run), as_json, _print_exported)
+        if destination is None and export_format != "xmp":
+            raise UsageError(f"name the {export_format or 'csv'} file to write")
+        done = photos.export(
+            destination, format=export_format, suggestions=suggestions, hierarchy=hierarchy, dry_run=dry_run
+        )
+        show(done, as_json, _print_exported)
 
 
 def _print_exported(console: Console, done: Exported) -> None:
