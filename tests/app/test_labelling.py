@@ -276,3 +276,14 @@ def test_status_counts_suggestions_that_wait(photos, folder, visterm, visterm_js
     assert photos.status().suggestions == {}
     photos.remove(folder / "3.png")
     assert "1 file removed" in visterm("status", "-w", folder).stdout
+
+
+def test_documents_print_in_a_few_lines(photos, folder):
+    photos.label(folder / "0.png", tags=[f"word {number}" for number in range(30)])
+    printed = str(photos.vocabulary())
+    assert len(printed) < 700
+    assert "and 29 more" in printed or "and 30 more" in printed
+    assert str(photos.label(folder / "0.png", tags="sea")) == "Labelled\n  labels: 1\n  accepted: 0\n  cleared: 0"
+    assert "skipped" not in str(photos.add(folder))
+    assert "files: (unchanged 4)" in str(photos.add(folder))
+    assert max(map(len, printed.splitlines())) <= 160
