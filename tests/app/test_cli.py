@@ -167,6 +167,19 @@ def test_removing_forgets_pictures_but_no_files(visterm_json, workspace, postcar
     assert visterm_json("status", "-w", workspace)["n_pictures"] == 49
 
 
+def test_what_was_removed_is_added_only_again(visterm, visterm_json, workspace, postcards):
+    picture = postcards / "pictures" / "0000.jpg"
+    visterm("label", picture, "--tag", "treasure", "-w", workspace)
+    assert "with 1 label that you gave" in visterm("remove", picture, "-w", workspace).stdout
+    assert "1 removed earlier; add them with --again" in visterm("add", postcards, "-w", workspace).stdout
+    assert visterm_json("status", "-w", workspace)["n_pictures"] == 49
+    done = visterm_json("add", postcards, "--again", "--dry-run", "-w", workspace)
+    assert (done["files"]["added"], done["files"]["removed"]) == (1, 0)
+    assert visterm_json("add", postcards, "-w", workspace)["files"]["removed"] == 1
+    visterm("add", postcards, "--again", "-w", workspace)
+    assert visterm_json("status", "-w", workspace)["n_pictures"] == 50
+
+
 def test_a_person_outranks_imports_and_models(visterm, visterm_json, workspace, postcards, tmp_path):
     picture = postcards / "pictures" / "0002.jpg"
     visterm("label", picture, "--class", "mine", "--tag", "treasure", "--no-tag", "sky", "-w", workspace)
@@ -299,7 +312,7 @@ def test_a_comparison_out_of_time_keeps_the_baseline_and_names_what_it_left_out(
 
 def test_several_pictures_are_labelled_at_once(visterm, visterm_json, workspace, postcards):
     pictures = [postcards / "pictures" / f"000{i}.jpg" for i in (1, 2, 3)]
-    assert visterm_json("label", *pictures, "--tag", "heirloom", "-w", workspace) == {"labels": 3}
+    assert visterm_json("label", *pictures, "--tag", "heirloom", "-w", workspace)["labels"] == 3
     assert len(visterm_json("search", "heirloom", "-w", workspace)["found"]) == 3
     refused = visterm("label", pictures[0], "nowhere.jpg", "--tag", "keepsake", "-w", workspace, code=1)
     assert "nowhere.jpg is not in the collection" in refused.stderr

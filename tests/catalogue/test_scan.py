@@ -16,7 +16,7 @@ from PIL import Image
 
 from visterm.catalogue import scan
 from visterm.catalogue.catalogue import Catalogue
-from visterm.catalogue.records import Skipped
+from visterm.catalogue.records import Reading, Record, Skipped
 from visterm.catalogue.scan import AddReport, add_folder, examine, find_pictures
 from visterm.errors import PictureError, VistermError
 
@@ -308,10 +308,10 @@ class TestAdding:
             make(folder / f"{number:03}.jpg", number)
         real, calls = catalogue.add, iter(range(100))
 
-        def interrupted(files: list) -> object:
+        def interrupted(files: list, **options: bool) -> object:
             if next(calls) == 2:
                 raise KeyboardInterrupt
-            return real(files)
+            return real(files, **options)
 
         monkeypatch.setattr(catalogue, "add", interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -404,3 +404,72 @@ def test_a_picture_stays_the_same_when_only_its_metadata_change(tmp_path):
         add_folder(catalogue, [tmp_path])
         assert catalogue.picture(photo).tags == ()
         assert catalogue.check() == []
+
+
+class TestRemoved:
+    def test_a_removed_picture_stays_out_until_it_is_wanted_again(self, catalogue: Catalogue, folder: Path) -> None:
+        a, b = make(folder / "a.jpg", 1), make(folder / "b.jpg", 2)
+        add_folder(catalogue, [folder])
+        assert catalogue.remove([a]) == 1
+        report = add_folder(catalogue, [folder])
+        assert (report.removed, figures(report)) == (1, {"unchanged": 1})
+        assert report.summary() == "0 added, 1 unchanged, 1 removed earlier"
+        a.rename(folder / "moved.jpg")  # known by what it holds
+        make(folder / "copy.jpg", 1)
+        report = add_folder(catalogue, [folder])
+        assert (report.removed, figures(report)) == (2, {"unchanged": 1})
+        os.utime(folder / "moved.jpg", ns=(1, 1))
+        assert add_folder(catalogue, [folder]).removed == 2
+        report = add_folder(catalogue, [folder / "moved.jpg", b], again=True)
+        assert (report.removed, figures(report)) == (0, {"added": 1, "unchanged": 1})
+        report = add_folder(catalogue, [folder])  # the copy is wanted, too
+        assert (report.removed, figures(report)) == (0, {"unchanged": 2, "copies": 1})
+
+    def test_metadata_written_into_a_removed_picture_do_not_bring_it_back(
+        self, catalogue: Catalogue, folder: Path
+    ) -> None:
+        make(folder / "a.jpg", 1)
+        add_folder(catalogue, [folder])
+        catalogue.remove([folder])
+        Image.new("RGB", (24, 16), (37, 101, 90)).save(folder / "a.jpg", "JPEG", comment="keyword")
+        assert add_folder(catalogue, [folder]).removed == 1
+        make(folder / "a.jpg", 5)  # another picture at that place
+        assert figures(add_folder(catalogue, [folder])) == {"added": 1}
+
+    def test_removing_one_of_two_files_keeps_the_other(self, catalogue: Catalogue, folder: Path) -> None:
+        make(folder / "a.jpg", 1)
+        make(folder / "b.jpg", 1)
+        add_folder(catalogue, [folder])
+        assert catalogue.remove(["b.jpg"]) == 0
+        report = add_folder(catalogue, [folder])
+        assert (report.removed, figures(report)) == (1, {"unchanged": 1})
+        make(folder / "c.jpg", 1)
+        report = add_folder(catalogue, [folder])
+        assert (report.removed, figures(report)) == (1, {"unchanged": 1, "copies": 1})
+        assert set(catalogue.known_files()) == {"a.jpg", "c.jpg"}
+
+    def test_labels_of_a_removed_picture_are_passed_over(self, catalogue: Catalogue, folder: Path) -> None:
+        make(folder / "a.jpg", 1)
+        make(folder / "b.jpg", 2)
+        add_folder(catalogue, [folder])
+        catalogue.remove(["a.jpg"])
+        reading = Reading("labels", "test")
+        records = [Record("a.jpg", tags=("sea",)), Record("b.jpg", tags=("sky",)), Record("c.jpg", tags=("sun",))]
+        catalogue.apply(records, base=folder, reading=reading)
+        assert [str(item) for item in reading.skipped] == ["c.jpg: no such picture in the catalogue"]
+        assert tags_of(catalogue, "b.jpg") == ["sky"]
+
+    def test_removing_keeps_the_labels_of_a_picture_whose_file_was_replaced(
+        self, catalogue: Catalogue, folder: Path
+    ) -> None:
+        make(folder / "a.jpg", 1)
+        make(folder / "b.jpg", 2)
+        add_folder(catalogue, [folder])
+        first = catalogue.picture("a.jpg")
+        assert first is not None
+        catalogue.label(first, "tag", "sea")
+        make(folder / "a.jpg", 3)
+        add_folder(catalogue, [folder])
+        assert catalogue.remove(["b.jpg"]) == 1
+        assert catalogue.picture(first.sha256) is not None
+        assert catalogue.remove([first.sha256]) == 1

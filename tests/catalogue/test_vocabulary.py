@@ -154,5 +154,5 @@ def test_a_name_of_the_other_kind_is_pointed_out(tmp_path):
         catalogue.label(1, "class", "coast")
         with pytest.raises(InputError, match="there is a class of that name"):
             catalogue.rename("tag", "coast", "shore")
-        with pytest.raises(InputError, match="'visterm vocabulary' lists"):
+        with pytest.raises(InputError, match="the vocabulary lists those in use"):
             catalogue.rename("tag", "nowhere", "shore")

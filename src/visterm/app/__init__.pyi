@@ -7,6 +7,8 @@ from .features import Computed as Computed
 from .features import Recipes as Recipes
 from .labelling import Edit as Edit
 from .labelling import Labelled as Labelled
+from .labelling import Merges as Merges
+from .labelling import NewNameError as NewNameError
 from .labelling import Vocabulary as Vocabulary
 from .searching import Findings as Findings
 from .searching import Found as Found
@@ -33,8 +35,10 @@ __all__ = [
     "Found",
     "Labelled",
     "Lookalikes",
+    "Merges",
     "Methods",
     "Models",
+    "NewNameError",
     "Recipes",
     "Removal",
     "Status",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.app.document import Document
-from visterm.catalogue.records import Reading, Skipped
+from visterm.catalogue.records import PERSON, Reading, Skipped
 from visterm.catalogue.scan import AddReport, add_folder
 from visterm.compute import progress
 from visterm.errors import InputError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Files:
-    """How many files were found, by what became of them."""
+    """How many files were found, by what became of them; ``removed`` ones were removed earlier and are left out."""
 
     added: int
     unchanged: int
@@ -32,6 +32,7 @@ class Files:
     gone: int
     unreadable: int
     skipped: int
+    removed: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,21 +51,27 @@ class LabelSource:
 
 @dataclass(frozen=True)
 class Addition(Document):
-    """What adding did: with the files, with every label source, and the tags made of captions."""
+    """What adding did: with the files, with every label source, and with the words of captions.
+
+    ``caption_tags`` labels were made of ``caption_words`` words and phrases; ``other_words`` stay searchable only.
+    """
 
     dry_run: bool
     files: Files
     labels: list[LabelSource]
     caption_tags: int
     skipped: list[Skipped]
+    caption_words: int = 0
+    other_words: int = 0
 
 
 @dataclass(frozen=True)
 class Removal(Document):
-    """How many pictures were forgotten with their labels; no file is touched."""
+    """How many pictures were forgotten, and with them how many labels of people; no file is touched."""
 
     removed: int
     dry_run: bool
+    said: int = 0
 
 
 class _Rehearsal(Exception):  # noqa: N818 - nothing went wrong
@@ -81,6 +88,7 @@ def add(
     caption_tags: bool | None = None,
     min_count: int = 2,
     phrases: Sequence[str] = (),
+    again: bool = False,
     dry_run: bool = False,
 ) -> Addition:
     """Bring the catalogue in step with ``folders`` (by default the workspace's own) and read their labels.
@@ -88,7 +96,8 @@ def add(
     Labels found with the pictures (``metadata.csv`` and the like, captions, XMP) are read unless told not to;
     ``labels`` names further sources, in ``format`` if it is not to be guessed. The format ``folders`` makes each
     sub-folder a class. With ``caption_tags`` captions become tags; when it is None, they do where a source has captions
-    and no tags. A word makes a tag when it is in at least ``min_count`` captions; words of ``phrases`` are one tag.
+    and no tags. A useful word makes a tag when it is in at least ``min_count`` captions; ``phrases`` always do.
+    Pictures that were removed stay out unless they are wanted ``again``.
     """
     folders = list(folders) or [workspace.folder]
     for folder in folders:
@@ -97,14 +106,14 @@ def add(
     if format == "folders" and not labels:
         labels = folders
     elif format is not None and not labels:
-        raise InputError("the format says how to read the labels (--labels): name them, too")
+        raise InputError(f"the format {format!r} says how to read a source of labels: name that source, too")
     language = workspace.catalogue.language
     tokenizer = CaptionTokenizer(min_count=min_count, phrases=tuple(phrases), language=language)
     with suppress(_Rehearsal):
         if not dry_run:
-            return _add(workspace, folders, labels, format, look_for_labels, caption_tags, tokenizer)
+            return _add(workspace, folders, labels, format, look_for_labels, caption_tags, tokenizer, again)
         with workspace.catalogue.transaction():
-            done = _add(workspace, folders, labels, format, look_for_labels, caption_tags, tokenizer)
+            done = _add(workspace, folders, labels, format, look_for_labels, caption_tags, tokenizer, again)
             raise _Rehearsal
     return replace(done, dry_run=True)
 
@@ -117,22 +126,38 @@ def _add(
     look_for_labels: bool,
     caption_tags: bool | None,
     tokenizer: CaptionTokenizer,
+    again: bool,
 ) -> Addition:
-    files = add_folder(workspace.catalogue, folders)
-    sources: list[tuple[Path, str | None]] = []
+    files = add_folder(workspace.catalogue, folders, again=again)
+    places: list[tuple[Path, str | None]] = []
     if look_for_labels:
-        sources += [found for folder in folders if folder.is_dir() for found in find_labels(folder)]
-    sources += [(path, format) for path in labels]
+        places += [found for folder in folders if folder.is_dir() for found in find_labels(folder)]
+    places += [(path, format) for path in labels]
     readings = []
-    for path, name in dict.fromkeys(sources):
+    for path, name in dict.fromkeys(places):
         reading = read_labels(workspace, path, name)
         if reading.n_pictures or reading.skipped or path in labels:
             readings.append(reading)
     if caption_tags is None:
         caption_tags = any(reading.n_captions and not reading.tags for reading in readings)
-    n_caption_tags = workspace.catalogue.derive_tags(tokenizer) if caption_tags else 0
+    words = _Remembering(tokenizer)
+    n_caption_tags = workspace.catalogue.derive_tags(words) if caption_tags else 0
     skipped = [*files.skipped, *(skip for reading in readings for skip in reading.skipped)]
-    return Addition(False, _files(files), [_label_source(reading) for reading in readings], n_caption_tags, skipped)
+    sources = [_label_source(reading) for reading in readings]
+    return Addition(False, _files(files), sources, n_caption_tags, skipped, words.n_kept, words.n_others)
+
+
+class _Remembering:
+    """A tokenizer that remembers how many words became tags, and how many did not."""
+
+    def __init__(self, tokenizer: CaptionTokenizer) -> None:
+        self._tokenizer = tokenizer
+        self.n_kept = self.n_others = 0
+
+    def tags(self, captions: Iterable[str]) -> list[list[str]]:
+        words = self._tokenizer.read(captions)
+        self.n_kept, self.n_others = len(words.kept), len(words.others)
+        return words.tags
 
 
 def read_labels(workspace: Workspace, path: Path, format: str | None = None) -> Reading:
@@ -145,12 +170,14 @@ def read_labels(workspace: Workspace, path: Path, format: str | None = None) -> 
 
 def remove(workspace: Workspace, references: Sequence[str | Path], *, dry_run: bool = False) -> Removal:
     """Forget files, folders or pictures by content hash, with their labels."""
-    n_removed = 0
+    n_removed = n_said = 0
     with suppress(_Rehearsal), workspace.catalogue.transaction():
+        before = workspace.catalogue.counts().label_sources.get(PERSON, 0)
         n_removed = workspace.catalogue.remove(references)
+        n_said = before - workspace.catalogue.counts().label_sources.get(PERSON, 0)
         if dry_run:
             raise _Rehearsal
-    return Removal(n_removed, dry_run)
+    return Removal(n_removed, dry_run, n_said)
 
 
 def _files(report: AddReport) -> Files:
@@ -163,6 +190,7 @@ def _files(report: AddReport) -> Files:
         report.gone,
         report.unreadable,
         len(report.skipped),
+        report.removed,
     )
 
 

@@ -32,17 +32,34 @@ class Exported(Document):
 
 
 def export(
-    workspace: Workspace, destination: Path | None = None, *, format: str | None = None, dry_run: bool = False
+    workspace: Workspace,
+    destination: Path | None = None,
+    *,
+    format: str | None = None,
+    suggestions: float | None = None,
+    hierarchy: str | None = None,
+    dry_run: bool = False,
 ) -> Exported:
     """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures.
 
-    Without ``format``, the ending of ``destination`` decides.
+    Without ``format``, the ending of ``destination`` decides. With ``suggestions``, what models suggest with at least
+    that score is written, too, also to sidecars, where Visterm itself does not read it back. ``hierarchy`` is a keyword
+    below which sidecars show the class.
     """
     if destination is None and format != "xmp":
         raise InputError(f"name the {format or 'csv'} file to write")
     if format is None:
         format = _ENDINGS.get((destination or Path()).suffix.lower())
         if format is None:
-            raise InputError(f"{destination}: the ending names no format; use {', '.join(_ENDINGS)}, or say --format")
-    done = write(workspace.catalogue.pictures(), destination or workspace.folder, format, dry_run=dry_run)
+            raise InputError(
+                f"{destination}: the ending names no format; use {', '.join(_ENDINGS)}, or name the format"
+            )
+    done = write(
+        workspace.catalogue.pictures(),
+        destination or workspace.folder,
+        format,
+        suggestions=suggestions,
+        hierarchy=hierarchy,
+        dry_run=dry_run,
+    )
     return Exported(done.format, done.files, done.n_pictures, done.n_unchanged, done.skipped, dry_run)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.app.document import Document
-from visterm.catalogue.labels import Kind, LabelRow
+from visterm.app.wording import counted
+from visterm.catalogue.labels import Kind, LabelRow, clean_name
+from visterm.catalogue.pictures import Picture
 from visterm.catalogue.records import PERSON
 from visterm.catalogue.vocabulary import TermUse
 from visterm.errors import InputError
@@ -16,12 +19,31 @@ from visterm.errors import InputError
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
 
+#: What can be cleared: all a person said about a kind, or about one name of it.
+_CLEARABLE: dict[str, Kind] = {"class": "class", "tags": "tag"}
+_PREFIXES: dict[str, Kind] = {"class": "class", "tag": "tag"}
+
+
+class NewNameError(InputError):
+    """A class or tag is new and looks like a slip of one in use; nothing was changed."""
+
+    def __init__(self, kind: Kind, name: str, near: str, n_pictures: int) -> None:
+        self.kind, self.name, self.near, self.n_pictures = kind, name, near, n_pictures
+        super().__init__(f"the {kind} {self.question}; to make it all the same, say that it is meant to be new")
+
+    @property
+    def question(self) -> str:
+        """What to ask a person."""
+        return f"{self.name!r} is new; did you mean {self.near!r} ({counted(self.n_pictures, 'picture')})?"
+
 
 @dataclass(frozen=True)
 class Labelled(Document):
-    """How many labels were noted."""
+    """How many labels were noted, how many of these accept a model's suggestion, and how many were cleared."""
 
     labels: int
+    accepted: int = 0
+    cleared: int = 0
 
 
 @dataclass(frozen=True)
@@ -34,11 +56,38 @@ class Terms:
 
 
 @dataclass(frozen=True)
+class CaptionWord:
+    """A word of captions that is no tag, and the number of captions that have it."""
+
+    name: str
+    n_captions: int
+
+
+@dataclass(frozen=True)
 class Vocabulary(Document):
-    """The classes and tags of a collection."""
+    """The classes and tags of a collection; if asked for, also the words of captions that are no tags."""
 
     class_: Terms
     tag: Terms
+    captions: list[CaptionWord] | None = None
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Names that look like forms of one word, with their number of pictures, and the command that makes them one."""
+
+    into: str
+    names: dict[str, int]
+    command: str
+
+
+@dataclass(frozen=True)
+class Merges(Document):
+    """Proposed merges, and whether they were made."""
+
+    kind: str
+    merges: list[Merge]
+    applied: bool
 
 
 @dataclass(frozen=True)
@@ -55,30 +104,109 @@ def label(
     class_name: str | None = None,
     tags: Sequence[str] = (),
     no_tags: Sequence[str] = (),
+    clear: Sequence[str] = (),
+    accept: bool = False,
+    new: bool | Sequence[str] = False,
 ) -> Labelled:
-    """Note what a person says of pictures: their class, tags they have, tags they do not have."""
-    if class_name is None and not tags and not no_tags:
-        raise InputError("say what the picture is: --class, --tag or --no-tag")
-    rows: list[LabelRow] = []
-    for reference in pictures:
-        known = workspace.picture(reference)
-        if known is None:
-            raise InputError(f"{reference} is not in the collection: add it first")
-        rows += [(known.id, "tag", name, "accepted", None) for name in tags]
-        rows += [(known.id, "tag", name, "rejected", None) for name in no_tags]
-        if class_name is not None:
-            rows.append((known.id, "class", class_name, "accepted", None))
-    return Labelled(workspace.catalogue.write_labels(rows, source=PERSON))
+    """Note what a person says of pictures: their class, tags they have, tags they do not have. All is noted or nothing.
+
+    ``clear`` withdraws what a person said, so that imports and models count again: ``class``, ``tags``, or one name
+    such as ``tag:boat``. ``accept`` makes the models' suggestions for these pictures the person's own labels. A class
+    or tag that looks like a slip of one in use raises :class:`NewNameError`, unless it is meant to be ``new``: True,
+    or the names that are meant.
+    """
+    if class_name is None and not tags and not no_tags and not clear and not accept:
+        raise InputError("say what the pictures are: a class, tags, tags to deny, what to clear, or to accept")
+    cleared = [_clearing(workspace, what) for what in clear]
+    _refuse_contradiction(tags, no_tags)
+    if new is not True:
+        names: list[tuple[Kind, str]] = [("tag", name) for name in (*tags, *no_tags)]
+        _refuse_slips(workspace, names if class_name is None else [("class", class_name), *names], new or ())
+    ids = [_known(workspace, reference).id for reference in pictures]
+    said: list[LabelRow] = []
+    for number in ids:
+        said += [(number, "tag", name, "accepted", None) for name in tags]
+        said += [(number, "tag", name, "rejected", None) for name in no_tags]
+        said += [] if class_name is None else [(number, "class", class_name, "accepted", None)]
+    catalogue = workspace.catalogue
+    with catalogue.transaction():
+        n_cleared = sum(catalogue.unlabel(number, kind, name) for number in ids for kind, name in cleared)
+        accepted = [
+            row for reference in (pictures if accept else ()) for row in _suggested(_known(workspace, reference))
+        ]
+        n_labels = catalogue.write_labels([*accepted, *said], source=PERSON)
+    return Labelled(n_labels, len(accepted), n_cleared)
 
 
-def vocabulary(workspace: Workspace) -> Vocabulary:
-    """The classes and tags in use, the most used first."""
+def _known(workspace: Workspace, reference: str | Path) -> Picture:
+    known = workspace.picture(reference)
+    if known is None:
+        raise InputError(f"{reference} is not in the collection: add it first")
+    return known
+
+
+def _clearing(workspace: Workspace, what: str) -> tuple[Kind, str | None]:
+    """The kind and the name that a person wants to clear; None for all names."""
+    if what in _CLEARABLE:
+        return _CLEARABLE[what], None
+    prefix, colon, name = what.partition(":")
+    if not colon or prefix not in _PREFIXES or not name.strip():
+        raise InputError(f"{what!r} cannot be cleared: say 'class', 'tags', or one name such as 'tag:boat'")
+    kind = _PREFIXES[prefix]
+    if not workspace.catalogue.is_known(kind, name):
+        raise InputError(f"there is no {kind} {name!r} to clear: the vocabulary lists those in use")
+    return kind, name
+
+
+def _refuse_contradiction(tags: Iterable[str], no_tags: Iterable[str]) -> None:
+    both = sorted(set(map(clean_name, tags)).intersection(map(clean_name, no_tags)))
+    if both:
+        raise InputError(f"the tag {both[0]!r} is both given and denied: say one of the two")
+
+
+def _refuse_slips(workspace: Workspace, names: Iterable[tuple[Kind, str]], meant: Sequence[str]) -> None:
+    from visterm.language import nearest_name
+
+    catalogue = workspace.catalogue
+    for kind, name in names:
+        if name in meant or catalogue.is_known(kind, name):
+            continue
+        counts = {use.name: use.n_accepted for use in catalogue.vocabulary(kind)}
+        near = nearest_name(name, counts, catalogue.language)
+        if near is not None:
+            raise NewNameError(kind, name, near, counts[near])
+
+
+def _suggested(picture: Picture) -> list[LabelRow]:
+    """The labels that models suggest for a picture and that no person or import has decided."""
+    rows: list[LabelRow] = [
+        (picture.id, "tag", label.name, "accepted", None) for label in picture.tags if label.state == "suggested"
+    ]
+    if picture.class_label is None and (classes := [label for label in picture.classes if label.state == "suggested"]):
+        best = max(classes, key=lambda label: label.score or 0.0)
+        rows.append((picture.id, "class", best.name, "accepted", None))
+    return rows
+
+
+def vocabulary(workspace: Workspace, *, captions: bool = False) -> Vocabulary:
+    """The classes and tags in use, the most used first; with ``captions``, also the words that can be searched only."""
     catalogue = workspace.catalogue
 
     def terms(kind: Kind) -> Terms:
         return Terms(catalogue.vocabulary(kind), catalogue.dropped(kind), catalogue.aliases(kind))
 
-    return Vocabulary(terms("class"), terms("tag"))
+    tags = terms("tag")
+    words = _caption_words(workspace, {use.name for use in tags.terms}) if captions else None
+    return Vocabulary(terms("class"), tags, words)
+
+
+def _caption_words(workspace: Workspace, tags: set[str]) -> list[CaptionWord]:
+    """The words of captions that are no tags, the most frequent first."""
+    from visterm.language import CaptionTokenizer
+
+    found = CaptionTokenizer(language=workspace.catalogue.language).read(workspace.catalogue.captions())
+    counts = {word: number for word, number in (found.kept + found.others).items() if word not in tags}
+    return [CaptionWord(word, number) for word, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
 def rename(workspace: Workspace, old: str, new: str, *, kind: Kind = "tag") -> Edit:
@@ -88,18 +216,51 @@ def rename(workspace: Workspace, old: str, new: str, *, kind: Kind = "tag") -> E
 
 
 def merge(workspace: Workspace, names: Sequence[str], *, into: str, kind: Kind = "tag") -> Edit:
-    """Make several tags or classes one."""
+    """Make several tags or classes one, all of them or none."""
     workspace.catalogue.merge(kind, names, into)
-    return Edit(f"{', '.join(names)} are {into} now")
+    merged = [name for name in names if name != into]
+    return Edit(f"{_listed(merged)} {into} now" if merged else f"{into} stays as it is")
 
 
-def drop(workspace: Workspace, name: str, *, kind: Kind = "tag") -> Edit:
-    """Leave a tag or class out, also of later imports."""
-    workspace.catalogue.drop(kind, name)
-    return Edit(f"{name} is dropped")
+def propose_merges(workspace: Workspace, *, kind: Kind = "tag", apply: bool = False) -> Merges:
+    """Tags or classes that look like forms of one word; only with ``apply`` they are merged, all of them or none."""
+    from visterm.language import word_families
+
+    catalogue = workspace.catalogue
+    with catalogue.transaction():
+        counts = {use.name: use.n_accepted for use in catalogue.vocabulary(kind)}
+        families = word_families(counts, catalogue.language)
+        for into, *names in families if apply else ():
+            catalogue.merge(kind, names, into)
+    merges = [
+        Merge(into, {name: counts[name] for name in (into, *names)}, _merge_command(names, into, kind))
+        for into, *names in families
+    ]
+    return Merges(kind, merges, apply)
 
 
-def restore(workspace: Workspace, name: str, *, kind: Kind = "tag") -> Edit:
-    """Bring a dropped, renamed or merged name back."""
-    workspace.catalogue.restore(kind, name)
-    return Edit(f"{name} is back")
+def _merge_command(names: Sequence[str], into: str, kind: Kind) -> str:
+    options = () if kind == "tag" else ("--kind", kind)
+    return shlex.join(["visterm", "vocabulary", "merge", *names, "--into", into, *options])
+
+
+def drop(workspace: Workspace, names: Sequence[str], *, kind: Kind = "tag") -> Edit:
+    """Leave tags or classes out, also of later imports; all of them or none."""
+    workspace.catalogue.drop(kind, *_some(names))
+    return Edit(f"{_listed(names)} dropped")
+
+
+def restore(workspace: Workspace, names: Sequence[str], *, kind: Kind = "tag") -> Edit:
+    """Bring dropped, renamed or merged names back, all of them or none."""
+    workspace.catalogue.restore(kind, *_some(names))
+    return Edit(f"{_listed(names)} back")
+
+
+def _some(names: Sequence[str]) -> Sequence[str]:
+    if not names:
+        raise InputError("name at least one tag or class")
+    return names
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"

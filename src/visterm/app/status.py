@@ -22,7 +22,7 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Status(Counts, Document):
-    """Counts of everything, unreadable files and models."""
+    """Counts of everything, suggestions by models, unreadable files and models."""
 
     workspace: str
     language: str

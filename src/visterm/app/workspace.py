@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from visterm.app.collection import Collection, Collections
     from visterm.app.exporting import Exported
     from visterm.app.features import Computed, Recipes
-    from visterm.app.labelling import Edit, Labelled, Vocabulary
+    from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
     from visterm.app.searchers import Searchers
     from visterm.app.searching import Findings
     from visterm.app.showing import Drawing
@@ -113,6 +113,7 @@ class Workspace:
         caption_tags: bool | None = None,
         min_count: int = 2,
         phrases: Sequence[str] = (),
+        again: bool = False,
         dry_run: bool = False,
     ) -> Addition:
         """Add pictures and their labels, or bring the catalogue in step with changed folders (default: its own)."""
@@ -127,6 +128,7 @@ class Workspace:
             caption_tags=caption_tags,
             min_count=min_count,
             phrases=phrases,
+            again=again,
             dry_run=dry_run,
         )
 
@@ -143,17 +145,29 @@ class Workspace:
         class_name: str | None = None,
         tags: str | Sequence[str] = (),
         no_tags: str | Sequence[str] = (),
+        clear: str | Sequence[str] = (),
+        accept: bool = False,
+        new: bool | Sequence[str] = False,
     ) -> Labelled:
         """Say what pictures are; a person's word outranks imports and models."""
         from visterm.app.labelling import label
 
-        return label(self, _several(pictures), class_name=class_name, tags=_names(tags), no_tags=_names(no_tags))
+        return label(
+            self,
+            _several(pictures),
+            class_name=class_name,
+            tags=_names(tags),
+            no_tags=_names(no_tags),
+            clear=_names(clear),
+            accept=accept,
+            new=new,
+        )
 
-    def vocabulary(self) -> Vocabulary:
+    def vocabulary(self, *, captions: bool = False) -> Vocabulary:
         """The classes and tags in use, the most used first."""
         from visterm.app.labelling import vocabulary
 
-        return vocabulary(self)
+        return vocabulary(self, captions=captions)
 
     def rename(self, old: str, new: str, *, kind: Kind = "tag") -> Edit:
         """Give a tag or class another name."""
@@ -161,23 +175,29 @@ class Workspace:
 
         return rename(self, old, new, kind=kind)
 
-    def merge(self, names: Sequence[str], *, into: str, kind: Kind = "tag") -> Edit:
+    def merge(self, names: str | Sequence[str], *, into: str, kind: Kind = "tag") -> Edit:
         """Make several tags or classes one."""
         from visterm.app.labelling import merge
 
         return merge(self, _names(names), into=into, kind=kind)
 
-    def drop(self, name: str, *, kind: Kind = "tag") -> Edit:
-        """Leave a tag or class out, also of later imports."""
+    def propose_merges(self, *, kind: Kind = "tag", apply: bool = False) -> Merges:
+        """Tags or classes that look like forms of one word; with ``apply``, they are merged."""
+        from visterm.app.labelling import propose_merges
+
+        return propose_merges(self, kind=kind, apply=apply)
+
+    def drop(self, names: str | Sequence[str], *, kind: Kind = "tag") -> Edit:
+        """Leave tags or classes out, also of later imports."""
         from visterm.app.labelling import drop
 
-        return drop(self, name, kind=kind)
+        return drop(self, _names(names), kind=kind)
 
-    def restore(self, name: str, *, kind: Kind = "tag") -> Edit:
-        """Bring a dropped, renamed or merged name back."""
+    def restore(self, names: str | Sequence[str], *, kind: Kind = "tag") -> Edit:
+        """Bring dropped, renamed or merged names back."""
         from visterm.app.labelling import restore
 
-        return restore(self, name, kind=kind)
+        return restore(self, _names(names), kind=kind)
 
     def status(self) -> Status:
         """What the collection holds: counts, coverage, most frequent tags, unreadable pictures, models."""
@@ -186,12 +206,25 @@ class Workspace:
         return status(self)
 
     def export(
-        self, destination: str | Path | None = None, *, format: str | None = None, dry_run: bool = False
+        self,
+        destination: str | Path | None = None,
+        *,
+        format: str | None = None,
+        suggestions: float | None = None,
+        hierarchy: str | None = None,
+        dry_run: bool = False,
     ) -> Exported:
         """Write all labels to a file in the format of its ending, or as XMP sidecars beside the pictures."""
         from visterm.app.exporting import export
 
-        return export(self, None if destination is None else Path(destination), format=format, dry_run=dry_run)
+        return export(
+            self,
+            None if destination is None else Path(destination),
+            format=format,
+            suggestions=suggestions,
+            hierarchy=hierarchy,
+            dry_run=dry_run,
+        )
 
     # Learning
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from visterm.catalogue import filing, importing, inventory, schema, truth, vocabulary
+from visterm.catalogue import filing, importing, inventory, removals, schema, truth, vocabulary
 from visterm.catalogue.changes import LabelChanges
 from visterm.catalogue.connections import Connections
 from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
@@ -145,10 +145,10 @@ class Catalogue:
                 return text.removeprefix(prefix)
         return text
 
-    def add(self, examined: Iterable[Examined]) -> Counter[filing.Outcome]:
-        """Record files that were read; returns how many had each outcome."""
+    def add(self, examined: Iterable[Examined], *, again: bool = False) -> Counter[filing.Outcome]:
+        """Record files that were read, those that a person removed only if wanted ``again``; counts the outcomes."""
         with self.transaction():
-            keeper = filing.FileKeeper(self._connection, self.root, self._stamp())
+            keeper = filing.FileKeeper(self._connection, self.root, self._stamp(), again=again)
             return Counter(keeper.add(file, self.stored_path(file.path)) for file in examined)
 
     def mark_missing(self, paths: Iterable[str]) -> int:
@@ -185,21 +185,28 @@ class Catalogue:
     def remove(self, references: Iterable[str | Path]) -> int:
         """Forget files, whole folders, or pictures by content hash; returns how many pictures were forgotten.
 
-        A picture and its labels are forgotten with its last file. No file is touched.
+        A picture and its labels are forgotten with its last file. No file is touched. Adding a folder again leaves the
+        removed files out.
         """
         with self.transaction():
-            before = self._count_pictures()
+            before, pictures = self._count_pictures(), set[int]()
             for reference in references:
-                paths = [(path,) for path, *_ in self._files(self.root / reference) or self._files(Path(reference))]
-                if paths:
-                    self._connection.executemany("DELETE FROM path WHERE path = ?", paths)
-                    continue
-                ids = self._ids_of(reference)
-                if not ids:
+                files = self._files(self.root / reference) or self._files(Path(reference))
+                ids = [] if files else self._ids_of(reference)
+                if not files and not ids:
                     raise InputError(f"{reference}: no such file, folder or picture in the catalogue")
-                self._connection.execute("DELETE FROM picture WHERE id = ?", ids[:1])
-            self._connection.execute("DELETE FROM picture WHERE id NOT IN (SELECT picture_id FROM path)")
+                paths = [path for path, *_ in files] or self._paths_of(ids[0])
+                pictures.update(ids, removals.remove_files(self._connection, paths))
+            self._connection.executemany(
+                "DELETE FROM picture WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM path WHERE picture_id = ?1)",
+                [(number,) for number in sorted(pictures)],
+            )
             return before - self._count_pictures()
+
+    def removed_files(self) -> dict[str, tuple[int, int]]:
+        """Size and modification time (ns) of every file that a person removed."""
+        with schema.sqlite_errors(self.file):
+            return removals.removed_files(self._connection)
 
     # Labels
 
@@ -232,10 +239,13 @@ class Catalogue:
         """Write one label; an accepted class replaces the class that the source accepted before."""
         self.write_labels([(_id_of(picture), kind, name, state, score)], source=source)
 
-    def unlabel(self, picture: Picture | int, kind: Kind, name: str, *, source: str = PERSON) -> None:
-        """Remove the label of ``source`` for one class or tag; the labels of other sources count again."""
+    def unlabel(self, picture: Picture | int, kind: Kind, name: str | None = None, *, source: str = PERSON) -> int:
+        """Remove what ``source`` says about one class or tag, or about all of a kind; returns how many labels.
+
+        The labels of other sources count again.
+        """
         with self.transaction(), self._label_changes.labels([_id_of(picture)], source):
-            LabelWriter(self._connection, source, self._stamp()).remove(_id_of(picture), kind, name)
+            return LabelWriter(self._connection, source, self._stamp()).remove(_id_of(picture), kind, name)
 
     def write_labels(self, rows: Iterable[LabelRow], *, source: str) -> int:
         """Write (picture id, kind, name, state, score) rows of one source; returns how many.
@@ -259,12 +269,22 @@ class Catalogue:
         with self.transaction():
             return importing.derive_tags(self._connection, tokenizer, self._stamp())
 
+    def captions(self) -> list[str]:
+        """The captions of the pictures, in order of picture id."""
+        with schema.sqlite_errors(self.file):
+            return importing.read_captions(self._connection)
+
     # Vocabulary: see visterm.catalogue.vocabulary for what each edit means
 
     def vocabulary(self, kind: Kind) -> list[vocabulary.TermUse]:
         """The classes or tags in use, the most used first."""
         with schema.sqlite_errors(self.file):
             return vocabulary.uses(self._connection, kind)
+
+    def is_known(self, kind: Kind, name: str) -> bool:
+        """Whether the class or tag is in use, was dropped, or is another name of one."""
+        with schema.sqlite_errors(self.file):
+            return vocabulary.is_known(self._connection, kind, name)
 
     def dropped(self, kind: Kind) -> list[str]:
         """The dropped classes or tags."""
@@ -284,15 +304,17 @@ class Catalogue:
         with self.transaction():
             vocabulary.merge(self._connection, kind, names, into)
 
-    def drop(self, kind: Kind, name: str) -> None:
-        """Hide a class or tag until it is restored."""
+    def drop(self, kind: Kind, *names: str) -> None:
+        """Hide classes or tags until they are restored."""
         with self.transaction():
-            vocabulary.drop(self._connection, kind, name)
+            for name in names:
+                vocabulary.drop(self._connection, kind, name)
 
-    def restore(self, kind: Kind, name: str) -> None:
-        """Undo a drop, or make a renamed or merged name a separate name again."""
+    def restore(self, kind: Kind, *names: str) -> None:
+        """Undo drops, or make renamed or merged names separate names again."""
         with self.transaction():
-            vocabulary.restore(self._connection, kind, name)
+            for name in names:
+                vocabulary.restore(self._connection, kind, name)
 
     # The whole
 
@@ -386,17 +408,22 @@ class Catalogue:
             raise InputError(f"several pictures have a content hash that begins with {digits}: give more digits")
         return [number for (number,) in rows]
 
-    def _find_under(self, base: str, path: str) -> int:
-        """The picture at ``path``, as named by a label source in the folder ``base``."""
+    def _paths_of(self, picture_id: int) -> list[str]:
+        found = self._connection.execute("SELECT path FROM path WHERE picture_id = ?", (picture_id,))
+        return [path for (path,) in found]
+
+    def _find_under(self, base: str, path: str) -> int | None:
+        """The picture at ``path``, as named by a label source in the folder ``base``; None if a person removed it."""
         full = posixpath.normpath(posixpath.join(base, path))
         if not full.startswith(base.rstrip("/") + "/"):
             raise InputError("the path leads out of the folder that the labels belong to")
         for form in dict.fromkeys((full, unicodedata.normalize("NFC", full), unicodedata.normalize("NFD", full))):
             try:
                 picture = self._picture_id(self.stored_path(form))
+                removed = picture is None and removals.is_removed_path(self._connection, self.stored_path(form))
             except ValueError:  # a NUL, or a name that is not Unicode
                 break
-            if picture is not None:
+            if picture is not None or removed:
                 return picture
         raise InputError("no such picture in the catalogue")
 

@@ -7,21 +7,29 @@ from pathlib import Path
 from typing import Any, Literal
 
 from visterm.catalogue.pictures import Examined
+from visterm.catalogue.removals import forget_removal, was_removed
 
-#: The outcome of adding a file: a new picture, the same file again, a moved file, another file of the same picture, or
-#: a file whose content has changed.
-Outcome = Literal["added", "unchanged", "moved", "copy", "changed"]
+#: The outcome of adding a file: a new picture, the same file again, a moved file, another file of the same picture, a
+#: file whose content has changed, or a file left out because a person removed it.
+Outcome = Literal["added", "unchanged", "moved", "copy", "changed", "removed"]
 
 
 class FileKeeper:
-    """Records files in the catalogue's tables, inside the caller's transaction."""
+    """Records files in the catalogue's tables, inside the caller's transaction.
 
-    def __init__(self, connection: sqlite3.Connection, root: Path, now: int) -> None:
-        self._connection, self._root, self._now = connection, root, now
+    Files that a person removed are left out, unless they are wanted ``again``.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, root: Path, now: int, *, again: bool = False) -> None:
+        self._connection, self._root, self._now, self._again = connection, root, now, again
 
     def add(self, file: Examined, path: str) -> Outcome:
         """Record ``file`` under its stored ``path``; returns the outcome."""
         before = self._one("SELECT picture_id FROM path WHERE path = ?", path)
+        if self._again:
+            forget_removal(self._connection, file, path)
+        elif before is None and was_removed(self._connection, file, path):
+            return "removed"
         picture = self._one("SELECT id FROM picture WHERE sha256 = ?", file.sha256)
         if picture is None:
             outcome: Outcome = "added" if before is None else "changed"

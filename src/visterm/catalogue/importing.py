@@ -35,7 +35,7 @@ class RecordWriter:
         source: str,
         time: int,
         *,
-        find_picture: Callable[[str], int],
+        find_picture: Callable[[str], int | None],
         reading: Reading,
     ) -> None:
         self._connection, self._reading, self._find_picture = connection, reading, find_picture
@@ -55,6 +55,8 @@ class RecordWriter:
 
     def _apply(self, record: Record) -> None:
         picture = self._find_picture(record.path)
+        if picture is None:  # a person removed it
+            return
         if hash(record) in self._rows:
             raise InputError("the row repeats an earlier row, so it is counted once")
         self._rows.add(hash(record))
@@ -141,13 +143,17 @@ class RecordWriter:
 
 def derive_tags(connection: sqlite3.Connection, tokenizer: Tokenizer, time: int) -> int:
     """Write the tags that ``tokenizer`` finds in captions, as imported tags, within the caller's transaction."""
-    of_captioned = "FROM picture WHERE caption IS NOT NULL ORDER BY id"
-    captions = (caption for (caption,) in connection.execute(f"SELECT caption {of_captioned}"))
-    tags = tokenizer.tags(captions)
-    ids = connection.execute(f"SELECT id {of_captioned}").fetchall()
+    tags = tokenizer.tags(read_captions(connection))
+    ids = connection.execute("SELECT id FROM picture WHERE caption IS NOT NULL ORDER BY id").fetchall()
     return LabelWriter(connection, IMPORT, time).put_all(
         (picture, "tag", tag, "accepted", None) for (picture,), names in zip(ids, tags, strict=True) for tag in names
     )
+
+
+def read_captions(connection: sqlite3.Connection) -> list[str]:
+    """The captions of all captioned pictures, in order of picture id."""
+    rows = connection.execute("SELECT caption FROM picture WHERE caption IS NOT NULL ORDER BY id")
+    return [caption for (caption,) in rows]
 
 
 def _clean_caption(caption: str) -> str:

@@ -17,6 +17,8 @@ class Counts:
 
     ``n_with_class``, ``n_with_tags`` and the frequencies count accepted effective labels of readable pictures.
     ``n_missing`` pictures have no file left at a known path. ``label_sources`` counts labels of any state.
+    ``suggestions`` counts, for each model, what it suggests and no person or import has decided; ``n_removed`` files
+    were removed and stay out.
     """
 
     n_pictures: int
@@ -34,6 +36,8 @@ class Counts:
     frequent_tags: dict[str, int]
     label_sources: dict[str, int]
     splits: dict[str, int]
+    suggestions: dict[str, int]
+    n_removed: int
 
 
 def count(connection: sqlite3.Connection) -> Counts:
@@ -73,7 +77,26 @@ def count(connection: sqlite3.Connection) -> Counts:
                        GROUP BY split ORDER BY split"""
                 )
             ),
+            suggestions=_suggestions(connection),
+            n_removed=connection.execute("SELECT count(*) FROM removed").fetchone()[0],
         )
+
+
+def _suggestions(connection: sqlite3.Connection) -> dict[str, int]:
+    """By model: the suggestions for readable pictures that nobody has decided, most first.
+
+    A suggested class is decided if the picture has a class.
+    """
+    rows = connection.execute(
+        """SELECT substr(source, 7), count(*) AS number FROM effective AS suggested
+           JOIN picture ON picture.id = picture_id
+           WHERE suggested.state = 'suggested' AND picture.state = 'ok' AND (kind = 'tag' OR NOT EXISTS (
+               SELECT 1 FROM label JOIN term ON term.id = label.term_id
+               WHERE label.picture_id = suggested.picture_id AND term.kind = 'class' AND NOT term.dropped
+               AND label.state = 'accepted'))
+           GROUP BY source ORDER BY number DESC, source"""
+    )
+    return dict(rows.fetchall())
 
 
 def _frequencies(connection: sqlite3.Connection) -> tuple[dict[str, dict[str, int]], dict[str, int]]:

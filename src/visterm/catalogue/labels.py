@@ -153,12 +153,17 @@ class LabelWriter:
         self.flush()
         return n_rows
 
-    def remove(self, picture_id: int, kind: Kind, name: str) -> None:
-        """Remove the label of this source for one picture and term."""
-        self._connection.execute(
-            "DELETE FROM label WHERE picture_id = ? AND term_id = ? AND source_id = ?",
-            (int(picture_id), self.term(kind, name), self.source_id),
-        )
+    def remove(self, picture_id: int, kind: Kind, name: str | None) -> int:
+        """Remove this source's labels of ``kind`` for one picture, or only that called ``name``; returns how many."""
+        check_kind(kind)
+        term = None if name is None else find_term(self._connection, kind, clean_name(name))
+        if name is not None and term is None:
+            return 0
+        return self._connection.execute(
+            """DELETE FROM label WHERE picture_id = ?1 AND source_id = ?2 AND (?3 IS NULL OR term_id = ?3)
+               AND (SELECT kind FROM term WHERE id = term_id) = ?4""",
+            (int(picture_id), self.source_id, None if term is None else term[0], kind),
+        ).rowcount
 
     def flush(self) -> None:
         """Write the pending labels. A repeated label of a person or import keeps its time; a model's gets a new one."""

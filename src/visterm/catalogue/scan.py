@@ -39,7 +39,8 @@ class FoundFile:
 class AddReport:
     """The report of adding folders: the number of files by outcome, and what was skipped with the reason.
 
-    ``unreadable`` files are not usable pictures; they are also counted under their outcome.
+    ``unreadable`` files are not usable pictures; they are also counted under their outcome. ``removed`` files were
+    left out because a person removed them earlier.
     """
 
     added: int = 0
@@ -49,6 +50,7 @@ class AddReport:
     changed: int = 0
     gone: int = 0
     unreadable: int = 0
+    removed: int = 0
     skipped: list[Skipped] = field(default_factory=list)
 
     def count(self, outcomes: Counter[Outcome]) -> None:
@@ -58,6 +60,7 @@ class AddReport:
         self.moved += outcomes["moved"]
         self.copies += outcomes["copy"]
         self.changed += outcomes["changed"]
+        self.removed += outcomes["removed"]
 
     def summary(self) -> str:
         """One line for a person.
@@ -68,6 +71,8 @@ class AddReport:
         parts = [f"{self.added} added", f"{self.unchanged} unchanged"]
         others = ("moved", "copies", "changed", "gone", "unreadable")
         parts += [f"{number} {name}" for name in others if (number := getattr(self, name))]
+        if self.removed:
+            parts.append(f"{self.removed} removed earlier")
         if self.skipped:
             parts.append(f"{len(self.skipped)} skipped")
         return ", ".join(parts)
@@ -134,19 +139,24 @@ def examine(file: str | Path) -> Examined:
     return Examined(os.fspath(file), digest, len(data), status.st_mtime_ns, width, height, orientation, reason, pixels)
 
 
-def add_folder(catalogue: Catalogue, paths: Sequence[Path]) -> AddReport:
+def add_folder(catalogue: Catalogue, paths: Sequence[Path], *, again: bool = False) -> AddReport:
     """Update the catalogue from folders (and single files); only new and changed files are read.
 
-    Files that are gone are marked as missing; their pictures keep all labels and are recognised wherever they turn up.
+    Files that a person removed are left out, unless they are wanted ``again``. Files that are gone are marked as
+    missing; their pictures keep all labels and are recognised wherever they turn up.
     Each batch is its own transaction, so an interruption keeps the finished batches.
     """
     report = AddReport()
+    removed = {} if again else catalogue.removed_files()
     for path in _outermost(paths):
         known, missing = catalogue.known_files(path), catalogue.missing_files(path)
         returned: list[str] = []
         to_read: list[str] = []
         for file in _files_of(path, report.skipped.append):
             stored = catalogue.stored_path(file.path)
+            if removed.get(stored) == (file.size, file.mtime_ns):
+                report.removed += 1
+                continue
             if known.pop(stored, None) != (file.size, file.mtime_ns):
                 to_read.append(file.path)
                 continue
@@ -155,7 +165,7 @@ def add_folder(catalogue: Catalogue, paths: Sequence[Path]) -> AddReport:
                 returned.append(stored)
         if returned:
             catalogue.mark_present(returned)
-        _read_files(catalogue, to_read, report)
+        _read_files(catalogue, to_read, report, again=again)
         gone = [stored for stored in known.keys() - missing if is_gone(catalogue.root / stored)]
         if gone:  # otherwise no write lock is needed
             report.gone += catalogue.mark_missing(gone)
@@ -182,7 +192,7 @@ def _files_of(path: Path, skipped: Report) -> Iterator[FoundFile]:
         skipped(Skipped(_shown(os.fspath(path)), _reason(error)))
 
 
-def _read_files(catalogue: Catalogue, files: Sequence[str], report: AddReport) -> None:
+def _read_files(catalogue: Catalogue, files: Sequence[str], report: AddReport, *, again: bool) -> None:
     def examine_shard(shard: Shard) -> list[Examined | Skipped]:
         return [_examine_or_skip(file) for file in files[shard.rows]]
 
@@ -194,7 +204,7 @@ def _read_files(catalogue: Catalogue, files: Sequence[str], report: AddReport) -
     )
     for batch in batches:
         examined = [result for result in batch if isinstance(result, Examined)]
-        report.count(catalogue.add(examined))
+        report.count(catalogue.add(examined, again=again))
         report.unreadable += sum(file.reason is not None for file in examined)
         report.skipped += [result for result in batch if isinstance(result, Skipped)]
 

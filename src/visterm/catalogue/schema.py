@@ -115,7 +115,22 @@ _SEQUENCE_AND_SETTINGS = (
     "CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_TABLES, _SEQUENCE_AND_SETTINGS)
+_REMOVED_FILES = (
+    # Files that a person removed, with what they held: adding their folder again leaves them out.
+    """
+    CREATE TABLE removed (
+        path TEXT PRIMARY KEY,
+        sha256 TEXT NOT NULL,
+        pixels TEXT,
+        size INTEGER NOT NULL,
+        mtime_ns INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX removed_content ON removed (sha256)",
+    "CREATE INDEX removed_pixels ON removed (pixels)",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_TABLES, _SEQUENCE_AND_SETTINGS, _REMOVED_FILES)
 
 # The effective label of a picture and a term is that of the highest-ranking source; among models, the newest. SQLite
 # takes the other columns from the row that has the max(). The view belongs to the connection, not to the file, so it

@@ -38,6 +38,20 @@ def uses(connection: sqlite3.Connection, kind: str) -> list[TermUse]:
     return [TermUse(*row) for row in rows]
 
 
+def is_known(connection: sqlite3.Connection, kind: str, name: str) -> bool:
+    """Whether the term is in use, was dropped, or is another name of one; a term that lost all labels is not."""
+    check_kind(kind)
+    name = clean_name(name)
+    (known,) = connection.execute(
+        """SELECT EXISTS (SELECT 1 FROM alias WHERE kind = ?1 AND name = ?2) OR EXISTS (
+               SELECT 1 FROM term WHERE kind = ?1 AND name = ?2 AND (
+                   dropped OR EXISTS (SELECT 1 FROM region WHERE term_id = term.id)
+                   OR EXISTS (SELECT 1 FROM label WHERE term_id = term.id)))""",
+        (kind, name),
+    ).fetchone()
+    return bool(known)
+
+
 def dropped(connection: sqlite3.Connection, kind: str) -> list[str]:
     """The names of the dropped terms of ``kind``."""
     check_kind(kind)
@@ -121,10 +135,10 @@ def _live_term(connection: sqlite3.Connection, kind: str, name: str) -> int:
     row = connection.execute("SELECT id, dropped FROM term WHERE kind = ? AND name = ?", (kind, name)).fetchone()
     if row is None:
         other = aliases(connection, kind).get(name)
-        hint = f"it is another name of {other!r}" if other else "'visterm vocabulary' lists those in use"
+        hint = f"it is another name of {other!r}" if other else "the vocabulary lists those in use"
         otherwise = "class" if kind == "tag" else "tag"
         if find_term(connection, otherwise, name) is not None:
-            hint = f"there is a {otherwise} of that name (--kind {otherwise})"
+            hint = f"there is a {otherwise} of that name: give the kind {otherwise!r}"
         raise InputError(f"there is no {kind} {name!r}: {hint}")
     if row[1]:
         raise InputError(f"the {kind} {name!r} was dropped: restore it first")

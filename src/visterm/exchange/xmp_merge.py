@@ -1,22 +1,23 @@
 """Merges labels into an XMP packet: what other programs wrote stays, what Visterm wrote earlier is updated.
 
 The packet is edited as a document, so that elements, namespaces and their prefixes, comments, processing instructions
-and unknown properties stay as they are. Visterm records in ``visterm:tags`` and ``visterm:caption`` which tags and
-caption it added; it removes or changes only these.
+and unknown properties stay as they are. Visterm records what it added, and removes or changes only that:
+``visterm:tags``, ``visterm:classKeywords`` and ``visterm:suggestions`` name its items in ``dc:subject``,
+``visterm:hierarchy`` those in ``lr:hierarchicalSubject``, and ``visterm:caption`` repeats its caption.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
 from xml.dom.minidom import Document, Element, Node, Text
 
 from visterm.errors import InputError
-from visterm.exchange.xmp_packet import DC, RDF, VISTERM, XML, PacketLabels, read_packet, trim_packet
+from visterm.exchange.xmp_packet import DC, LIGHTROOM, RDF, VISTERM, XML, PacketLabels, read_packet, trim_packet
 
 _XMLNS = "http://www.w3.org/2000/xmlns/"
-_PREFIXES = {RDF: "rdf", DC: "dc", VISTERM: "visterm"}
+_PREFIXES = {RDF: "rdf", DC: "dc", LIGHTROOM: "lr", VISTERM: "visterm"}
 _NEW_PACKET = f"""<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 <x:xmpmeta xmlns:x="adobe:ns:meta/">
  <rdf:RDF xmlns:rdf="{RDF}">
@@ -28,8 +29,13 @@ _NEW_PACKET = f"""<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 """
 
 
-def merge_packet(packet: bytes | None, labels: PacketLabels) -> bytes:
+def merge_packet(
+    packet: bytes | None, labels: PacketLabels, *, hierarchy: str | None = None, suggestions: Sequence[str] = ()
+) -> bytes:
     """``packet`` (None: a new one) with ``labels`` merged in; the same bytes if it already has these labels.
+
+    The class is also a keyword, so that photo programs show it; with ``hierarchy`` it is one below that keyword, too.
+    ``suggestions`` of models are keywords that :func:`~visterm.exchange.xmp_packet.read_packet` does not read.
 
     Raises :class:`InputError` if the packet is not valid XMP.
 
@@ -47,26 +53,37 @@ def merge_packet(packet: bytes | None, labels: PacketLabels) -> bytes:
     document: Document = parseString(trim_packet(packet), forbid_dtd=True)
     before = _serialise(document)
     properties = _Properties(document)
-    _merge_tags(properties, labels.tags)
+    class_names = [labels.class_name] if labels.class_name else []
+    keywords = {"tags": labels.tags, "classKeywords": class_names, "suggestions": suggestions}
+    _merge_items(properties, DC, "subject", keywords)
+    paths = [f"{hierarchy}|{name}" for name in class_names] if hierarchy else []
+    _merge_items(properties, LIGHTROOM, "hierarchicalSubject", {"hierarchy": paths})
     _merge_caption(properties, labels.caption)
     properties.set_text(VISTERM, "class", labels.class_name)
     after = _serialise(document)
     return packet if after == before else after.encode()
 
 
-def _merge_tags(properties: _Properties, wanted: Sequence[str]) -> None:
-    written = {_text(item) for item in properties.items(VISTERM, "tags")}
-    present = properties.items(DC, "subject")
+def _merge_items(properties: _Properties, namespace: str, name: str, texts: Mapping[str, Sequence[str]]) -> None:
+    """Make ``texts`` items of an array property; each of Visterm's records names those it added (the first counts)."""
+    wanted: dict[str, str] = {}
+    for record, items in texts.items():
+        for text in items:
+            wanted.setdefault(text, record)
+    written = {record: {_text(item) for item in properties.items(VISTERM, record)} for record in texts}
+    earlier = set[str]().union(*written.values())
+    present = properties.items(namespace, name)
     for item in present:
-        if _text(item) in written and _text(item) not in wanted:
+        if _text(item) in earlier and _text(item) not in wanted:
             properties.remove_item(item)
-    known = {_text(item) for item in present} | set(properties.plain_values(DC, "subject"))
-    added = [tag for tag in wanted if tag not in known]
-    properties.extend(DC, "subject", added)
-    ours = [tag for tag in wanted if tag in written or tag in added]
-    if set(ours) != written:
-        properties.remove(VISTERM, "tags")
-        properties.extend(VISTERM, "tags", ours)
+    known = {_text(item) for item in present} | set(properties.plain_values(namespace, name))
+    added = [text for text in wanted if text not in known]
+    properties.extend(namespace, name, added)
+    for record in texts:
+        ours = [text for text in wanted if wanted[text] == record and (text in earlier or text in added)]
+        if set(ours) != written[record]:
+            properties.remove(VISTERM, record)
+            properties.extend(VISTERM, record, ours)
 
 
 def _merge_caption(properties: _Properties, wanted: str | None) -> None:

@@ -13,7 +13,7 @@ DC = "http://purl.org/dc/elements/1.1/"
 LIGHTROOM = "http://ns.adobe.com/lightroom/1.0/"
 DIGIKAM = "http://www.digikam.org/ns/1.0/"
 XML = "http://www.w3.org/XML/1998/namespace"
-#: Visterm's own properties: the class, and a record of the tags and caption it wrote itself.
+#: Visterm's own properties: the class, and a record of the keywords and caption it wrote itself.
 VISTERM = "urn:visterm:1.0:"
 
 #: Larger packets are not read: real ones take kilobytes.
@@ -23,6 +23,8 @@ MAX_ELEMENTS = 100_000
 
 #: Tag properties whose items are paths from the widest term to the narrowest, and the separator of the terms.
 _HIERARCHIES = ((LIGHTROOM, "hierarchicalSubject", "|"), (DIGIKAM, "TagsList", "/"))
+#: Visterm's records of keywords that are no tags.
+_NO_TAGS = ("classKeywords", "suggestions", "hierarchy")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -41,6 +43,7 @@ def read_packet(packet: bytes) -> PacketLabels:
     Tags are the union of ``dc:subject``, ``lr:hierarchicalSubject`` and ``digiKam:TagsList``. An item of the first is
     one tag, whatever characters it contains. An item of the other two is a path; each of its terms becomes a tag.
     digiKam separates terms by ``/`` and has no escape for it: a digiKam tag named "24/7" is read as "24" and "7".
+    Keywords that Visterm wrote for a class or for a model's suggestion are no tags.
 
     >>> packet = f'''<r:RDF xmlns:r="{RDF}" xmlns:dc="{DC}" xmlns:lr="{LIGHTROOM}"><r:Description>
     ...   <dc:subject><r:Bag><r:li>Rome</r:li><r:li>sun, sea</r:li></r:Bag></dc:subject>
@@ -50,10 +53,12 @@ def read_packet(packet: bytes) -> PacketLabels:
     ('Rome', 'sun, sea', 'Places', 'Italy')
     """
     descriptions = _descriptions(_parse(packet))
-    tags = [_text(item) for item in _items(descriptions, DC, "subject")]
+    ours = {_text(item) for name in _NO_TAGS for item in _items(descriptions, VISTERM, name)}
+    tags = [text for item in _items(descriptions, DC, "subject") if (text := _text(item)) not in ours]
     for namespace, name, separator in _HIERARCHIES:
-        for path in _items(descriptions, namespace, name):
-            tags += map(str.strip, _text(path).split(separator))
+        for item in _items(descriptions, namespace, name):
+            if (path := _text(item)) not in ours:
+                tags += map(str.strip, path.split(separator))
     classes = map(_text, _items(descriptions, VISTERM, "class"))
     return PacketLabels(
         tags=tuple(dict.fromkeys(filter(None, tags))),

@@ -1,8 +1,11 @@
 from .captions import CaptionTokenizer as CaptionTokenizer
+from .captions import CaptionWords as CaptionWords
+from .families import word_families as word_families
 from .fillers import filler_words as filler_words
 from .forms import check_language as check_language
 from .forms import singular as singular
 from .ordinary import is_ordinary as is_ordinary
+from .slips import nearest_name as nearest_name
 from .stop_lists import stop_words as stop_words
 from .vector_files import Compiled as Compiled
 from .vector_files import compile_vectors as compile_vectors
@@ -20,6 +23,7 @@ from .words import word_key as word_key
 __all__ = [
     "NEAR",
     "CaptionTokenizer",
+    "CaptionWords",
     "Compiled",
     "Near",
     "Speller",
@@ -32,8 +36,10 @@ __all__ = [
     "filler_words",
     "folded",
     "is_ordinary",
+    "nearest_name",
     "rows_by_word",
     "singular",
     "stop_words",
+    "word_families",
     "word_key",
 ]

@@ -14,6 +14,16 @@ from dataclasses import dataclass
 from visterm.errors import InputError
 from visterm.language.forms import check_language, singular
 from visterm.language.stop_lists import stop_words
+from visterm.language.useful_words import UsefulWords
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionWords:
+    """The tags of each caption, the number of captions that have each tag, and the same of words that made no tag."""
+
+    tags: list[list[str]]
+    kept: Counter[str]
+    others: Counter[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +32,16 @@ class CaptionTokenizer:
 
     A tag is one of the ``phrases``, or a word that is in at least ``min_count`` captions and not in ``stop_words``
     (None: those of the ``language``, an ISO 639 code). With ``fold_plurals``, a plural counts as its singular, also in
-    phrases; in languages other than English, every form counts as the dictionary form.
+    phrases; in languages other than English, every form counts as the dictionary form. With ``useful_only``, English
+    verbs, adjectives and vague words make no tags, and frequent pairs such as *traffic light* make one more tag.
 
     >>> tokenizer = CaptionTokenizer(phrases=("tall building",))
     >>> tokenizer.tags(["Boats near tall buildings.", "A boat, a tall building and the sea"])
     [['boat', 'tall building'], ['boat', 'tall building']]
     >>> CaptionTokenizer(language="fr").tags(["Les chevaux près de l'eau", "un cheval dans l'eau"])
     [['cheval', 'eau'], ['cheval', 'eau']]
+    >>> CaptionTokenizer(min_count=1).tags(["A man wearing a white hat rides a horse"])
+    [['man', 'hat', 'horse']]
     """
 
     stop_words: frozenset[str] | None = None
@@ -36,6 +49,7 @@ class CaptionTokenizer:
     phrases: tuple[str, ...] = ()
     fold_plurals: bool = True
     language: str = "en"
+    useful_only: bool = True
 
     def __post_init__(self) -> None:
         if self.min_count < 1:
@@ -54,13 +68,24 @@ class CaptionTokenizer:
 
     def tags(self, captions: Iterable[str]) -> list[list[str]]:
         """The distinct tags of each caption, in order of appearance."""
-        bags = self._folded(captions)
-        kept = self._kept(bags)
-        return [[word for word in bag if word in kept] for bag in bags]
+        return self.read(captions).tags
 
     def vocabulary(self, captions: Iterable[str]) -> Counter[str]:
         """The tags, with the number of captions that have each."""
-        return self._kept(self._folded(captions))
+        return self.read(captions).kept
+
+    def read(self, captions: Iterable[str]) -> CaptionWords:
+        """The tags of captions, and the words that made no tag."""
+        captions = list(captions)
+        learned = self._learned(captions)
+        bags = self._folded(captions, learned)
+        always = {" ".join(self._tokens(phrase)) for phrase in self.phrases}
+        kept: Counter[str] = Counter()
+        others: Counter[str] = Counter()
+        for word, count in Counter(word for bag in bags for word in bag).items():
+            useful = learned is None or " " in word or word in always or learned.useful(word)
+            (kept if useful and count >= self.min_count else others)[word] = count
+        return CaptionWords([[word for word in bag if word in kept] for bag in bags], kept, others)
 
     @property
     def _ignored(self) -> frozenset[str]:
@@ -76,14 +101,16 @@ class CaptionTokenizer:
             rest if rest and start in elided else token for token in tokens for start, _, rest in [token.partition("'")]
         ]
 
-    def _kept(self, bags: list[list[str]]) -> Counter[str]:
-        counts = Counter(word for bag in bags for word in bag)
-        return Counter({word: count for word, count in counts.items() if count >= self.min_count})
+    def _learned(self, captions: list[str]) -> UsefulWords | None:
+        """What the captions tell about their words; None if any word may be a tag."""
+        if not self.useful_only or self.language != "en":
+            return None
+        return UsefulWords.learn(captions, self._tokens, self._form, self._ignored)
 
-    def _folded(self, captions: Iterable[str]) -> list[list[str]]:
+    def _folded(self, captions: list[str], learned: UsefulWords | None) -> list[list[str]]:
         """The distinct words of each caption; plurals are folded using the words of all captions."""
         table = self._phrase_table()
-        bags = [list(dict.fromkeys(self._words(caption, table))) for caption in captions]
+        bags = [list(dict.fromkeys(self._words(caption, table, learned))) for caption in captions]
         if not self.fold_plurals:
             return bags
         known = {word for bag in bags for word in bag}
@@ -92,11 +119,15 @@ class CaptionTokenizer:
         folded = {word: form for word, form in folded.items() if form not in self._ignored}
         return [list(dict.fromkeys(folded[word] for word in bag if word in folded)) for bag in bags]
 
-    def _words(self, caption: str, phrases: dict[tuple[str, ...], str]) -> Iterator[str]:
+    def _words(
+        self, caption: str, phrases: dict[tuple[str, ...], str], learned: UsefulWords | None = None
+    ) -> Iterator[str]:
+        """The words and phrases of a caption; those of ``phrases`` stand for their words, learned ones beside them."""
         tokens = self._tokens(caption)
-        forms = [self._form(token) for token in tokens] if phrases else []
+        forms = [self._form(token) for token in tokens] if phrases or learned else []
         lengths = sorted({len(phrase) for phrase in phrases}, reverse=True)
-        position = 0
+        pairs = learned.phrases if learned is not None else {}
+        position, silent = 0, set[int]()
         while position < len(tokens):
             for length in lengths:
                 if phrase := phrases.get(tuple(forms[position : position + length])):
@@ -104,7 +135,11 @@ class CaptionTokenizer:
                     position += length
                     break
             else:
-                if self._says_something(tokens[position]):
+                pair = tuple(forms[position : position + 2])
+                if pair in pairs:
+                    yield " ".join(pair)
+                    silent.update(position + i for i in pairs[pair])
+                if position not in silent and self._says_something(tokens[position]):
                     yield tokens[position]
                 position += 1
 

@@ -41,6 +41,27 @@ def test_a_level_of_splits_above(read, tmp_path):
     assert not reading.skipped
 
 
+def test_folders_without_pictures_and_workspaces_do_not_turn_splits_into_classes(read, tmp_path):
+    make(tmp_path, "train/coast/a.jpg", "test/coast/b.jpg", "docs/notes.txt", "mine/.visterm/catalogue.sqlite")
+    (tmp_path / "results" / "empty").mkdir(parents=True)
+    expected = [Record("test/coast/b.jpg", "coast", split="test"), Record("train/coast/a.jpg", "coast", split="train")]
+    records, reading = read("folders", tmp_path)
+    assert (records, reading.skipped) == (expected, [])
+    make(tmp_path, "mine/sheet.png", "train/.visterm/catalogue.sqlite")  # a drawing there; a split that is a workspace
+    records, reading = read("folders", tmp_path)
+    assert records == expected
+    assert [str(item) for item in reading.skipped] == [
+        "mine/sheet.png: it is in a workspace beside the folders of the splits"
+    ]
+
+
+def test_a_class_folder_may_be_a_workspace(read, tmp_path):
+    make(tmp_path, "coast/a.jpg", "coast/.visterm/catalogue.sqlite", "train/b.jpg", "bus/c.jpg")
+    records, _ = read("folders", tmp_path)
+    assert [record.class_name for record in records] == ["bus", "coast", "train"]
+    assert {record.split for record in records} == {None}
+
+
 def test_links_in_circles_and_odd_names(read, tmp_path):
     make(tmp_path, "coast/a\\b.jpg")
     (tmp_path / "coast" / "again").symlink_to(tmp_path, target_is_directory=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -110,3 +111,41 @@ def test_wrong_use_is_explained(tmp_path: Path) -> None:
         export([], tmp_path / "absent", "xmp")
     with pytest.raises(VistermError, match="cannot write"):
         export([], tmp_path / "absent" / "labels.csv", "csv")
+
+
+def suggested(name: str, score: float | None) -> Label:
+    return Label(name, "model m@1", "suggested", score, "")
+
+
+def test_suggestions_above_a_score_are_written_where_there_is_a_place(
+    root: Path, tmp_path: Path, make_picture: MakePicture
+) -> None:
+    labels = ["boat", suggested("car", 0.9), suggested("bus", 0.5), suggested("van", None)]
+    pictures = [
+        make_picture(tags=labels, classes=(suggested("coast", 0.85), suggested("street", 0.2))),
+        make_picture("b.jpg", id=2, tags=[suggested("sea", 0.8)], class_label="harbour"),
+    ]
+    export(iter(pictures), root, "xmp", suggestions=0.8, hierarchy="Class")
+    text = (root / "a.jpg.xmp").read_text()
+    assert all(f"<rdf:li>{name}</rdf:li>" in text for name in ("boat", "car", "coast"))
+    assert not any(name in text for name in ("bus", "van", "street", "Class|"))
+    assert "<rdf:li>Class|harbour</rdf:li>" in (root / "b.jpg.xmp").read_text()
+    assert list(xmp.read(root, Reading("", "xmp"))) == [
+        Record("a.jpg", tags=("boat",)),
+        Record("b.jpg", class_name="harbour"),
+    ]
+    export(iter(pictures), tmp_path / "labels.jsonl", "jsonl", suggestions=0.8)
+    row = json.loads((tmp_path / "labels.jsonl").read_text().splitlines()[0])
+    assert (row["tags"], row["suggested_tags"], row["suggested_class"]) == (["boat"], ["car"], "coast")
+    export(iter(pictures), tmp_path / "labels.json", "coco", suggestions=0.8)
+    image = json.loads((tmp_path / "labels.json").read_text())["images"][0]
+    assert (image["image_tags"], image["suggested_tags"]) == (["boat"], {"car": 0.9})
+    export(iter(pictures), root, "xmp")
+    assert "car" not in (root / "a.jpg.xmp").read_text()
+
+
+def test_options_that_make_no_sense_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="xmp only"):
+        export([], tmp_path / "x.csv", "csv", hierarchy="Class")
+    with pytest.raises(InputError, match="between 0 and 1"):
+        export([], tmp_path / "x.csv", "csv", suggestions=80)

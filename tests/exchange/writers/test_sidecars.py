@@ -18,7 +18,7 @@ from visterm.errors import InputError, VistermError
 from visterm.exchange.readers import xmp
 from visterm.exchange.writers.xmp import merged_sidecar, sidecar_of, write_sidecar
 from visterm.exchange.xmp_merge import merge_packet
-from visterm.exchange.xmp_packet import DC, RDF, VISTERM, PacketLabels, read_packet
+from visterm.exchange.xmp_packet import DC, DIGIKAM, LIGHTROOM, RDF, VISTERM, PacketLabels, read_packet
 
 FOREIGN = f"""<?xml version="1.0" encoding="UTF-8"?>
 <!-- before -->
@@ -113,7 +113,7 @@ def test_what_others_wrote_is_kept(picture: Path) -> None:
     write_sidecar(picture, ["boat", "theirs"], caption="ours", class_name="harbour")
     merged = sidecar.read_text()
     assert read_packet(merged.encode()) == PacketLabels(("theirs", "deutsch", "boat"), "harbour", "Their words")
-    assert strip_added(merged.encode(), ["boat"]) == canonical(FOREIGN)
+    assert strip_added(merged.encode(), ["boat", "harbour"]) == canonical(FOREIGN)
     for kept in (
         '<?xml version="1.0" encoding="UTF-8"?>',
         "<!-- before -->",
@@ -298,3 +298,69 @@ def test_what_is_written_is_read_back(tags: list[str], later: list[str], class_n
             assert found.class_name == ((class_name or "").strip() or None)
             if said is tags:
                 assert found.tags == expected(said), "in the order given"
+
+
+def keywords(picture_file: Path, name: str = f"{{{DC}}}subject") -> list[str]:
+    """The keywords that a photo program shows."""
+    root = ElementTree.fromstring(sidecar_of(picture_file).read_bytes())
+    return [item.text for value in root.iter(name) for item in value.iter(f"{{{RDF}}}li")]
+
+
+HIERARCHY = f"{{{LIGHTROOM}}}hierarchicalSubject"
+
+
+def test_photo_programs_show_the_class_which_is_no_tag(picture: Path) -> None:
+    write_sidecar(picture, ["boat"], class_name="beach", hierarchy="Class")
+    assert keywords(picture) == ["boat", "beach"]
+    assert keywords(picture, HIERARCHY) == ["Class|beach"]
+    assert read_back(picture) == Record("IMG 1.jpg", class_name="beach", tags=("boat",))
+    write_sidecar(picture, ["boat"], class_name="coast")  # another class, no hierarchy
+    assert keywords(picture) == ["boat", "coast"]
+    assert keywords(picture, HIERARCHY) == []
+    write_sidecar(picture, ["boat"])
+    assert keywords(picture) == ["boat"]
+
+
+def test_a_class_that_is_also_a_tag_stays_a_tag(picture: Path) -> None:
+    write_sidecar(picture, ["beach"], class_name="beach")
+    assert keywords(picture) == ["beach"]
+    assert read_back(picture) == Record("IMG 1.jpg", class_name="beach", tags=("beach",))
+    write_sidecar(picture, [], class_name="beach")
+    assert keywords(picture) == ["beach"]
+    assert read_back(picture) == Record("IMG 1.jpg", class_name="beach")
+
+
+def test_what_others_wrote_is_a_tag_even_if_it_is_our_class_or_suggestion(picture: Path) -> None:
+    sidecar_of(picture).write_text(FOREIGN)
+    write_sidecar(picture, [], class_name="theirs", suggestions=["deutsch", "boat"])
+    assert read_back(picture).tags == ("theirs", "deutsch")
+    write_sidecar(picture, [])
+    assert canonical(sidecar_of(picture).read_bytes()) == canonical(FOREIGN)
+
+
+def test_a_suggestion_is_shown_but_never_read_as_a_truth(picture: Path) -> None:
+    write_sidecar(picture, ["sea"], suggestions=["boat", "sea"])
+    assert keywords(picture) == ["sea", "boat"]
+    assert read_back(picture).tags == ("sea",)
+    # digiKam repeats flat keywords in its own list when it saves
+    text = sidecar_of(picture).read_text()
+    listed = "<d:TagsList><rdf:Seq><rdf:li>boat</rdf:li><rdf:li>Things/boat</rdf:li></rdf:Seq></d:TagsList>"
+    described = f'<rdf:Description xmlns:d="{DIGIKAM}">{{}}</rdf:Description></rdf:RDF>'
+    sidecar_of(picture).write_text(text.replace("</rdf:RDF>", described.format(listed.replace("Things/boat", "sky"))))
+    assert read_back(picture).tags == ("sea", "sky")
+    sidecar_of(picture).write_text(text.replace("</rdf:RDF>", described.format(listed)))
+    assert read_back(picture).tags == ("sea", "Things", "boat")  # a person has put it below another keyword
+    sidecar_of(picture).write_text(text)
+    write_sidecar(picture, ["sea", "boat"])  # accepted
+    assert read_back(picture).tags == ("sea", "boat")
+    write_sidecar(picture, ["sea"], suggestions=["boat"])
+    write_sidecar(picture, ["sea"])  # no longer suggested
+    assert keywords(picture) == ["sea"]
+    assert b"suggestions" not in sidecar_of(picture).read_bytes()
+
+
+def test_only_suggestions_make_a_sidecar_too(picture: Path) -> None:
+    write_sidecar(picture, [], suggestions=["boat"])
+    assert keywords(picture) == ["boat"]
+    assert list(xmp.read(picture.parent, Reading("", xmp.FORMAT))) == []
+    assert merged_sidecar(picture, [], suggestions=["boat"])[1] is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +12,7 @@ import typer
 from visterm.app.cli.output import (
     DryRunOption,
     JsonOption,
+    UsageError,
     WorkspaceOption,
     command,
     opened,
@@ -19,6 +22,8 @@ from visterm.app.cli.output import (
     table,
 )
 from visterm.app.wording import counted
+from visterm.catalogue.records import IMPORT, PERSON
+from visterm.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +31,7 @@ if TYPE_CHECKING:
     from visterm.app.adding import Addition, Files, LabelSource, Removal
     from visterm.app.creating import Created
     from visterm.app.exporting import Exported
-    from visterm.app.labelling import Labelled
+    from visterm.app.labelling import Labelled, NewNameError
     from visterm.app.status import Status
 
 #: Classes and unreadable files that are listed; machines get all of them.
@@ -71,6 +76,7 @@ def add(
     ] = None,
     min_count: Annotated[int, typer.Option(help="Captions a word must be in to make a tag.", min=1)] = 2,
     phrase: Annotated[list[str] | None, typer.Option(help="Words of captions that are one tag; repeatable.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Also add pictures that you removed earlier.")] = False,
     workspace: WorkspaceOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
@@ -85,6 +91,7 @@ def add(
             caption_tags=caption_tags,
             min_count=min_count,
             phrases=phrase or (),
+            again=again,
             dry_run=dry_run,
         )
         show(done, as_json, _print_addition)
@@ -92,10 +99,18 @@ def add(
 
 def _print_addition(console: Console, done: Addition) -> None:
     say(console, _files_line(done.files))
+    if done.files.removed:
+        say(console, f"{done.files.removed} removed earlier; add them with --again")
     for source in done.labels:
         say(console, _source_line(source))
     if done.caption_tags:
-        say(console, f"{done.caption_tags} tags made of captions")
+        say(console, f"{counted(done.caption_words, 'word')} of captions became tags, in {done.caption_tags} places")
+    if done.other_words:
+        say(
+            console,
+            f"{counted(done.other_words, 'other word')} can be searched but made no tags: visterm vocabulary --captions"
+            " lists them, visterm add --caption-tags --phrase WORD makes one a tag",
+        )
     if not done.labels:
         say(console, "no labels found; if sub-folders are classes, say so: visterm add --format folders FOLDER")
     if done.dry_run:
@@ -125,14 +140,21 @@ def _print_status(console: Console, found: Status) -> None:
     total = max(1, found.n_ok)
     rows = [
         ("pictures", found.n_pictures, ""),
-        ("unreadable", found.n_unreadable, ""),
-        ("missing files", found.n_missing, ""),
+        ("that cannot be read", found.n_unreadable, ""),
+        ("whose files are missing", found.n_missing, ""),
         ("with a class", found.n_with_class, f"{found.n_with_class / total:.0%}"),
         ("with tags", found.n_with_tags, f"{found.n_with_tags / total:.0%}"),
         ("with a caption", found.n_with_caption, f"{found.n_with_caption / total:.0%}"),
     ]
     say(console, f"{found.workspace}  (language: {found.language})", style="bold")
-    table(console, ("", "number", "share"), rows)
+    table(console, ("", "number", "of readable"), rows)
+    if found.label_sources:
+        said = ", ".join(f"{number} by {_who(source)}" for source, number in found.label_sources.items())
+        say(console, f"labels: {said}")
+    for model, number in found.suggestions.items():
+        say(console, f"{counted(number, 'suggestion')} by {model}, not yet accepted (visterm label PICTURE --accept)")
+    if found.n_removed:
+        say(console, f"{counted(found.n_removed, 'file')} removed; visterm add leaves them out (--again adds them)")
     if found.classes:
         table(console, ("class", "pictures"), list(found.classes.items())[:_LISTED])
     if found.frequent_tags:
@@ -141,6 +163,11 @@ def _print_status(console: Console, found: Status) -> None:
         say(console, f"models: {', '.join(found.models)}")
     for item in found.unreadable[:_LISTED]:
         say(console, f"unreadable {item.path}: {item.reason}", style="yellow")
+
+
+def _who(source: str) -> str:
+    """A source of labels in words."""
+    return {PERSON: "people", IMPORT: "imports"}.get(source, source)
 
 
 def remove(
@@ -155,10 +182,11 @@ def remove(
 
 
 def _print_removal(console: Console, done: Removal) -> None:
-    say(
-        console,
-        f"{counted(done.removed, 'picture')} {'would be ' if done.dry_run else ''}forgotten; no file was touched",
-    )
+    said = f", with {counted(done.said, 'label')} that you gave" if done.said else ""
+    would = "would be " if done.dry_run else ""
+    say(console, f"{counted(done.removed, 'picture')} {would}forgotten{said}; no file was touched")
+    if done.removed and not done.dry_run:
+        say(console, "visterm add leaves them out from now on; --again brings them back")
 
 
 def label(
@@ -168,17 +196,88 @@ def label(
     class_name: Annotated[str | None, typer.Option("--class", "-c", help="Their class.")] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag they have; repeatable.")] = None,
     no_tag: Annotated[list[str] | None, typer.Option("--no-tag", help="A tag they do not have; repeatable.")] = None,
+    clear: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Withdraw what you said, so that imports and suggestions count again: class, tags, or tag:NAME.",
+            metavar="WHAT",
+        ),
+    ] = None,
+    accept: Annotated[bool, typer.Option("--accept", help="Accept what models suggest for them.")] = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="A class or tag is meant to be new, though it is like another.")
+    ] = False,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say what pictures are. Your word outranks imports and models; they never overwrite it."""
+    from visterm.app.labelling import NewNameError
+
     with command(as_json=as_json), opened(workspace) as photos:
-        done = photos.label(pictures, class_name=class_name, tags=tag or (), no_tags=no_tag or ())
+        if class_name is None and not (tag or no_tag or clear or accept):
+            raise UsageError("say what the pictures are: --class, --tag, --no-tag, --clear or --accept")
+        wanted = _Wanted(class_name, list(tag or ()), list(no_tag or ()))
+        may_ask = not as_json and _at_a_terminal()
+        while True:
+            try:
+                done = photos.label(
+                    pictures,
+                    class_name=wanted.class_name,
+                    tags=wanted.tags,
+                    no_tags=wanted.no_tags,
+                    clear=clear or (),
+                    accept=accept,
+                    new=new or wanted.meant,
+                )
+                break
+            except NewNameError as slip:
+                if not may_ask:
+                    raise InputError(f"the {slip.kind} {slip.question} If you mean {slip.name!r}, add --new") from slip
+                _ask(slip, wanted)
         show(done, as_json, _print_labelled)
 
 
+@dataclass
+class _Wanted:
+    """The names of a label command, as far as they are settled; ``meant`` ones are new on purpose."""
+
+    class_name: str | None
+    tags: list[str]
+    no_tags: list[str]
+    meant: list[str] = field(default_factory=list)
+
+    def replace(self, kind: str, old: str, new: str) -> None:
+        if kind == "class":
+            self.class_name = new
+        else:
+            self.tags = [new if name == old else name for name in self.tags]
+            self.no_tags = [new if name == old else name for name in self.no_tags]
+
+
+def _ask(slip: NewNameError, wanted: _Wanted) -> None:
+    """Let a person decide about a name that looks like a slip."""
+    question = f"{slip.question} [use {slip.near} / make {slip.name} / stop]"
+    while True:
+        answer = typer.prompt(question, err=True).strip().lower().partition(" ")[0]
+        if answer and "use".startswith(answer):
+            return wanted.replace(slip.kind, slip.name, slip.near)
+        if answer and "make".startswith(answer):
+            return wanted.meant.append(slip.name)
+        if answer and "stop".startswith(answer):
+            raise InputError("stopped; nothing was changed")
+
+
+def _at_a_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def _print_labelled(console: Console, done: Labelled) -> None:
-    say(console, f"{counted(done.labels, 'label')} noted")
+    parts = [f"{counted(done.labels, 'label')} noted"] if done.labels or not done.cleared else []
+    if done.accepted:
+        parts.append(f"{done.accepted} of them accepted from models")
+    if done.cleared:
+        parts.append(f"{counted(done.cleared, 'label')} cleared")
+    say(console, ", ".join(parts))
 
 
 def export(
@@ -189,13 +288,26 @@ def export(
         str | None,
         typer.Option("--format", "-f", help="csv, tsv, jsonl, parquet, coco or xmp (default: by the file's ending)."),
     ] = None,
+    suggestions: Annotated[
+        float | None,
+        typer.Option(help="Also write what models suggest with at least this score, such as 0.8.", min=0, max=1),
+    ] = None,
+    hierarchy: Annotated[
+        str | None,
+        typer.Option(help="xmp: show the class below this keyword, too; 'Class' gives Class|beach.", metavar="KEYWORD"),
+    ] = None,
     workspace: WorkspaceOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures."""
     with command(as_json=as_json), opened(workspace) as photos:
-        show(photos.export(destination, format=export_format, dry_run=dry_run), as_json, _print_exported)
+        if destination is None and export_format != "xmp":
+            raise UsageError(f"name the {export_format or 'csv'} file to write")
+        done = photos.export(
+            destination, format=export_format, suggestions=suggestions, hierarchy=hierarchy, dry_run=dry_run
+        )
+        show(done, as_json, _print_exported)
 
 
 def _print_exported(console: Console, done: Exported) -> None:

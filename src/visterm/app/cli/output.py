@@ -32,9 +32,13 @@ DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be
 _SKIPPED_SHOWN = 20
 
 
+class UsageError(VistermError):
+    """A command was called wrongly: one line, and exit code 2."""
+
+
 @contextmanager
 def command(*, as_json: bool) -> Iterator[None]:
-    """Run a command: progress on the right display, expected errors as one line and exit code 1."""
+    """Run a command: progress on the right display, expected errors as one line and exit code 1 (wrong use: 2)."""
     try:
         with progress.use(progress.for_stream(as_json=as_json)):
             yield
@@ -42,7 +46,7 @@ def command(*, as_json: bool) -> Iterator[None]:
         message = " ".join(str(error).split())
         line = json.dumps({"error": message}, ensure_ascii=False) if as_json else f"visterm: {message}"
         typer.echo(line, err=True)
-        raise typer.Exit(1) from error
+        raise typer.Exit(2 if isinstance(error, UsageError) else 1) from error
     except KeyboardInterrupt as error:
         typer.echo("visterm: interrupted; what was finished is kept", err=True)
         raise typer.Exit(130) from error

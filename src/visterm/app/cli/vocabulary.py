@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visterm.app.cli.output import JsonOption, WorkspaceOption, command, opened, say, show, table
+from visterm.app.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from visterm.app.labelling import Edit, Vocabulary
+    from visterm.app.labelling import Edit, Merges, Vocabulary
     from visterm.catalogue.labels import Kind
 
 app = typer.Typer(
@@ -30,12 +31,19 @@ KindOption = Annotated[_Kind, typer.Option(help="Edit tags or classes.")]
 
 
 @app.callback()
-def show_all(context: typer.Context, workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+def show_all(
+    context: typer.Context,
+    captions: Annotated[
+        bool, typer.Option("--captions", help="Also list words of captions that are no tags; search finds them.")
+    ] = False,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """List the classes and tags in use, the most used first."""
     if context.invoked_subcommand is not None:
         return
     with command(as_json=as_json), opened(workspace) as photos:
-        show(photos.vocabulary(), as_json, _print_vocabulary)
+        show(photos.vocabulary(captions=captions), as_json, _print_vocabulary)
 
 
 def _print_vocabulary(console: Console, vocabulary: Vocabulary) -> None:
@@ -46,6 +54,8 @@ def _print_vocabulary(console: Console, vocabulary: Vocabulary) -> None:
             say(console, f"{old} stands for {new}")
         if found.dropped:
             say(console, f"dropped: {', '.join(found.dropped)}")
+    if vocabulary.captions is not None:
+        table(console, ("word of captions", "captions"), [(word.name, word.n_captions) for word in vocabulary.captions])
 
 
 @app.command()
@@ -75,21 +85,57 @@ def merge(
 
 
 @app.command()
-def drop(
-    name: str, kind: KindOption = _Kind.TAG, workspace: WorkspaceOption = None, as_json: JsonOption = False
+def suggest(
+    apply: Annotated[bool, typer.Option("--apply", help="Make all these merges.")] = False,
+    kind: KindOption = _Kind.TAG,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Leave a tag or class out, also of later imports; 'restore' brings it back."""
+    """Propose merges of forms of one word, such as kid and kids; nothing is merged without --apply."""
     with command(as_json=as_json), opened(workspace) as photos:
-        show(photos.drop(name, kind=_kind(kind)), as_json, _print_edit)
+        proposed = photos.propose_merges(kind=_kind(kind))
+        if not as_json:
+            show(proposed, as_json, _print_merges)
+        if apply and proposed.merges:
+            proposed = photos.propose_merges(kind=_kind(kind), apply=True)
+        if as_json or proposed.applied:
+            show(proposed, as_json, _print_applied)
+
+
+def _print_merges(console: Console, proposed: Merges) -> None:
+    for merge in proposed.merges:
+        say(console, ", ".join(f"{name} ({counted(number, 'picture')})" for name, number in merge.names.items()))
+        say(console, f"  {merge.command}")
+    if not proposed.merges:
+        say(console, f"no two {'classes' if proposed.kind == 'class' else 'tags'} look like forms of one word")
+
+
+def _print_applied(console: Console, done: Merges) -> None:
+    say(console, f"{counted(len(done.merges), 'merge')} made; a merge cannot be taken apart again")
+
+
+@app.command()
+def drop(
+    names: Annotated[list[str], typer.Argument(help="The names to leave out.")],
+    kind: KindOption = _Kind.TAG,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Leave tags or classes out, also of later imports; 'restore' brings them back."""
+    with command(as_json=as_json), opened(workspace) as photos:
+        show(photos.drop(names, kind=_kind(kind)), as_json, _print_edit)
 
 
 @app.command()
 def restore(
-    name: str, kind: KindOption = _Kind.TAG, workspace: WorkspaceOption = None, as_json: JsonOption = False
+    names: Annotated[list[str], typer.Argument(help="The names to bring back.")],
+    kind: KindOption = _Kind.TAG,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Bring a dropped, renamed or merged name back."""
+    """Bring dropped, renamed or merged names back."""
     with command(as_json=as_json), opened(workspace) as photos:
-        show(photos.restore(name, kind=_kind(kind)), as_json, _print_edit)
+        show(photos.restore(names, kind=_kind(kind)), as_json, _print_edit)
 
 
 def _kind(chosen: _Kind) -> Kind:

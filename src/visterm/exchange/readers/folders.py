@@ -1,7 +1,8 @@
 """A folder for each class, ``CLASS/.../picture``, or with the split above it, ``train/CLASS/.../picture``.
 
 The top folders are splits if every one is called train, training, test, testing, val, valid, validation or dev. A
-folder ``train`` between ``bus`` and ``car`` is a class.
+folder ``train`` between ``bus`` and ``car`` is a class. A folder without pictures, and one that is a workspace, do not
+count: they may lie beside ``train`` and ``test``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from visterm.exchange.readers._entries import is_split, make_record
 from visterm.exchange.readers._files import is_picture, walk
 
 FORMAT = "folders"
+#: What makes a folder a workspace.
+_WORKSPACE = ".visterm"
 
 
 def detect(path: Path) -> bool:
@@ -31,7 +34,7 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
     """A record for each picture, with the class named by its folder."""
     if not path.is_dir():
         raise InputError(f"{path} is not a folder: expected a folder with one subfolder per class")
-    top = [entry.name for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith(".")]
+    top = [folder.name for folder in path.iterdir() if _counts(folder)]
     class_level = 1 if top and all(map(is_split, top)) else 0
     for parent, names in walk(path, reading):
         levels = parent.relative_to(path).parts
@@ -41,5 +44,16 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
             file = parent.relative_to(path) / name
             if not levels:
                 reading.skip(name, "it is not in a class folder")
+            elif split is not None and not is_split(split):
+                reading.skip(file.as_posix(), "it is in a workspace beside the folders of the splits")
             elif record := make_record(reading, file.as_posix(), file, class_name=class_name, split=split):
                 yield record
+
+
+def _counts(folder: Path) -> bool:
+    """Whether a top folder helps to decide what the level means: it has a picture, and it is not a workspace."""
+    if folder.name.startswith(".") or folder.is_symlink() or not folder.is_dir():
+        return False
+    if (folder / _WORKSPACE).is_dir() and not is_split(folder.name):
+        return False
+    return any(is_picture(name) for _, names in walk(folder) for name in names)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from visterm.compute import progress
 from visterm.errors import InputError, VistermError
 
 if TYPE_CHECKING:
-    from visterm.catalogue.pictures import Picture
+    from visterm.catalogue.pictures import Label, Picture
 
 #: The formats that :func:`export` writes.
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "coco", "xmp")
@@ -35,34 +35,78 @@ class Export:
     skipped: list[Skipped] = field(default_factory=list)
 
 
-def export(pictures: Iterable[Picture], destination: Path, format: str, *, dry_run: bool = False) -> Export:
+def export(
+    pictures: Iterable[Picture],
+    destination: Path,
+    format: str,
+    *,
+    suggestions: float | None = None,
+    hierarchy: str | None = None,
+    dry_run: bool = False,
+) -> Export:
     """Write the labels of ``pictures`` in one of :data:`FORMATS`; with ``dry_run`` only say what would be written.
 
     ``destination`` is the file to write; it appears whole or not at all. For ``xmp`` it is the collection's root, and
     the labels are merged into a sidecar beside each existing file of a picture. A sidecar that cannot be read or
-    written is skipped with the reason, but a full disk ends the export. Only accepted labels go to sidecars.
+    written is skipped with the reason, but a full disk ends the export.
+
+    Tables hold all suggestions of models in columns of their own; with ``suggestions``, only those of at least that
+    score. Sidecars and COCO hold suggestions only then. ``hierarchy`` is the keyword above the class in sidecars.
     """
     if format not in FORMATS:
         raise InputError(f"unknown export format {format!r}: choose one of {', '.join(FORMATS)}")
+    if hierarchy is not None and format != "xmp":
+        raise InputError(f"a hierarchy of keywords is written to xmp only, not to {format}")
+    if suggestions is not None:
+        if not 0 <= suggestions <= 1:
+            raise InputError(f"the least score of suggestions is between 0 and 1, not {suggestions}")
+        pictures = _with_suggestions(pictures, suggestions)
     if format == "xmp":
-        return _export_sidecars(pictures, destination, dry_run=dry_run)
+        return _export_sidecars(
+            pictures, destination, hierarchy=hierarchy, suggestions=suggestions is not None, dry_run=dry_run
+        )
     if destination.is_dir():
         raise InputError(f"{destination} is a folder: give the name of the {format} file to write")
-    return _export_file(pictures, destination, format, dry_run=dry_run)
+    return _export_file(pictures, destination, format, suggestions=suggestions is not None, dry_run=dry_run)
 
 
-def _export_file(pictures: Iterable[Picture], file: Path, format: str, *, dry_run: bool) -> Export:
+def _with_suggestions(pictures: Iterable[Picture], at_least: float) -> Iterator[Picture]:
+    """The pictures without suggestions of a lower score."""
+
+    def kept(labels: Iterable[Label]) -> tuple[Label, ...]:
+        return tuple(label for label in labels if label.state != "suggested" or (label.score or 0.0) >= at_least)
+
+    for picture in pictures:
+        yield replace(picture, classes=kept(picture.classes), tags=kept(picture.tags))
+
+
+def best_suggested_class(picture: Picture) -> Label | None:
+    """The class that a model suggests with the highest score."""
+    return max(
+        (label for label in picture.classes if label.state == "suggested"),
+        key=lambda label: -1.0 if label.score is None else label.score,
+        default=None,
+    )
+
+
+def _export_file(pictures: Iterable[Picture], file: Path, format: str, *, suggestions: bool, dry_run: bool) -> Export:
     from visterm.exchange.writers.coco import write_coco
     from visterm.exchange.writers.table import write_table
 
     if dry_run:
         n_pictures = sum(1 for picture in pictures if picture.paths)
     else:
-        n_pictures = write_coco(pictures, file) if format == "coco" else write_table(pictures, file, format)
+        n_pictures = (
+            write_coco(pictures, file, suggestions=suggestions)
+            if format == "coco"
+            else write_table(pictures, file, format)
+        )
     return Export(format, files=[file], n_pictures=n_pictures)
 
 
-def _export_sidecars(pictures: Iterable[Picture], root: Path, *, dry_run: bool) -> Export:
+def _export_sidecars(
+    pictures: Iterable[Picture], root: Path, *, hierarchy: str | None, suggestions: bool, dry_run: bool
+) -> Export:
     if not root.is_dir():
         raise InputError(f"{root} is not a folder: sidecars are written to the folder of the pictures")
     done = Export("xmp")
@@ -70,7 +114,7 @@ def _export_sidecars(pictures: Iterable[Picture], root: Path, *, dry_run: bool) 
         for picture in pictures:
             files = [root / path for path in picture.paths if (root / path).is_file()]
             for file in files:
-                _export_sidecar(picture, file, done, dry_run=dry_run)
+                _export_sidecar(picture, file, done, hierarchy=hierarchy, suggestions=suggestions, dry_run=dry_run)
             if files:
                 done.n_pictures += 1
             else:
@@ -80,14 +124,23 @@ def _export_sidecars(pictures: Iterable[Picture], root: Path, *, dry_run: bool) 
     return done
 
 
-def _export_sidecar(picture: Picture, file: Path, done: Export, *, dry_run: bool) -> None:
+def _export_sidecar(
+    picture: Picture, file: Path, done: Export, *, hierarchy: str | None, suggestions: bool, dry_run: bool
+) -> None:
     from visterm.exchange.writers.xmp import merged_sidecar
     from visterm.storage import write_bytes_atomically
 
     tags = [label.name for label in picture.tags if label.state == "accepted"]
     class_name = picture.class_label.name if picture.class_label else None
     try:
-        sidecar, contents = merged_sidecar(file, tags, caption=picture.caption, class_name=class_name)
+        sidecar, contents = merged_sidecar(
+            file,
+            tags,
+            caption=picture.caption,
+            class_name=class_name,
+            hierarchy=hierarchy,
+            suggestions=_suggested_names(picture) if suggestions else (),
+        )
         if contents is not None and not dry_run:
             write_bytes_atomically(sidecar, contents)
     except VistermError as error:
@@ -99,3 +152,12 @@ def _export_sidecar(picture: Picture, file: Path, done: Export, *, dry_run: bool
         done.files.append(sidecar)
     else:
         done.n_unchanged += sidecar.exists()
+
+
+def _suggested_names(picture: Picture) -> list[str]:
+    """What models suggest where people and imports have not decided."""
+    best = best_suggested_class(picture) if picture.class_label is None else None
+    return [
+        *(label.name for label in picture.tags if label.state == "suggested"),
+        *(() if best is None else (best.name,)),
+    ]

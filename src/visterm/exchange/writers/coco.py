@@ -1,7 +1,8 @@
 """COCO-style JSON: regions as object annotations, captions as caption annotations.
 
 COCO has no place for labels of a whole picture: its accepted tags are written to ``image_tags`` of the picture's entry,
-and its class to ``class``; :mod:`visterm.exchange.readers.coco` reads both. Categories are the names of regions.
+and its class to ``class``; :mod:`visterm.exchange.readers.coco` reads both. Suggestions of models, if wanted, go to
+``suggested_tags`` with their scores, which nothing reads as labels. Categories are the names of regions.
 Pictures are named as in the catalogue, relative to the collection's root.
 """
 
@@ -18,7 +19,7 @@ from visterm.catalogue.pictures import Picture
 from visterm.storage import replacing
 
 
-def write_coco(pictures: Iterable[Picture], file: Path) -> int:
+def write_coco(pictures: Iterable[Picture], file: Path, *, suggestions: bool = False) -> int:
     """Write the pictures that have a file name to ``file``, whole or not at all; returns their number."""
     categories: dict[str, int] = {}
     # Annotations come after all pictures in the file; until then they are on disk, since there may be millions.
@@ -32,7 +33,7 @@ def write_coco(pictures: Iterable[Picture], file: Path) -> int:
         for picture in pictures:
             if not picture.paths:
                 continue
-            stream.write(_item(_image(picture), first=n_pictures == 0))
+            stream.write(_item(_image(picture, suggestions=suggestions), first=n_pictures == 0))
             n_pictures += 1
             for annotation in _annotations(picture, categories):
                 annotation = {"id": n_annotations + 1, "image_id": picture.id, **annotation}
@@ -50,13 +51,15 @@ def _item(value: dict[str, Any], *, first: bool) -> str:
     return ("\n" if first else ",\n") + json.dumps(value, ensure_ascii=False)
 
 
-def _image(picture: Picture) -> dict[str, Any]:
+def _image(picture: Picture, *, suggestions: bool) -> dict[str, Any]:
     image: dict[str, Any] = {"id": picture.id, "file_name": picture.paths[0]}
     if picture.width is not None and picture.height is not None:
         image |= {"width": picture.width, "height": picture.height}
     if picture.class_label is not None:
         image["class"] = picture.class_label.name
     image["image_tags"] = [label.name for label in picture.tags if label.state == "accepted"]
+    if suggestions:
+        image["suggested_tags"] = {label.name: label.score for label in picture.tags if label.state == "suggested"}
     return image
 
 

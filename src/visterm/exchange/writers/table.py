@@ -21,6 +21,7 @@ from typing import Any
 
 from visterm.catalogue.pictures import Label, Picture
 from visterm.errors import InputError, MissingExtraError
+from visterm.exchange.writers import best_suggested_class
 from visterm.storage import replacing
 
 #: The columns in order, with the kind of value each holds.
@@ -68,11 +69,7 @@ def write_table(pictures: Iterable[Picture], file: Path, format: str = "csv") ->
 
 def table_row(picture: Picture) -> Row:
     """The row of a picture, by column."""
-    suggested_class = max(
-        (label for label in picture.classes if label.state == "suggested"),
-        key=lambda label: -1.0 if label.score is None else label.score,
-        default=None,
-    )
+    suggested_class = best_suggested_class(picture)
     rejected_classes = [label for label in picture.classes if label.state == "rejected"]
     accepted, suggested, rejected = (
         [label for label in picture.tags if label.state == state] for state in ("accepted", "suggested", "rejected")

@@ -27,13 +27,21 @@ def sidecar_of(picture_file: Path) -> Path:
 
 
 def write_sidecar(
-    picture_file: Path, tags: Sequence[str], *, caption: str | None = None, class_name: str | None = None
+    picture_file: Path,
+    tags: Sequence[str],
+    *,
+    caption: str | None = None,
+    class_name: str | None = None,
+    hierarchy: str | None = None,
+    suggestions: Sequence[str] = (),
 ) -> Path:
     """Merge the labels of a picture into its sidecar, which is created if absent; returns the sidecar's path.
 
-    - Tags go to ``dc:subject``, the class to ``visterm:class``, the caption to ``dc:description``.
+    - Tags and the class go to ``dc:subject``, the class also to ``visterm:class``, the caption to ``dc:description``.
+    - With ``hierarchy``, such as "Class", the class "coast" also goes to ``lr:hierarchicalSubject`` as "Class|coast".
+    - ``suggestions`` of models go to ``dc:subject``, too; Visterm does not read them back.
     - What other programs wrote stays: their tags, their caption (even if it differs), everything unknown to Visterm.
-    - Tags that an earlier call wrote and this one does not name are removed.
+    - What an earlier call wrote and this one does not name is removed.
     - A sidecar that already has these labels is not written again, and no sidecar is created without labels.
     - White space around a tag is dropped; a control character inside raises :class:`InputError`.
     - A sidecar that is not valid XMP raises :class:`InputError` and stays as it is.
@@ -45,18 +53,26 @@ def write_sidecar(
     ...     read_packet(sidecar.read_bytes())
     PacketLabels(tags=('boat', 'sea'), class_name='harbour', caption=None)
     """
-    sidecar, contents = merged_sidecar(picture_file, tags, caption=caption, class_name=class_name)
+    sidecar, contents = merged_sidecar(
+        picture_file, tags, caption=caption, class_name=class_name, hierarchy=hierarchy, suggestions=suggestions
+    )
     if contents is not None:
         write_bytes_atomically(sidecar, contents)
     return sidecar
 
 
 def merged_sidecar(
-    picture_file: Path, tags: Sequence[str], *, caption: str | None = None, class_name: str | None = None
+    picture_file: Path,
+    tags: Sequence[str],
+    *,
+    caption: str | None = None,
+    class_name: str | None = None,
+    hierarchy: str | None = None,
+    suggestions: Sequence[str] = (),
 ) -> tuple[Path, bytes | None]:
     """The sidecar of a picture, and the contents that :func:`write_sidecar` would write; None if it stays as it is."""
     labels = PacketLabels(
-        tags=tuple(dict.fromkeys(filter(None, (_line(tag, "tag") for tag in tags)))),
+        tags=_lines(tags),
         class_name=_line(class_name or "", "class") or None,
         caption=_caption(caption or "") or None,
     )
@@ -64,10 +80,11 @@ def merged_sidecar(
     if sidecar.is_symlink():  # write the target, so that the link survives
         sidecar = Path(os.path.realpath(sidecar))
     present = _contents(sidecar)
-    if present is None and labels == PacketLabels():
+    suggested = _lines(suggestions)
+    if present is None and labels == PacketLabels() and not suggested:
         return sidecar, None
     try:
-        merged = merge_packet(present, labels)
+        merged = merge_packet(present, labels, hierarchy=_line(hierarchy or "", "keyword"), suggestions=suggested)
     except InputError as error:
         raise InputError(f"{sidecar}: left as it is, because it cannot be read: {error}") from error
     return sidecar, None if merged == present else merged
@@ -83,6 +100,10 @@ def _contents(sidecar: Path) -> bytes | None:
             return stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise InputError(f"{sidecar}: cannot be read: {error.strerror}") from error
+
+
+def _lines(tags: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, (_line(tag, "tag") for tag in tags))))
 
 
 def _line(text: str, what: str) -> str:

@@ -1,0 +1,55 @@
+"""Recognises a new name that is probably a slip of one in use: misspelt, a plural, or written apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from visterm.language.words import Speller, folded, word_key
+
+_NOT_DIGITS = re.compile(r"\D")
+
+
+def nearest_name(name: str, counts: Mapping[str, int], language: str = "en") -> str | None:
+    """The name in use that ``name`` looks like a slip of; None if it looks like a name of its own.
+
+    ``counts`` are the names in use with their number of pictures. A name that differs in case, plural or spaces only
+    is always near. A name that differs in letters is near unless all its words are in the dictionary of ``language``.
+    Names whose numbers differ are never near.
+
+    >>> in_use = {"beach": 57, "sunset": 12, "coat": 3, "trip 2019": 8}
+    >>> [nearest_name(name, in_use) for name in ("bech", "Beaches", "sun set", "boat", "trip 2018")]
+    ['beach', 'beach', 'sunset', None, None]
+    """
+    key = word_key(name)
+    known = {other: word_key(other) for other in sorted(counts, key=lambda other: (-counts[other], other))}
+    for form in (_joined, lambda text: _joined(folded(text, language))):
+        if key and (same := [other for other, text in known.items() if form(text) == form(key)]):
+            return same[0]
+    by_form: dict[str, str] = {}
+    for other, text in known.items():
+        if _digits(text) == _digits(key):
+            by_form.setdefault(_joined(text), other)
+    near = Speller({form: counts[other] for form, other in by_form.items()}).nearest(_joined(key), n_best=1)
+    if not near or all(_in_dictionary(word, language) for word in key.split()):
+        return None
+    return by_form[near[0]]
+
+
+def _joined(key: str) -> str:
+    return key.replace(" ", "").replace("_", "")
+
+
+def _digits(key: str) -> str:
+    return _NOT_DIGITS.sub("", key)
+
+
+def _in_dictionary(word: str, language: str) -> bool:
+    from simplemma import is_known
+
+    try:
+        return is_known(word, lang=language, low_memory=True) or is_known(
+            word.capitalize(), lang=language, low_memory=True
+        )
+    except ValueError:  # simplemma lacks the language
+        return False
