@@ -85,7 +85,7 @@ class TwoPassKnn(CalibratedVotes):
         tags = check_tags(tags, n_pictures(features))
         self.train_rows_ = rows_with_tags(tags)
         self.train_tags_ = tags[self.train_rows_]
-        self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        self._count_tags(tags)
         self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_)
         self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / len(self.distances_.metrics_))
         self.bandwidth_ = float(self.bandwidth)
@@ -109,7 +109,7 @@ class TwoPassKnn(CalibratedVotes):
         parts = [votes @ self.train_tags_ for votes in self._votes(X)]
         if not parts:
             return np.empty((0, len(self.tag_counts_)))
-        return self._probabilities(np.concatenate(parts))
+        return self._scores(np.concatenate(parts))
 
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
         """The rows of the training pictures that vote, most votes first, and their votes."""

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit, logit
 from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import Features, check_tags
+from visterm.contracts import Features, check_tags, scores_multiply
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.search.beliefs import DEPENDENCE, together
@@ -52,7 +52,7 @@ def word_scores(estimator: Any, X: Features) -> Floats:
     if hasattr(estimator, "word_scores"):
         return np.asarray(estimator.word_scores(X))
     scores = np.asarray(estimator.score_tags(X))
-    return np.log(np.maximum(scores, _LEAST)) if getattr(estimator, "scores_are_probabilities", False) else scores
+    return np.log(np.maximum(scores, _LEAST)) if scores_multiply(estimator) else scores
 
 
 def relevance_of(model: Model, scores: Floats) -> Relevance:
