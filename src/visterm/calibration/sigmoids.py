@@ -40,15 +40,15 @@ def fit_platt(scores: NDArray[Any], present: NDArray[Any]) -> Floats:
     """
 
     def of_tags(tags: slice) -> Floats:
-        x, has = scores[:, tags].astype(np.float64), present[:, tags] > 0
-        n_present = has.sum(axis=0).astype(np.float64)
-        n_absent = len(has) - n_present
-        target = np.where(has, (n_present + 1) / (n_present + 2), 1 / (n_absent + 2))
-        own = np.stack([np.ones(x.shape[1]), np.log((n_present + 1) / (n_absent + 1))])
+        x, has = _rows(scores, tags), _rows(present, tags) > 0
+        n_present = has.sum(axis=1).astype(np.float64)
+        n_absent = has.shape[1] - n_present
+        target = np.where(has, ((n_present + 1) / (n_present + 2))[:, None], (1 / (n_absent + 2))[:, None])
+        own = np.stack([np.ones(len(x)), np.log((n_present + 1) / (n_absent + 1))])
         # The small prior keeps the step finite if the scores separate a tag perfectly.
-        centre, prior = np.zeros((2, 1)), (1e-3, 1e-9)
+        centre, prior, room = np.zeros((2, 1)), (1e-3, 1e-9), np.empty((3, *x.shape))
         for _ in range(_PLATT_STEPS):
-            step = _step(_sums(x, target, None, own), own, centre, prior)
+            step = _step(_sums(x, target, None, own, room), own, centre, prior)
             own = own + step
             if np.abs(step).max(initial=0.0) < 1e-8:
                 break
@@ -66,19 +66,19 @@ def fit_sigmoids(
     perfectly, and its slope would grow without bound: a prior worth ``shrinkage`` present tags keeps it near the common
     sigmoid.
     """
-    scale = _root_mean_square(votes, lambda tags: votes[:, tags])  # both unknowns of about the same size
+    scale = _root_mean_square(votes, lambda tags: _rows(votes, tags))  # both unknowns of about the same size
 
-    def of_tags(tags: slice) -> tuple[Floats, NDArray[np.bool_], Floats]:
-        has = present[:, tags]
-        return votes[:, tags] / scale, has, np.where(has, gain, loss)
+    def of_tags(tags: slice) -> tuple[Floats, NDArray[Any], Floats]:
+        has = _rows(present, tags)
+        return _rows(votes, tags) / scale, has, np.where(has, gain, loss)
 
     shared, prior = _fit_shared(votes, of_tags, 1e-9 * gain), shrinkage * gain
 
     def own_of(tags: slice) -> Floats:
         x, has, weights = of_tags(tags)
-        own = np.repeat(shared, x.shape[1], axis=1)
+        own, room = np.repeat(shared, len(x), axis=1), np.empty((3, *x.shape))
         for _ in range(_STEPS):
-            step = _step(_sums(x, has, weights, own), own, shared, (prior, prior))
+            step = _step(_sums(x, has, weights, own, room), own, shared, (prior, prior))
             own = own + step
             if np.abs(step).max(initial=0.0) < _SETTLED:
                 break
@@ -99,10 +99,14 @@ def fit_deviations(votes: Floats, present: NDArray[np.bool_], *, power: float) -
     """
     mean, deviation = deviations(votes)
     spread = np.sqrt(deviation * tag_leads(votes, present, deviation)) ** power
-    scale = _root_mean_square(votes, lambda tags: (votes[:, tags] - mean[tags]) / spread[tags])
 
-    def of_tags(tags: slice) -> tuple[Floats, NDArray[np.bool_], None]:
-        return (votes[:, tags] - mean[tags]) / (spread[tags] * scale), present[:, tags], None
+    def outstanding(tags: slice) -> Floats:
+        return (_rows(votes, tags) - mean[tags, None]) / spread[tags, None]
+
+    scale = _root_mean_square(votes, outstanding)
+
+    def of_tags(tags: slice) -> tuple[Floats, NDArray[Any], None]:
+        return outstanding(tags) / scale, _rows(present, tags), None
 
     shared = _fit_shared(votes, of_tags, 1e-6)
     slope = max(shared[0, 0], 1e-9) / (scale * spread)  # more votes never make a tag less likely
@@ -115,6 +119,11 @@ def _blocks(scores: NDArray[Any]) -> list[slice]:
     return [slice(start, start + size) for start in range(0, scores.shape[1], size)]
 
 
+def _rows(table: NDArray[Any], tags: slice) -> Floats:
+    """Some columns of (n_pictures, n_tags) as float64 rows, which are fast to go through."""
+    return np.ascontiguousarray(table[:, tags].T, dtype=np.float64)
+
+
 def _root_mean_square(votes: Floats, of_tags: Callable[[slice], Floats]) -> float:
     """The root mean square of all values, 1 if all are zero; ``of_tags`` gives those of some tags."""
 
@@ -125,13 +134,15 @@ def _root_mean_square(votes: Floats, of_tags: Callable[[slice], Floats]) -> floa
 
 
 def _fit_shared(
-    votes: Floats, of_tags: Callable[[slice], tuple[Floats, NDArray[np.bool_], Floats | None]], prior: float
+    votes: Floats, of_tags: Callable[[slice], tuple[Floats, NDArray[Any], Floats | None]], prior: float
 ) -> Floats:
     """(2, 1) slope and offset of one sigmoid for all tags; ``of_tags`` gives scores, truth and weights of some."""
     shared, centre = np.zeros((2, 1)), np.zeros((2, 1))
 
     def sums_at(tags: slice) -> _Sums:
-        return _Sums(*(np.atleast_1d(part.sum()) for part in _sums(*of_tags(tags), shared)))
+        x, has, weights = of_tags(tags)
+        sums = _sums(x, has, weights, shared, np.empty((3, *x.shape)))
+        return _Sums(*(np.atleast_1d(part.sum()) for part in sums))
 
     for _ in range(_STEPS):
         parts = in_threads(sums_at, _blocks(votes))
@@ -152,27 +163,31 @@ class _Sums(NamedTuple):
     h11: Floats
 
 
-def _sums(x: Floats, target: NDArray[Any], weights: Floats | None, at: Floats) -> _Sums:
-    """The sums over pictures at the slopes and offsets ``at``, for every tag."""
-    # In place: allocating more arrays of this size would take longer than the arithmetic. The exponential of NumPy is
-    # several times as fast as the sigmoid of SciPy.
-    p = x * -at[0]
-    p -= at[1]
+def _sums(x: Floats, target: NDArray[Any], weights: Floats | None, at: Floats, room: Floats) -> _Sums:
+    """The sums over pictures at the slopes and offsets ``at``, for every tag; arrays are (n_tags, n_pictures).
+
+    ``room`` is overwritten: allocating arrays of this size would take longer than the arithmetic. The exponential of
+    NumPy is several times as fast as the sigmoid of SciPy.
+    """
+    (slope, offset), (p, miss, curve) = at[:, :, None], room
+    np.multiply(x, -slope, out=p)
+    p -= offset
     np.minimum(p, _LARGEST, out=p)
     np.exp(p, out=p)
     p += 1
     np.reciprocal(p, out=p)
-    miss, curve = target - p, 1 - p
+    np.subtract(target, p, out=miss)
+    np.subtract(1, p, out=curve)
     curve *= p
     if weights is not None:
         miss *= weights
         curve *= weights
-    g1, h11 = miss.sum(axis=0), curve.sum(axis=0)
+    g1, h11 = miss.sum(axis=1), curve.sum(axis=1)
     miss *= x
     curve *= x
-    g0, h01 = miss.sum(axis=0), curve.sum(axis=0)
+    g0, h01 = miss.sum(axis=1), curve.sum(axis=1)
     curve *= x
-    return _Sums(g0, g1, curve.sum(axis=0), h01, h11)
+    return _Sums(g0, g1, curve.sum(axis=1), h01, h11)
 
 
 def _step(sums: _Sums, at: Floats, centre: Floats, prior: tuple[float, float]) -> Floats:

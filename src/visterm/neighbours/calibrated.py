@@ -29,14 +29,15 @@ class CalibratedVotes(AnnotatorMixin, Estimator):
     slope_: Floats
     offset_: Floats
 
-    def _calibrate(self, votes: Votes, tally: Floats) -> None:
+    def _calibrate(self, votes: Votes, shares: Floats) -> None:
         """Learn how votes become scores, from the votes of the other pictures for each training picture."""
+        if not (self.tag_power or self.sigmoids):
+            return
+        tally, present = votes.tally(shares), votes.present
         if self.tag_power:
-            self.slope_, self.offset_ = fit_deviations(tally, votes.present, power=self.tag_power)
-        elif self.sigmoids:
-            self.slope_, self.offset_ = fit_sigmoids(
-                tally, votes.present, votes.gain, votes.loss, shrinkage=self.shrinkage
-            )
+            self.slope_, self.offset_ = fit_deviations(tally, present, power=self.tag_power)
+        else:
+            self.slope_, self.offset_ = fit_sigmoids(tally, present, votes.gain, votes.loss, shrinkage=self.shrinkage)
 
     def _no_calibration(self) -> None:
         n_tags = len(self.tag_counts_)

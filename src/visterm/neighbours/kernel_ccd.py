@@ -196,4 +196,4 @@ class KernelContextualAnnotator(CalibratedVotes):
                 votes, base / scale, np.array([10.0]), self.slope_, self.offset_, max_iter=_MAX_ITER, bar=bar
             )
         self.fall_, self.objective_ = float(weights[0] / scale), np.array(trace)
-        self._calibrate(votes, votes.tally(fading(base, np.array([self.fall_]))))
+        self._calibrate(votes, fading(base, np.array([self.fall_])))

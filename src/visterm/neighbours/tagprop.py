@@ -107,7 +107,7 @@ class TagProp(CalibratedVotes):
                 rows, base = self.distances_.nearest(pictures, self.n_neighbors, self._weights(), leave_out_self=True)
                 votes = Votes(rows, self.train_tags_)
                 learn(votes, base, bar)
-                self._calibrate(votes, votes.tally(self._shares(base)))
+                self._calibrate(votes, self._shares(base))
         return self
 
     def score_tags(self, X: Features) -> Scores:
