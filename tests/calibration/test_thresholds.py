@@ -65,9 +65,9 @@ def test_any_annotator_gives_as_many_tags_as_reach_their_thresholds():
     tags = np.repeat([[1, 0, 0], [1, 1, 0], [0, 1, 1]], 20, axis=0)
     X = tags + 0.2 * rng.standard_normal((60, 3))
     model = ThresholdedAnnotator(KnnAnnotator(5)).fit(X, tags)
-    assert (model.predict_tags(X).toarray() == tags).mean() > 0.97
+    assert (model.predict(X).toarray() == tags).mean() > 0.97
     np.testing.assert_array_equal(model.score_tags(X), KnnAnnotator(5).fit(X, tags).score_tags(X))
-    sure = ThresholdedAnnotator(KnnAnnotator(5), precision=1.0).fit(X, tags).predict_tags(X).toarray()
+    sure = ThresholdedAnnotator(KnnAnnotator(5), precision=1.0).fit(X, tags).predict(X).toarray()
     assert (sure <= tags).all()
     assert model.scores_are_probabilities
     assert pack(model, "model", {})  # can be stored

@@ -241,7 +241,9 @@ def test_classes_alone_and_tags_alone():
         classes_alone.score_tags(X)
     tags_alone = MultitaskSDCA(random_state=0).fit(X, tags)  # a matrix of indicators is tags
     with pytest.raises(InputError, match="tags only"):
-        tags_alone.predict(X)
+        tags_alone.decision_function(X)
+    assert tags_alone.predict(X).shape == tags.shape
+    assert tags_alone.score(X, tags) > 0.8
     np.testing.assert_allclose(tags_alone.score_tags(X), MultitaskSDCA(random_state=0).fit(X, tags=tags).score_tags(X))
 
 

@@ -226,7 +226,9 @@ def test_without_classes_the_model_is_corr_lda(refine):
         SupervisedLDA(4, refine=refine, random_state=0).fit(X, tags).score_tags(X), corr.score_tags(X)
     )
     with pytest.raises(InputError, match="no classes"):
-        joint.predict(X)
+        joint.decision_function(X)
+    np.testing.assert_array_equal(joint.predict(X).toarray(), corr.predict(X).toarray())
+    assert joint.score(X, tags) == corr.score(X, tags)
 
 
 def test_without_tags_the_model_is_that_of_classes_alone():

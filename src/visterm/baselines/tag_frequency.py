@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from visterm.baselines._any_feature import any_feature
-from visterm.contracts import Estimator, Features, Scores, check_features, check_tags, rows_with_tags
+from visterm.contracts import AnnotatorMixin, Estimator, Features, Scores, check_features, check_tags, rows_with_tags
 
 
-class TagFrequency(Estimator):
+class TagFrequency(AnnotatorMixin, Estimator):
     """Gives every picture the most frequent tags: the empirical frequency, the first baseline of Shao et al.
 
     The frequency is the share of *tagged* training pictures that carry the tag; rows without tags are not counted.
@@ -25,7 +25,7 @@ class TagFrequency(Estimator):
         """Count the tags of the tagged pictures."""
         X = check_features(self, any_feature(X), fitting=True)
         tags = check_tags(tags, X.shape[0])
-        self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        self._count_tags(tags)
         self.tag_frequency_ = self.tag_counts_ / len(rows_with_tags(tags))
         return self
 

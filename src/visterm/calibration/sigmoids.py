@@ -1,21 +1,29 @@
 """Turns scores of tags into probabilities: a sigmoid per tag, fitted alone, shrunk to a common one, or shared.
 
-All are fitted by Newton steps on the likelihood of the tags of held-out pictures, all tags at once.
+All are fitted by Newton steps on the likelihood of the tags of held-out pictures, some tags at a time.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration.scales import deviations, tag_leads
+from visterm.compute.threads import in_threads
 
 Floats = NDArray[np.float64]
 
 _STEPS = 30
 _PLATT_STEPS = 50
+#: A smaller step changes nothing.
+_SETTLED = 1e-10
+#: This many scores are treated at a time, so that they stay in the cache and memory stays bounded.
+_BLOCK = 2**16
+#: The exponential of a larger number overflows.
+_LARGEST = 700.0
 
 
 def sigmoid(scores: NDArray[Any], slope: Any, offset: Any) -> NDArray[Any]:
@@ -30,19 +38,23 @@ def fit_platt(scores: NDArray[Any], present: NDArray[Any]) -> Floats:
 
     The targets are smoothed as in Platt's paper, so that a tag seen once does not become certain.
     """
-    scores, present = scores.astype(np.float64), present.astype(np.float64)
-    n_present = present.sum(axis=0)
-    n_absent = len(present) - n_present
-    target = np.where(present > 0, (n_present + 1) / (n_present + 2), 1 / (n_absent + 2))
-    own = np.stack([np.ones(scores.shape[1]), np.log((n_present + 1) / (n_absent + 1))])
-    # The small prior keeps the step finite if the scores separate a tag perfectly.
-    centre, prior = np.zeros((2, 1)), (1e-3, 1e-9)
-    for _ in range(_PLATT_STEPS):
-        step = _newton(scores, target, None, own, centre, prior)
-        own = own + step
-        if np.abs(step).max(initial=0.0) < 1e-8:
-            break
-    return own.T
+
+    def of_tags(tags: slice) -> Floats:
+        x, has = _rows(scores, tags), _rows(present, tags) > 0
+        n_present = has.sum(axis=1).astype(np.float64)
+        n_absent = has.shape[1] - n_present
+        target = np.where(has, ((n_present + 1) / (n_present + 2))[:, None], (1 / (n_absent + 2))[:, None])
+        own = np.stack([np.ones(len(x)), np.log((n_present + 1) / (n_absent + 1))])
+        # The small prior keeps the step finite if the scores separate a tag perfectly.
+        centre, prior, room = np.zeros((2, 1)), (1e-3, 1e-9), np.empty((3, *x.shape))
+        for _ in range(_PLATT_STEPS):
+            step = _step(_sums(x, target, None, own, room), own, centre, prior)
+            own = own + step
+            if np.abs(step).max(initial=0.0) < 1e-8:
+                break
+        return own
+
+    return np.concatenate([np.empty((2, 0)), *in_threads(of_tags, _blocks(scores))], axis=1).T
 
 
 def fit_sigmoids(
@@ -54,13 +66,25 @@ def fit_sigmoids(
     perfectly, and its slope would grow without bound: a prior worth ``shrinkage`` present tags keeps it near the common
     sigmoid.
     """
-    weights = np.where(present, gain, loss)
-    scale = np.sqrt(np.mean(votes**2)) or 1.0  # both unknowns of about the same size
-    scaled = votes / scale
-    shared = _fit_shared(scaled, present, weights, 1e-9 * gain)
-    own, prior = np.repeat(shared, votes.shape[1], axis=1), shrinkage * gain
-    for _ in range(_STEPS):
-        own = own + _newton(scaled, present, weights, own, shared, (prior, prior))
+    scale = _root_mean_square(votes, lambda tags: _rows(votes, tags))  # both unknowns of about the same size
+
+    def of_tags(tags: slice) -> tuple[Floats, NDArray[Any], Floats]:
+        has = _rows(present, tags)
+        return _rows(votes, tags) / scale, has, np.where(has, gain, loss)
+
+    shared, prior = _fit_shared(votes, of_tags, 1e-9 * gain), shrinkage * gain
+
+    def own_of(tags: slice) -> Floats:
+        x, has, weights = of_tags(tags)
+        own, room = np.repeat(shared, len(x), axis=1), np.empty((3, *x.shape))
+        for _ in range(_STEPS):
+            step = _step(_sums(x, has, weights, own, room), own, shared, (prior, prior))
+            own = own + step
+            if np.abs(step).max(initial=0.0) < _SETTLED:
+                break
+        return own
+
+    own = np.concatenate(in_threads(own_of, _blocks(votes)), axis=1)
     return own[0] / scale, own[1]
 
 
@@ -70,56 +94,106 @@ def fit_deviations(votes: Floats, present: NDArray[np.bool_], *, power: float) -
     Votes minus their mean over pictures are divided by the ``power`` of the geometric mean of their deviation and of
     the tag's lead (:func:`~visterm.calibration.tag_leads`). This puts frequent and rare tags on one scale: the largest
     values of a picture are the tags that stand out most. The sigmoid, fitted by maximum likelihood, turns them into
-    probabilities and keeps their order.
+    numbers between 0 and 1 and keeps their order. They are no probabilities: a rare tag that stands out gets as high a
+    number as a frequent one.
     """
     mean, deviation = deviations(votes)
     spread = np.sqrt(deviation * tag_leads(votes, present, deviation)) ** power
-    outstanding = (votes - mean) / spread
-    scale = np.sqrt(np.mean(outstanding**2)) or 1.0
-    shared = _fit_shared(outstanding / scale, present, None, 1e-6)
+
+    def outstanding(tags: slice) -> Floats:
+        return (_rows(votes, tags) - mean[tags, None]) / spread[tags, None]
+
+    scale = _root_mean_square(votes, outstanding)
+
+    def of_tags(tags: slice) -> tuple[Floats, NDArray[Any], None]:
+        return outstanding(tags) / scale, _rows(present, tags), None
+
+    shared = _fit_shared(votes, of_tags, 1e-6)
     slope = max(shared[0, 0], 1e-9) / (scale * spread)  # more votes never make a tag less likely
     return slope, shared[1, 0] - slope * mean
 
 
-def _fit_shared(x: Floats, present: NDArray[np.bool_], weights: Floats | None, prior: float) -> Floats:
-    """(2, 1) slope and offset of one sigmoid for all tags."""
+def _blocks(scores: NDArray[Any]) -> list[slice]:
+    """Some tags after the other."""
+    size = max(1, _BLOCK // max(1, len(scores)))
+    return [slice(start, start + size) for start in range(0, scores.shape[1], size)]
+
+
+def _rows(table: NDArray[Any], tags: slice) -> Floats:
+    """Some columns of (n_pictures, n_tags) as float64 rows, which are fast to go through."""
+    return np.ascontiguousarray(table[:, tags].T, dtype=np.float64)
+
+
+def _root_mean_square(votes: Floats, of_tags: Callable[[slice], Floats]) -> float:
+    """The root mean square of all values, 1 if all are zero; ``of_tags`` gives those of some tags."""
+
+    def total(tags: slice) -> float:
+        return float(np.square(of_tags(tags), dtype=np.float64).sum())
+
+    return float(np.sqrt(sum(in_threads(total, _blocks(votes))) / max(1, votes.size))) or 1.0
+
+
+def _fit_shared(
+    votes: Floats, of_tags: Callable[[slice], tuple[Floats, NDArray[Any], Floats | None]], prior: float
+) -> Floats:
+    """(2, 1) slope and offset of one sigmoid for all tags; ``of_tags`` gives scores, truth and weights of some."""
     shared, centre = np.zeros((2, 1)), np.zeros((2, 1))
+
+    def sums_at(tags: slice) -> _Sums:
+        x, has, weights = of_tags(tags)
+        sums = _sums(x, has, weights, shared, np.empty((3, *x.shape)))
+        return _Sums(*(np.atleast_1d(part.sum()) for part in sums))
+
     for _ in range(_STEPS):
-        shared = shared + _newton(x, present, weights, shared, centre, (prior, prior), together=True)
+        parts = in_threads(sums_at, _blocks(votes))
+        step = _step(_Sums(*(np.sum(part, axis=0) for part in zip(*parts, strict=True))), shared, centre, (prior,) * 2)
+        shared = shared + step
+        if np.abs(step).max() < _SETTLED:
+            break
     return shared
 
 
-def _newton(
-    x: Floats,
-    target: NDArray[Any],
-    weights: Floats | None,
-    at: Floats,
-    centre: Floats,
-    prior: tuple[float, float],
-    *,
-    together: bool = False,
-) -> Floats:
-    """A Newton step of (slope, offset), damped if it is large; Gaussian priors pull them towards ``centre``."""
-    from scipy.special import expit
+class _Sums(NamedTuple):
+    """The derivatives of the log-likelihood by (slope, offset) and its curvature, per tag or for all tags."""
 
-    def total(part: Floats) -> Floats:
-        return np.atleast_1d(part.sum(axis=None if together else 0))
+    g0: Floats
+    g1: Floats
+    h00: Floats
+    h01: Floats
+    h11: Floats
 
-    p = x * at[0] + at[1]
-    expit(p, out=p)
-    miss, curve = target - p, p * (1 - p)
-    # In place: allocating more arrays of this size would take longer than the arithmetic.
+
+def _sums(x: Floats, target: NDArray[Any], weights: Floats | None, at: Floats, room: Floats) -> _Sums:
+    """The sums over pictures at the slopes and offsets ``at``, for every tag; arrays are (n_tags, n_pictures).
+
+    ``room`` is overwritten: allocating arrays of this size would take longer than the arithmetic. The exponential of
+    NumPy is several times as fast as the sigmoid of SciPy.
+    """
+    (slope, offset), (p, miss, curve) = at[:, :, None], room
+    np.multiply(x, -slope, out=p)
+    p -= offset
+    np.minimum(p, _LARGEST, out=p)
+    np.exp(p, out=p)
+    p += 1
+    np.reciprocal(p, out=p)
+    np.subtract(target, p, out=miss)
+    np.subtract(1, p, out=curve)
+    curve *= p
     if weights is not None:
         miss *= weights
         curve *= weights
-    g1, h11 = total(miss), total(curve)
+    g1, h11 = miss.sum(axis=1), curve.sum(axis=1)
     miss *= x
     curve *= x
-    g0, h01 = total(miss), total(curve)
+    g0, h01 = miss.sum(axis=1), curve.sum(axis=1)
     curve *= x
-    h00 = total(curve)
-    g0, g1 = g0 - prior[0] * (at[0] - centre[0]), g1 - prior[1] * (at[1] - centre[1])
-    h00, h11 = h00 + prior[0], h11 + prior[1]
+    return _Sums(g0, g1, curve.sum(axis=1), h01, h11)
+
+
+def _step(sums: _Sums, at: Floats, centre: Floats, prior: tuple[float, float]) -> Floats:
+    """A Newton step of (slope, offset), damped if it is large; Gaussian priors pull them towards ``centre``."""
+    g0, g1 = sums.g0 - prior[0] * (at[0] - centre[0]), sums.g1 - prior[1] * (at[1] - centre[1])
+    h00, h01, h11 = sums.h00 + prior[0], sums.h01, sums.h11 + prior[1]
     # Only rounding can make it smaller: the Hessian without the priors is positive semidefinite.
     determinant = np.maximum(h00 * h11 - h01 * h01, max(prior[0] * prior[1], 1e-300))
     step = np.stack([(h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant])

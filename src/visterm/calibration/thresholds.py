@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval
 
-from visterm.contracts import Features, Scores, check_tags, n_pictures, take
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, n_pictures, take
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 
@@ -75,12 +75,12 @@ class TagThresholds(Estimator):
         return sparse.csr_array((scores >= self.thresholds_).astype(np.float32))
 
 
-class ThresholdedAnnotator(Estimator):
+class ThresholdedAnnotator(AnnotatorMixin, Estimator):
     """Any annotator, with a threshold for every tag found by cross-validation on the training pictures.
 
     >>> from visterm.neighbours import KnnAnnotator
     >>> X, tags = np.arange(12.0)[:, None], np.repeat([[1, 0], [1, 1]], 6, axis=0)
-    >>> ThresholdedAnnotator(KnnAnnotator(3)).fit(X, tags).predict_tags([[0.0], [11.0]]).toarray()
+    >>> ThresholdedAnnotator(KnnAnnotator(3)).fit(X, tags).predict([[0.0], [11.0]]).toarray()
     array([[1., 0.],
            [1., 1.]], dtype=float32)
     """
@@ -109,7 +109,7 @@ class ThresholdedAnnotator(Estimator):
         self.random_state = random_state
 
     @property
-    def scores_are_probabilities(self) -> bool:
+    def scores_are_probabilities(self) -> bool:  # type: ignore[override]
         """Whether the scores of the annotator are probabilities."""
         return bool(self.annotator.scores_are_probabilities)
 
@@ -128,6 +128,7 @@ class ThresholdedAnnotator(Estimator):
             scores[fold] = model.score_tags(take(X, tagged[fold]))
         self.thresholds_ = TagThresholds(self.shrinkage, self.precision).fit(scores, tags[tagged])
         self.annotator_ = clone(self.annotator).fit(X, tags)
+        self._count_tags(tags)
         self.n_features_in_ = self.annotator_.n_features_in_
         return self
 
@@ -135,7 +136,7 @@ class ThresholdedAnnotator(Estimator):
         """The scores of the annotator."""
         return self.annotator_.score_tags(X)
 
-    def predict_tags(self, X: Features) -> sparse.csr_array:
+    def predict(self, X: Features) -> sparse.csr_array:
         """The tags whose scores reach their thresholds, (n_pictures, n_tags) 0/1."""
         return self.thresholds_.predict(self.score_tags(X))
 

@@ -1,3 +1,7 @@
+from .annotator import AnnotatorMixin as AnnotatorMixin
+from .annotator import JointMixin as JointMixin
+from .annotator import is_tag_matrix as is_tag_matrix
+from .annotator import scores_multiply as scores_multiply
 from .estimator import Estimator as Estimator
 from .inputs import check_classes as check_classes
 from .inputs import check_feature_mapping as check_feature_mapping
@@ -21,9 +25,11 @@ from .types import Scores as Scores
 __all__ = [
     "UNKNOWN_CLASS",
     "Annotator",
+    "AnnotatorMixin",
     "Classifier",
     "Estimator",
     "Features",
+    "JointMixin",
     "Matrix",
     "Ranker",
     "Scores",
@@ -34,8 +40,10 @@ __all__ = [
     "check_queries",
     "check_tags",
     "is_several",
+    "is_tag_matrix",
     "n_pictures",
     "rows_with_class",
     "rows_with_tags",
+    "scores_multiply",
     "take",
 ]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import Features, Scores
+from visterm.contracts import AnnotatorMixin, Features, Scores
 from visterm.contracts.estimator import Estimator
 from visterm.graph.cases import Array
 from visterm.graph.lapvar import METHODS
@@ -17,7 +17,7 @@ from visterm.graph.regularized import GraphRegularized
 from visterm.topics import UnigramMixture
 
 
-class GraphMixture(Estimator):
+class GraphMixture(AnnotatorMixin, Estimator):
     """Tags a collection with few tagged pictures, by topics that similar pictures share (Shao et al. 2014).
 
     A :class:`~visterm.graph.GraphRegularized` over a :class:`~visterm.topics.UnigramMixture` and a
@@ -98,6 +98,7 @@ class GraphMixture(Estimator):
             held_out_share=self.held_out_share,
             random_state=self.random_state,
         ).fit(X, tags)
+        self.tag_counts_, self.mean_n_tags_ = self.tagger_.tag_counts_, self.tagger_.mean_n_tags_
         self.objective_, self.n_iter_ = self.tagger_.objective_, self.tagger_.n_iter_
         self.n_features_in_ = self.tagger_.n_features_in_
         return self

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute import progress
-from visterm.contracts import Features, Scores, check_tags
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.graph.held_out import hide_tags, tag_surprise
@@ -75,7 +75,7 @@ def _solve(normal: sparse.csr_array, given: Array, *, max_iter: int = 1000, tol:
     return state
 
 
-class LabelPropagation(Estimator):
+class LabelPropagation(AnnotatorMixin, Estimator):
     """Spreads tags to similar pictures, and on to pictures similar to those; learns only how far to spread.
 
     ``K = inv(I - alpha N)`` counts walks along a graph of similar pictures that go on with probability ``alpha`` at
@@ -128,6 +128,7 @@ class LabelPropagation(Estimator):
         tags = check_tags(tags, self.graph_.links_.shape[0])
         if not tags.nnz:
             raise InputError("no picture has a tag: at least one is needed to learn from")
+        self._count_tags(tags)
         self.n_features_in_ = self.graph_.n_features_in_
         self.alpha_ = 0.95 if self.alpha == "auto" else float(self.alpha)
         self.held_out_ = np.empty((0, 2))

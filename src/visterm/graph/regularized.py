@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from visterm.calibration import TagConfidence
 from visterm.compute import progress
-from visterm.contracts import Features, Scores, check_tags, is_several, n_pictures
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, is_several, n_pictures
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.graph.cases import Array, Learned, case_of
@@ -27,7 +27,7 @@ from visterm.topics import UnigramMixture, distributions
 STRENGTHS = (0.0, 0.3, 1.0, 3.0)
 
 
-class GraphRegularized(Estimator):
+class GraphRegularized(AnnotatorMixin, Estimator):
     """Graph-regularised variational inference (Shao et al., ACM TIST 2014) over a topic model, by composition.
 
     Maximises the model's own objective F minus ``strength`` / 2 * sum_k p_k' L p_k, where p_ik is the probability of
@@ -123,8 +123,8 @@ class GraphRegularized(Estimator):
         if graph is not None and graph.links_.shape[0] != tags.shape[0]:
             raise InputError(f"the graph links {graph.links_.shape[0]} pictures, but there are {tags.shape[0]}")
         self.graph_ = graph or (PictureGraph() if self.graph is None else clone(self.graph)).fit(compared)
-        n_tags = tags.nnz / np.count_nonzero(np.diff(tags.indptr))
-        self.confidence_ = TagConfidence().of_draws(n_tags)
+        self._count_tags(tags)
+        self.confidence_ = TagConfidence().of_draws(self.mean_n_tags_)
         self.strength_ = 1.0 if self.strength == "auto" else float(self.strength)
         self.held_out_ = np.empty((0, 2))
         hidden = hide_tags(tags, self.held_out_share, self.random_state)

@@ -169,7 +169,7 @@ def measure_fitted(
         chosen = _of_task(task, measures)
         if not (chosen and method.does(task)):
             continue
-        if task is Task.CLASSIFY and len(classified):
+        if task is Task.CLASSIFY and len(classified) and len(estimator.classes_):
             predicted = estimator.predict(classified.X)
             values[task], each[task] = _evaluate([m for m in chosen if m.family == "classes"], classified.y, predicted)
             of_labels[task] = _of_classes(classified, predicted)

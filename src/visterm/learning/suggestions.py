@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from visterm.calibration import TagProbabilities
-from visterm.contracts import Features
+from visterm.contracts import Features, scores_multiply
 from visterm.errors import InputError
 from visterm.measures import NPlus, PictureF, TagAccuracy, WordF
 
@@ -43,7 +43,7 @@ def word_scores(estimator: Any, X: Features) -> Floats:
     if hasattr(estimator, "word_scores"):
         return np.asarray(estimator.word_scores(X))
     scores = np.asarray(estimator.score_tags(X))
-    return np.log(np.maximum(scores, _LEAST)) if getattr(estimator, "scores_are_probabilities", False) else scores
+    return np.log(np.maximum(scores, _LEAST)) if scores_multiply(estimator) else scores
 
 
 def rare_order(estimator: Any, X: Features, lifts: Floats) -> Floats:

@@ -44,6 +44,10 @@ RANDOM_STATE: list[Any] = ["random_state", np.random.Generator]
 EXPANSION_PARAMETERS: dict[str, list[Any]] = {"kernel": [str], "intercept_scaling": [NOT_NEGATIVE]}
 #: Coefficients below this share of their task's largest are rounding errors, not support.
 _NO_SUPPORT = 1e-7
+#: The support of this many tasks is found at a time.
+_SUPPORT_TASKS = 256
+#: More scores than this are not widened to double precision: they would take twice the memory.
+_DOUBLE_SCORES = 2**20
 
 
 class ExpansionEstimator(Estimator):
@@ -81,7 +85,7 @@ class ExpansionEstimator(Estimator):
     def _forget(self, *names: str) -> None:
         """Drop fitted attributes that the next fit may not set."""
         for name in names:
-            if hasattr(self, name):
+            if name in vars(self):
                 delattr(self, name)
 
     def _inner_products(self, X: Features, rows: Array, labels: Array) -> InnerProducts:
@@ -91,7 +95,7 @@ class ExpansionEstimator(Estimator):
         """
         shift = float(self.intercept_scaling) ** 2
         if self.kernel_ in kernels.EXPLICIT and cast(Matrix, X).shape[1] < len(rows):
-            mapped = kernels.feature_map(cast(Matrix, _rows_of(X, rows)), self.kernel_, _precision(rows))
+            mapped = kernels.feature_map(cast(Matrix, _rows_of(X, rows)), self.kernel_, precision(rows))
             return FeatureInnerProducts(
                 np.ascontiguousarray(mapped if isinstance(mapped, np.ndarray) else mapped.toarray()), shift
             )
@@ -99,7 +103,7 @@ class ExpansionEstimator(Estimator):
 
     def _training_gram(self, X: Features, rows: Array, labels: Array) -> Array:
         """The kernel between the given rows of checked features; ``labels`` as above."""
-        dtype, (name, scale) = _precision(rows), kernels.kernel_named(self.kernel_)
+        dtype, (name, scale) = precision(rows), kernels.kernel_named(self.kernel_)
         if name == "precomputed":
             G = cast(Array, X)
             G = G if len(rows) == len(G) else np.ascontiguousarray(G[np.ix_(rows, rows)])
@@ -120,10 +124,9 @@ class ExpansionEstimator(Estimator):
         if name in kernels.EXPLICIT:
             self.coef_ = _folded(cast(Matrix, X), rows, theta, name)
         else:
-            size = np.abs(theta)
-            is_support = (size > _NO_SUPPORT * size.max(axis=1, keepdims=True, initial=0.0)).any(axis=0)
+            is_support = _support(theta)
             self.support_ = rows[is_support]
-            self.dual_coef_ = np.ascontiguousarray(theta[:, is_support])
+            self.dual_coef_ = np.ascontiguousarray(theta if is_support.all() else theta[:, is_support])
             if name in kernels.PRODUCTS:
                 self.product_kernel_ = self.product_kernel_.select(np.flatnonzero(is_support))
             elif name != "precomputed":
@@ -137,7 +140,7 @@ class ExpansionEstimator(Estimator):
         name, _ = kernels.kernel_named(self.kernel_)
         if name in kernels.PRODUCTS:
             checked = check_feature_mapping(self, X, fitting=False)
-            return self.product_kernel_.transform(checked) @ self.dual_coef_.T + self.intercept_
+            return _with_intercept(self.product_kernel_.transform(checked) @ self.dual_coef_.T, self.intercept_)
         X = check_features(self, X, fitting=False)
         if name in kernels.EXPLICIT:
             scores = kernels.feature_map(X, name, self.coef_.dtype) @ self.coef_.T
@@ -148,7 +151,7 @@ class ExpansionEstimator(Estimator):
                 kernels.gram(X, self.support_vectors_, kernel=self.kernel_, dtype=self.dual_coef_.dtype)
                 @ self.dual_coef_.T
             )
-        return np.asarray(scores) + self.intercept_
+        return _with_intercept(np.asarray(scores), self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -167,8 +170,26 @@ def folds(groups: Array, n_folds: int, rng: np.random.Generator) -> list[Array]:
     return [np.sort(dealt[fold::n_folds]) for fold in range(min(n_folds, len(groups)))]
 
 
-def _precision(rows: Array) -> Any:
+def precision(rows: Array) -> Any:
+    """The precision of coefficients over the given training pictures: single if they are many."""
     return np.float64 if len(rows) <= DOUBLE_PRECISION_ROWS else np.float32
+
+
+def _with_intercept(scores: Array, intercept: Array) -> Scores:
+    """Many scores stay in single precision; few become double, like the intercepts."""
+    if scores.dtype == np.float32 and scores.shape[0] * scores.shape[1] > _DOUBLE_SCORES:
+        scores += intercept.astype(np.float32)
+        return scores
+    return scores + intercept
+
+
+def _support(theta: Array) -> NDArray[np.bool_]:
+    """The pictures with a coefficient that is no rounding error, some tasks at a time."""
+    is_support = np.zeros(theta.shape[1], np.bool_)
+    for start in range(0, len(theta), _SUPPORT_TASKS):
+        size = np.abs(theta[start : start + _SUPPORT_TASKS])
+        is_support |= (size > _NO_SUPPORT * size.max(axis=1, keepdims=True, initial=0.0)).any(axis=0)
+    return is_support
 
 
 def _rows_of(X: Features, rows: Array) -> Features:

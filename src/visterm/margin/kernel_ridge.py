@@ -2,48 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy import linalg, sparse
 
 from visterm.errors import InputError
-from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts, InnerProducts
+from visterm.margin.inner_products import GramInnerProducts, InnerProducts
 
 Array = NDArray[Any]
+
+#: Coefficients of this many bytes are computed at a time.
+_BLOCK_BYTES = 16 * 2**20
 
 
 def ridge(products: InnerProducts, targets: Array, alpha: float) -> tuple[Array, Array]:
     """Coefficients (n_pictures, n_targets) over the pictures, and the exact leave-one-out scores of the pictures.
 
-    With the inverse ``Q = (G + alpha I)^-1`` the coefficients are ``Q t`` and the score of picture i without itself is
-    ``t_i - (Q t)_i / Q_ii``.
-
     >>> theta, left_out = ridge(GramInnerProducts(np.eye(2)), np.array([[1.0], [0.0]]), alpha=1.0)
     >>> theta.ravel(), left_out.ravel()
     (array([0.5, 0. ]), array([0., 0.]))
     """
-    targets = np.asarray(targets, dtype=np.float64)
-    if isinstance(products, GramInnerProducts):
-        system = products.G.astype(np.float64)
-        system += products.shift
-        system[np.diag_indices_from(system)] += alpha
-        inverse = _inverse(system)
-        theta, diagonal = inverse @ targets, np.diag(inverse)
-    else:
-        theta, diagonal = _ridge_of_features(products, targets, alpha)
-    return theta, targets - theta / diagonal[:, None]
+    return Ridge(products, alpha).solve(np.asarray(targets))
 
 
-def _ridge_of_features(products: FeatureInnerProducts, targets: Array, alpha: float) -> tuple[Array, Array]:
-    """``Q targets`` and the diagonal of ``Q``, by ``Q = (I - X (X^T X + alpha I)^-1 X^T) / alpha``."""
-    X = products.with_constant()
-    system = X.T @ X
-    system[np.diag_indices_from(system)] += alpha
-    smoother = X @ _inverse(system)
-    theta = (targets - smoother @ (X.T @ targets)) / alpha
-    return theta, (1.0 - np.einsum("ij,ij->i", smoother, X)) / alpha
+class Ridge:
+    """The factorisation of a ridge regression; it solves any number of targets, some at a time.
+
+    With the inverse ``Q = (G + alpha I)^-1`` the coefficients of a target t are ``Q t`` and the score of picture i
+    without itself is ``t_i - (Q t)_i / Q_ii``.
+    """
+
+    def __init__(self, products: InnerProducts, alpha: float) -> None:
+        self._alpha = alpha
+        if isinstance(products, GramInnerProducts):
+            system, shift = products.G.astype(np.float64), products.shift
+            del products  # a large Gram matrix, which the caller no longer needs
+            system += shift
+            system[np.diag_indices_from(system)] += alpha
+            self._inverse = _inverse(system).T  # the same matrix, stored by rows, as sparse products need it
+            self._diagonal = np.diag(self._inverse).copy()
+        else:
+            # Q = (I - X (X^T X + alpha I)^-1 X^T) / alpha
+            self._features = products.with_constant()
+            system = self._features.T @ self._features
+            system[np.diag_indices_from(system)] += alpha
+            self._smoother = self._features @ _inverse(system)
+            self._diagonal = (1.0 - np.einsum("ij,ij->i", self._smoother, self._features)) / alpha
+
+    def solve(self, targets: Array | sparse.csr_array) -> tuple[Array, Array]:
+        """Coefficients (n_pictures, n_targets) over the pictures, and the exact leave-one-out scores of the pictures.
+
+        Sparse targets cost as much as their entries; the results are dense.
+        """
+        targets = targets.astype(np.float64)
+        if hasattr(self, "_inverse"):
+            theta = np.asarray((targets.T @ self._inverse).T)
+        else:
+            theta = -self._smoother @ np.asarray((targets.T @ self._features).T)
+            theta += targets
+            theta /= self._alpha
+        left_out = theta / -self._diagonal[:, None]
+        left_out += targets
+        return theta, left_out
+
+    def blocks(self, targets: sparse.csr_array) -> Iterator[tuple[slice, Array, Array]]:
+        """:meth:`solve` for some targets after the other, with their columns; memory stays bounded."""
+        by_target, (n_pictures, n_targets) = sparse.csc_array(targets), targets.shape
+        size = max(1, _BLOCK_BYTES // (8 * max(1, n_pictures)))
+        for start in range(0, n_targets, size):
+            columns = slice(start, min(start + size, n_targets))
+            yield columns, *self.solve(sparse.csr_array(by_target[:, columns]))
 
 
 def _inverse(system: Array) -> Array:

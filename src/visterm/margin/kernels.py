@@ -89,7 +89,12 @@ def gram(A: Matrix, B: Matrix | None = None, *, kernel: str = "linear", dtype: A
 
 
 def _finished(total: NDArray[Any], name: str, gamma: float) -> NDArray[Any]:
-    return np.exp(gamma * (total - 1.0)).astype(total.dtype) if name == "exp-chi2" else total
+    """The kernel from the sums over dimensions, in place: Gram matrices are large."""
+    if name == "exp-chi2":
+        total -= 1.0
+        total *= gamma
+        np.exp(total, out=total)
+    return total
 
 
 def _is_sparse(X: Matrix) -> bool:

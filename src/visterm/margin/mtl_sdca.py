@@ -14,7 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from visterm.calibration import fit_platt, fit_temperature, sigmoid, tag_scales
 from visterm.compute import progress
-from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_tags, n_pictures
+from visterm.contracts import (
+    UNKNOWN_CLASS,
+    Features,
+    JointMixin,
+    Scores,
+    check_classes,
+    check_tags,
+    is_tag_matrix,
+    n_pictures,
+)
 from visterm.errors import InputError
 from visterm.margin.alternation import Alternation, Duals, Learned
 from visterm.margin.expansion import (
@@ -39,7 +48,7 @@ from visterm.margin.one_vs_all import (
 Array = NDArray[Any]
 
 
-class MultitaskSDCA(OneVsAll, ExpansionEstimator):
+class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
     """Learns classes and tags as tasks that share one linear map of the features: MTL-SDCA of Lapin et al. 2014.
 
     Minimises (1) of the paper over the map U (n_dims columns) and the tasks' predictors w_t,
@@ -129,11 +138,20 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
     ) -> Self:
         """Learn from the pictures that have a class or tags; ``picture_weight`` multiplies the losses of each."""
         self._validate_params()
-        if tags is None and y is not None and (sparse.issparse(y) or (np.ndim(y) == 2 and np.shape(y)[1] > 1)):
+        if tags is None and y is not None and (sparse.issparse(y) or is_tag_matrix(y)):
             y, tags = None, y
         X = self._check_fit_features(X)
         loss, rng = loss_named(self.loss), generator(self.random_state)
-        self._forget("classes_", "temperature_", "tag_means_", "tag_scales_", "tag_platt_", "n_tags_")
+        self._forget(
+            "classes_",
+            "temperature_",
+            "tag_means_",
+            "tag_scales_",
+            "tag_platt_",
+            "n_tags_",
+            "tag_counts_",
+            "mean_n_tags_",
+        )
         rows, truth = self._training_labels(y, tags, n_pictures(X))
         truth.labels[:] *= check_picture_weight(picture_weight, n_pictures(X))[rows]
         products = self._inner_products(X, rows, truth.labels)
@@ -162,6 +180,9 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
     def tag_probabilities(self, X: Features) -> Scores:
         """(n_pictures, n_tags) probabilities, by Platt's sigmoid on held-out training pictures."""
         return sigmoid(self._tag_scores(X), *self.tag_platt_.T)
+
+    def _predict_classes(self, X: Features) -> Array:
+        return OneVsAll.predict(self, X)
 
     def _class_scores(self, X: Features) -> Scores:
         scores = self._task_scores(X)
@@ -192,6 +213,7 @@ class MultitaskSDCA(OneVsAll, ExpansionEstimator):
             labels[:, has_class[rows]] = of_classes
         if has_tags.any():
             self.n_tags_ = tags.shape[1]
+            self._count_tags(tags)
             of_tags = np.where(tags[rows].toarray().T > 0, 1.0, -1.0) * has_tags[rows]
             labels = np.vstack([labels, of_tags])
         return rows, TrainingLabels(labels, codes, getattr(self, "n_tags_", 0))

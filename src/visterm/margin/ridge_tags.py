@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from visterm.calibration import fit_platt, sigmoid, tag_scales
-from visterm.contracts import Features, Scores, check_tags, n_pictures
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, n_pictures
 from visterm.errors import InputError
-from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, ExpansionEstimator
-from visterm.margin.kernel_ridge import ridge
+from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, ExpansionEstimator, precision
+from visterm.margin.kernel_ridge import Ridge
 
 
-class KernelRidgeAnnotator(ExpansionEstimator):
+class KernelRidgeAnnotator(AnnotatorMixin, ExpansionEstimator):
     """Tags pictures by one ridge regression per tag, solved in closed form for all tags at once.
 
     Minimises ``sum_i (t_i - f(x_i))^2 + alpha ||f||^2`` for the 0/1 indicator t of each tag. The same factorisation
@@ -63,9 +63,16 @@ class KernelRidgeAnnotator(ExpansionEstimator):
         rows = np.flatnonzero(np.diff(tags.indptr))
         if not len(rows):
             raise InputError("no picture has a tag: at least one is needed to learn from")
-        present = tags[rows].toarray()
-        theta, left_out = ridge(self._inner_products(X, rows, 2 * present.T - 1), present, self.alpha)
-        self._keep(X, rows, np.ascontiguousarray(theta.T))
+        tags = tags[rows]
+        self._count_tags(tags)
+        present = tags.astype(np.bool_).toarray()
+        ridge = Ridge(self._inner_products(X, rows, 2 * present.T.astype(np.int8) - 1), self.alpha)
+        theta = np.empty((tags.shape[1], len(rows)), precision(rows))
+        left_out = np.empty(tags.shape, theta.dtype)
+        for columns, of_tags, scores in ridge.blocks(tags):
+            theta[columns], left_out[:, columns] = of_tags.T, scores
+        del ridge  # as large as all coefficients
+        self._keep(X, rows, theta)
         self.tag_means_, self.tag_scales_ = tag_scales(left_out, present, self.tag_power)
         self.tag_platt_ = fit_platt(left_out, present)
         return self

@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from visterm.contracts import Estimator, Features, Scores, check_feature_mapping, check_tags, n_pictures, take
+from visterm.contracts import (
+    AnnotatorMixin,
+    Estimator,
+    Features,
+    Scores,
+    check_feature_mapping,
+    check_tags,
+    n_pictures,
+    take,
+)
 from visterm.distances import nearest
 from visterm.neighbours.knn_tags import KnnAnnotator
 from visterm.neighbours.neighbour_count import NEIGHBOUR_COUNTS, SAMPLE, f_by_neighbours
@@ -33,7 +42,7 @@ DIMS = (10, 20, 50, 100)
 _LEAST_TO_CHOOSE = 50
 
 
-class CodeAnnotator(Estimator):
+class CodeAnnotator(AnnotatorMixin, Estimator):
     """Tags a picture by the most frequent tags among its nearest training pictures, compared by small codes.
 
     ``X`` is one matrix, or a mapping of name to matrix; one subspace then combines all features. ``subspace`` is one of
@@ -101,7 +110,8 @@ class CodeAnnotator(Estimator):
         else:
             self.neighbours_ = QuantizedKnnAnnotator(n_neighbors, n_bytes=self.code_bytes, shrinkage=self.shrinkage)
         self.neighbours_.fit(codes, tags)
-        self.n_neighbors_, self.tag_counts_ = self.neighbours_.n_neighbors_, self.neighbours_.tag_counts_
+        self.n_neighbors_ = self.neighbours_.n_neighbors_
+        self._count_tags(tags)
         return self
 
     def transform(self, X: Features) -> NDArray[Any]:

@@ -10,11 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import Estimator, Features, Scores, check_feature_mapping, check_tags, n_pictures, rows_with_tags
+from visterm.contracts import (
+    AnnotatorMixin,
+    Estimator,
+    Features,
+    Scores,
+    check_feature_mapping,
+    check_tags,
+    n_pictures,
+    rows_with_tags,
+)
 from visterm.distances import BaseDistances
 
 
-class JEC(Estimator):
+class JEC(AnnotatorMixin, Estimator):
     """Joint equal contribution with greedy label transfer (Makadia, Pavlovic and Kumar, ECCV 2008).
 
     The distance is the sum of the base distances of all features, each divided by its mean. All tags of the nearest
@@ -46,7 +55,7 @@ class JEC(Estimator):
         tags = check_tags(tags, n_pictures(features))
         self.train_rows_ = rows_with_tags(tags)
         self.train_tags_ = tags[self.train_rows_]
-        self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        self._count_tags(tags)
         self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_)
         self.together_ = np.asarray((self.train_tags_.T @ self.train_tags_).toarray(), np.float32)
         return self

@@ -103,7 +103,7 @@ class KernelContextualAnnotator(CalibratedVotes):
         tags = check_tags(tags, n_pictures(features))
         self.train_rows_ = rows_with_tags(tags)
         self.train_tags_ = tags[self.train_rows_]
-        self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        self._count_tags(tags)
         rng = np.random.default_rng(self.random_state)
         self.feature_weights_ = self._weighed(features, tags, rng)
         coordinates = self._learn_coordinates(features, rng)
@@ -120,7 +120,7 @@ class KernelContextualAnnotator(CalibratedVotes):
     def score_tags(self, X: Features) -> Scores:
         """The probability of every tag."""
         rows, shares = self._neighbours(X)
-        return self._probabilities(tally(shares, rows, self.train_tags_))
+        return self._scores(tally(shares, rows, self.train_tags_))
 
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
         """The rows of the training pictures that vote, nearest first, and the weight of each."""
@@ -196,4 +196,4 @@ class KernelContextualAnnotator(CalibratedVotes):
                 votes, base / scale, np.array([10.0]), self.slope_, self.offset_, max_iter=_MAX_ITER, bar=bar
             )
         self.fall_, self.objective_ = float(weights[0] / scale), np.array(trace)
-        self._calibrate(votes, votes.tally(fading(base, np.array([self.fall_]))))
+        self._calibrate(votes, fading(base, np.array([self.fall_])))

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from visterm.contracts import Estimator, Features, Scores, check_features, check_tags, rows_with_tags
+from visterm.contracts import AnnotatorMixin, Estimator, Features, Scores, check_features, check_tags, rows_with_tags
 from visterm.distances import METRICS, metric_named, nearest
 from visterm.neighbours.neighbour_count import choose_neighbours
 from visterm.neighbours.votes import count_votes
 
 
-class KnnAnnotator(Estimator):
+class KnnAnnotator(AnnotatorMixin, Estimator):
     """Tags a picture by the most frequent tags among the ``n_neighbors`` nearest tagged training pictures.
 
     A score is the share of neighbours that carry the tag. In a list of tags, ties go to the rarer tag (Nakayama et al.
@@ -50,7 +50,7 @@ class KnnAnnotator(Estimator):
         self.train_rows_ = rows_with_tags(tags)
         self.train_features_ = X[self.train_rows_]
         self.train_tags_ = tags[self.train_rows_]
-        self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        self._count_tags(tags)
         if self.n_neighbors == "auto":
             self.n_neighbors_ = choose_neighbours(self.train_features_, self.train_tags_, self.metric)
         else:

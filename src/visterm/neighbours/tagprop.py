@@ -92,7 +92,7 @@ class TagProp(CalibratedVotes):
         tags = check_tags(tags, n_pictures(features))
         self.train_rows_ = rows_with_tags(tags)
         self.train_tags_ = tags[self.train_rows_]
-        self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        self._count_tags(tags)
         self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_)
         self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / len(self.distances_.metrics_))
         self.rank_weights_, self.objective_ = np.ones(1), np.empty(0)
@@ -107,13 +107,13 @@ class TagProp(CalibratedVotes):
                 rows, base = self.distances_.nearest(pictures, self.n_neighbors, self._weights(), leave_out_self=True)
                 votes = Votes(rows, self.train_tags_)
                 learn(votes, base, bar)
-                self._calibrate(votes, votes.tally(self._shares(base)))
+                self._calibrate(votes, self._shares(base))
         return self
 
     def score_tags(self, X: Features) -> Scores:
         """The probability of every tag."""
         rows, shares = self._neighbours(X)
-        return self._probabilities(tally(shares, rows, self.train_tags_))
+        return self._scores(tally(shares, rows, self.train_tags_))
 
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
         """The rows of the training pictures that vote, nearest first, and their weights."""

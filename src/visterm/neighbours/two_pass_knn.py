@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood
 
 #: The distance in an unused place of a table of neighbours.
 _NOBODY = 1e3
+#: The votes of a training picture are learned from at most this many of its selected pictures.
+_MOST_SENT = 2000
+
+R = TypeVar("R")
 
 
 class TwoPassKnn(CalibratedVotes):
@@ -85,7 +89,7 @@ class TwoPassKnn(CalibratedVotes):
         tags = check_tags(tags, n_pictures(features))
         self.train_rows_ = rows_with_tags(tags)
         self.train_tags_ = tags[self.train_rows_]
-        self.tag_counts_ = np.bincount(tags.indices, minlength=tags.shape[1])
+        self._count_tags(tags)
         self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_)
         self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / len(self.distances_.metrics_))
         self.bandwidth_ = float(self.bandwidth)
@@ -94,45 +98,49 @@ class TwoPassKnn(CalibratedVotes):
         if len(self.train_rows_) < 2:
             return self
         pictures = self.distances_.of_training(features)
+        sent = None
         if self.learning == "likelihood":
-            self._learn_likelihood(pictures)
+            sent = self._learn_likelihood(pictures)
         elif self.learning == "margin" and len(self.feature_weights_) > 1:
             self._learn_margin(pictures)
         if self.tag_power or self.sigmoids:
-            rows, base = self._sent(pictures)
-            votes = Votes(rows, self.train_tags_)
-            self._calibrate(votes, votes.tally(fading(base, self._weights() / self.bandwidth_)))
+            if sent is None or len(self.feature_weights_) > 1:  # other weights select other pictures
+                sent = self._sent(pictures)
+            rows, base = sent
+            self._calibrate(Votes(rows, self.train_tags_), fading(base, self._weights() / self.bandwidth_))
         return self
 
     def score_tags(self, X: Features) -> Scores:
         """The probability of each tag, or its share of the votes."""
-        parts = [votes @ self.train_tags_ for votes in self._votes(X)]
+        parts = self._of_votes(X, lambda votes: votes @ self.train_tags_)
         if not parts:
             return np.empty((0, len(self.tag_counts_)))
-        return self._probabilities(np.concatenate(parts))
+        return self._scores(np.concatenate(parts))
 
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
         """The rows of the training pictures that vote, most votes first, and their votes."""
-        rows, votes = [], []
-        for cast in self._votes(X):
+
+        def ordered(cast: Floats) -> tuple[NDArray[np.intp], Floats]:
             order = np.argsort(-cast, axis=1, kind="stable")
-            rows.append(order)
-            votes.append(np.take_along_axis(cast, order, axis=1))
-        if not rows:
+            return order, np.take_along_axis(cast, order, axis=1)
+
+        parts = self._of_votes(X, ordered)
+        if not parts:
             return np.empty((0, 0), np.intp), np.empty((0, 0))
+        rows, votes = zip(*parts, strict=True)
         n_voting = int(max((part > 0).sum(axis=1).max() for part in votes))
         return self.train_rows_[np.concatenate(rows)[:, :n_voting]], np.concatenate(votes)[:, :n_voting]
 
-    def _votes(self, X: Features) -> list[Floats]:
-        """The second pass, for blocks of pictures: the weights of all training pictures, which sum to one."""
+    def _of_votes(self, X: Features, task: Callable[[Floats], R]) -> list[R]:
+        """``task(votes)`` for blocks of pictures, after the second pass: all training pictures' votes sum to one."""
         features, weights = check_feature_mapping(self, X, fitting=False), self._weights()
 
-        def of_block(_: slice, block: NDArray[Any]) -> Floats:
+        def of_block(_: slice, block: NDArray[Any]) -> R:
             joint = weighted_sum(block, weights)
             chosen = self._chosen(joint)
             nearest = joint.min(axis=1, keepdims=True)
             votes = np.where(chosen, np.exp((nearest - joint) / self.bandwidth_, dtype=np.float64), 0.0)
-            return votes / votes.sum(axis=1, keepdims=True)
+            return task(votes / votes.sum(axis=1, keepdims=True))
 
         return list(self.distances_.map_blocks(features, of_block))
 
@@ -148,24 +156,27 @@ class TwoPassKnn(CalibratedVotes):
         _kernels.nearest_of_each_tag(joint, by_tag.indptr, by_tag.indices, self.n_neighbors, chosen)
         return chosen
 
-    def _sent(self, pictures: Features) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    def _sent(self, pictures: Features) -> tuple[NDArray[np.int32], NDArray[Any]]:
         """The other pictures that the first pass selects for each training picture, nearest first, and base distances.
 
-        Rows (n_train, n_sent) and distances (n_train, n_sent, n_features); unused places are far from everything.
+        Rows (n_train, n_sent) and distances (n_train, n_sent, n_features); unused places are far from everything. With
+        many tags almost all pictures are selected; then only the nearest are kept, since the others hardly vote.
         """
         weights = self._weights()
 
-        def of_block(rows: slice, block: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.intp]]:
+        def of_block(rows: slice, block: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.intp]]:
             joint = weighted_sum(block, weights)
             joint[np.arange(len(joint)), np.arange(rows.start, rows.stop)] = np.inf
             joint[~self._chosen(joint)] = np.inf
             n_sent = np.isfinite(joint).sum(axis=1)
-            order = np.argsort(joint, axis=1, kind="stable")[:, : max(1, int(n_sent.max()))]
+            order = np.argsort(joint, axis=1, kind="stable")[:, : min(_MOST_SENT, max(1, int(n_sent.max())))].astype(
+                np.int32
+            )
             return order, np.take_along_axis(block, order[None], axis=2).transpose(1, 2, 0), n_sent
 
         found = list(self.distances_.map_blocks(pictures, of_block))
         n_most = max(part.shape[1] for part, _, _ in found)
-        rows = np.zeros((len(self.train_rows_), n_most), np.intp)
+        rows = np.zeros((len(self.train_rows_), n_most), np.int32)
         base = np.full((*rows.shape, len(weights)), _NOBODY, found[0][1].dtype)
         start = 0
         for order, near, n_sent in found:
@@ -176,7 +187,8 @@ class TwoPassKnn(CalibratedVotes):
             start += len(order)
         return rows, base
 
-    def _learn_likelihood(self, pictures: Features) -> None:
+    def _learn_likelihood(self, pictures: Features) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """Learn the weights; returns the pictures that were selected to learn from."""
         rows, base = self._sent(pictures)
         votes = Votes(rows, self.train_tags_)
         with progress.task("Learning the metric", total=self.max_iter) as bar:
@@ -193,6 +205,7 @@ class TwoPassKnn(CalibratedVotes):
         self._keep_weights(weights)
         if weights.sum() > 0:
             self.bandwidth_ = float(1 / weights.sum())
+        return rows, base
 
     def _learn_margin(self, pictures: Features) -> None:
         from visterm.neighbours import _kernels

@@ -9,10 +9,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute import progress
+from visterm.compute.threads import in_threads
 from visterm.neighbours._non_negative import minimise
 
 Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
+Rows = NDArray[np.integer[Any]]
+
+#: The votes of pictures are counted this many at a time.
+_BLOCK = 2**20
+#: Up to this many votes are kept in double precision.
+_DOUBLE_UP_TO = 2**22
 
 
 def count_votes(neighbours: Rows, labels: sparse.csr_array) -> Floats:
@@ -38,9 +44,20 @@ def tally(shares: Floats, neighbours: Rows, tags: sparse.csr_array) -> Floats:
     """``x_iw = sum_j pi_ij [w on j]``: the share of the neighbours that carry each tag, (n_pictures, n_tags)."""
     from visterm.neighbours import _kernels
 
-    votes = np.empty((len(shares), tags.shape[1]))
-    _kernels.propagate(shares, neighbours, tags.indptr, tags.indices, votes)
+    size = len(shares) * tags.shape[1]
+    votes = np.empty((len(shares), tags.shape[1]), np.float64 if size <= _DOUBLE_UP_TO else np.float32)
+
+    def of_rows(rows: slice) -> None:
+        _kernels.propagate(shares[rows], neighbours[rows], tags.indptr, tags.indices, votes[rows])
+
+    in_threads(of_rows, _blocks(votes.shape))
     return votes
+
+
+def _blocks(shape: tuple[int, ...]) -> list[slice]:
+    """Blocks of pictures with a bounded number of votes."""
+    size = max(1, _BLOCK // max(1, shape[1]))
+    return [slice(start, start + size) for start in range(0, shape[0], size)]
 
 
 class Votes:
@@ -54,9 +71,16 @@ class Votes:
 
     def __init__(self, neighbours: Rows, tags: sparse.csr_array) -> None:
         self.neighbours, self.tags = neighbours, tags
-        self.present = tags.toarray() > 0
         n_present = max(1, tags.nnz)
-        self.gain, self.loss = 1 / n_present, 1 / max(1, self.present.size - n_present)
+        self.gain, self.loss = 1 / n_present, 1 / max(1, tags.shape[0] * tags.shape[1] - n_present)
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Which tags the training pictures carry, (n_pictures, n_tags)."""
+        return self._present(slice(None))
+
+    def _present(self, rows: slice) -> NDArray[np.bool_]:
+        return self.tags[rows].astype(np.bool_).toarray()
 
     def tally(self, shares: Floats) -> Floats:
         """The votes of the training pictures, (n_pictures, n_tags)."""
@@ -72,14 +96,19 @@ class Votes:
         """
         from visterm.neighbours import _kernels
 
-        votes = self.tally(shares)
-        slopes_of_votes = np.empty_like(votes)
-        value = _kernels.log_likelihood(votes, self.present, self.gain, self.loss, slope, offset, slopes_of_votes)
-        slopes = np.empty_like(shares)
-        _kernels.gather(slopes_of_votes, self.neighbours, self.tags.indptr, self.tags.indices, slopes)
-        if expected:
-            slopes -= np.where(self.present, 0, slopes_of_votes).sum(axis=1, keepdims=True)
-        return float(value), slopes
+        slopes, ends, columns = np.empty_like(shares), self.tags.indptr, self.tags.indices
+
+        def of_rows(rows: slice) -> float:
+            present, neighbours = self._present(rows), self.neighbours[rows]
+            votes, slopes_of_votes = np.empty(present.shape), np.empty(present.shape)
+            _kernels.propagate(shares[rows], neighbours, ends, columns, votes)
+            value = _kernels.log_likelihood(votes, present, self.gain, self.loss, slope, offset, slopes_of_votes)
+            _kernels.gather(slopes_of_votes, neighbours, ends, columns, slopes[rows])
+            if expected:
+                slopes[rows] -= np.where(present, 0, slopes_of_votes).sum(axis=1, keepdims=True)
+            return float(value)
+
+        return sum(in_threads(of_rows, _blocks(self.tags.shape))), slopes
 
 
 def maximise_likelihood(

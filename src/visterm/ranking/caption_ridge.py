@@ -12,22 +12,24 @@ from scipy.special import log_expit
 from sklearn.utils._param_validation import Interval
 
 from visterm.calibration import fit_platt, sigmoid
-from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_queries, check_tags, n_pictures
 from visterm.errors import InputError
-from visterm.margin.expansion import EXPANSION_PARAMETERS, NOT_NEGATIVE, POSITIVE, ExpansionEstimator
-from visterm.margin.kernel_ridge import ridge
-from visterm.ranking.queries import from_tags, idf, relevant_pictures, wanted_words
+from visterm.margin.expansion import EXPANSION_PARAMETERS, NOT_NEGATIVE, POSITIVE, ExpansionEstimator, precision
+from visterm.margin.kernel_ridge import Ridge
+from visterm.ranking.queries import MAX_SUBSETS, from_tags, idf, n_subsets, relevant_pictures, wanted_words
 from visterm.ranking.word_space import Explanation, largest
 
 Array = NDArray[Any]
 
 #: At most this many sets of words are learned, the most frequent ones.
 MAX_SETS = 20_000
+#: And fewer if they would have more coefficients than this: each set has one for every picture.
+MAX_COEFFICIENTS = 2**25
 #: Probabilities of sets far below this count as equal.
 _FLOOR = 1e-3
 
 
-class CaptionRidge(ExpansionEstimator):
+class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
     """Ranks pictures by regressions of every word, and of the sets of words that captions contain.
 
     A picture that resembles some pictures with *sea* and others with *horse* need not resemble one with both. So the
@@ -88,14 +90,21 @@ class CaptionRidge(ExpansionEstimator):
             raise InputError("no picture has a tag: at least one is needed to learn from")
         captions = tags[rows]
         self.n_tags_ = int(tags.shape[1])
-        self.idf_ = idf(np.bincount(captions.indices, minlength=self.n_tags_), len(rows))
-        sets, having = _sets(captions, self.set_size)
-        self.set_words_ = sets
-        present = captions.toarray()
-        targets = np.hstack([present, having.T.toarray()])
-        theta, left_out = ridge(self._inner_products(checked, rows, 2 * present.T - 1), targets, self.alpha)
-        self._keep(checked, rows, np.ascontiguousarray(theta.T))
-        self.tag_platt_ = fit_platt(left_out[:, : self.n_tags_], present)
+        self._count_tags(captions)
+        self.idf_ = idf(self.tag_counts_, len(rows))
+        self.set_words_, having = _sets(captions, self.set_size)
+        present = captions.astype(np.bool_).toarray()
+        ridge = Ridge(self._inner_products(checked, rows, 2 * present.T.astype(np.int8) - 1), self.alpha)
+        theta = np.empty((self.n_tags_ + having.shape[0], len(rows)), precision(rows))
+        platt = []
+        for columns, of_words, left_out in ridge.blocks(captions):
+            theta[columns] = of_words.T
+            platt.append(fit_platt(left_out, present[:, columns]))
+        for columns, of_sets, _ in ridge.blocks(having.T):
+            theta[self.n_tags_ + columns.start : self.n_tags_ + columns.stop] = of_sets.T
+        del ridge, present  # large
+        self.tag_platt_ = np.concatenate(platt)
+        self._keep(checked, rows, theta)
         return self
 
     def score_tags(self, X: Features) -> Scores:
@@ -126,7 +135,9 @@ class CaptionRidge(ExpansionEstimator):
         """(n_pictures, n_tags) and (n_pictures, n_sets): the logarithms of the probabilities."""
         scores = self._task_scores(X)
         words = log_expit(scores[:, : self.n_tags_] * self.tag_platt_[:, 0] + self.tag_platt_[:, 1])
-        return words, np.log(np.maximum(scores[:, self.n_tags_ :], 0.0) + _FLOOR)
+        sets = np.maximum(scores[:, self.n_tags_ :], 0.0)
+        sets += _FLOOR
+        return words, np.log(sets, out=sets)
 
     def _query_weights(self, Q: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
         """(n_queries, n_tags) and (n_queries, n_sets): the weights of words and of sets of wanted words."""
@@ -141,7 +152,19 @@ def _sets(captions: sparse.csr_array, set_size: int) -> tuple[sparse.csr_array, 
     """The sets of two and more words that captions contain, and which captions contain them, (n_sets, n_pictures)."""
     if set_size == 1:
         return sparse.csr_array((0, captions.shape[1])), sparse.csr_array((0, captions.shape[0]))
-    found = from_tags(captions, max_words=set_size).multi_word()
-    if len(found) > MAX_SETS:
-        found = found.select(np.sort(np.argsort(-found.n_relevant, kind="stable")[:MAX_SETS]))
-    return sparse.csr_array(found.words, dtype=np.float32), sparse.csr_array(found.relevance, dtype=np.float64)
+    found = from_tags(_of_frequent_words(captions, set_size), max_words=set_size).multi_word()
+    most = min(MAX_SETS, MAX_COEFFICIENTS // captions.shape[0])
+    if len(found) > most:
+        found = found.select(np.sort(np.argsort(-found.n_relevant, kind="stable")[:most]))
+    return sparse.csr_array(found.words, dtype=np.float32), sparse.csr_array(found.relevance, dtype=np.float32)
+
+
+def _of_frequent_words(captions: sparse.csr_array, set_size: int) -> sparse.csr_array:
+    """The captions without the rarest words, if they have too many subsets: rare words make only rare sets."""
+    counts = np.bincount(captions.indices, minlength=captions.shape[1])
+    least, kept = 1, captions
+    while n_subsets(kept, set_size) > MAX_SUBSETS:
+        least *= 2
+        kept = sparse.csr_array(captions.multiply((counts >= least).astype(np.float32)))
+        kept.eliminate_zeros()
+    return kept

@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.contracts import Features, Scores, check_features, check_tags
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_features, check_tags
 from visterm.errors import InputError
 from visterm.ranking.queries import idf
 from visterm.ranking.word_space import WordSpaceRanker
 
 
-class MultinomialRanker(WordSpaceRanker):
+class MultinomialRanker(AnnotatorMixin, WordSpaceRanker):
     """A ranker that infers P(t | picture) and uses it like the word frequencies of a text.
 
     A text is matched with a query as in text retrieval: ``score(q, p) = q . d``, where d is ``P(t | p) idf_t`` scaled
     to length one.
     """
 
-    scores_are_probabilities = True
+    scores_are_chances = True
     idf_: NDArray[np.float64]
 
     def score_tags(self, X: Features) -> Scores:
@@ -42,7 +42,8 @@ class MultinomialRanker(WordSpaceRanker):
         if not len(rows):
             raise InputError("no picture has a tag: at least one is needed to learn from")
         self.n_tags_ = int(tags.shape[1])
-        self.idf_ = idf(np.bincount(tags.indices, minlength=self.n_tags_), len(rows))
+        self._count_tags(tags)
+        self.idf_ = idf(self.tag_counts_, len(rows))
         return counts[rows], tags[rows].astype(np.float64)
 
     def _counts(self, X: Features, *, fitting: bool) -> sparse.csr_array:

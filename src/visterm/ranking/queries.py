@@ -217,6 +217,15 @@ def affordable_words(tags: Any, budget: int) -> int:
     return limit
 
 
+def n_subsets(tags: Any, max_words: int) -> int:
+    """The number of subsets of up to ``max_words`` words that captions have, counted for every caption.
+
+    >>> n_subsets([[1, 1, 1, 0], [1, 0, 0, 0]], 2)
+    7
+    """
+    return _n_subsets(np.diff(_captions(tags).indptr), max_words)
+
+
 def idf(tag_counts: Any, n_pictures: int) -> NDArray[np.float64]:
     """``-log(share of pictures that carry the tag)``; 0 for a tag on every picture or on none, which says nothing.
 

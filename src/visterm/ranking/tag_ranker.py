@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
+from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures, scores_multiply, take
 from visterm.errors import InputError
 from visterm.ranking.queries import idf, wanted_words
 from visterm.ranking.word_space import WordSpaceRanker
 
 #: Probabilities below this count as equal: one missing word makes a picture unlikely, not impossible.
 FLOOR = 1e-3
+#: Scores are scaled on at most this many training pictures.
+_SCALED = 2000
 
 
 class TagRanker(WordSpaceRanker):
@@ -24,8 +27,8 @@ class TagRanker(WordSpaceRanker):
 
     With probabilities, the score is the weighted log-probability that the picture carries all the words,
     ``sum_t q_t log max(p(t | picture), FLOOR)``. With other scores it is the weighted sum ``sum_t q_t s_t``; each tag's
-    scores are scaled to mean 0 and deviation 1 on the training pictures, so that words are comparable. Words with
-    negative weights are words that the user does not want.
+    scores are scaled to mean 0 and deviation 1 on the training pictures (2,000 of them if they are more), so that words
+    are comparable. Words with negative weights are words that the user does not want.
 
     - ``probabilities``: use the annotator's ``tag_probabilities``, calibrated on pictures it had not seen, instead of
       its scores.
@@ -71,7 +74,8 @@ class TagRanker(WordSpaceRanker):
         if self.probabilities and not hasattr(self.annotator_, "tag_probabilities"):
             raise InputError(f"{type(self.annotator_).__name__} has no tag_probabilities: set probabilities=False")
         if not self._has_probabilities():
-            scores = self.annotator_.score_tags(X)
+            n_train = n_pictures(X)
+            scores = self.annotator_.score_tags(X if n_train <= _SCALED else take(X, _evenly(n_train)))
             self.score_means_ = scores.mean(axis=0)
             self.score_deviations_ = np.maximum(scores.std(axis=0), np.finfo(np.float32).eps)
         if hasattr(self.annotator_, "n_features_in_"):
@@ -100,4 +104,9 @@ class TagRanker(WordSpaceRanker):
         return wanted_words(Q, self.idf_) if self.equal_words else Q
 
     def _has_probabilities(self) -> bool:
-        return self.probabilities or bool(getattr(self.annotator_, "scores_are_probabilities", False))
+        return self.probabilities or scores_multiply(self.annotator_)
+
+
+def _evenly(n_rows: int) -> NDArray[np.intp]:
+    """``_SCALED`` rows from first to last."""
+    return np.linspace(0, n_rows - 1, _SCALED).astype(np.intp)

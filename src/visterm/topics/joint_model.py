@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval
 from visterm.calibration import fit_temperature
 from visterm.compute import progress
 from visterm.compute.threads import one_blas_thread
-from visterm.contracts import Features, Scores
+from visterm.contracts import AnnotatorMixin, Features, Scores
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.topics.bags import check_bags
@@ -42,7 +42,7 @@ _WARM_UP_ITERATIONS = 80
 _ITERATIONS_BEFORE_REFINEMENT = 5
 
 
-class JointTopicModel(Estimator):
+class JointTopicModel(AnnotatorMixin, Estimator):
     """The base of topic models of codewords and labels; subclasses define which labels.
 
     Fitted: ``topic_codewords_`` (n_topics, n_codewords), ``topic_tags_`` (n_topics, n_tags), ``alpha_`` (n_topics,),
@@ -69,7 +69,6 @@ class JointTopicModel(Estimator):
     objective_: Array
     refinement_: Array
     online_: dict[str, Any]
-    mean_n_tags_: float
     temperature_: float
 
     def __init__(
@@ -131,8 +130,7 @@ class JointTopicModel(Estimator):
             self._class_scores(unseen.bags), unseen.classes, largest=_LARGEST_TEMPERATURE
         )
         self.n_iter_ = len(self.objective_)
-        tagged = np.diff(data.tags.indptr) > 0
-        self.mean_n_tags_ = float(data.tags.nnz / max(1, tagged.sum()))
+        self._count_tags(data.tags)
 
     def _start(self, data: Labelled, n_classes: int, random: Any) -> tuple[JointTopics, Array]:
         alpha = np.full(self.n_topics, float(self.alpha))
@@ -206,8 +204,10 @@ class JointTopicModel(Estimator):
         self.online_ = online.packed()
         self.objective_ = np.append(self.objective_, statistics.bound / max(1, len(data)))
         self.n_iter_ = len(self.objective_)
-        tagged = np.diff(data.tags.indptr) > 0
-        self.mean_n_tags_ = float(data.tags.nnz / max(1, tagged.sum())) or getattr(self, "mean_n_tags_", 0.0)
+        before: tuple[Any, float] = (self.tag_counts_, self.mean_n_tags_) if "tag_counts_" in vars(self) else (0, 0.0)
+        self._count_tags(data.tags)
+        self.tag_counts_ = before[0] + self.tag_counts_
+        self.mean_n_tags_ = self.mean_n_tags_ or before[1]
 
     def _keep(self, model: JointTopics) -> None:
         # Contiguous, like arrays read from a model folder, so that the order of additions is the same.

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
 from visterm.compute import progress
-from visterm.contracts import Features, Scores
+from visterm.contracts import AnnotatorMixin, Features, Scores
 from visterm.contracts.estimator import Estimator
 from visterm.topics.bags import check_bags, check_tag_bags
 from visterm.topics.dirichlet import fit_dirichlet
@@ -34,7 +34,7 @@ class LinkedTopics:
     alpha: Array  # (n_topics,)
 
 
-class LinkLDA(Estimator):
+class LinkLDA(AnnotatorMixin, Estimator):
     """Predicts tags from topic proportions that a picture's codewords and tags share.
 
     theta ~ Dirichlet(``alpha``); every codeword and every tag draws a topic of its own from theta, then itself from
@@ -89,6 +89,7 @@ class LinkLDA(Estimator):
         self._validate_params()
         bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
         tags = check_tag_bags(tags, bags.shape[0])
+        self._count_tags(tags)
         # A token of either vocabulary has its own topic, so the E step treats both as one vocabulary.
         both, gamma = sparse.csr_array(sparse.hstack([bags, tags])), None
 

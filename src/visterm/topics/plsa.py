@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import Features, Scores
+from visterm.contracts import AnnotatorMixin, Features, Scores
 from visterm.contracts.estimator import Estimator
 from visterm.topics.aspects import Aspects, Schedule, completion, find_schedule, fold_in, follow
 from visterm.topics.bags import check_bags, check_tag_bags, distributions
 
 
-class PLSA(Estimator):
+class PLSA(AnnotatorMixin, Estimator):
     """Predicts tags from topics: p(tag | picture) = sum_z p(tag | z) p(z | picture).
 
     ``asymmetric`` is the pLSA-Words of Monay and Gatica-Perez (2004). It learns the topics from the tags alone, since
@@ -35,7 +35,7 @@ class PLSA(Estimator):
     array([[1., 0.], [0., 1.]])
     """
 
-    scores_are_probabilities = True
+    scores_are_chances = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_topics": [Interval(Integral, 1, None, closed="left")],
@@ -76,6 +76,7 @@ class PLSA(Estimator):
         self._validate_params()
         bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
         tags = check_tag_bags(tags, bags.shape[0])
+        self._count_tags(tags)
         random = check_random_state(self.random_state)
         tagged = np.flatnonzero(np.diff(tags.indptr))
         held = random.permutation(tagged)[: int(self.held_out_share * len(tagged))]

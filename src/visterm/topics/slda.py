@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import softmax
-from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes, check_tags
+from visterm.contracts import UNKNOWN_CLASS, Features, JointMixin, Scores, check_classes, check_tags, is_tag_matrix
 from visterm.errors import InputError
 from visterm.topics.bags import check_bags
 from visterm.topics.explain import Reasons, class_reasons
@@ -23,7 +22,7 @@ from visterm.topics.joint_inference import Labelled
 from visterm.topics.joint_model import JointTopicModel, no_tags
 
 
-class SupervisedLDA(ClassifierMixin, JointTopicModel):
+class SupervisedLDA(JointMixin, JointTopicModel):
     """Learns topics that explain a picture's codewords, class and tags (Wang, Blei and Fei-Fei, CVPR 2009).
 
     theta ~ Dirichlet(alpha); every codeword draws its topic z from theta, then itself from pi_z; the class c ~
@@ -80,8 +79,6 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
         "class_weight": [StrOptions({"balanced"}), None],
     }
 
-    classes_: NDArray[Any]
-
     def __init__(
         self,
         n_topics: int = 20,
@@ -126,7 +123,7 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
     def fit(self, X: Features, y: ArrayLike | None = None, tags: Any = None) -> Self:
         """Learn from pictures with a class, tags, both or neither; a matrix instead of ``y`` means tags."""
         self._validate_params()
-        if tags is None and _is_matrix(y):
+        if tags is None and is_tag_matrix(y):
             y, tags = None, y
         bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
         known, y = _known(y, bags.shape[0])
@@ -184,7 +181,7 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
         """The probability of every class, at the temperature that held-out pictures chose."""
         return softmax(self.decision_function(X) / self.temperature_, axis=1)
 
-    def predict(self, X: Features) -> NDArray[Any]:
+    def _predict_classes(self, X: Features) -> NDArray[Any]:
         """The class of the largest score, the paper's equation (13)."""
         scores = self.decision_function(X)
         return self.classes_[np.argmax(scores, axis=1)]
@@ -196,11 +193,6 @@ class SupervisedLDA(ClassifierMixin, JointTopicModel):
         if not len(number):
             raise InputError(f"there is no class {label!r}: the model has {', '.join(map(str, self.classes_))}")
         return class_reasons(bags, self._model(), int(number[0]), rooted=self.is_refined)
-
-
-def _is_matrix(y: Any) -> bool:
-    shape = np.shape(y)
-    return len(shape) == 2 and shape[1] != 1
 
 
 def _known(y: ArrayLike | None, n_pictures: int) -> tuple[NDArray[np.bool_], NDArray[Any]]:

@@ -7,16 +7,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import Features, Scores
+from visterm.contracts import Features, JointMixin, Scores
 from visterm.contracts.estimator import Estimator
 from visterm.topics.slda import SupervisedLDA
 
 
-class TopicCommittee(ClassifierMixin, Estimator):
+class TopicCommittee(JointMixin, Estimator):
     """Averages the probabilities of several supervised topic models with different random starts.
 
     The mean over ``n_members`` of p(class | topics of the member) of :class:`~visterm.topics.slda.SupervisedLDA`, and
@@ -41,7 +40,6 @@ class TopicCommittee(ClassifierMixin, Estimator):
         "random_state": ["random_state"],
     }
 
-    classes_: NDArray[Any]
     members_: list[SupervisedLDA]
 
     def __init__(
@@ -77,6 +75,7 @@ class TopicCommittee(ClassifierMixin, Estimator):
             for _ in range(self.n_members)
         ]
         self.classes_ = self.members_[0].classes_
+        self.tag_counts_, self.mean_n_tags_ = self.members_[0].tag_counts_, self.members_[0].mean_n_tags_
         self.n_features_in_ = self.members_[0].n_features_in_
         return self
 
@@ -85,7 +84,7 @@ class TopicCommittee(ClassifierMixin, Estimator):
         check_is_fitted(self)
         return np.mean([member.predict_proba(X) for member in self.members_], axis=0)
 
-    def predict(self, X: Features) -> NDArray[Any]:
+    def _predict_classes(self, X: Features) -> NDArray[Any]:
         """The class with the highest mean probability."""
         chances = self.predict_proba(X)
         return self.classes_[np.argmax(chances, axis=1)]

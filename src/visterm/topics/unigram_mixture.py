@@ -13,7 +13,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.utils._param_validation import Interval
 
 from visterm.compute import progress
-from visterm.contracts import Features, Scores, check_tags
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags
 from visterm.contracts.estimator import Estimator
 from visterm.topics.bags import check_bags, check_tag_bags, distributions
 from visterm.topics.em import climb
@@ -74,7 +74,7 @@ def fit_unigrams(
     return climb(start, e_step, m_step, max_iter=max_iter, tol=tol, bar=bar)
 
 
-class UnigramMixture(Estimator):
+class UnigramMixture(AnnotatorMixin, Estimator):
     """Predicts tags from the single topic of a picture, learned from its codewords and, if it has any, its tags.
 
     Topic z ~ theta; every codeword ~ pi_z; every tag ~ beta_z. Every step of expectation maximisation raises the
@@ -92,7 +92,7 @@ class UnigramMixture(Estimator):
     array([0, 1])
     """
 
-    scores_are_probabilities = True
+    scores_are_chances = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_topics": [Interval(Integral, 1, None, closed="left")],
@@ -130,6 +130,7 @@ class UnigramMixture(Estimator):
         self._validate_params()
         bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
         tags = check_tag_bags(tags, bags.shape[0])
+        self._count_tags(tags)
         random = check_random_state(self.random_state)
         with progress.task("Fitting a mixture of unigrams", total=self.n_restarts * self.max_iter) as bar:
             runs = [
