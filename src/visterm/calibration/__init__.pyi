@@ -8,6 +8,7 @@ from .sigmoids import sigmoid as sigmoid
 from .tag_confidence import TagConfidence as TagConfidence
 from .temperature import class_probabilities as class_probabilities
 from .temperature import fit_temperature as fit_temperature
+from .temperature import surprise as surprise
 from .thresholds import TagThresholds as TagThresholds
 from .thresholds import ThresholdedAnnotator as ThresholdedAnnotator
 
@@ -22,6 +23,7 @@ __all__ = [
     "fit_sigmoids",
     "fit_temperature",
     "sigmoid",
+    "surprise",
     "tag_leads",
     "tag_scales",
 ]
