@@ -130,7 +130,7 @@ for _method in (
         "deep",
         "separates each class from all others by a wide margin",
         reference="Lapin, Schiele, Hein, CVPR 2014",
-        preset={"C": 10.0, "kernel": "auto", "random_state": 0},
+        preset={"C": "auto", "kernel": "auto", "loss": "logistic", "random_state": 0},
     ),
     Method(
         "sdca-stacked",

@@ -9,6 +9,7 @@ from .tag_confidence import TagConfidence as TagConfidence
 from .tag_probabilities import TagProbabilities as TagProbabilities
 from .temperature import class_probabilities as class_probabilities
 from .temperature import fit_temperature as fit_temperature
+from .temperature import surprise as surprise
 from .thresholds import TagThresholds as TagThresholds
 from .thresholds import ThresholdedAnnotator as ThresholdedAnnotator
 
@@ -24,6 +25,7 @@ __all__ = [
     "fit_sigmoids",
     "fit_temperature",
     "sigmoid",
+    "surprise",
     "tag_leads",
     "tag_scales",
 ]

@@ -30,13 +30,26 @@ def fit_temperature(scores: Array, classes: NDArray[np.integer[Any]], *, largest
     known = np.flatnonzero(classes != UNKNOWN_CLASS)
     if not len(known) or scores.shape[1] < 2:
         return 1.0
-    given, column = scores[known].astype(np.float64), classes[known]
-    rows, bound = np.arange(len(known)), math.log(largest)
+    given, column, bound = scores[known].astype(np.float64), classes[known], math.log(largest)
+    found = minimize_scalar(
+        lambda log_temperature: surprise(given, column, math.exp(log_temperature)),
+        bounds=(-bound, bound),
+        method="bounded",
+    )
+    return float(np.exp(found.x))
 
-    def surprise(log_temperature: float) -> float:
-        return -float(log_softmax(given / np.exp(log_temperature), axis=1)[rows, column].mean())
 
-    return float(np.exp(minimize_scalar(surprise, bounds=(-bound, bound), method="bounded").x))
+def surprise(scores: Array, classes: NDArray[np.integer[Any]], temperature: float) -> float:
+    """The mean negative log probability of the ``classes``, as above; 0 if no class is known.
+
+    >>> round(surprise(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 1]), 1.0), 3)
+    0.313
+    """
+    known = np.flatnonzero(classes != UNKNOWN_CLASS)
+    if not len(known):
+        return 0.0
+    log_probabilities = log_softmax(scores[known].astype(np.float64) / temperature, axis=1)
+    return -float(log_probabilities[np.arange(len(known)), classes[known]].mean())
 
 
 def class_probabilities(scores: Array, temperature: float) -> Array:

@@ -21,12 +21,15 @@ from .sdca import SDCAClassifier as SDCAClassifier
 from .sdca_stacked import StackedSDCA as StackedSDCA
 from .sdca_top_k import TopKSDCA as TopKSDCA
 from .selection import Choice as Choice
+from .selection import ChosenC as ChosenC
+from .selection import choose_c as choose_c
 from .selection import choose_parameters as choose_parameters
 from .similarity_plot import nearest_tasks as nearest_tasks
 from .similarity_plot import save_similarity as save_similarity
 
 __all__ = [
     "Choice",
+    "ChosenC",
     "ElasticNetMultitask",
     "ElasticNetSDCA",
     "ExpansionEstimator",
@@ -45,6 +48,7 @@ __all__ = [
     "SquaredHinge",
     "StackedSDCA",
     "TopKSDCA",
+    "choose_c",
     "choose_parameters",
     "folds",
     "gram",

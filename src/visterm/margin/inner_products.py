@@ -43,9 +43,17 @@ class GramInnerProducts:
         """The precision to compute in."""
         return self.G.dtype
 
+    def in_single(self) -> GramInnerProducts:
+        """The same in single precision."""
+        return GramInnerProducts(self.G.astype(np.float32, copy=False), self.shift)
+
     def in_double(self) -> GramInnerProducts:
         """The same in double precision."""
         return GramInnerProducts(self.G.astype(np.float64), self.shift)
+
+    def mean_square(self) -> float:
+        """The mean inner product of a picture with itself, without the shift; 1 if all are 0."""
+        return float(np.diagonal(self.G).mean(dtype=np.float64)) or 1.0
 
     def block(self, rows: Array) -> Array:
         """The Gram matrix of some pictures."""
@@ -110,9 +118,17 @@ class FeatureInnerProducts:
         """The precision to compute in."""
         return self.X.dtype
 
+    def in_single(self) -> FeatureInnerProducts:
+        """The same in single precision."""
+        return FeatureInnerProducts(self.X.astype(np.float32, copy=False), self.shift)
+
     def in_double(self) -> FeatureInnerProducts:
         """The same in double precision."""
         return FeatureInnerProducts(self.X.astype(np.float64), self.shift)
+
+    def mean_square(self) -> float:
+        """The mean inner product of a picture with itself, without the shift; 1 if all are 0."""
+        return float(np.einsum("id,id->", self.X, self.X, dtype=np.float64) / self.n_pictures) or 1.0
 
     def block(self, rows: Array) -> Array:
         """The Gram matrix of some pictures."""

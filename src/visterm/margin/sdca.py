@@ -23,6 +23,7 @@ from visterm.margin.one_vs_all import (
     picture_weights,
 )
 from visterm.margin.precision import solve
+from visterm.margin.selection import choose_c
 
 Array = NDArray[Any]
 
@@ -34,16 +35,18 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
     The form is that of scikit-learn's ``LinearSVC`` and ``SVC`` (the paper's lambda is 1 / (C n)). Two classes need one
     function.
 
+    - ``C``: a number, or ``auto`` for the value whose held-out probabilities are best, see
+      :func:`~visterm.margin.choose_c`. The smoother losses, ``logistic`` above all, gain most from it.
     - ``kernel``: ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``, ``precomputed``; for several features
       ``product[:SCALE]`` or ``weighted-product[:SCALE]``; ``auto`` is ``hellinger`` for one and the latter for several.
     - ``loss``: ``hinge``, ``smooth_hinge[:GAMMA]``, ``squared_hinge``, ``squared`` or ``logistic``.
     - ``intercept_scaling``: the constant feature that carries the intercept; 0 for none.
     - ``class_weight``: None, ``balanced``, or a dict of class to weight.
     - ``calibration_folds``: the number of folds whose held-out scores set the temperature of ``predict_proba``; 0: no
-      probabilities.
+      probabilities. With ``C="auto"`` the folds that chose C set it.
     - ``warm_start``: start from the dual variables of the last fit, for example along a path of C.
 
-    Pictures of unknown class (-1) are left out.
+    Pictures of unknown class (-1) are left out. Fitted: ``C_``, the value of C that was used.
 
     >>> model = SDCAClassifier(random_state=0).fit([[0.0], [0.2], [0.8], [1.0]], ["sea", "sea", "wood", "wood"])
     >>> model.predict([[-0.5], [1.5]]).tolist()
@@ -52,7 +55,7 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **EXPANSION_PARAMETERS,
-        "C": [POSITIVE],
+        "C": [POSITIVE, StrOptions({"auto"})],
         "loss": [str],
         "tol": [POSITIVE],
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -63,7 +66,7 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
 
     def __init__(
         self,
-        C: float = 1.0,
+        C: float | str = 1.0,
         *,
         kernel: str = "linear",
         loss: str = "hinge",
@@ -92,12 +95,16 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
         loss, rng = loss_named(self.loss), generator(self.random_state)
         rows = known_rows(y)
         self.classes_, codes, labels = class_labels(y[rows])
-        weights = self.C * picture_weights(self.class_weight, self.classes_, codes, rows, len(y), picture_weight)
-        weights = np.broadcast_to(weights, labels.shape)
+        weights = picture_weights(self.class_weight, self.classes_, codes, rows, len(y), picture_weight)
         products = self._inner_products(X, rows, labels)
+        choice = choose_c(products, labels, codes, weights, loss, rng=rng) if self.C == "auto" else None
+        self.C_ = float(self.C) if choice is None else choice.C
+        weights = np.broadcast_to(self.C_ * weights, labels.shape)
         start = getattr(self, "dual_", None) if self.warm_start else None
         if start is not None and start.shape != labels.shape:
             start = None
+        if choice is not None:
+            start = choice.b
         solution = solve(products, labels, weights, loss, tol=self.tol, rng=rng, start=start)
         self._keep(X, rows, solution.theta)
         self.duality_gap_ = solution.gaps
@@ -105,7 +112,9 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
         self.dual_objective_ = np.array([dual for _, dual in solution.trace])
         if self.warm_start:
             self.dual_ = solution.b
-        if self.calibration_folds > 0:
+        if self.calibration_folds > 0 and choice is not None:
+            self.temperature_ = choice.temperature
+        elif self.calibration_folds > 0:
             held_out = cross_scores(
                 products,
                 folds(codes, self.calibration_folds, rng),

@@ -1,23 +1,37 @@
-"""Choosing a classifier's parameters by cross-validation; all folds and settings share one Gram matrix."""
+"""Choosing a classifier's parameters by cross-validation; all folds and settings share one Gram matrix.
+
+:func:`choose_parameters` tries any settings of a classifier. :func:`choose_c` finds the C of one-vs-all functions.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from visterm.calibration import fit_temperature, surprise
 from visterm.compute import progress
-from visterm.contracts import Features, check_classes, n_pictures
+from visterm.contracts import UNKNOWN_CLASS, Features, check_classes, n_pictures
 from visterm.errors import InputError
 from visterm.margin.expansion import folds
-from visterm.margin.one_vs_all import class_labels, generator, known_rows
+from visterm.margin.inner_products import InnerProducts
+from visterm.margin.losses import Loss
+from visterm.margin.one_vs_all import both_sides, class_labels, cross_scores, generator, known_rows
+from visterm.margin.precision import solve
 
 Array = NDArray[Any]
+
+#: The values of C that :func:`choose_c` may try, for pictures whose inner product with themselves is 1, and the first.
+C_PATH, FIRST_C = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0), 10.0
+#: The number of folds, and the number for more pictures than this: the folds differ less then, and cost more.
+N_FOLDS, MANY_PICTURES, N_FOLDS_OF_MANY = 5, 500, 3
+#: The duality gap of functions that are only compared.
+PATH_TOL = 1e-2
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +104,59 @@ def _settings(estimator: Any, grid: Mapping[str, Sequence[Any]]) -> list[dict[st
     names = [name for name in grid if name != "C"] + (["C"] if "C" in grid else [])
     ordered = [sorted(grid[name]) if name == "C" else list(grid[name]) for name in names]
     return [dict(zip(names, values, strict=True)) for values in itertools.product(*ordered)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChosenC:
+    """The best C, its temperature, ``(C, surprise)`` of every value tried, and dual variables near its solution."""
+
+    C: float
+    temperature: float
+    tried: tuple[tuple[float, float], ...]
+    b: Array
+
+
+def choose_c(
+    products: InnerProducts, labels: Array, codes: Array, weights: Array, loss: Loss, *, rng: np.random.Generator
+) -> ChosenC:
+    """The C whose held-out probabilities are least surprised by the classes.
+
+    ``labels`` (n_tasks, n_pictures) and ``codes`` are those of :func:`class_labels`, ``weights`` the weight of each
+    picture. C is relative to the mean inner product of a picture with itself, so the scale of the features does not
+    matter. The search starts at C = 10 and goes on in the direction in which the surprise falls; all values share the
+    folds and the inner products. Each C starts from the solution of its neighbour, each fold from that of all pictures.
+
+    Surprise (the mean negative log probability, at the best temperature) separates values of C on a few pictures, where
+    many have the same accuracy. A class of a single picture cannot be learned without it, so that picture is not asked.
+    """
+    single = products.in_single()
+    unit = single.mean_square()
+    parts = folds(codes, N_FOLDS if len(codes) <= MANY_PICTURES else N_FOLDS_OF_MANY, rng)
+    asked = np.where(np.bincount(codes)[codes] > 1, codes, UNKNOWN_CLASS)
+
+    def attempt(place: int, start: Array | None) -> ChosenC:
+        C = float(f"{C_PATH[place] / unit:.3g}")  # a number that people can write
+        every = np.broadcast_to(C * weights, labels.shape)
+        of_all = solve(single, labels, every, loss, tol=PATH_TOL, rng=rng, start=start)
+
+        def learn(inner: InnerProducts, rest: Array) -> Array:
+            b = of_all.b[:, rest]
+            return solve(inner, labels[:, rest], every[:, rest], loss, tol=PATH_TOL, rng=rng, start=b).theta
+
+        scores = both_sides(cross_scores(single, parts, len(labels), learn).T)
+        temperature = fit_temperature(scores, asked)
+        return ChosenC(C, temperature, ((C, surprise(scores, asked, temperature)),), of_all.b)
+
+    with progress.task("Choosing C") as bar:
+        first = C_PATH.index(FIRST_C)
+        found = {first: attempt(first, None)}
+        best = first
+        for step in (-1, 1):
+            while 0 <= best + step < len(C_PATH) and best + step not in found:
+                found[best + step] = attempt(best + step, found[best].b)
+                bar.advance()
+                if found[best + step].tried[0][1] >= found[best].tried[0][1]:
+                    break
+                best += step
+    tried = tuple(found[place].tried[0] for place in sorted(found))
+    return replace(found[best], tried=tried)

@@ -28,6 +28,8 @@ BLOCK_PASSES = 3
 THREADED_PICTURES = 1000
 #: A task is refined on at most this many coordinates at once: their Gram matrix should stay in the cache.
 REFINE_ROWS = 2048
+#: With more pictures than this, tasks with the logistic loss are only swept.
+LOGISTIC_REFINE_ROWS = 128
 MAX_SWEEPS = 300
 #: Refining stops at this share of the gap that the whole task may have.
 REFINE_SHARE = 0.25
@@ -52,14 +54,19 @@ def ascend(
     state = problem.evaluate(problem.start(start))
     state.note()
     live = np.flatnonzero(state.gaps > tol)
+    # No coordinate of the logistic loss settles at a bound: to refine many would be a sweep without BLAS.
+    settles = not problem.loss.code.is_logistic or problem.products.n_pictures <= LOGISTIC_REFINE_ROWS
     unrefined = live  # tasks with more unsettled coordinates than can be refined at once
     for _ in range(max_sweeps):
         if not len(live):
             break
         if len(unrefined):
             sweep(problem, state, unrefined, rng)
-        complete = refine(problem, state, live, tol, rng)
-        state.take(live, problem.part(live).evaluate(state.b[live]))
+        if settles:
+            complete = refine(problem, state, live, tol, rng)
+            state.take(live, problem.part(live).evaluate(state.b[live]))
+        else:
+            complete = np.zeros(len(live), np.bool_)
         unfinished = state.gaps[live] > tol
         unrefined, live = live[unfinished & ~complete], live[unfinished]
         state.note()
