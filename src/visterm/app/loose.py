@@ -27,13 +27,24 @@ class LooseModel:
         pictures: Pictures,
         *,
         model: str | None,
-        n_best: int = 5,
+        precision: float = 0.8,
+        n_best: int | None = None,
         at_least: float | None = None,
+        rare: bool = False,
         write: bool = False,
     ) -> Suggestions:
         """Suggest tags for pictures."""
         chosen = _loaded(model, Task.ANNOTATE)
-        return tag(None, chosen, _paths(pictures), n_best=n_best, at_least=at_least, write=write)
+        return tag(
+            None,
+            chosen,
+            _paths(pictures),
+            precision=precision,
+            n_best=n_best,
+            at_least=at_least,
+            rare=rare,
+            write=write,
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from visterm.app.features import described, features_of_files, stored_features
 from visterm.app.notebook import PictureDocument
+from visterm.calibration import TagProbabilities
 from visterm.catalogue.labels import Kind, LabelRow
 from visterm.catalogue.pictures import Picture
 from visterm.catalogue.records import Skipped, model_source
 from visterm.catalogue.scan import find_pictures
-from visterm.contracts import Features, Scores
+from visterm.contracts import Features, Scores, Task
 from visterm.errors import InputError
-from visterm.learning import class_scores
+from visterm.learning import PRECISION, class_scores, rare_order, word_scores
 from visterm.measures import predict_tags
 from visterm.models import Model
 
@@ -27,11 +29,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ScoredName:
-    """A class or tag, and how well it fits."""
+class LikelyName:
+    """A class or tag, and the probability that the picture has it."""
 
     name: str
-    score: float
+    probability: float
 
 
 @dataclass(frozen=True)
@@ -39,18 +41,23 @@ class Suggestion:
     """What a model says of one picture, best first; ``picture_id`` is that of the catalogue, None for other files."""
 
     path: str
-    labels: list[ScoredName]
+    labels: list[LikelyName]
     picture_id: int | None = None
 
 
 @dataclass(frozen=True)
 class Suggestions(PictureDocument):
-    """What a model says of several pictures, how many suggestions were written, and what could not be looked at."""
+    """What a model says of several pictures, how many suggestions were written, and what could not be looked at.
+
+    ``calibrated`` says whether the probabilities were learned from held-out pictures; if those were too few, they are
+    a guess.
+    """
 
     model: str
     answers: list[Suggestion]
     written: int
     skipped: list[Skipped]
+    calibrated: bool = True
 
     def captions(self) -> Iterator[tuple[str, str]]:
         """What the model says of each picture."""
@@ -92,27 +99,33 @@ def tag(
     model: Model,
     pictures: Sequence[Path] = (),
     *,
-    n_best: int = 5,
+    precision: float = PRECISION,
+    n_best: int | None = None,
     at_least: float | None = None,
+    rare: bool = False,
     write: bool = False,
 ) -> Suggestions:
-    """The best tags of pictures; without ``pictures``, of all that have no tags yet.
+    """The likely tags of pictures, the most likely first; without ``pictures``, of all that have no tags yet.
 
-    With ``at_least``, only tags of at least that probability, which may be none.
+    Of each picture, the tags above their thresholds: of all suggestions of a tag, a share of ``precision`` should be
+    right. A picture may get no tag. With ``at_least``, instead, the tags of at least that probability; with ``n_best``,
+    the best ones, however unlikely. ``rare`` puts tags first that stand out more than they usually do.
     """
-    if at_least is not None and not model.estimator.scores_are_probabilities:
-        raise InputError(
-            f"{model.info.method} ranks tags without saying how sure it is: leave out --sure, or train a method whose"
-            " scores are probabilities, such as graph-mixture"
-        )
     subjects = _subjects(workspace, model, pictures, lacking="tags")
     if not subjects.paths:
         return _suggestions(model, subjects, np.empty((0, 0)), [], ())
-    scores = model.estimator.score_tags(subjects.X)
-    best: Any = predict_tags(scores, n_best, frequencies=model.info.tag_counts)
-    if at_least is not None:
-        best = [[column for column in columns if scores[row, column] >= at_least] for row, columns in enumerate(best)]
-    suggestions = _suggestions(model, subjects, scores, best, model.info.tags)
+    scores = word_scores(model.estimator, subjects.X)
+    likely = model.relevance or TagProbabilities.unmeasured(scores, model.info.tag_counts, model.info.n_tagged)
+    log_odds = likely.log_odds(scores)
+    p = expit(log_odds)
+    order = rare_order(model.estimator, subjects.X, likely.lifts(log_odds)) if rare else log_odds
+    ranked = predict_tags(order, n_best or p.shape[1], frequencies=model.info.tag_counts)
+    if n_best is not None and at_least is None:
+        best = [list(columns) for columns in ranked]
+    else:
+        least = likely.thresholds(precision) if at_least is None else np.full(p.shape[1], at_least)
+        best = [[c for c in columns if p[row, c] >= least[c]] for row, columns in enumerate(ranked)]
+    suggestions = _suggestions(model, subjects, p, best, model.info.tags)
     return _written(workspace, model, suggestions, "tag", n_labels=None) if write else suggestions
 
 
@@ -123,13 +136,13 @@ def _written(
     if workspace is None:
         raise InputError("suggestions are kept in a workspace: work inside one, or leave out --write")
     rows: list[LabelRow] = [
-        (suggestion.picture_id, kind, label.name, "suggested", label.score)
+        (suggestion.picture_id, kind, label.name, "suggested", label.probability)
         for suggestion in made.answers
         if suggestion.picture_id is not None
         for label in suggestion.labels[:n_labels]
     ]
     source = model_source(model.info.name, model.info.version)
-    return Suggestions(made.model, made.answers, workspace.catalogue.write_labels(rows, source=source), made.skipped)
+    return replace(made, written=workspace.catalogue.write_labels(rows, source=source))
 
 
 def _subjects(workspace: Workspace | None, model: Model, pictures: Sequence[Path], *, lacking: str) -> _Subjects:
@@ -184,7 +197,8 @@ def _suggestions(
     names: Sequence[str],
 ) -> Suggestions:
     answers = [
-        Suggestion(path, [ScoredName(names[int(c)], float(scores[row, int(c)])) for c in columns], picture_id)
+        Suggestion(path, [LikelyName(names[int(c)], float(scores[row, int(c)])) for c in columns], picture_id)
         for row, (path, picture_id, columns) in enumerate(zip(subjects.paths, subjects.ids, best, strict=True))
     ]
-    return Suggestions(model.info.reference, answers, 0, subjects.skipped)
+    calibrated = model.relevance is not None or Task.ANNOTATE not in model.info.tasks
+    return Suggestions(model.info.reference, answers, 0, subjects.skipped, calibrated)

@@ -283,16 +283,31 @@ class Workspace:
         pictures: Pictures = (),
         *,
         model: str | None = None,
-        n_best: int = 5,
+        precision: float = 0.8,
+        n_best: int | None = None,
         at_least: float | None = None,
+        rare: bool = False,
         write: bool = False,
     ) -> Suggestions:
-        """Suggest tags for pictures (default: all that have none)."""
+        """Suggest tags for pictures (default: all that have none), each with its probability.
+
+        Of all suggestions of a tag, a share of ``precision`` should be right, so a picture may get none. ``n_best``
+        asks for a fixed number, ``at_least`` for a probability; ``rare`` puts rare tags that stand out first.
+        """
         from visterm.app.suggesting import tag
         from visterm.contracts.tasks import Task
 
         chosen = self.shelf.model(Task.ANNOTATE, model)
-        done = tag(self, chosen, self._paths(pictures), n_best=n_best, at_least=at_least, write=write)
+        done = tag(
+            self,
+            chosen,
+            self._paths(pictures),
+            precision=precision,
+            n_best=n_best,
+            at_least=at_least,
+            rare=rare,
+            write=write,
+        )
         return done.located(self.folder)
 
     def search(

@@ -64,20 +64,38 @@ def tag(
         list[Path] | None, typer.Argument(help="Pictures or folders (default: all of the collection without tags).")
     ] = None,
     model: ModelOption = None,
-    n_best: Annotated[int, typer.Option("--best", "-k", help="Tags to show.", min=1)] = 5,
-    sure: Annotated[
-        float | None, typer.Option("--sure", help="Only tags at least this probable, such as 0.5.", min=0, max=1)
+    precision: Annotated[
+        float, typer.Option("--precision", help="The share of suggestions that should be right.", min=0, max=1)
+    ] = 0.8,
+    n_best: Annotated[
+        int | None, typer.Option("--best", "-k", help="This many tags of each picture, likely or not.", min=1)
     ] = None,
+    sure: Annotated[
+        float | None, typer.Option("--sure", help="All tags at least this probable, such as 0.5.", min=0, max=1)
+    ] = None,
+    rare: Annotated[bool, typer.Option("--rare", help="Rare tags that stand out first.")] = False,
     write: WriteOption = False,
     workspace: WorkspaceOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Suggest tags for pictures."""
+    """Suggest tags for pictures, each with its probability.
+
+    Only tags that are likely enough are suggested: of all suggestions of a tag, 8 of 10 should be right. A picture may
+    get none. --best 5 shows five tags of every picture.
+    """
     from visterm.app.loose import opened_or_loose
 
     with command(as_json=as_json), opened_or_loose(workspace, model, paths) as photos:
-        done = photos.tag(paths or (), model=model, n_best=n_best, at_least=sure, write=write and not dry_run)
+        done = photos.tag(
+            paths or (),
+            model=model,
+            precision=precision,
+            n_best=n_best,
+            at_least=sure,
+            rare=rare,
+            write=write and not dry_run,
+        )
         _show_suggestions(done, as_json, asked=paths, write=write, dry_run=dry_run)
 
 
@@ -86,8 +104,10 @@ def _show_suggestions(
 ) -> None:
     def print_suggestions(console: Console, done: Suggestions) -> None:
         for answer in done.answers:
-            said = ", ".join(f"{label.name} {label.score:.2f}" for label in answer.labels)
-            say(console, f"{answer.path}: {said or 'nothing that sure'}")
+            said = ", ".join(f"{label.name} {percent(label.probability)}" for label in answer.labels)
+            say(console, f"{answer.path}: {said or 'nothing likely enough'}")
+        if not done.calibrated and done.answers:
+            say(console, "too few labelled pictures to check the probabilities: they are a guess", style="yellow")
         if dry_run:
             say(console, "nothing was changed (--dry-run)")
         elif write:
