@@ -29,6 +29,8 @@ class Method:
     preset: dict[str, Any] = field(default_factory=dict)
     #: A method that never looks at the picture: what every other method is compared with.
     is_baseline: bool = False
+    #: False: the method takes one feature only, without negative numbers; not ``deep+globals`` and no Fisher vectors.
+    takes_any_features: bool = True
 
     def load(self) -> type[Any]:
         """Import the class."""
@@ -113,6 +115,7 @@ for _method in (
         "deep",
         "the class of the most similar pictures",
         preset={"metric": "hellinger"},
+        takes_any_features=False,
     ),
     Method(
         "knn-tags",
@@ -122,6 +125,7 @@ for _method in (
         "the tags of the most similar pictures",
         reference="Nakayama et al., BMVC 2010",
         preset={"metric": "hellinger"},
+        takes_any_features=False,
     ),
     Method(
         "sdca",
@@ -174,6 +178,7 @@ for _method in (
         "one topic per picture; learns from untagged pictures too",
         reference="Shao et al., ACM TIST 2014",
         preset={"n_tokens": 100, "random_state": 0},
+        takes_any_features=False,
     ),
     Method(
         "plsa-words",
@@ -183,6 +188,7 @@ for _method in (
         "learns topics from tags, then the codewords of each topic",
         reference="Monay and Gatica-Perez, ACM Multimedia 2004",
         preset={"n_tokens": 100, "random_state": 0},
+        takes_any_features=False,
     ),
     Method(
         "plsa",
@@ -192,6 +198,7 @@ for _method in (
         "learns topics from codewords and tags together",
         reference="Hofmann, Machine Learning 2001",
         preset={"asymmetric": False, "n_tokens": 100, "random_state": 0},
+        takes_any_features=False,
     ),
     Method(
         "link-lda",
@@ -201,6 +208,7 @@ for _method in (
         "codewords and tags share the topic proportions of a picture",
         reference="Erosheva, Fienberg and Lafferty, PNAS 2004",
         preset={"n_tokens": 100, "random_state": 0},
+        takes_any_features=False,
     ),
     Method(
         "theme-lda",
@@ -210,6 +218,7 @@ for _method in (
         "the class whose mixture of topics explains the picture best",
         reference="Fei-Fei and Perona, CVPR 2005",
         preset={"random_state": 0},
+        takes_any_features=False,
     ),
     Method(
         "topic-neighbours",
@@ -219,6 +228,7 @@ for _method in (
         "the class of the pictures with the most similar topics",
         reference="Bosch, Zisserman and Munoz, ECCV 2006",
         preset={"n_tokens": 1000, "random_state": 0},
+        takes_any_features=False,
     ),
     Method(
         "slda",
@@ -228,6 +238,7 @@ for _method in (
         "learns topics that predict both class and tags",
         reference="Wang, Blei and Fei-Fei, CVPR 2009",
         preset={"n_tokens": 200, "random_state": 0},
+        takes_any_features=False,
     ),
     Method(
         "slda-committee",
@@ -237,6 +248,7 @@ for _method in (
         "averages several slda models; costs n_members times as much",
         reference="Wang, Blei and Fei-Fei, CVPR 2009",
         preset={"n_members": 3, "n_tokens": 200, "random_state": 0},
+        takes_any_features=False,
     ),
     Method(
         "corr-lda",
@@ -246,6 +258,7 @@ for _method in (
         "each tag comes from the topic of one codeword of the picture",
         reference="Blei and Jordan, SIGIR 2003",
         preset={"n_tokens": 200, "random_state": 0},
+        takes_any_features=False,
     ),
     Method(
         "ccd2",
@@ -287,6 +300,7 @@ for _method in (
         "topics on which similar pictures agree; for collections with few tagged pictures",
         reference="Shao et al., ACM TIST 2014",
         preset={"metric": "hellinger", "n_tokens": 20, "random_state": 0},
+        takes_any_features=False,
     ),
     Method(
         "label-propagation",
@@ -296,6 +310,7 @@ for _method in (
         "tags spread along links between similar pictures",
         reference="Zhou et al., NIPS 2004",
         preset={"metric": "hellinger"},
+        takes_any_features=False,
     ),
     Method(
         "pamir",
@@ -314,6 +329,7 @@ for _method in (
         "the words of the training pictures that explain the codewords best",
         reference="Jeon, Lavrenko and Manmatha, SIGIR 2003",
         preset={"n_tokens": 100},
+        takes_any_features=False,
     ),
     Method(
         "cmtt",
@@ -322,6 +338,7 @@ for _method in (
         "bow-240",
         "translates codewords into words that occur in the same pictures",
         reference="Pan et al., ICME 2004",
+        takes_any_features=False,
     ),
     Method(
         "concept-svm",

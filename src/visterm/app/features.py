@@ -84,9 +84,10 @@ def describe(workspace: Workspace, *recipes: Recipe) -> list[Description]:
 def described(workspace: Workspace, recipe: Recipe, keys: Sequence[str]) -> tuple[NDArray[np.intp], list[Skipped]]:
     """The places of those of ``keys`` whose picture has features, and why others have none.
 
-    Features that are missing are computed first.
+    Features of these pictures that are missing are computed first.
     """
-    (done,) = describe(workspace, recipe)
+    files = workspace.collection().frame.files
+    (done,) = workspace.library.describe({key: files[key] for key in keys}, recipe)
     return workspace.library.present(recipe, keys), done.failed
 
 

@@ -19,8 +19,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 #: Models kept in memory; the one that was not used for the longest time leaves first.
 _MAX_LOADED = 8
 
-#: A method to begin with, by the task that somebody asked for.
-_EXAMPLES = {"classify": "sdca", "tag": "ridge-tags", "search": "ridge-tags"}
+#: A model that learned from a smaller share of the labelled pictures is not compared with the others.
+_ENOUGH = 0.8
 
 #: What tells two states of a folder apart: the names in it and when each last changed.
 Signature = tuple[tuple[str, int], ...]
@@ -63,18 +63,25 @@ class ModelShelf:
         return max(versions, default=0) + 1
 
     def best(self, task: Task) -> ModelInfo | None:
-        """The model to do ``task`` with when none is named: the newest one that can."""
-        able = [info for info in self.infos() if info.does(task)]
-        return able[-1] if able else None
+        """The model to do ``task`` with when none is named: the best measured one.
+
+        Only the newest version of each name counts, and only models that learned from at least 80 % as many labelled
+        pictures as the one with the most: figures of fewer labels are of another collection. A model that was not
+        measured comes after those that were; of equally good ones, the newest comes first.
+        """
+        newest = {info.name: info for info in self.infos() if info.does(task)}
+        if not newest:
+            return None
+        most = max(_n_labelled(info, task) for info in newest.values())
+        able = [info for info in newest.values() if _n_labelled(info, task) >= _ENOUGH * most]
+        return max(able, key=lambda info: (-1.0 if (value := info.quality(task)) is None else value, info.created))
 
     def model(self, task: Task, reference: str | None = None) -> Model:
         """The model to do ``task`` with: ``NAME``, ``NAME@VERSION`` or a model folder; by default the best."""
         if reference is None:
             info = self.best(task)
             if info is None:
-                raise InputError(
-                    f"there is no model that can {task}: train one, such as 'visterm train {_EXAMPLES[task]}'"
-                )
+                raise InputError(f"there is no model that can {task}: train one with 'visterm train'")
             return self.load(self.place(info.name, info.version))
         return require_task(self.load(self._find(reference)), task)
 
@@ -113,6 +120,13 @@ class ModelShelf:
             return Path(reference)
         known = ", ".join(info.reference for info in self.infos()) or "none"
         raise InputError(f"there is no model {reference!r}; the models here are: {known}")
+
+
+def _n_labelled(info: ModelInfo, task: Task) -> int:
+    """How many labelled pictures a model learned the task from."""
+    kind = "pictures_with_class" if task == "classify" else "pictures_with_tags"
+    number = info.training.get(kind, 0)
+    return number if isinstance(number, int) else 0
 
 
 def require_task(model: Model, task: Task) -> Model:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from visterm import registry
 from visterm.app.document import Document
@@ -13,7 +16,7 @@ from visterm.app.features import described, ready_recipe, stored_features
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.evaluate import Comparison, compare
-from visterm.learning import Dataset, Performance, encode_classes, train_method
+from visterm.learning import Dataset, Performance, Trained, encode_classes, learns_from_untagged, train_method
 from visterm.models import Model, ModelInfo, save_model
 from visterm.search.learned import learned_search
 from visterm.vision.recipes.base import Recipe
@@ -34,9 +37,10 @@ class TrainedModel(ModelInfo, Document):
 
 @dataclass(frozen=True)
 class Models(Document):
-    """The models of a workspace, the newest last."""
+    """The models of a workspace, the newest last, and the reference of the one in use for each task."""
 
     models: list[ModelInfo]
+    in_use: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -96,15 +100,29 @@ class Evaluation(Document):
         return {task.value: results for task, results in named.items() if results}
 
 
-def labelled(workspace: Workspace, recipe: Recipe) -> Dataset:
-    """The collection as arrays: all readable pictures, what people and imports said of them, their features."""
+def labelled(workspace: Workspace, recipe: Recipe, rows: NDArray[Any] | None = None) -> Dataset:
+    """The collection as arrays: readable pictures, what people and imports said of them, their features.
+
+    ``rows`` are those of :func:`labels_only` (default: all); only their features are computed.
+    """
+    labels = labels_only(workspace)
+    chosen = np.arange(len(labels)) if rows is None else np.asarray(rows)
+    keys = workspace.collection().truth.sha256
+    wanted = [keys[row] for row in chosen]
+    places, _ = described(workspace, recipe, wanted)
+    X = stored_features(workspace, recipe, [wanted[place] for place in places])
+    return replace(labels.select(chosen[places]), X=X)
+
+
+def labels_only(workspace: Workspace) -> Dataset:
+    """The readable pictures and what people and imports said of them, without features."""
     _require_pictures(workspace)
     truth = workspace.collection().truth
-    rows, _ = described(workspace, recipe, truth.sha256)
-    X = stored_features(workspace, recipe, [truth.sha256[row] for row in rows])
-    y, class_names = encode_classes([truth.classes[row] for row in rows])
-    splits = tuple(truth.splits[row] for row in rows)
-    return Dataset(workspace.folder.name, X, y, class_names, truth.tags[rows], tuple(truth.tag_names), splits)
+    y, class_names = encode_classes(truth.classes)
+    nothing = np.empty((len(truth), 0), np.float32)
+    return Dataset(
+        workspace.folder.name, nothing, y, class_names, truth.tags, tuple(truth.tag_names), tuple(truth.splits)
+    )
 
 
 def _require_pictures(workspace: Workspace) -> None:
@@ -119,17 +137,19 @@ def train(
     name: str | None = None,
     recipe: str | None = None,
     parameters: Mapping[str, Any] | None = None,
+    choice: Mapping[str, Any] | None = None,
 ) -> TrainedModel:
     """Train a method on everything labelled, measure it on held-out pictures, and keep it as a new version.
 
     The model that is kept has learned from all labelled pictures except those that came marked as test pictures.
+    ``choice`` is kept with the model: how it came to be chosen.
     """
     chosen = registry.get(method)
     _require_pictures(workspace)
     name = name or chosen.name
     version = workspace.shelf.next_version(name)
     ready = ready_recipe(workspace, recipe or chosen.recipe)
-    data = labelled(workspace, ready)
+    data = _learned_from(workspace, chosen, ready)
     trained = train_method(chosen, data, parameters)
     relevance, found = learned_search(trained)
     own, estimator = trained.own(), trained.estimator
@@ -146,11 +166,13 @@ def train(
         recipe=ready.name,
         recipe_hash=ready.hash,
         training={
-            "pictures": len(own),
+            "pictures": len(workspace.collection().truth),
             "pictures_with_class": int(own.has_class.sum()),
             "pictures_with_tags": int(own.has_tags.sum()),
             "parameters": {key: str(value) for key, value in estimator.get_params(deep=False).items()},
             "seconds": round(trained.fit_seconds, 3),
+            **_about_labels(trained),
+            **({} if choice is None else {"choice": dict(choice)}),
             **({} if relevance is None else {"search_finds_nothing_below": round(relevance.nothing_below_, 2)}),
         },
         metrics=trained.metrics | found,
@@ -160,9 +182,38 @@ def train(
     return TrainedModel.of(info)
 
 
+def _learned_from(workspace: Workspace, method: registry.Method, recipe: Recipe) -> Dataset:
+    """The pictures that the method learns from: the labelled ones, or all if it also learns from the others."""
+    if learns_from_untagged(method):
+        return labelled(workspace, recipe)
+    labels = labels_only(workspace)
+    return labelled(workspace, recipe, np.flatnonzero(labels.has_class | labels.has_tags))
+
+
+def _about_labels(trained: Trained) -> dict[str, Any]:
+    """How many pictures were held out, and how many pictures and what quality each class or tag has."""
+    if trained.performance is None:
+        return {}
+    own = trained.own()
+    parts = {
+        Task.CLASSIFY: ("class", own.class_names, np.bincount(own.y[own.has_class], minlength=len(own.class_names))),
+        Task.ANNOTATE: ("tags", own.tag_names, own.tag_counts),
+    }
+    about: dict[str, Any] = {"label_quality": {}, "label_counts": {}}
+    for task, values in trained.performance.of_labels.items():
+        what, names, counts = parts[task]
+        about[f"held_out_{what}"] = len(trained.performance.each[task])
+        for name, count, value in zip(names, counts.tolist(), values.tolist(), strict=True):
+            about["label_counts"][name] = count
+            if math.isfinite(value):
+                about["label_quality"][name] = round(value, 3)
+    return about
+
+
 def models(workspace: Workspace) -> Models:
-    """The trained models, the newest last."""
-    return Models(workspace.shelf.infos())
+    """The trained models, the newest last, and which is in use for what."""
+    best = {task.value: workspace.shelf.best(task) for task in Task}
+    return Models(workspace.shelf.infos(), {task: info.reference for task, info in best.items() if info is not None})
 
 
 def methods() -> Methods:

@@ -18,6 +18,7 @@ from visterm.errors import InputError, VistermError
 if TYPE_CHECKING:
     from visterm.app.adding import Addition, Removal
     from visterm.app.checking import Checkup
+    from visterm.app.choosing import Training
     from visterm.app.collection import Collection, Collections
     from visterm.app.exporting import Exported
     from visterm.app.features import Computed, Recipes
@@ -242,16 +243,29 @@ class Workspace:
 
     def train(
         self,
-        method: str,
+        method: str | None = None,
         *,
         name: str | None = None,
         recipe: str | None = None,
         parameters: Mapping[str, Any] | None = None,
-    ) -> TrainedModel:
-        """Train a method on what is labelled, measure it on held-out pictures, and keep it as a new model version."""
+        minutes: float = 3.0,
+        choose_again: bool = False,
+    ) -> TrainedModel | Training:
+        """Learn from what is labelled, measure on held-out pictures, and keep the models.
+
+        With nothing named, features and methods are chosen by comparing a few within about ``minutes``, for classes,
+        tags and search; ``"classes"``, ``"tags"`` or ``"search"`` chooses for one of them. A choice is kept until there
+        are twice as many labelled pictures, or ``choose_again``. The name of a method trains that method.
+        """
+        from visterm.app.choosing import WANTED, train_all
         from visterm.app.training import train
 
-        return train(self, method, name=name, recipe=recipe, parameters=parameters)
+        if method is not None and method not in WANTED:
+            return train(self, method, name=name, recipe=recipe, parameters=parameters)
+        if name is not None or parameters:
+            raise InputError("a name and parameters go with a method: name one, such as 'sdca'")
+        wanted = tuple(WANTED) if method is None else (method,)
+        return train_all(self, wanted, recipe=recipe, minutes=minutes, choose_again=choose_again)
 
     def models(self) -> Models:
         """The trained models, the newest last."""

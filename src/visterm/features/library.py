@@ -79,7 +79,7 @@ class FeatureLibrary:
         recipe = recipe_named(name)
         if not recipe.n_training_pictures:
             return recipe
-        file = self.folder / "recipes" / f"{_file_name(name)}.safetensors"
+        file = self._learned_file(name)
         if not _is_outgrown(recipe, file, pictures):
             _remember(recipe, file)
             return recipe
@@ -115,6 +115,20 @@ class FeatureLibrary:
             _of_parts(recipe, [by_part[part.name, part.hash] for part in recipe.stored_parts], seconds)
             for recipe in recipes
         ]
+
+    def seconds_to_describe(self, name: str, keys: Sequence[str]) -> float:
+        """About how much processor time the missing features of pictures take; nothing is learned or computed."""
+        seconds = 0.0
+        for part in name.split("+"):
+            recipe, file = recipe_named(part), self._learned_file(part)
+            if recipe.n_training_pictures and not file.exists():
+                n_missing = len(keys)
+            else:
+                if recipe.n_training_pictures:
+                    _remember(recipe, file)
+                n_missing = len(self.missing(recipe, keys))
+            seconds += n_missing * recipe.seconds_per_picture
+        return seconds
 
     def present(self, recipe: Recipe, keys: Sequence[str]) -> NDArray[np.intp]:
         """The positions of those ``keys`` that have all features of ``recipe``."""
@@ -164,6 +178,10 @@ class FeatureLibrary:
                     if any(_is_featureless(row) for row in result.values()):
                         done[i].featureless.append(str(subject.file))
         return done
+
+    def _learned_file(self, name: str) -> Path:
+        """Where what the recipe ``name`` learned is kept."""
+        return self.folder / "recipes" / f"{_file_name(name)}.safetensors"
 
     def _stores(self, recipe: Recipe) -> _RecipeStores:
         """The stores of a recipe, opened at the first use; deleted ones are created again."""

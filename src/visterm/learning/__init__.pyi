@@ -1,4 +1,8 @@
 from . import splits as splits
+from .choosing import Choice as Choice
+from .choosing import Tried as Tried
+from .choosing import choose as choose
+from .choosing import sample_rows as sample_rows
 from .dataset import Dataset as Dataset
 from .dataset import encode_classes as encode_classes
 from .fitting import as_ranker as as_ranker
@@ -13,6 +17,7 @@ from .measuring import Performance as Performance
 from .measuring import measure as measure
 from .measuring import measure_fitted as measure_fitted
 from .measuring import measured_queries as measured_queries
+from .measuring import training_part as training_part
 from .splits import Split as Split
 from .suggestions import PRECISION as PRECISION
 from .suggestions import SUGGESTIONS_RIGHT as SUGGESTIONS_RIGHT
@@ -34,6 +39,7 @@ __all__ = [
     "STANDARD_MEASURES",
     "SUGGESTIONS_RIGHT",
     "TAGS_FOUND",
+    "Choice",
     "Dataset",
     "HeldOut",
     "JudgedTags",
@@ -41,7 +47,9 @@ __all__ = [
     "Performance",
     "Split",
     "Trained",
+    "Tried",
     "as_ranker",
+    "choose",
     "class_scores",
     "encode_classes",
     "fit_method",
@@ -53,9 +61,11 @@ __all__ = [
     "measure_fitted",
     "measured_queries",
     "rare_order",
+    "sample_rows",
     "splits",
     "tag_probabilities",
     "train_method",
+    "training_part",
     "validation_split",
     "word_scores",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,7 +47,7 @@ Floats = NDArray[np.floating[Any]]
 STANDARD_MEASURES: Mapping[Task, Sequence[Measure[Any]]] = {
     Task.CLASSIFY: (Accuracy(), MeanClassAccuracy()),
     Task.ANNOTATE: (*BY_PROBABILITY, *BY_RARITY),
-    Task.RANK: (AveragePrecision(), PrecisionAt(10), BreakEvenPoint()),
+    Task.RANK: (AveragePrecision(), PrecisionAt(1), PrecisionAt(10), BreakEvenPoint()),
 }
 #: Queries have at most this many words by default: the number of queries grows as 2 ** n_words.
 MAX_QUERY_WORDS = 3
@@ -115,8 +115,9 @@ def measure(
     max_query_words: int | None = MAX_QUERY_WORDS,
     all_queries: bool = False,
     transductive: bool = False,
+    tasks: Collection[Task] = tuple(Task),
 ) -> Measured:
-    """Fit ``method`` and measure it on the tasks it can do; only the measures see the test labels.
+    """Fit ``method`` and measure it on those of ``tasks`` it can do; only the measures see the test labels.
 
     With ``transductive`` the test pictures take part in learning, without their labels. A search is measured on
     :func:`measured_queries`, or with ``all_queries`` on all of them.
@@ -136,6 +137,7 @@ def measure(
         max_query_words=max_query_words,
         all_queries=all_queries,
         fit_seconds=seconds,
+        tasks=tasks,
     )
 
 
@@ -151,6 +153,7 @@ def measure_fitted(
     all_queries: bool = False,
     fit_seconds: float = 0.0,
     probabilities: TagProbabilities | None = None,
+    tasks: Collection[Task] = tuple(Task),
 ) -> Measured:
     """Measure an estimator that was fitted to ``train`` on the ``held_out`` rows of ``data``.
 
@@ -165,7 +168,7 @@ def measure_fitted(
     judged: JudgedTags | None = None
     classified = data.select(held_out[data.has_class[held_out]])
     tagged = data.select(held_out[data.has_tags[held_out]])
-    for task in Task:
+    for task in tasks:
         chosen = _of_task(task, measures)
         if not (chosen and method.does(task)):
             continue

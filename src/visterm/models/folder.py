@@ -28,6 +28,7 @@ FORMAT = 2
 _UPGRADES = {1: from_format_1}
 _TENSORS, _INFO, _CARD = "model.safetensors", "model.json", "README.md"
 _RECIPE_PREFIX = "recipe/"
+_MAIN_MEASURES = {Task.CLASSIFY: "accuracy", Task.ANNOTATE: "tag accuracy", Task.RANK: "AvgP"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,20 @@ class ModelInfo:
     def does(self, task: Task) -> bool:
         """Whether the model can do ``task``; every annotator can search."""
         return task in self.tasks or (task is Task.RANK and Task.ANNOTATE in self.tasks)
+
+    @staticmethod
+    def main_measure(task: Task) -> str:
+        """The name of the measure by which models are compared at ``task``."""
+        return _MAIN_MEASURES[task]
+
+    def quality(self, task: Task) -> float | None:
+        """The main measure on held-out pictures; None if it was not measured."""
+        return self.metrics.get(self.main_measure(task))
+
+    def is_below_baseline(self, task: Task) -> bool:
+        """Whether the model was measured to be worse than guessing."""
+        measured, guessing = self.quality(task), self.baseline_metrics.get(self.main_measure(task))
+        return measured is not None and guessing is not None and measured < guessing
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,21 @@ from scipy.special import log_expit
 from visterm.compute import progress
 from visterm.contracts import Features, Task
 from visterm.errors import InputError
-from visterm.learning import STANDARD_MEASURES, Trained, judge_by_halves, measured_queries, word_scores
-from visterm.measures import evaluate
+from visterm.learning import (
+    STANDARD_MEASURES,
+    Dataset,
+    HeldOut,
+    Split,
+    Trained,
+    fit_method,
+    judge_by_halves,
+    learns_from_untagged,
+    measured_queries,
+    training_part,
+    word_scores,
+)
+from visterm.measures import AveragePrecision, evaluate
+from visterm.registry import Method
 from visterm.search.pairs import log_pairs_of, pairs_of
 from visterm.search.relevance import Relevance
 
@@ -81,10 +94,28 @@ def measure_search(
     log_p: Floats, scored: ScoredPictures, tags: sparse.csr_array, relevance: Relevance
 ) -> dict[str, float]:
     """The measures of a search that ranks pictures by the probability that they match all words of a query."""
+    return evaluate(STANDARD_MEASURES[Task.RANK], *_answers(log_p, scored, tags, relevance))
+
+
+def _answers(
+    log_p: Floats, scored: ScoredPictures, tags: sparse.csr_array, relevance: Relevance
+) -> tuple[sparse.csr_array, Floats]:
+    """(n_queries, n_pictures) which pictures are relevant to the measured queries, and how likely they seem."""
     column = {pair: i for i, pair in enumerate(scored.pairs)}
     asked = measured_queries(tags)
     scores = [relevance.joint(log_p, words, scored.log_pairs, column) for words in asked.columns()]
-    return evaluate(STANDARD_MEASURES[Task.RANK], asked.relevance, np.stack(scores))
+    return asked.relevance, np.stack(scores)
+
+
+def search_values(method: Method, data: Dataset, split: Split) -> Floats:
+    """The average precision of each query of a search among the test pictures of ``split``, for comparing methods."""
+    fitted = fit_method(method, training_part(data, split, transductive=learns_from_untagged(method)))
+    held_out = HeldOut(fitted, data, split)
+    tagged, train_tags = held_out.tagged(), held_out.train_tags
+    scored = ScoredPictures.by(fitted, tagged.X)
+    relevance = learn_relevance(scored, tagged.tags, train_tags)
+    judged = judge_by_halves(scored.scores, tagged.tags, train_tags, fitted, tagged.X)
+    return AveragePrecision().per_query(*_answers(log_expit(judged.log_odds), scored, tagged.tags, relevance))
 
 
 def _measure_on_test(trained: Trained, relevance: Relevance) -> dict[str, float]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from visterm.app.cli.outcomes import print_training
 from visterm.app.cli.output import (
     JsonOption,
     WorkspaceOption,
@@ -23,6 +24,7 @@ from visterm.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from visterm.app.choosing import Training
     from visterm.app.features import Computed, Recipes
     from visterm.app.training import Evaluation, Methods, Models, TrainedModel
 
@@ -69,19 +71,49 @@ def _print_recipes(console: Console, found: Recipes) -> None:
 
 
 def train(
-    method: Annotated[str, typer.Argument(help="The method; 'visterm methods' lists them.")],
+    method: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[classes|tags|search|METHOD]",
+            help="What to learn, or a method of 'visterm methods' (default: all that the labels allow).",
+        ),
+    ] = None,
     name: Annotated[str | None, typer.Option("--name", "-n", help="The model's name (default: the method's).")] = None,
     recipe: RecipeOption = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", "-s", help="A parameter of the method, as NAME=VALUE; repeatable.")
     ] = None,
+    minutes: Annotated[float, typer.Option("--minutes", help="Time for choosing, about.", min=0)] = 3.0,
+    choose_again: Annotated[
+        bool, typer.Option("--choose", help="Choose again, even if an earlier choice is still good.")
+    ] = False,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a method on what is labelled, measure it on held-out pictures, and keep it as a new model version."""
+    """Learn from what is labelled, measure on held-out pictures, and keep the models.
+
+    With nothing named, features and methods are chosen by comparing a few on held-out pictures.
+    """
     with command(as_json=as_json), opened(workspace) as photos:
-        done = photos.train(method, name=name, recipe=recipe, parameters=_settings(settings or []))
-        show(done, as_json, _print_trained)
+        done = photos.train(
+            method,
+            name=name,
+            recipe=recipe,
+            parameters=_settings(settings or []),
+            minutes=minutes,
+            choose_again=choose_again,
+        )
+        show(done, as_json, print_learned)
+
+
+def print_learned(console: Console, done: TrainedModel | Training) -> None:
+    """Print what was learned, for people."""
+    from visterm.app.choosing import Training
+
+    if isinstance(done, Training):
+        print_training(console, done)
+    else:
+        _print_trained(console, done)
 
 
 def _print_trained(console: Console, model: TrainedModel) -> None:
@@ -92,12 +124,25 @@ def _print_trained(console: Console, model: TrainedModel) -> None:
     ]
     said = " and ".join(f"{counted(number, 'picture')} with {kind}" for kind, number, known in kinds if known)
     named = "" if model.name == model.method else f" ({model.method})"
-    say(console, f"{model.reference}{named}: learned from {said} in {learned['seconds']:.1f} s")
+    of_all = f" of {learned['pictures']:,}"
+    say(console, f"{model.reference}{named}: learned from {said}{of_all} in {learned['seconds']:.1f} s")
     rows = [(key, value, model.baseline_metrics.get(key)) for key, value in model.metrics.items()]
-    if rows:
-        table(console, ("on held-out pictures", "model", "baseline"), rows)
-    else:
+    if not rows:
         say(console, "not measured: too few labelled pictures to hold some out", style="yellow")
+        return
+    table(console, (f"on {_held_out(learned)} held-out pictures", "model", "baseline"), rows)
+    for task in model.abilities:
+        if model.is_below_baseline(task):
+            say(
+                console,
+                f"To {task} it is worse than the baseline, which never looks at the picture. 'visterm train' chooses a"
+                " better method.",
+                style="yellow",
+            )
+
+
+def _held_out(learned: dict[str, Any]) -> int:
+    return max(learned.get("held_out_class", 0), learned.get("held_out_tags", 0))
 
 
 def methods(as_json: JsonOption = False) -> None:
@@ -114,7 +159,7 @@ def _print_methods(console: Console, found: Methods) -> None:
 
 
 def models(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
-    """List the trained models, the newest last."""
+    """List the trained models, the newest last, and which is in use for what."""
     with command(as_json=as_json), opened(workspace) as photos:
         show(photos.models(), as_json, _print_models)
 
@@ -122,11 +167,14 @@ def models(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
 def _print_models(console: Console, found: Models) -> None:
     rows = []
     for model in found.models:
-        first = next(iter(model.metrics.items()), None)
-        measured = "-" if first is None else f"{first[0]} {first[1]:.3f}"
-        made = model.created[:16].replace("T", " ")
-        rows.append((model.reference, model.method, ", ".join(model.abilities), measured, made))
-    table(console, ("model", "method", "can", "measured", "made"), rows)
+        measured = [
+            f"{model.main_measure(task)} {value:.3f}"
+            for task in model.abilities
+            if (value := model.quality(task)) is not None
+        ]
+        used = ", ".join(task for task, reference in found.in_use.items() if reference == model.reference)
+        rows.append((model.reference, model.method, model.recipe, ", ".join(measured) or "-", used or "-"))
+    table(console, ("model", "method", "features", "on held-out pictures", "in use to"), rows)
 
 
 def evaluate(

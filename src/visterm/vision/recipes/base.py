@@ -37,6 +37,8 @@ class Recipe(ABC):
     pixel_budget: int = PIXEL_BUDGET
     #: How many pictures of the collection the recipe learns from; 0: nothing to learn.
     n_training_pictures: int = 0
+    #: Whether features may be negative; some methods take counts and histograms only.
+    has_negatives: bool = False
     #: Processor time for one picture of 100,000 pixels, measured; for estimates only.
     seconds_per_picture: float = 0.01
     #: The hash that was computed last.

@@ -29,6 +29,7 @@ class CombinedRecipe(Recipe):
         self.summary = summary or "; ".join(part.summary for part in self.parts)
         self.pixel_budget = max(part.pixel_budget for part in self.parts)
         self.n_training_pictures = max(part.n_training_pictures for part in self.parts)
+        self.has_negatives = any(part.has_negatives for part in self.parts)
         self.seconds_per_picture = sum(part.seconds_per_picture for part in self.parts)
         names = [output for part in self.parts for output in part.outputs]
         if len(set(names)) < len(names):

@@ -35,6 +35,7 @@ class NetworkRecipe(Recipe):
     """
 
     seconds_per_picture = 0.02
+    has_negatives = True
 
     def __init__(
         self,
@@ -102,6 +103,7 @@ class DeepFeatures(NetworkRecipe):
     preset: ClassVar[type[EfficientNetLite]] = EfficientNetLite0
     preset_name: ClassVar[str] = "deep"
     seconds_per_picture = 0.013
+    has_negatives = False
 
     def __init__(
         self, *, runner: str = "auto", device: str | None = None, half: bool = False, batch_size: int = 32

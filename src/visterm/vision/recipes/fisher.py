@@ -29,6 +29,8 @@ class FisherRecipe(LocalRecipe):
     unit length.
     """
 
+    has_negatives = True
+
     def __init__(
         self,
         name: str,

@@ -28,6 +28,7 @@ class SharedDescriptors(LocalRecipe):
         self.summary = "; ".join(encoding.summary for encoding in self.encodings)
         self.max_sample = max(encoding.max_sample for encoding in self.encodings)
         self.n_training_pictures = max(encoding.n_training_pictures for encoding in self.encodings)
+        self.has_negatives = any(encoding.has_negatives for encoding in self.encodings)
         self.seconds_per_picture = sum(encoding.seconds_per_picture for encoding in self.encodings)
 
     @property

@@ -1,0 +1,266 @@
+"""Training with nothing named: chooses features and methods for what the labels allow, trains, tells the outcome."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm import registry
+from visterm.app.document import Document
+from visterm.app.features import ready_recipe
+from visterm.app.training import TrainedModel, labelled, labels_only, train
+from visterm.compute import n_cores
+from visterm.contracts import Task
+from visterm.errors import InputError
+from visterm.learning import Choice, Dataset, choose, sample_rows
+from visterm.search.learned import search_values
+
+if TYPE_CHECKING:
+    from visterm.app.workspace import Workspace
+
+#: What a person may ask to be trained, and the task it means; also the names of the models.
+WANTED = {"classes": Task.CLASSIFY, "tags": Task.ANNOTATE, "search": Task.RANK}
+#: The methods that are compared. They were the best of all on Corel5K and scenes8 training pictures.
+_METHODS = {"classes": ("sdca", "knn"), "tags": ("ridge-tags", "label-propagation"), "search": ("caption-ridge",)}
+#: The features that are compared, the cheapest first.
+RECIPES = ("deep", "deep+deep-lite2", "deep+deep-lite2+tagging-fast")
+#: The features if the network is not installed.
+_WITHOUT_NETWORK = ("tagging-fast",)
+MINUTES = 3.0
+#: A model of its own for search must be better by this much average precision than the model for tags.
+_OWN_MODEL = 0.01
+#: A choice is kept until the collection has this many times as many labelled pictures.
+_GROWTH = 2
+#: A class or tag counts as weak below this quality, if it has at least this many pictures.
+_WEAK, _WEAK_PICTURES = 0.5, 3
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A method on some features, and the main measure that it reached, with its standard error."""
+
+    method: str
+    recipe: str
+    value: float
+    error: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out for one of classes, tags and search.
+
+    ``model`` is None if nothing could be learned; ``reason`` says why. ``quality`` is the main measure on
+    ``held_out`` pictures, ``baseline`` that of guessing. ``measures`` has all measures by name. ``tried`` is empty if
+    an earlier choice was kept. ``untried`` did not fit into the time. ``half_quality`` is what half of the labelled
+    pictures gave in the comparison. ``weak`` are the classes or tags that are recognised worst.
+    """
+
+    what: str
+    model: str | None = None
+    method: str = ""
+    recipe: str = ""
+    quality: float | None = None
+    baseline: float | None = None
+    held_out: int = 0
+    learned_from: int = 0
+    measures: dict[str, float] = field(default_factory=dict)
+    tried: list[Attempt] = field(default_factory=list)
+    untried: list[str] = field(default_factory=list)
+    half_quality: float | None = None
+    weak: list[str] = field(default_factory=list)
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Training(Document):
+    """What ``train`` did with nothing named: one outcome for classes, tags and search."""
+
+    outcomes: list[Outcome]
+    pictures: int
+    labelled: int
+    seconds: float
+    missing: list[str]
+
+
+def train_all(
+    workspace: Workspace,
+    wanted: Sequence[str] = tuple(WANTED),
+    *,
+    recipe: str | None = None,
+    minutes: float = MINUTES,
+    choose_again: bool = False,
+) -> Training:
+    """Choose and train what ``wanted`` names, as far as the labels allow; ``recipe`` fixes the features.
+
+    Choosing takes about ``minutes`` at most. A choice that was made before is kept until there are twice as many
+    labelled pictures, or until the person asks to ``choose_again``.
+    """
+    started = time.perf_counter()
+    labels = labels_only(workspace)
+    recipes, missing = _usable((recipe,) if recipe else RECIPES)
+    reasons = {what: _why_not(WANTED[what], labels) for what in WANTED if what in wanted}
+    able = [what for what, reason in reasons.items() if not reason]
+    outcomes = [Outcome(what, reason=reason) for what, reason in reasons.items() if reason]
+    if not able:
+        raise InputError("; ".join(dict.fromkeys(outcome.reason for outcome in outcomes)))
+    session = _Session(workspace, labels, recipes, 60 * minutes / len(able), choose_again)
+    outcomes += [session.train(what) for what in able]
+    n_labelled = int((labels.has_class | labels.has_tags).sum())
+    order = list(WANTED)
+    outcomes.sort(key=lambda outcome: order.index(outcome.what))
+    return Training(outcomes, len(labels), n_labelled, round(time.perf_counter() - started, 1), missing)
+
+
+class _Session:
+    """One run of training: what was chosen for tags also serves search."""
+
+    def __init__(
+        self, workspace: Workspace, labels: Dataset, recipes: tuple[str, ...], seconds: float, choose_again: bool
+    ) -> None:
+        self._workspace, self._labels, self._recipes = workspace, labels, recipes
+        self._seconds, self._choose_again = seconds, choose_again
+        self._tags: TrainedModel | None = None
+
+    def train(self, what: str) -> Outcome:
+        task = WANTED[what]
+        n_labelled = int((self._labels.has_class if task is Task.CLASSIFY else self._labels.has_tags).sum())
+        kept = self._kept_choice(what, n_labelled)
+        choice = None
+        if what == "search" and self._tags is not None:
+            if kept is not None and kept["method"] == self._tags.method:
+                return _outcome(what, self._tags, None)
+            if kept is None:
+                choice = self._choose_search(self._tags)
+                if choice.best.method.name == self._tags.method:
+                    return _outcome(what, self._tags, choice)
+        elif kept is None:
+            choice = self._choose(what)
+        if choice is not None:
+            kept = {"method": choice.best.method.name, "recipe": choice.best.recipe, "labelled": n_labelled}
+        assert kept is not None  # noqa: S101 - either kept or just chosen
+        model = train(self._workspace, kept["method"], name=what, recipe=kept["recipe"], choice=kept)
+        if what == "tags":
+            self._tags = model
+        return _outcome(what, model, choice)
+
+    def _choose(self, what: str) -> Choice:
+        task = WANTED[what]
+        methods = [registry.get(name) for name in _METHODS[what]]
+        rows = sample_rows(self._labels, task)
+        return choose(
+            task,
+            [method for method in methods if method.takes_any_features or "+" not in self._recipes[0]],
+            self._recipes,
+            lambda recipe: self._data(recipe, rows),
+            seconds=self._seconds,
+            cost_of=lambda recipe: self._cost(recipe, rows),
+            measure_each=search_values if task is Task.RANK else None,
+        )
+
+    def _choose_search(self, tags: TrainedModel) -> Choice:
+        """Whether a method of its own searches better than the model for tags, on the same features."""
+        rows = sample_rows(self._labels, Task.RANK)
+        methods = [registry.get(name) for name in dict.fromkeys((tags.method, *_METHODS["search"]))]
+        choice = choose(
+            Task.RANK,
+            methods,
+            (tags.recipe,),
+            lambda recipe: self._data(recipe, rows),
+            seconds=self._seconds,
+            measure_each=search_values,
+        )
+        of_tags = next(each for each in choice.tried if each.method.name == tags.method)
+        if choice.best.value - of_tags.value >= _OWN_MODEL:
+            return choice
+        return Choice(
+            of_tags, choice.tried, choice.untried, choice.n_pictures, choice.n_held_out, choice.n_splits, None
+        )
+
+    def _kept_choice(self, what: str, n_labelled: int) -> dict[str, Any] | None:
+        """The choice of the newest model of this name, unless the collection has outgrown it."""
+        if self._choose_again or len(self._recipes) == 1:
+            return None
+        own = [info for info in self._workspace.shelf.infos() if info.name == what]
+        kept = own[-1].training.get("choice") if own else None
+        if not isinstance(kept, dict) or n_labelled >= _GROWTH * kept.get("labelled", 0):
+            return None
+        return kept
+
+    def _data(self, recipe: str, rows: NDArray[np.int64]) -> Dataset:
+        return labelled(self._workspace, ready_recipe(self._workspace, recipe), rows)
+
+    def _cost(self, recipe: str, rows: NDArray[np.int64]) -> float:
+        """About how many seconds the features take that are missing."""
+        keys = self._workspace.collection().truth.sha256
+        return self._workspace.library.seconds_to_describe(recipe, [keys[row] for row in rows]) / n_cores()
+
+
+def _why_not(task: Task, labels: Dataset) -> str:
+    """Why nothing can be learned for a task; empty if it can."""
+    if task is Task.CLASSIFY:
+        counts = np.bincount(labels.y[labels.has_class & ~labels.is_test], minlength=len(labels.class_names))
+        known = np.flatnonzero(counts)
+        if not len(known):
+            return "no picture has a class: give some with 'visterm label PICTURE --class NAME', or import them"
+        if len(known) == 1:
+            name = labels.class_names[known[0]]
+            return (
+                f"the only class is {name!r}: give some pictures another one, so that there is something to tell apart"
+            )
+        if counts.max() < 2:
+            return "every class has one picture: give each class at least two"
+        return ""
+    if int((labels.has_tags & ~labels.is_test).sum()) < 2:
+        return "fewer than two pictures have tags: add some with 'visterm label PICTURE --tag NAME', or import them"
+    return ""
+
+
+def _usable(recipes: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+    """The recipes that this installation can compute, and what is missing."""
+    from visterm.vision.recipes import recipe as recipe_named
+
+    usable, missing = [], []
+    for name in recipes:
+        try:
+            _ = recipe_named(name).hash
+            usable.append(name)
+        except InputError as error:
+            if len(recipes) == 1:
+                raise
+            missing.append(str(error))
+    return tuple(usable) or _WITHOUT_NETWORK, list(dict.fromkeys(missing))
+
+
+def _outcome(what: str, model: TrainedModel, choice: Choice | None) -> Outcome:
+    task = WANTED[what]
+    main = model.main_measure(task)
+    tried = [] if choice is None else choice.tried
+    return Outcome(
+        what,
+        model.reference,
+        model.method,
+        model.recipe,
+        model.metrics.get(main),
+        model.baseline_metrics.get(main),
+        model.training.get("held_out_" + ("class" if task is Task.CLASSIFY else "tags"), 0),
+        model.training["pictures_with_" + ("class" if task is Task.CLASSIFY else "tags")],
+        model.metrics,
+        [Attempt(each.method.name, each.recipe, each.value, each.error, round(each.seconds, 1)) for each in tried],
+        [] if choice is None else list(choice.untried),
+        None if choice is None else choice.half_value,
+        _weak(model),
+    )
+
+
+def _weak(model: TrainedModel) -> list[str]:
+    """The classes or tags that are recognised worst, if badly: those with the most pictures first."""
+    counts = model.training.get("label_counts", {})
+    quality: dict[str, float] = model.training.get("label_quality", {})
+    bad = [name for name, value in quality.items() if value < _WEAK and counts.get(name, 0) >= _WEAK_PICTURES]
+    return sorted(bad, key=lambda name: (quality[name], name))[:3]
