@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from visterm import registry
+from visterm.app.choosing import Training, train_all
 from visterm.app.document import Document
 from visterm.app.sheets import contact_sheet, save_sheet
-from visterm.app.training import Evaluation, MethodResult
 from visterm.app.workspace import Workspace
-from visterm.contracts import Task
 from visterm.errors import InputError
-from visterm.learning import STANDARD_MEASURES
 from visterm.postcards import make_postcards
 
 #: What the demo looks for, to show a search.
@@ -23,9 +20,8 @@ QUERIES = ("boat sea", "snow house", "car road tree")
 _N_SHOWN = 18
 #: A file that only demo collections have.
 _MARK = "postcards.json"
-#: Methods measured first, one of each kind; the others follow while there is time.
-_FIRST = ("knn", "knn-tags", "sdca", "ridge-tags", "tagprop", "ccd2", "slda")
-_MEASURING_SECONDS = 20.0
+#: Choosing features and methods for the demo takes about half a minute.
+_MINUTES = 0.5
 
 
 @dataclass(frozen=True)
@@ -34,8 +30,7 @@ class Demo(Document):
 
     folder: str
     pictures: int
-    held_out: dict[str, list[MethodResult]]
-    not_measured: list[str]
+    training: Training
     unlabelled_accuracy: float
     unlabelled_tag_precision: float
     sheets: dict[str, str] = field(default_factory=dict)
@@ -54,46 +49,17 @@ def run_demo(folder: Path, *, n_pictures: int = 400) -> Demo:
     with Workspace.create(folder) as photos:
         photos.add()
         clock.lap("add")
-        photos.features(*sorted({method.recipe for method in registry.methods()}))
-        clock.lap("compute features")
-        others = [method.name for method in registry.methods() if method.name not in _FIRST]
-        comparison = photos.evaluate(*_FIRST, *others, max_seconds=_MEASURING_SECONDS)
-        clock.lap("measure methods")
-        best = _best_methods(comparison)
-        for name in sorted(set(best.values())):
-            photos.train(name)
-        clock.lap("train the best of each task")
-        accuracy, tag_precision, sheets = _look(photos, best, _truth(report.truth))
+        training = train_all(photos, minutes=_MINUTES)
+        clock.lap("choose, train and measure")
+        accuracy, tag_precision, sheets = _look(photos, _truth(report.truth))
         clock.lap("classify, tag and search")
-    return Demo(
-        str(folder),
-        report.n_pictures,
-        comparison.tasks(),
-        comparison.not_measured,
-        accuracy,
-        tag_precision,
-        sheets,
-        clock.laps,
-    )
+    return Demo(str(folder), report.n_pictures, training, accuracy, tag_precision, sheets, clock.laps)
 
 
-def _best_methods(comparison: Evaluation) -> dict[Task, str]:
-    """For each task the method with the best value of the measure people look at; baselines are for comparison."""
-    return {Task(task): _best(Task(task), results) for task, results in comparison.tasks().items()}
-
-
-def _best(task: Task, results: list[MethodResult]) -> str:
-    measure = STANDARD_MEASURES[task][0].name
-    able = [result for result in results if not registry.get(result.method).is_baseline]
-    return max(able, key=lambda result: result.values[measure]).method
-
-
-def _look(
-    photos: Workspace, best: dict[Task, str], truth: dict[str, dict[str, Any]]
-) -> tuple[float, float, dict[str, str]]:
+def _look(photos: Workspace, truth: dict[str, dict[str, Any]]) -> tuple[float, float, dict[str, str]]:
     """Answer for the unlabelled pictures, compare with what only the generator knows, and draw it all."""
-    classified = photos.classify(model=best[Task.CLASSIFY], write=True).answers
-    tagged = photos.tag(model=best[Task.ANNOTATE], write=True).answers
+    classified = photos.classify(write=True).answers
+    tagged = photos.tag(write=True).answers
     right = [answer.labels[0].name == truth[answer.path]["class"] for answer in classified]
     hits = [label.name in truth[answer.path]["tags"] for answer in tagged for label in answer.labels]
     folder, results = photos.folder, photos.folder / "results"
@@ -116,7 +82,7 @@ def _look(
         ),
     }
     for text in QUERIES:
-        found = photos.search(text, model=best[Task.RANK], limit=12, unlikely=True).found
+        found = photos.search(text, limit=12, unlikely=True).found
         file = results / f"search-{text.replace(' ', '-')}.jpg"
         sheets[f"search: {text}"] = _sheet(file, folder, [(item.path, "") for item in found], f"Search: {text}")
     return _share(right), _share(hits), sheets

@@ -67,13 +67,17 @@ class Methods(Document):
 
 @dataclass(frozen=True)
 class MethodResult:
-    """How well one method did a task: its measures by name, and the seconds it took to fit and to answer.
+    """How well a method did a task on some features: its measures by name, and the seconds to fit and to answer.
 
-    ``letter`` stands for the method; ``beats`` has the letters of the methods it is significantly better than.
+    ``name`` is that of the method, with the recipe where several are compared. ``error`` is the standard error of the
+    first measure. ``letter`` stands for the result; ``beats`` has the letters of those it is significantly better than.
     """
 
+    name: str
     method: str
+    recipe: str
     values: dict[str, float]
+    error: float | None
     fit_seconds: float
     answer_seconds: float
     letter: str
@@ -84,15 +88,19 @@ class MethodResult:
 class Evaluation(Document):
     """How methods did on the same held-out pictures, the baseline first.
 
-    ``best`` names for each task the best method, then those it is not significantly better than; ``not_measured`` are
-    the methods there was no time for.
+    Figures are means over ``n_splits`` splits; ``held_out`` has the number of pictures by task. ``best`` names for each
+    task the best result, then those it is not significantly better than; ``not_measured`` are those there was no time
+    for; ``skipped`` says why others could not be measured.
     """
 
     classify: list[MethodResult]
     tag: list[MethodResult]
     search: list[MethodResult]
     best: dict[str, list[str]]
+    held_out: dict[str, int]
+    n_splits: int
     not_measured: list[str]
+    skipped: dict[str, str]
 
     def tasks(self) -> dict[str, list[MethodResult]]:
         """The results by task, for tasks that were measured."""
@@ -237,27 +245,42 @@ def evaluate(
     workspace: Workspace,
     methods: Sequence[str] = (),
     *,
-    recipe: str | None = None,
+    recipes: Sequence[str] = (),
     max_seconds: float | None = None,
 ) -> Evaluation:
-    """Measure methods (default: all) and the baselines; after ``max_seconds`` no further method is begun."""
+    """Measure methods (default: all) and the baselines; after ``max_seconds`` no further one is begun.
+
+    With ``recipes``, every method is measured on each of them.
+    """
     _require_pictures(workspace)
     found = compare(
         [registry.get(name) for name in methods],
         lambda wanted: labelled(workspace, ready_recipe(workspace, wanted)),
-        recipe=recipe,
+        recipes=recipes,
         max_seconds=math.inf if max_seconds is None else max_seconds,
     )
     results = {task: [_result(found, task, each) for each in found.performances.get(task, [])] for task in Task}
-    best = {task.value: found.best(task) for task in found.performances}
-    return Evaluation(results[Task.CLASSIFY], results[Task.ANNOTATE], results[Task.RANK], best, list(found.left_out))
+    return Evaluation(
+        results[Task.CLASSIFY],
+        results[Task.ANNOTATE],
+        results[Task.RANK],
+        {task.value: found.best(task) for task in found.performances},
+        {task.value: number for task, number in found.n_held_out.items()},
+        found.n_splits,
+        list(found.left_out),
+        found.skipped,
+    )
 
 
 def _result(found: Comparison, task: Task, performance: Performance) -> MethodResult:
     name = performance.method
+    contestant, error = found.contestants[name], found.errors[task][name]
     return MethodResult(
         name,
+        contestant.method.name,
+        contestant.recipe,
         performance.values[task],
+        error if math.isfinite(error) else None,
         performance.fit_seconds,
         performance.answer_seconds,
         found.letter(task, name),

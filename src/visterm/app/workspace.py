@@ -273,11 +273,14 @@ class Workspace:
 
         return models(self)
 
-    def evaluate(self, *methods: str, recipe: str | None = None, max_seconds: float | None = None) -> Evaluation:
-        """Compare methods (default: all) with each other and with the baseline on held-out pictures."""
+    def evaluate(self, *methods: str, recipe: str | Sequence[str] = (), max_seconds: float | None = None) -> Evaluation:
+        """Compare methods (default: all) with each other and with the baseline on held-out pictures.
+
+        With one recipe or several, every method is measured on each of them.
+        """
         from visterm.app.training import evaluate
 
-        return evaluate(self, methods, recipe=recipe, max_seconds=max_seconds)
+        return evaluate(self, methods, recipes=_names(recipe), max_seconds=max_seconds)
 
     # Finding
 

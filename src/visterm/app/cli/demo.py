@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visterm.app.cli.output import JsonOption, command, say, show, table
+from visterm.app.cli.outcomes import print_training
+from visterm.app.cli.output import JsonOption, command, say, show
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,10 +36,7 @@ def _print_demo(console: Console, done: Demo) -> None:
         f"{done.pictures} synthetic postcards in {done.folder}: two fifths train with class and tags, "
         "a fifth with a class only, a fifth has no labels, a fifth is held out to measure on.",
     )
-    for task, results in done.held_out.items():
-        columns = ["method", *results[0].values]
-        rows = [[result.method, *result.values.values()] for result in results]
-        table(console, columns, rows, title=f"held-out pictures: {task}")
+    print_training(console, done.training)
     say(
         console,
         f"Of the pictures nobody labelled, {done.unlabelled_accuracy:.0%} got the right class and "
@@ -49,6 +47,5 @@ def _print_demo(console: Console, done: Demo) -> None:
     spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in done.seconds.items())
     say(console, f"Time: {spent}")
     program = "visterm" if shutil.which("visterm") else sys.argv[0]
-    if done.not_measured:
-        say(console, f"{len(done.not_measured)} methods were not measured. All: {program} evaluate -w {done.folder}")
+    say(console, f"Compare all methods: {program} evaluate -w {done.folder}")
     say(console, f"Look around: {program} status -w {done.folder}")

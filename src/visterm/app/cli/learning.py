@@ -28,15 +28,25 @@ if TYPE_CHECKING:
     from visterm.app.features import Computed, Recipes
     from visterm.app.training import Evaluation, Methods, Models, TrainedModel
 
-#: Headings that leave room at 80 columns; tags are measured at five a picture.
+#: The measures that tables show, and headings that leave room at 80 columns.
 _SHORT = {
+    "accuracy": "right",
     "mean class accuracy": "by class",
-    "picture F@5": "F",
+    "tag accuracy": "right",
+    "suggestions right": "sugg.",
+    "tags found": "found",
     "word F@5": "word F",
-    "mean precision@5": "prec.",
-    "mean recall@5": "recall",
     "N+@5": "N+",
+    "AvgP": "AvgP",
+    "P@1": "first",
+    "P@10": "of 10",
 }
+_EXPLANATION = (
+    "right: share of right answers; ±: its standard error; by class: mean over classes; sugg.: share of suggestions "
+    "that are right, found: share of tags they cover; word F, N+: for rare tags, five a picture; AvgP: average "
+    "precision of a search; first, of 10: right among the first pictures; beats: how many it is significantly better "
+    "than. docs/glossary.md explains more."
+)
 RecipeOption = Annotated[
     str | None, typer.Option("--recipe", "-r", help="Feature recipe (default: chosen for the method).")
 ]
@@ -179,32 +189,43 @@ def _print_models(console: Console, found: Models) -> None:
 
 def evaluate(
     chosen: Annotated[list[str] | None, typer.Argument(metavar="[METHOD]...", help="Methods (default: all).")] = None,
-    recipe: RecipeOption = None,
+    recipes: Annotated[
+        list[str] | None,
+        typer.Option("--recipe", "-r", help="Features to compare on; repeatable (default: each method's own)."),
+    ] = None,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare methods with each other and with the baseline on held-out pictures."""
+    """Compare methods, and features, with each other and with the baseline on held-out pictures."""
     with command(as_json=as_json), opened(workspace) as photos:
-        show(photos.evaluate(*(chosen or ()), recipe=recipe), as_json, _print_comparison)
+        show(photos.evaluate(*(chosen or ()), recipe=recipes or ()), as_json, _print_comparison)
 
 
 def _print_comparison(console: Console, found: Evaluation) -> None:
     for task, results in found.tasks().items():
-        measures = list(results[0].values)
+        measures = [name for name in results[-1].values if name in _SHORT]
         rows = sorted(results, key=lambda row: -row.values[measures[0]])
         cells = [
-            (row.method, *(row.values[name] for name in measures), len(row.beats), f"{row.fit_seconds:.1f}")
+            (
+                row.name,
+                *(row.values.get(name) for name in measures[:1]),
+                "-" if row.error is None else f"{row.error:.3f}",
+                *(row.values.get(name) for name in measures[1:]),
+                len(row.beats),
+                f"{row.fit_seconds:.1f}",
+            )
             for row in rows
         ]
-        heads = [_SHORT.get(name, name) for name in measures]
-        table(console, ("method", *heads, "beats", "fit, s"), cells, title=task)
+        heads = [_SHORT[name] for name in measures]
+        repeated = f", {found.n_splits} splits" if found.n_splits > 1 else ""
+        title = f"{task}: {counted(found.held_out[task], 'held-out picture')}{repeated}"
+        table(console, ("method", heads[0], "±", *heads[1:], "beats", "fit, s"), cells, title=title)
         first, *others = found.best[task] or ["no method"]
         level = f"; not significantly worse: {', '.join(others[:3])}{' ...' if others[3:] else ''}" if others else ""
         say(console, f"best: {first}{level}")
-    say(
-        console,
-        "beats: how many methods this one is significantly better than; measures: see docs/glossary.md",
-    )
+    for reason in found.skipped.values():
+        say(console, f"skipped: {reason}", style="yellow")
+    say(console, _EXPLANATION, style="bright_black")
 
 
 def _settings(texts: list[str]) -> dict[str, Any]:
