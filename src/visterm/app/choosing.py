@@ -111,7 +111,7 @@ def train_all(
         raise InputError("; ".join(dict.fromkeys(outcome.reason for outcome in outcomes)))
     session = _Session(workspace, labels, recipes, 60 * minutes / len(able), choose_again)
     outcomes += [session.train(what) for what in able]
-    n_labelled = int((labels.has_class | labels.has_tags).sum())
+    n_labelled = int(((labels.has_class | labels.has_tags) & ~labels.is_test).sum())
     order = list(WANTED)
     outcomes.sort(key=lambda outcome: order.index(outcome.what))
     return Training(outcomes, len(labels), n_labelled, round(time.perf_counter() - started, 1), missing)
