@@ -96,11 +96,15 @@ class PlacedHistograms(Recipe):
         return found | {"lbp-stripes": _patterns_of_stripes(rgb, self._N_STRIPES)}
 
 
-class StripedHistograms(Recipe):
-    """The cheapest and most useful of :class:`PlacedHistograms`: HSV, Lab and patterns in three horizontal stripes."""
+class PlacedColours(Recipe):
+    """HSV histograms of three horizontal stripes, and which colours are beside each other: the colours of a picture.
 
-    name = "striped-histograms"
-    summary = "colours and patterns in three horizontal stripes"
+    Of the cheap features these two got a weight beside a network's and Fisher vectors; Lab and RGB histograms, local
+    binary patterns, GIST and edge directions got none.
+    """
+
+    name = "placed-colours"
+    summary = "colours in three horizontal stripes, and a colour correlogram"
     seconds_per_picture = 0.01
     _N_STRIPES = 3
     _BINS = (12, 12, 12)
@@ -110,20 +114,23 @@ class StripedHistograms(Recipe):
 
     @property
     def outputs(self) -> Mapping[str, RowSpec]:
-        """Colours are sparse, since a picture has only few of them."""
-        colours = RowSpec(self._N_STRIPES * math.prod(self._BINS), sparse=True)
-        return {"hsv-stripes": colours, "lab-stripes": colours, "lbp-stripes": RowSpec(self._N_STRIPES * N_PATTERNS)}
+        """The histograms are sparse, since a picture has only few colours."""
+        return {
+            "hsv-stripes": RowSpec(self._N_STRIPES * math.prod(self._BINS), sparse=True),
+            "correlogram": RowSpec(144),
+        }
 
     def parameters(self) -> dict[str, Any]:
         """Stripes and boxes."""
         return {"n_stripes": self._N_STRIPES, "bins": list(self._BINS)}
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
-        """All of them from one decoded picture."""
+        """Both from one decoded picture."""
+        from visterm.vision.correlogram import colour_correlogram
+
         return {
             "hsv-stripes": _colours_of_stripes(rgb, "hsv", self._N_STRIPES, self._BINS),
-            "lab-stripes": _colours_of_stripes(rgb, "lab", self._N_STRIPES, self._BINS),
-            "lbp-stripes": _patterns_of_stripes(rgb, self._N_STRIPES),
+            "correlogram": colour_correlogram(rgb),
         }
 
 

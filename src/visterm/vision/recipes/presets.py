@@ -8,7 +8,7 @@ from visterm.vision.recipes.bags import BagRecipe
 from visterm.vision.recipes.combined import CombinedRecipe
 from visterm.vision.recipes.descriptors import DenseGrid, PatternBlocks, SegmentedRegions
 from visterm.vision.recipes.fisher import FisherRecipe
-from visterm.vision.recipes.global_features import PlacedHistograms, StripedHistograms
+from visterm.vision.recipes.global_features import PlacedColours, PlacedHistograms
 from visterm.vision.recipes.network_grid import NetworkGrid
 from visterm.vision.recipes.shared_descriptors import SharedDescriptors
 
@@ -116,7 +116,7 @@ def tagging_fast() -> CombinedRecipe:
         )
 
     parts = [
-        StripedHistograms(pixel_budget=_FAST_PIXELS),
+        PlacedColours(pixel_budget=_FAST_PIXELS),
         vectors("sift-fisher", "root-sift", (4, 6, 8), 48, 0.01),
         vectors("lab-fisher", "lab-statistics", (4, 7), 32, 0.01),
     ]
