@@ -240,7 +240,11 @@ def test_placed_colours_are_those_of_the_larger_recipes(rgb):
     made = PlacedColours(pixel_budget=100_000)
     rows = made.compute(rgb)
     assert rows.keys() == made.outputs.keys()
-    for name, full in (("hsv-stripes", PlacedHistograms()), ("correlogram", GlobalsRecipe())):
+    for name, full in (
+        ("hsv", PlacedHistograms()),
+        ("hsv-stripes", PlacedHistograms()),
+        ("correlogram", GlobalsRecipe()),
+    ):
         same(rows[name], full.compute(rgb)[name])
         assert made.outputs[name] == full.outputs[name]
 
