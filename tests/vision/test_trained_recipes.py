@@ -16,10 +16,10 @@ from visterm.vision import (
     FisherRecipe,
     GlobalsRecipe,
     PatternBlocks,
+    PlacedColours,
     PlacedHistograms,
     SegmentedRegions,
     SharedDescriptors,
-    StripedHistograms,
     TrainingPictures,
     recipe,
     recipe_names,
@@ -236,13 +236,17 @@ def test_fast_tagging_shrinks_pictures_and_has_few_dimensions():
     assert both.outputs.keys() == {"deep", *made.outputs}
 
 
-def test_striped_histograms_are_those_of_the_full_recipe(rgb):
-    fast, full = StripedHistograms(pixel_budget=100_000), PlacedHistograms()
-    rows, expected = fast.compute(rgb), full.compute(rgb)
-    assert rows.keys() == fast.outputs.keys()
-    for name in fast.outputs:
-        same(rows[name], expected[name])
-        assert fast.outputs[name] == full.outputs[name]
+def test_placed_colours_are_those_of_the_larger_recipes(rgb):
+    made = PlacedColours(pixel_budget=100_000)
+    rows = made.compute(rgb)
+    assert rows.keys() == made.outputs.keys()
+    for name, full in (
+        ("hsv", PlacedHistograms()),
+        ("hsv-stripes", PlacedHistograms()),
+        ("correlogram", GlobalsRecipe()),
+    ):
+        same(rows[name], full.compute(rgb)[name])
+        assert made.outputs[name] == full.outputs[name]
 
 
 def test_globals_are_of_their_sizes(rgb):
@@ -327,3 +331,33 @@ def test_parts_see_pictures_of_their_own_size(rgb):
 
     CombinedRecipe([Half(), recipe("colour")]).compute(rgb)
     assert Half.seen == (rgb.shape[0] // 2, rgb.shape[1] // 2, 3)
+
+
+def gratings(n_classes, n_each, side, seed=0):
+    """Small noisy pictures of stripes; a class is a direction and a width of the stripes."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[:side, :side]
+    pictures, classes = [], np.repeat(np.arange(n_classes), n_each)
+    for chosen in classes:
+        angle, period = np.pi * (chosen % 5) / 5, (4, 8)[chosen // 5]
+        wave = np.sin(2 * np.pi * (x * np.cos(angle) + y * np.sin(angle)) / period + rng.uniform(0, 2 * np.pi))
+        grey = 128 + 60 * wave + rng.normal(0, 15, (side, side))
+        pictures.append(np.repeat(grey.clip(0, 255).astype(np.uint8)[..., None], 3, axis=2))
+    return pictures, classes
+
+
+@pytest.mark.parametrize("name", ["bow-240", "visterms-10k"])
+@pytest.mark.parametrize("side", [12, 32])
+def test_tiny_pictures_are_told_apart(name, side, tmp_path):
+    tiny, classes = gratings(10, 6, side)
+    for i, rgb in enumerate(tiny):
+        Image.fromarray(rgb).save(tmp_path / f"{i:02}.png")
+    made = recipe(name)
+    made.train(TrainingPictures(sorted(tmp_path.iterdir()), pixel_budget=made.pixel_budget))
+    bags = np.concatenate([row[name].toarray() for row in made.compute_many(tiny)]).astype(float)
+    assert bags.any(axis=1).all()
+    roots = np.sqrt(bags / bags.sum(axis=1, keepdims=True))
+    is_known = np.arange(len(classes)) % 2 == 0
+    means = np.stack([roots[is_known & (classes == c)].mean(axis=0) for c in range(10)])
+    found = (roots[~is_known] @ means.T).argmax(axis=1)
+    assert (found == classes[~is_known]).mean() >= 0.4  # chance: 0.1

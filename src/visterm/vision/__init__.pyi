@@ -82,8 +82,8 @@ from .recipes.descriptors import PatternBlocks as PatternBlocks
 from .recipes.descriptors import SegmentedRegions as SegmentedRegions
 from .recipes.fisher import FisherRecipe as FisherRecipe
 from .recipes.global_features import GlobalsRecipe as GlobalsRecipe
+from .recipes.global_features import PlacedColours as PlacedColours
 from .recipes.global_features import PlacedHistograms as PlacedHistograms
-from .recipes.global_features import StripedHistograms as StripedHistograms
 from .recipes.network_grid import NetworkGrid as NetworkGrid
 from .recipes.shared_descriptors import SharedDescriptors as SharedDescriptors
 from .recipes.training_pictures import TrainingPictures as TrainingPictures
@@ -132,13 +132,13 @@ __all__ = [
     "OnnxNetwork",
     "PatternBlocks",
     "PictureInfo",
+    "PlacedColours",
     "PlacedHistograms",
     "Preprocessing",
     "Recipe",
     "SegmentedRegions",
     "SharedDescriptors",
     "SpatialPyramid",
-    "StripedHistograms",
     "TfIdf",
     "TorchNetwork",
     "TrainingPictures",

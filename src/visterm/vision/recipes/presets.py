@@ -8,7 +8,7 @@ from visterm.vision.recipes.bags import BagRecipe
 from visterm.vision.recipes.combined import CombinedRecipe
 from visterm.vision.recipes.descriptors import DenseGrid, PatternBlocks, SegmentedRegions
 from visterm.vision.recipes.fisher import FisherRecipe
-from visterm.vision.recipes.global_features import PlacedHistograms, StripedHistograms
+from visterm.vision.recipes.global_features import PlacedColours, PlacedHistograms
 from visterm.vision.recipes.network_grid import NetworkGrid
 from visterm.vision.recipes.shared_descriptors import SharedDescriptors
 
@@ -61,13 +61,14 @@ def regions_500() -> BagRecipe:
 
 
 def bow_deep() -> BagRecipe:
-    """The 49 places of the last feature map of EfficientNet-Lite0, 1,000 codewords."""
+    """The 49 places of the last feature map of EfficientNet-Lite0, 1,000 codewords, three for each place."""
     network = EfficientNetLite0()
     return BagRecipe(
         "bow-deep",
         "1,000 codewords of the 7 x 7 places of EfficientNet-Lite0",
         NetworkGrid(network, n_axes=128),
         1000,
+        n_nearest=3,
         max_sample=50_000,
         pixel_budget=(2 * network.preprocessing.size) ** 2,
         seconds_per_picture=0.015,
@@ -116,9 +117,9 @@ def tagging_fast() -> CombinedRecipe:
         )
 
     parts = [
-        StripedHistograms(pixel_budget=_FAST_PIXELS),
-        vectors("sift-fisher", "root-sift", (4, 6, 8), 48, 0.01),
-        vectors("lab-fisher", "lab-statistics", (4, 7), 32, 0.01),
+        PlacedColours(pixel_budget=_FAST_PIXELS),
+        vectors("sift-fisher", "root-sift", (4, 6, 8), 48, 0.008),
+        vectors("lab-fisher", "lab-statistics", (4, 7), 32, 0.009),
     ]
     summary = (
         "five features of colour, place and texture: most of what tagging adds to a network, at an eighth of its cost"
