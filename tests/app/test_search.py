@@ -82,6 +82,59 @@ def test_what_was_taken_otherwise_is_said(found, visterm, workspace):
     assert "nothing found" in printed
 
 
+def test_one_tag_of_a_person_says_little_about_the_others(visterm, found, workspace):
+    untagged = found("is:untagged", "sky", "--all", "-n", 50)["found"]
+    assert untagged == found("untagged", "sky", "--all", "-n", 50)["found"]
+    picture, before = untagged[0]["path"], untagged[0]["score"]
+    visterm("label", workspace / picture, "--tag", "holiday", "-w", workspace)
+    (after,) = [item["score"] for item in found("sky", "--all", "-n", 50)["found"] if item["path"] == picture]
+    assert after > 0.5 * before
+    assert picture not in [item["path"] for item in found("is:untagged", "sky", "--all", "-n", 50)["found"]]
+
+
+def test_what_lacks_a_word_is_marked(visterm, found, workspace):
+    document = found("boat", "unicorn", "-n", 50)
+    assert document["partial"] is True
+    assert document["unknown"] == ["unicorn"]
+    assert {tuple(item["missing"]) for item in document["found"]} == {("unicorn",)}
+    assert found("boat")["partial"] is False
+    assert ".jpg  (without: unicorn)" in visterm("search", "boat unicorn", "-w", workspace).stdout
+    none = found("balloon", "snow", "-n", 50)
+    assert (none["partial"], none["n_likely"], none["cut_off"]) == (True, 0, None)
+    assert {tuple(item["missing"]) for item in none["found"]} == {("balloon",), ("snow",)}
+    printed = visterm("search", "balloon snow", "-w", workspace).stdout
+    assert re.search(r"^nothing found for all words: the best guess has a chance of .*; these match some", printed)
+    assert "(without: balloon)" in printed
+    assert "(without: snow)" in printed
+    assert "without" not in visterm("search", "balloon snow", "--all", "-w", workspace).stdout
+
+
+def test_what_was_ignored_or_hidden_is_said(visterm, found, workspace):
+    document = found("photos of boats")
+    assert document["ignored"] == ["photos"]
+    assert document["found"] == found("boat")["found"]
+    printed = visterm("search", "photos of boats or ships", "-w", workspace).stdout
+    assert "ignored, as they say nothing about pictures: photos" in printed
+    assert "write OR in capitals" in printed
+    n_more = found("boat")["n_less_likely"]
+    assert n_more == len(found("boat", "--all")["found"]) - len(found("boat")["found"]) > 1
+    assert f"{n_more} less likely pictures: --all" in visterm("search", "boat", "-w", workspace).stdout
+    assert "less likely pictures" not in visterm("search", "boat", "--all", "-w", workspace).stdout
+
+
+def test_pictures_tagged_by_people_are_ordered_by_belief(workspace):
+    with Workspace(workspace) as opened:
+        told = [item.path for item in opened.search("boat", limit=50).found if item.told]
+        model = opened.shelf.model(Task.RANK)
+        keys = {opened.picture(Path(path)).sha256: path for path in told}
+        (X,) = opened.library.features(model.recipe, list(keys)).values()
+        p = model.relevance.log_probabilities(model.estimator.score_tags(X))[:, model.info.tags.index("boat")]
+        believed = dict(zip(keys.values(), p.tolist(), strict=True))
+        order = [believed[path] for path in told]
+        assert order == pytest.approx(sorted(order, reverse=True), abs=2e-3)
+        assert len(set(order)) > 1
+
+
 def test_people_read_why(visterm, workspace):
     printed = visterm("search", "boat", "-snow", "--why", "--all", "-n", 30, "-w", workspace).stdout
     assert "boat (tag" in printed

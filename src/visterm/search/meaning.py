@@ -36,7 +36,7 @@ _MAX_PHRASE = 6
 _MAX_NAMED = 10
 _MAX_REMEMBERED = 500
 #: If no picture matches all words, at most this many ways to leave out the same number of words are tried.
-_MAX_WAYS = 30
+_MAX_WAYS = 200
 #: What to write where an operator was written in small letters, and so was ignored.
 _OPERATORS = {
     "and": "all words are looked for anyway",
@@ -90,18 +90,19 @@ class Interpreter:
     def fewer(self, said: Reading) -> Iterator[list[tuple[tuple[str, ...], Asked]]]:
         """What the query asks for with one plain word left out, in every way; then with two, and so on.
 
-        Each way comes with the words that were left out. Fields, groups and excluded words always remain.
+        Each way comes with the words that were left out. The last words are left out first. Fields, groups and excluded
+        words always remain.
         """
         plain = [place for place, part in enumerate(said.parts) if part.word is not None]
         for n_left_out in range(1, len(plain) + 1):
             if comb(len(plain), n_left_out) > _MAX_WAYS:
                 continue
             ways = []
-            for places in combinations(plain, n_left_out):
+            for places in combinations(reversed(plain), n_left_out):
                 kept = [part for place, part in enumerate(said.parts) if place not in places]
                 asked = self._joined(Every, kept)
                 if asked is not None and any(not isinstance(part.asked, Without) for part in kept):
-                    ways.append((tuple(said.parts[place].word or "" for place in places), asked))
+                    ways.append((tuple(said.parts[place].word or "" for place in sorted(places)), asked))
             yield ways
 
     # The tree

@@ -169,15 +169,15 @@ class Searcher:
         return Hits(hits, [], cut, n_likely, best, n_less_likely=len(order) - len(shown))
 
     def _partial(self, said: Reading, n_best: int) -> list[Hit]:
-        """The pictures that lack as few words as possible; of each, the best way to leave out words."""
+        """The pictures that lack as few words as possible; the ways to leave out words take turns."""
         for ways in self._interpreter.fewer(said):
-            hits: dict[int, Hit] = {}
+            hits: dict[int, tuple[bool, int, float, Hit]] = {}
             for words, asked in ways:
-                for hit in self._answer(asked, n_best, (*said.missing, *words)).hits:
-                    if hit.row not in hits or _rank(hit) > _rank(hits[hit.row]):
-                        hits[hit.row] = hit
+                for place, hit in enumerate(self._answer(asked, n_best, (*said.missing, *words)).hits):
+                    rank = (not hit.told, place, -hit.probability, hit)
+                    hits[hit.row] = min(hits.get(hit.row, rank), rank, key=_by_rank)
             if hits:
-                return sorted(hits.values(), key=_rank, reverse=True)[:n_best]
+                return [hit for *_, hit in sorted(hits.values(), key=_by_rank)[:n_best]]
         return []
 
     def _in_order(self, asked: Asked, look: _Look, n_best: int) -> Rows:
@@ -257,6 +257,5 @@ def _said(asked: Asked, *, excluded: bool = False) -> Iterator[tuple[Leaf, bool]
         yield from _said(part, excluded=excluded != isinstance(asked, Without))
 
 
-def _rank(hit: Hit) -> tuple[bool, float]:
-    """What people said comes first, then what is likelier."""
-    return hit.told, hit.probability
+def _by_rank(ranked: tuple[bool, int, float, Hit]) -> tuple[bool, int, float]:
+    return ranked[:3]
