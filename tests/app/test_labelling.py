@@ -14,6 +14,7 @@ from visterm.app import NewNameError, Workspace
 from visterm.app.cli import app, collection
 from visterm.catalogue.records import IMPORT, PERSON
 from visterm.errors import InputError
+from visterm.exchange import PacketLabels, merge_packet
 
 MODEL = "model ridge-tags@2"
 
@@ -337,3 +338,27 @@ def test_a_rehearsed_export_changes_nothing(photos, folder):
     photos.export(format="xmp", dry_run=True)
     assert photos.catalogue.version()[1] <= version[1] + 1  # at most the catalogue's own name
     assert not list(folder.glob("*.xmp"))
+
+
+def test_workspaces_that_share_a_folder_read_each_other(photos, folder, tmp_path_factory):
+    with Workspace.create(tmp_path_factory.mktemp("other")) as other:
+        other.add(folder)
+        other.label(folder / "3.png", tags="sea")
+        other.export(folder, format="xmp")
+        other.export(format="xmp")
+        photos.add()
+        photos.label(folder / "3.png", tags="quay")
+        photos.export(format="xmp")
+        other.add(folder)
+        found = other.picture(folder / "3.png")
+        assert found is not None
+        assert {(label.name, label.source) for label in found.tags} == {("sea", PERSON), ("quay", IMPORT)}
+
+
+def test_what_another_program_says_too_is_an_import(photos, folder):
+    photos.label(folder / "3.png", tags=["sea"])
+    photos.export(format="xmp")
+    (folder / "3.xmp").write_bytes(merge_packet(None, PacketLabels(tags=("sea",))))
+    photos.add()
+    photos.label(folder / "3.png", clear="tags")
+    assert said(photos, "3.png")["sea"] == ("accepted", IMPORT)

@@ -132,10 +132,11 @@ def test_tags_are_the_words_that_a_person_would_choose(text, at_least):
 def test_captions_decide_about_words_in_no_list():
     nouns = ["A glorp on the table.", "Two glorps near a door.", "The red glorp is on the grass.", "glorp, at night"]
     adjectives = ["A snazzle boat at sea.", "The snazzle house is on a hill.", "A snazzle dog.", "two snazzle cats"]
-    verbs = ["A man vimbles a ball.", "The girl vimbles the rope.", "A dog vimbles at night."]
+    verbs = ["Men vimble a ball.", "The girls vimble the rope.", "A dog vimbles at night."]
     kept = CaptionTokenizer().vocabulary(nouns + adjectives + verbs)
     assert kept["glorp"] == 4
     assert not {"snazzle", "vimble", "vimbles"} & set(kept)
+    assert "glimp" not in CaptionTokenizer(min_count=1).vocabulary(["The mayor glimps a crowd"])
 
 
 @pytest.mark.parametrize(
@@ -170,6 +171,7 @@ def test_frequent_pairs_are_tags():
     assert words.others["traffic"] == 1  # beside the phrase, it says nothing of its own
     assert words.tags[7] == ["teddy bear"]
     assert "white cloud" not in words.kept
+    assert "parent watch" not in CaptionTokenizer().vocabulary(["a game while parents watch"] * 4)
     assert words.others["white"] == 3
     assert CaptionTokenizer(useful_only=False).vocabulary(captions)["white"] == 3
 
