@@ -192,6 +192,18 @@ def test_the_command_clears_and_accepts(photos, folder, visterm):
     assert "--clear" in wrong.stderr
 
 
+def test_wrong_use_has_exit_code_2_and_one_line(photos, folder, visterm):
+    for arguments, hint in [
+        (("label", folder / "0.png"), "--tag"),
+        (("add", "--format", "coco"), "--labels"),
+        (("export",), "name the csv file"),
+        (("export", "--format", "coco"), "name the coco file"),
+    ]:
+        done = visterm(*arguments, "-w", folder, code=2)
+        assert hint in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
 # Vocabulary
 
 
