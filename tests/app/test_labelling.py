@@ -14,6 +14,7 @@ from visterm.app import NewNameError, Workspace
 from visterm.app.cli import app, collection
 from visterm.catalogue.records import IMPORT, PERSON
 from visterm.errors import InputError
+from visterm.exchange import PacketLabels, merge_packet
 
 MODEL = "model ridge-tags@2"
 
@@ -191,6 +192,18 @@ def test_the_command_clears_and_accepts(photos, folder, visterm):
     assert "--clear" in wrong.stderr
 
 
+def test_wrong_use_has_exit_code_2_and_one_line(photos, folder, visterm):
+    for arguments, hint in [
+        (("label", folder / "0.png"), "--tag"),
+        (("add", "--format", "coco"), "--labels"),
+        (("export",), "name the csv file"),
+        (("export", "--format", "coco"), "name the coco file"),
+    ]:
+        done = visterm(*arguments, "-w", folder, code=2)
+        assert hint in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
 # Vocabulary
 
 
@@ -287,3 +300,77 @@ def test_documents_print_in_a_few_lines(photos, folder):
     assert "skipped" not in str(photos.add(folder))
     assert "files: (unchanged 4)" in str(photos.add(folder))
     assert max(map(len, printed.splitlines())) <= 160
+
+
+# Sidecars
+
+
+def test_what_a_workspace_exported_is_no_import_there(photos, folder, tmp_path_factory):
+    photos.label(folder / "3.png", class_name="street", tags=["boat", "sea"])
+    before = said(photos, "3.png")
+    photos.export(format="xmp", suggestions=0.5)
+    photos.add()
+    assert photos.status().label_sources == {PERSON: 3, IMPORT: 3, MODEL: 6}
+    assert said(photos, "3.png") == before
+    photos.label(folder / "3.png", clear=["class", "tags"])  # a person may still change their mind
+    photos.add()
+    assert said(photos, "3.png") == {"car": ("suggested", MODEL)}
+    photos.export(format="xmp")
+    assert "sea" not in (folder / "3.png.xmp").read_text()
+
+
+def test_another_workspace_reads_what_was_exported(photos, folder, tmp_path_factory):
+    photos.label(folder / "3.png", class_name="street", tags=["boat", "sea"])
+    photos.export(format="xmp", suggestions=0.5)
+    with Workspace.create(tmp_path_factory.mktemp("other")) as other:
+        other.add(folder)
+        found = other.picture(folder / "3.png")
+        assert found is not None
+        assert [(label.name, label.source) for label in found.tags] == [("boat", IMPORT), ("sea", IMPORT)]
+        assert found.class_label is not None
+    photos.remove(folder / "3.png")  # forgotten with its labels: the sidecar is all that is left
+    photos.add(again=True)
+    assert said(photos, "3.png")["sea"] == ("accepted", IMPORT)
+
+
+def test_a_keyword_that_someone_adds_to_our_sidecar_is_an_import(photos, folder):
+    photos.label(folder / "3.png", tags=["sea"])
+    photos.export(format="xmp")
+    sidecar = folder / "3.png.xmp"
+    text = sidecar.read_text()
+    sidecar.write_text(text.replace("<rdf:li>sea</rdf:li>", "<rdf:li>sea</rdf:li><rdf:li>quay</rdf:li>", 1))
+    photos.add()
+    assert said(photos, "3.png")["quay"] == ("accepted", IMPORT)
+    assert said(photos, "3.png")["sea"] == ("accepted", PERSON)
+
+
+def test_a_rehearsed_export_changes_nothing(photos, folder):
+    version = photos.catalogue.version()
+    photos.export(format="xmp", dry_run=True)
+    photos.export(format="xmp", dry_run=True)
+    assert photos.catalogue.version()[1] <= version[1] + 1  # at most the catalogue's own name
+    assert not list(folder.glob("*.xmp"))
+
+
+def test_workspaces_that_share_a_folder_read_each_other(photos, folder, tmp_path_factory):
+    with Workspace.create(tmp_path_factory.mktemp("other")) as other:
+        other.add(folder)
+        other.label(folder / "3.png", tags="sea")
+        other.export(folder, format="xmp")
+        other.export(format="xmp")
+        photos.add()
+        photos.label(folder / "3.png", tags="quay")
+        photos.export(format="xmp")
+        other.add(folder)
+        found = other.picture(folder / "3.png")
+        assert found is not None
+        assert {(label.name, label.source) for label in found.tags} == {("sea", PERSON), ("quay", IMPORT)}
+
+
+def test_what_another_program_says_too_is_an_import(photos, folder):
+    photos.label(folder / "3.png", tags=["sea"])
+    photos.export(format="xmp")
+    (folder / "3.xmp").write_bytes(merge_packet(None, PacketLabels(tags=("sea",))))
+    photos.add()
+    photos.label(folder / "3.png", clear="tags")
+    assert said(photos, "3.png")["sea"] == ("accepted", IMPORT)

@@ -252,7 +252,7 @@ def test_pictures_are_named_by_path_pattern_and_several(photos, postcards, monke
     assert len(photos.classify("pictures/001?.jpg").answers) == 10
     with pytest.raises(InputError, match="no file matches"):
         photos.tag("nowhere/*.jpg")
-    with pytest.raises(InputError, match="say what the picture is"):
+    with pytest.raises(InputError, match="say what the pictures are"):
         photos.label(names[0])
     with pytest.raises(InputError, match="not in the collection"):
         photos.label("nowhere.jpg", tags=["x"])

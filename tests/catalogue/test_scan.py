@@ -433,6 +433,9 @@ class TestRemoved:
         catalogue.remove([folder])
         Image.new("RGB", (24, 16), (37, 101, 90)).save(folder / "a.jpg", "JPEG", comment="keyword")
         assert add_folder(catalogue, [folder]).removed == 1
+        (folder / "a.jpg").unlink()
+        Image.new("RGB", (24, 16), (37, 101, 90)).save(folder / "b.jpg", "JPEG", comment="moved and changed")
+        assert add_folder(catalogue, [folder]).removed == 1
         make(folder / "a.jpg", 5)  # another picture at that place
         assert figures(add_folder(catalogue, [folder])) == {"added": 1}
 

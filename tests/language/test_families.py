@@ -17,6 +17,7 @@ from visterm.language import word_families
             {"tall building": 2, "tall buildings": 1, "Tall Building": 1},
             [["tall building", "Tall Building", "tall buildings"]],
         ),
+        ({"Swims": 1, "swim ming": 1, "swimming": 3}, [["swimming", "Swims", "swim ming"]]),  # one links the others
         # other things, though they look alike
         ({"boat": 1, "boating": 1, "build": 1, "building": 1, "fish": 1, "fishing": 1}, []),
         ({"bus": 1, "bush": 1, "glass": 1, "grass": 1, "king": 1, "string": 1, "!": 1, "?": 1}, []),

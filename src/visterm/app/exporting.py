@@ -54,12 +54,15 @@ def export(
             raise InputError(
                 f"{destination}: the ending names no format; use {', '.join(_ENDINGS)}, or name the format"
             )
+    if format == "xmp" and not dry_run:  # before the first sidecar is written, so that none is ever taken for an import
+        workspace.catalogue.mark_exported()
     done = write(
         workspace.catalogue.pictures(),
         destination or workspace.folder,
         format,
         suggestions=suggestions,
         hierarchy=hierarchy,
+        catalogue=workspace.catalogue.identity,
         dry_run=dry_run,
     )
     return Exported(done.format, done.files, done.n_pictures, done.n_unchanged, done.skipped, dry_run)

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from uuid import uuid4
 
 from visterm.catalogue import filing, importing, inventory, removals, schema, truth, vocabulary
 from visterm.catalogue.changes import LabelChanges
@@ -223,6 +224,7 @@ class Catalogue:
                 source,
                 self._stamp(),
                 find_picture=lambda path: self._find_under(base_text, path),
+                identity=self.identity,
                 reading=reading,
             ).apply(records)
 
@@ -330,6 +332,23 @@ class Catalogue:
         check_language(code)
         with self.transaction():
             self._connection.execute("INSERT OR REPLACE INTO setting VALUES ('language', ?)", (code,))
+
+    @property
+    def identity(self) -> str:
+        """A name of this catalogue that no other has, by which it recognises what it wrote itself."""
+        known = "SELECT value FROM setting WHERE name = 'identity'"
+        with schema.sqlite_errors(self.file):
+            row = self._connection.execute(known).fetchone()
+        if row is None:
+            with self.transaction():
+                self._connection.execute("INSERT OR IGNORE INTO setting VALUES ('identity', ?)", (uuid4().hex,))
+                row = self._connection.execute(known).fetchone()
+        return str(row[0])
+
+    def mark_exported(self) -> None:
+        """Note that the labels of all pictures are written beside them."""
+        with self.transaction():
+            self._connection.execute("INSERT OR IGNORE INTO exported SELECT id FROM picture")
 
     def truth(self) -> Truth:
         """What people and imports say about the readable pictures, as arrays to train on."""

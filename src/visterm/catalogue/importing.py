@@ -6,6 +6,7 @@ import math
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Protocol
 
 from visterm.catalogue.labels import LabelWriter, clean_name
@@ -36,9 +37,11 @@ class RecordWriter:
         time: int,
         *,
         find_picture: Callable[[str], int | None],
+        identity: str,
         reading: Reading,
     ) -> None:
         self._connection, self._reading, self._find_picture = connection, reading, find_picture
+        self._identity = identity
         self._labels = LabelWriter(connection, source, time)
         self._rows: set[int] = set()  # hashes: a set of the records themselves would hold the whole source
         self._classes: dict[int, str] = {}
@@ -57,6 +60,7 @@ class RecordWriter:
         picture = self._find_picture(record.path)
         if picture is None:  # a person removed it
             return
+        record = self._without_echo(picture, record)
         if hash(record) in self._rows:
             raise InputError("the row repeats an earlier row, so it is counted once")
         self._rows.add(hash(record))
@@ -79,6 +83,23 @@ class RecordWriter:
                 self._caption(picture, _clean_caption(record.caption))
         if record.regions:
             self._regions(picture, record)
+
+    def _without_echo(self, picture: int, record: Record) -> Record:
+        """The record without what this catalogue wrote itself, as long as it knows the picture since then.
+
+        Otherwise a label that a person withdrew would come back from the file to which it was exported.
+        """
+        echo = record.echo
+        exported = "SELECT 1 FROM exported WHERE picture_id = ?"
+        if echo is None or echo.catalogue != self._identity:
+            return record
+        if self._connection.execute(exported, (picture,)).fetchone() is None:
+            return record
+        return replace(
+            record,
+            class_name=None if record.class_name == echo.class_name else record.class_name,
+            tags=tuple(tag for tag in record.tags if tag not in echo.tags),
+        )
 
     def _refuse_contradiction(self, picture: int, class_name: str | None, split: str | None) -> None:
         before = self._classes.get(picture)

@@ -33,10 +33,20 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
+class Echo:
+    """The labels of a record that the catalogue called ``catalogue`` wrote there itself."""
+
+    catalogue: str
+    class_name: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """What one entry of a label source says about one picture.
 
-    ``path`` is the picture's path in POSIX form, relative to the folder that the source is about.
+    ``path`` is the picture's path in POSIX form, relative to the folder that the source is about. ``echo`` is the part
+    of it that a catalogue wrote; for that catalogue it is no news.
     """
 
     path: str
@@ -45,6 +55,7 @@ class Record:
     caption: str | None = None
     split: str | None = None
     regions: tuple[Region, ...] = ()
+    echo: Echo | None = None
 
 
 @dataclass(frozen=True, slots=True)

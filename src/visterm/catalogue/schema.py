@@ -130,7 +130,12 @@ _REMOVED_FILES = (
     "CREATE INDEX removed_pixels ON removed (pixels)",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_TABLES, _SEQUENCE_AND_SETTINGS, _REMOVED_FILES)
+_EXPORTED_PICTURES = (
+    # Pictures whose labels were written beside them: what comes back from there is an echo, not an import.
+    "CREATE TABLE exported (picture_id INTEGER PRIMARY KEY REFERENCES picture ON DELETE CASCADE)",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_TABLES, _SEQUENCE_AND_SETTINGS, _REMOVED_FILES, _EXPORTED_PICTURES)
 
 # The effective label of a picture and a term is that of the highest-ranking source; among models, the newest. SQLite
 # takes the other columns from the row that has the max(). The view belongs to the connection, not to the file, so it

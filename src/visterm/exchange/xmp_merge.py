@@ -4,6 +4,7 @@ The packet is edited as a document, so that elements, namespaces and their prefi
 and unknown properties stay as they are. Visterm records what it added, and removes or changes only that:
 ``visterm:tags``, ``visterm:classKeywords`` and ``visterm:suggestions`` name its items in ``dc:subject``,
 ``visterm:hierarchy`` those in ``lr:hierarchicalSubject``, and ``visterm:caption`` repeats its caption.
+``visterm:catalogue`` names the catalogue that wrote them.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ _NEW_PACKET = f"""<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>
 
 
 def merge_packet(
-    packet: bytes | None, labels: PacketLabels, *, hierarchy: str | None = None, suggestions: Sequence[str] = ()
+    packet: bytes | None,
+    labels: PacketLabels,
+    *,
+    hierarchy: str | None = None,
+    suggestions: Sequence[str] = (),
 ) -> bytes:
     """``packet`` (None: a new one) with ``labels`` merged in; the same bytes if it already has these labels.
 
@@ -60,6 +65,8 @@ def merge_packet(
     _merge_items(properties, LIGHTROOM, "hierarchicalSubject", {"hierarchy": paths})
     _merge_caption(properties, labels.caption)
     properties.set_text(VISTERM, "class", labels.class_name)
+    wrote = labels.class_name or properties.items(VISTERM, "tags")
+    properties.set_text(VISTERM, "catalogue", labels.catalogue if wrote else None)
     after = _serialise(document)
     return packet if after == before else after.encode()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
 from visterm.errors import InputError
@@ -30,11 +30,16 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class PacketLabels:
-    """The tags, class and caption of one picture, without surrounding white space."""
+    """The tags, class and caption of one picture, without surrounding white space.
+
+    ``catalogue`` is the catalogue of Visterm that wrote the packet, and ``own_tags`` are the tags that it wrote.
+    """
 
     tags: tuple[str, ...] = ()
     class_name: str | None = None
     caption: str | None = None
+    catalogue: str | None = field(default=None, compare=False, repr=False)
+    own_tags: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
 
 def read_packet(packet: bytes) -> PacketLabels:
@@ -53,17 +58,22 @@ def read_packet(packet: bytes) -> PacketLabels:
     ('Rome', 'sun, sea', 'Places', 'Italy')
     """
     descriptions = _descriptions(_parse(packet))
-    ours = {_text(item) for name in _NO_TAGS for item in _items(descriptions, VISTERM, name)}
+
+    def written(name: str) -> tuple[str, ...]:
+        return tuple(filter(None, map(_text, _items(descriptions, VISTERM, name))))
+
+    ours = {text for name in _NO_TAGS for text in written(name)}
     tags = [text for item in _items(descriptions, DC, "subject") if (text := _text(item)) not in ours]
     for namespace, name, separator in _HIERARCHIES:
         for item in _items(descriptions, namespace, name):
             if (path := _text(item)) not in ours:
                 tags += map(str.strip, path.split(separator))
-    classes = map(_text, _items(descriptions, VISTERM, "class"))
     return PacketLabels(
         tags=tuple(dict.fromkeys(filter(None, tags))),
-        class_name=next(filter(None, classes), None),
+        class_name=next(iter(written("class")), None),
         caption=_preferred_language(list(_items(descriptions, DC, "description"))),
+        catalogue=next(iter(written("catalogue")), None),
+        own_tags=written("tags"),
     )
 
 

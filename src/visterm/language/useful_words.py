@@ -32,7 +32,7 @@ _PHRASE_SHARE = 0.25
 _FIXED_SHARE = 0.6
 #: A word of a phrase makes no tag of its own there if this share of its captions have the phrase.
 _SUBSUMED_SHARE = 0.8
-#: A word in fewer places than this is judged by lists and endings alone.
+#: A word in fewer places than this is a noun, unless it acts as a verb only.
 _MIN_PLACES = 3
 #: A noun ends a group in at least this share of its places.
 _NOUN_SHARE = 0.25
@@ -110,7 +110,7 @@ class UsefulWords:
         if verb is not None or (word.endswith(("ing", "ed")) and len(word) > 4):
             return 2 * places.determined > places.total
         if places.total < _MIN_PLACES:
-            return True
+            return not places.acts or places.ends > 0
         return places.ends >= _NOUN_SHARE * places.total and places.ends >= places.acts
 
     def _note(self, group: _Group, forms: list[str]) -> None:

@@ -47,7 +47,8 @@ def test_folders_without_pictures_and_workspaces_do_not_turn_splits_into_classes
     expected = [Record("test/coast/b.jpg", "coast", split="test"), Record("train/coast/a.jpg", "coast", split="train")]
     records, reading = read("folders", tmp_path)
     assert (records, reading.skipped) == (expected, [])
-    make(tmp_path, "mine/sheet.png", "train/.visterm/catalogue.sqlite")  # a drawing there; a split that is a workspace
+    make(tmp_path, "mine/sheet.png")  # a drawing there
+    make(tmp_path, "train/.visterm/catalogue.sqlite", "test/.visterm/catalogue.sqlite")  # splits that are workspaces
     records, reading = read("folders", tmp_path)
     assert records == expected
     assert [str(item) for item in reading.skipped] == [

@@ -83,6 +83,8 @@ def add(
 ) -> None:
     """Add pictures and their labels, or bring the catalogue in step with changed folders."""
     with command(as_json=as_json), opened(workspace) as photos:
+        if label_format not in (None, "folders") and not labels:
+            raise UsageError(f"--format {label_format} says how to read labels: name them with --labels")
         done = photos.add(
             folders or (),
             labels=labels or (),

@@ -8,9 +8,10 @@ keywords in all these places. Items are never split, except in the two hierarchi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path, PurePath
 
-from visterm.catalogue.records import Reading, Record
+from visterm.catalogue.records import Echo, Reading, Record
 from visterm.errors import InputError
 from visterm.exchange.embedded import read_embedded
 from visterm.exchange.iptc import MAX_KEYWORD_BYTES, read_keywords
@@ -72,7 +73,16 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
                     caption=next((labels.caption for labels in found if labels.caption), None),
                 )
                 if record:
-                    yield record
+                    yield replace(record, echo=_echo(found))
+
+
+def _echo(found: list[PacketLabels]) -> Echo | None:
+    """What a catalogue of Visterm wrote itself, and no other place says."""
+    ours = next((labels for labels in found if labels.catalogue is not None), None)
+    if ours is None or ours.catalogue is None:
+        return None
+    others = {tag for labels in found if labels is not ours for tag in labels.tags}
+    return Echo(ours.catalogue, ours.class_name, tuple(tag for tag in ours.own_tags if tag not in others))
 
 
 def _sidecars(names: list[str]) -> Callable[[str], Iterator[str]]:

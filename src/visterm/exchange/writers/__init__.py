@@ -42,6 +42,7 @@ def export(
     *,
     suggestions: float | None = None,
     hierarchy: str | None = None,
+    catalogue: str | None = None,
     dry_run: bool = False,
 ) -> Export:
     """Write the labels of ``pictures`` in one of :data:`FORMATS`; with ``dry_run`` only say what would be written.
@@ -51,7 +52,8 @@ def export(
     written is skipped with the reason, but a full disk ends the export.
 
     Tables hold all suggestions of models in columns of their own; with ``suggestions``, only those of at least that
-    score. Sidecars and COCO hold suggestions only then. ``hierarchy`` is the keyword above the class in sidecars.
+    score. Sidecars and COCO hold suggestions only then. ``hierarchy`` is the keyword above the class in sidecars,
+    ``catalogue`` the identity of the catalogue that they name as their writer.
     """
     if format not in FORMATS:
         raise InputError(f"unknown export format {format!r}: choose one of {', '.join(FORMATS)}")
@@ -62,9 +64,8 @@ def export(
             raise InputError(f"the least score of suggestions is between 0 and 1, not {suggestions}")
         pictures = _with_suggestions(pictures, suggestions)
     if format == "xmp":
-        return _export_sidecars(
-            pictures, destination, hierarchy=hierarchy, suggestions=suggestions is not None, dry_run=dry_run
-        )
+        options = _SidecarOptions(hierarchy, suggestions is not None, catalogue)
+        return _export_sidecars(pictures, destination, options, dry_run=dry_run)
     if destination.is_dir():
         raise InputError(f"{destination} is a folder: give the name of the {format} file to write")
     return _export_file(pictures, destination, format, suggestions=suggestions is not None, dry_run=dry_run)
@@ -104,9 +105,14 @@ def _export_file(pictures: Iterable[Picture], file: Path, format: str, *, sugges
     return Export(format, files=[file], n_pictures=n_pictures)
 
 
-def _export_sidecars(
-    pictures: Iterable[Picture], root: Path, *, hierarchy: str | None, suggestions: bool, dry_run: bool
-) -> Export:
+@dataclass(frozen=True, slots=True)
+class _SidecarOptions:
+    hierarchy: str | None
+    suggestions: bool
+    catalogue: str | None
+
+
+def _export_sidecars(pictures: Iterable[Picture], root: Path, options: _SidecarOptions, *, dry_run: bool) -> Export:
     if not root.is_dir():
         raise InputError(f"{root} is not a folder: sidecars are written to the folder of the pictures")
     done = Export("xmp")
@@ -114,7 +120,7 @@ def _export_sidecars(
         for picture in pictures:
             files = [root / path for path in picture.paths if (root / path).is_file()]
             for file in files:
-                _export_sidecar(picture, file, done, hierarchy=hierarchy, suggestions=suggestions, dry_run=dry_run)
+                _export_sidecar(picture, file, done, options, dry_run=dry_run)
             if files:
                 done.n_pictures += 1
             else:
@@ -124,9 +130,7 @@ def _export_sidecars(
     return done
 
 
-def _export_sidecar(
-    picture: Picture, file: Path, done: Export, *, hierarchy: str | None, suggestions: bool, dry_run: bool
-) -> None:
+def _export_sidecar(picture: Picture, file: Path, done: Export, options: _SidecarOptions, *, dry_run: bool) -> None:
     from visterm.exchange.writers.xmp import merged_sidecar
     from visterm.storage import write_bytes_atomically
 
@@ -138,8 +142,9 @@ def _export_sidecar(
             tags,
             caption=picture.caption,
             class_name=class_name,
-            hierarchy=hierarchy,
-            suggestions=_suggested_names(picture) if suggestions else (),
+            hierarchy=options.hierarchy,
+            suggestions=_suggested_names(picture) if options.suggestions else (),
+            catalogue=options.catalogue,
         )
         if contents is not None and not dry_run:
             write_bytes_atomically(sidecar, contents)

@@ -69,12 +69,17 @@ def merged_sidecar(
     class_name: str | None = None,
     hierarchy: str | None = None,
     suggestions: Sequence[str] = (),
+    catalogue: str | None = None,
 ) -> tuple[Path, bytes | None]:
-    """The sidecar of a picture, and the contents that :func:`write_sidecar` would write; None if it stays as it is."""
+    """The sidecar of a picture, and the contents that :func:`write_sidecar` would write; None if it stays as it is.
+
+    ``catalogue`` is the identity of the catalogue that writes: it does not read its own words back.
+    """
     labels = PacketLabels(
         tags=_lines(tags),
         class_name=_line(class_name or "", "class") or None,
         caption=_caption(caption or "") or None,
+        catalogue=catalogue,
     )
     sidecar = sidecar_of(picture_file)
     if sidecar.is_symlink():  # write the target, so that the link survives
