@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
@@ -254,6 +254,89 @@ def test_rows_without_tags_are_not_tagged_rather_than_negative(method, known):
         fit(method, create(method), known.X, np.full(len(known.y), -1), np.zeros(known.tags.shape))
     with pytest.raises(InputError, match="0 or 1"):
         fit(method, create(method), known.X, known.y, known.tags.toarray() * 2)
+
+
+@by_name(ANNOTATORS)
+def test_annotators_predict_and_score_tags(method, known):
+    X, tags = known.X[known.train], known.tags[known.train]
+    estimator = create(method).fit(X, tags=tags)
+    predicted, scores = estimator.predict(known.X[known.test]), estimator.score_tags(known.X[known.test])
+    assert sparse.issparse(predicted)
+    assert predicted.format == "csr"
+    assert predicted.shape == scores.shape
+    assert set(predicted.data.tolist()) == {1.0}
+    np.testing.assert_array_equal(np.diff(predicted.indptr), round(tags.nnz / tags.shape[0]))
+    least, most = scores.copy(), scores.copy()
+    least[predicted.toarray() == 0], most[predicted.toarray() == 1] = np.inf, -np.inf
+    assert (least.min(axis=1) >= most.max(axis=1)).all()  # no tag that is left out has a higher score
+    assert estimator.predict(known.X[:0]).shape == (0, 4)
+    value = estimator.score(known.X[known.test], known.tags[known.test])
+    assert 0 < value <= 1
+    if not method.is_baseline:
+        baseline = create(registry.baseline(Task.ANNOTATE)).fit(X, tags)
+        assert value > baseline.score(known.X[known.test], known.tags[known.test]) + 0.03
+    with pytest.raises(InputError, match="no picture has a tag"):
+        estimator.score(known.X, sparse.csr_array(known.tags.shape))
+
+
+@by_name([method for method in ANNOTATORS if Task.CLASSIFY in method.tasks])
+def test_methods_of_both_kinds_predict_classes_and_score_either(method, fitted, known):
+    estimator, X = fitted(method), known.X[known.test]
+    np.testing.assert_array_equal(np.isin(estimator.predict(X), [0, 1, 2]), True)
+    assert estimator.score(X, known.y[known.test]) == np.mean(estimator.predict(X) == known.y[known.test])
+    tags_alone = create(method).fit(known.X[known.train], tags=known.tags[known.train])
+    assert estimator.score(X, known.tags[known.test]) == pytest.approx(
+        tags_alone.score(X, known.tags[known.test]), abs=0.1
+    )
+
+
+@by_name(ANNOTATORS)
+def test_annotators_work_in_pipelines_and_cross_validation(method, known):
+    pipeline = make_pipeline(FunctionTransformer(np.sqrt), create(method))
+    values = cross_val_score(pipeline, known.X, known.tags.toarray(), cv=2)
+    assert ((values > 0.4) & (values <= 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "worse", "better"),
+    [
+        ("knn-tags", {"n_neighbors": 60}, {"n_neighbors": 8}),
+        ("ridge-tags", {"tag_power": -30.0}, {"tag_power": 1.0}),
+        ("corr-lda", {"n_topics": 1}, {"n_topics": 4}),
+        ("label-propagation", {"n_neighbors": 60}, {"n_neighbors": 5}),
+        ("cmrm", {"alpha": 1.0}, {"alpha": 0.5}),
+    ],
+    ids=["neighbours", "margin", "topics", "graph", "ranking"],
+)
+def test_grid_search_chooses_by_the_ranking_of_tags(name, worse, better, known):
+    (parameter,) = worse
+    grid = {parameter: [worse[parameter], better[parameter]]}
+    search = GridSearchCV(create(registry.get(name)), grid, cv=2).fit(known.X, known.tags)
+    assert search.best_params_ == better
+    assert search.predict(known.X).shape == known.tags.shape
+
+
+@pytest.fixture(scope="module")
+def many_tags():
+    """1,200 bags with 60 tags; the most frequent is on every fourth picture, the rarest on one of a hundred."""
+    rng = np.random.default_rng(0)
+    shows = rng.dirichlet(np.full(12, 0.3), 1200)
+    chances = np.geomspace(0.25, 0.008, 60) * (0.25 + 9 * shows[:, np.arange(60) % 12])
+    tags = rng.random(chances.shape) < np.minimum(chances, 0.95)
+    X = rng.poisson(160 * shows @ rng.dirichlet(np.full(40, 0.2), 12) + 0.8).astype(np.float64)
+    return X, sparse.csr_array(tags.astype(np.float32))
+
+
+@by_name(ANNOTATORS)
+def test_probabilities_are_right_on_average_for_frequent_and_rare_tags(method, many_tags):
+    """A method whose scores are no probabilities says so."""
+    X, tags = many_tags
+    estimator = create(method).fit(X[:800], tags=tags[:800])
+    if not estimator.scores_are_probabilities:
+        return
+    p, truth = estimator.score_tags(X[800:]), tags[800:].toarray()
+    for band in np.array_split(np.argsort(estimator.tag_counts_), 3):
+        assert 0.5 < p[:, band].mean() / truth[:, band].mean() < 2
 
 
 @by_name([method for method in CLASSIFIERS if not method.is_baseline])

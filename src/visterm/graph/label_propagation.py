@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute import progress
+from visterm.compute.threads import in_threads
 from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
@@ -23,6 +24,10 @@ Array = NDArray[np.float64]
 
 #: The values that ``alpha="auto"`` tries.
 REACHES = (0.5, 0.8, 0.95, 0.99)
+#: This many labels spread at a time, so that they stay in the cache.
+_BLOCK = 2**18
+#: Up to this many scores are kept in double precision.
+_DOUBLE_UP_TO = 2**22
 
 
 def spread(links: sparse.csr_array, labels: Any, alpha: float) -> Array:
@@ -147,14 +152,24 @@ class LabelPropagation(AnnotatorMixin, Estimator):
 
     def _propagate(self, tags: sparse.csr_array, alpha: float) -> Array:
         """(n_pictures, n_tags); pictures without a path to a tagged picture get the frequency of every tag."""
-        is_tagged = np.diff(tags.indptr) > 0
-        labels = np.column_stack([tags.toarray(), is_tagged])
-        links = self.graph_.links_
-        reached = harmonic(links, labels, is_tagged) if alpha == 1 else spread(links, labels, alpha)
-        votes, total = reached[:, :-1], reached[:, -1:]
+        is_tagged, links = np.diff(tags.indptr) > 0, self.graph_.links_
+
+        def reached(labels: NDArray[Any]) -> Array:
+            return harmonic(links, labels, is_tagged) if alpha == 1 else spread(links, labels, alpha)
+
+        total, by_tag = reached(is_tagged[:, None]), sparse.csc_array(tags)
         frequencies = np.asarray(tags.sum(axis=0)).ravel() / is_tagged.sum()
-        scores = np.tile(frequencies, (len(votes), 1))
-        return np.clip(np.divide(votes, total, out=scores, where=total > 0), 0, 1)
+        n_scores = tags.shape[0] * tags.shape[1]
+        scores = np.empty(tags.shape, np.float64 if n_scores <= _DOUBLE_UP_TO else np.float32)
+
+        def of_tags(columns: slice) -> None:
+            votes = np.tile(frequencies[columns], (tags.shape[0], 1))
+            np.divide(reached(by_tag[:, columns].toarray()), total, out=votes, where=total > 0)
+            scores[:, columns] = np.clip(votes, 0, 1, out=votes)
+
+        size = max(1, _BLOCK // tags.shape[0])
+        in_threads(of_tags, [slice(start, start + size) for start in range(0, tags.shape[1], size)])
+        return scores
 
     def score_tags(self, X: Features) -> Scores:
         """The share of tagged pictures that carry each tag, weighed by how easily a walk reaches them."""

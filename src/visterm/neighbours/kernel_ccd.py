@@ -32,10 +32,10 @@ class KernelContextualAnnotator(CalibratedVotes):
     2. Kernel principal components over ``n_landmarks`` training pictures: ``n_components`` coordinates of each picture.
     3. Canonical contextual distance with both views (CCD2) codes training pictures by their features and tags, and
        other pictures by their features, in ``n_dims`` dimensions.
-    4. The ``n_neighbors`` nearest codes vote with weight ``exp(-fall * distance)``; votes become probabilities as in
+    4. The ``n_neighbors`` nearest codes vote with weight ``exp(-fall * distance)``; votes become scores as in
        :class:`~visterm.neighbours.TagProp`.
 
-    The fall and the probabilities are learned from training pictures. Each is coded by a subspace that was learned
+    The fall and the scores are learned from training pictures. Each is coded by a subspace that was learned
     without it (``n_folds`` parts); otherwise pictures would seem similar only because they share its tags. ``metric``
     is that of :class:`~visterm.distances.BaseDistances`, ``precomputed`` included. ``ridge`` and ``beta`` are those of
     :class:`~visterm.subspace.ContextualDistance`.
@@ -97,7 +97,7 @@ class KernelContextualAnnotator(CalibratedVotes):
         self.random_state = random_state
 
     def fit(self, X: Features, tags: Any) -> Self:
-        """Learn the kernel, the subspace and the probabilities of votes from the tagged pictures."""
+        """Learn the kernel, the subspace and the scores of votes from the tagged pictures."""
         self._validate_params()
         features = check_feature_mapping(self, X, fitting=True)
         tags = check_tags(tags, n_pictures(features))
@@ -118,7 +118,7 @@ class KernelContextualAnnotator(CalibratedVotes):
         return self.subspace_.transform(self._coordinates(self._kernel(features)))
 
     def score_tags(self, X: Features) -> Scores:
-        """The probability of every tag."""
+        """The score of every tag, from 0 to 1; not a probability."""
         rows, shares = self._neighbours(X)
         return self._scores(tally(shares, rows, self.train_tags_))
 
@@ -175,7 +175,7 @@ class KernelContextualAnnotator(CalibratedVotes):
         return ContextualDistance(self.n_dims, views=2, beta=self.beta, ridge=self.ridge, reduce_to=None)
 
     def _learn_votes(self, coordinates: NDArray[Any], rng: np.random.Generator) -> None:
-        """Learn how fast votes fall and which probabilities they give, each picture coded by a subspace without it."""
+        """Learn how fast votes fall and which scores they give, each picture coded by a subspace without it."""
         n = len(self.train_rows_)
         self.fall_, self.objective_ = 1.0, np.empty(0)
         self._no_calibration()

@@ -34,7 +34,7 @@ class TagProp(CalibratedVotes):
     ``n_rounds`` rounds finds neighbours by the current weights, then learns weights under the current sigmoids, then
     the sigmoids. ``objective_`` is the log-likelihood after every step of the last round.
 
-    Votes become probabilities by what the other pictures voted for each training picture. ``tag_power`` subtracts the
+    Votes become scores by what the other pictures voted for each training picture. ``tag_power`` subtracts the
     mean from each tag's votes and divides by their deviation to that power. So votes that stand out win, even for a
     rare tag; one sigmoid then serves all tags. With a ``tag_power`` of 0, ``sigmoids=True`` fits
     ``sigmoid(a_w p + b_w)``, one for every tag as in the paper. ``shrinkage`` draws a tag's sigmoid towards the common
@@ -96,7 +96,7 @@ class TagProp(CalibratedVotes):
         self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_)
         self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / len(self.distances_.metrics_))
         self.rank_weights_, self.objective_ = np.ones(1), np.empty(0)
-        self._no_calibration()  # until sigmoids are known, probabilities are the votes themselves
+        self._no_calibration()  # until sigmoids are known, scores are the votes themselves
         if len(self.train_rows_) < 2:
             return self
         pictures = self.distances_.of_training(features)
@@ -111,7 +111,7 @@ class TagProp(CalibratedVotes):
         return self
 
     def score_tags(self, X: Features) -> Scores:
-        """The probability of every tag."""
+        """The score of every tag, from 0 to 1; not a probability."""
         rows, shares = self._neighbours(X)
         return self._scores(tally(shares, rows, self.train_tags_))
 

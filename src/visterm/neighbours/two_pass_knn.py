@@ -41,7 +41,7 @@ class TwoPassKnn(CalibratedVotes):
     - ``none``: all features count the same.
 
     ``objective_`` is the loss, or the log-likelihood, after every step. ``tag_power``, ``sigmoids`` and ``shrinkage``
-    turn votes into probabilities as in :class:`~visterm.neighbours.TagProp`. Without them, scores are shares of the
+    turn votes into scores as in :class:`~visterm.neighbours.TagProp`. Without them, scores are shares of the
     votes, as in the paper. ``X`` and ``metric`` are also those of TagProp.
 
     >>> X, tags = np.array([[0.0], [0.2], [0.4], [5.0]]), [[1, 0], [1, 0], [1, 0], [0, 1]]
@@ -83,7 +83,7 @@ class TwoPassKnn(CalibratedVotes):
         self.max_iter = max_iter
 
     def fit(self, X: Features, tags: Any) -> Self:
-        """Keep the tagged pictures; learn the weight of each feature and the probabilities that votes give."""
+        """Keep the tagged pictures; learn the weight of each feature and the scores that votes give."""
         self._validate_params()
         features = check_feature_mapping(self, X, fitting=True)
         tags = check_tags(tags, n_pictures(features))
@@ -111,7 +111,7 @@ class TwoPassKnn(CalibratedVotes):
         return self
 
     def score_tags(self, X: Features) -> Scores:
-        """The probability of each tag, or its share of the votes."""
+        """The score of each tag, from 0 to 1, not a probability; or its share of the votes."""
         parts = self._of_votes(X, lambda votes: votes @ self.train_tags_)
         if not parts:
             return np.empty((0, len(self.tag_counts_)))

@@ -40,6 +40,9 @@ class CMRM(MultinomialRanker):
         "n_tokens": [Real, None],
     }
 
+    #: Models of earlier versions have it in ``tag_shares_``.
+    tag_background_: Any = 0.0
+
     def __init__(self, alpha: float = 0.5, beta: float = 0.1, *, n_tokens: float | None = None) -> None:
         self.alpha = alpha
         self.beta = beta
@@ -56,8 +59,8 @@ class CMRM(MultinomialRanker):
         evidence.data *= (1 - self.beta) / (self.beta * background[evidence.indices])
         evidence.data = np.log1p(evidence.data)
         self.evidence_ = evidence
-        of_all = np.asarray(tags.sum(axis=0)).ravel() / tags.sum()
-        self.tag_shares_ = (1 - self.alpha) * shares(tags).toarray() + self.alpha * of_all
+        self.tag_shares_ = (1 - self.alpha) * shares(tags)
+        self.tag_background_ = self.alpha * np.asarray(tags.sum(axis=0)).ravel() / tags.sum()
         return self
 
     def score_tags(self, X: Features) -> Scores:
@@ -70,5 +73,5 @@ class CMRM(MultinomialRanker):
         for start in range(0, len(scores), _BLOCK):
             rows = slice(start, start + _BLOCK)
             log_likelihoods = (counts[rows] @ columns).toarray()
-            scores[rows] = softmax(log_likelihoods, axis=1) @ self.tag_shares_
+            scores[rows] = softmax(log_likelihoods, axis=1) @ self.tag_shares_ + self.tag_background_
         return scores

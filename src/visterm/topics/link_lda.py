@@ -48,7 +48,7 @@ class LinkLDA(AnnotatorMixin, Estimator):
     array([0, 1])
     """
 
-    scores_are_probabilities = True
+    scores_are_chances = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_topics": [Interval(Integral, 1, None, closed="left")],
