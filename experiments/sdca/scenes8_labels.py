@@ -1,7 +1,7 @@
 """Few labelled pictures per class on network features: sdca as registered beside scikit-learn's linear classifiers.
 
 Every draw takes 10 or 30 pictures of each class to learn from. scenes8 has 32 pictures per class, and all others are
-for testing (22 or 2 per class; 30 pictures get 20 times as many draws). Of Corel5K (``--collection corel5k``) only the
+for testing (22 or 2 per class; with 30, there are 8 times as many draws). Of Corel5K (``--collection corel5k``) only the
 training pictures are used: 50 classes, the folders of the original CDs, 10, 30 or 60 pictures to learn from and 20
 others of each class to test on.
 
@@ -35,7 +35,7 @@ from visterm.evaluate import load_pictures
 RECIPES = ("deep", "deep-lite2")
 N_BINS = 15
 #: For each collection: pictures per class to learn from, test pictures per class, and draws as a multiple.
-SIZES = {"scenes8": ((10, None, 1), (30, None, 20)), "corel5k": ((10, 20, 1), (30, 20, 1), (60, 20, 1))}
+SIZES = {"scenes8": ((10, None, 1), (30, None, 8)), "corel5k": ((10, 20, 1), (30, 20, 1), (60, 20, 1))}
 
 Features = dict[str, np.ndarray]
 
@@ -124,6 +124,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", help="only these rows")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
+    warnings.simplefilter("ignore", FutureWarning)  # defaults that scikit-learn is going to change
     X: Features = {}
     for recipe in RECIPES:
         pictures = load_pictures(options.collection, options.data, recipe, cache=options.cache)
