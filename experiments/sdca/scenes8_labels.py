@@ -1,8 +1,8 @@
 """Few labelled pictures per class on network features: sdca as registered beside scikit-learn's linear classifiers.
 
 Every draw takes 10 or 30 pictures of each class to learn from. scenes8 has 32 pictures per class, and all others are
-for testing (22 or 2 per class; with 30, there are 8 times as many draws). Of Corel5K (``--collection corel5k``) only the
-training pictures are used: 50 classes, the folders of the original CDs, 10, 30 or 60 pictures to learn from and 20
+for testing (22 or 2 per class; with 30, there are 8 times as many draws). Of Corel5K (``--collection corel5k``), only
+the training pictures are used: 50 classes, the folders of the original CDs, 10, 30 or 60 pictures to learn from and 20
 others of each class to test on.
 
 The peers get rows of unit length, and choose C by cross-validation. On other draws this was better than StandardScaler
