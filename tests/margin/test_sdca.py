@@ -14,7 +14,7 @@ from visterm.margin.sdca import SDCAClassifier
 from visterm.margin.selection import choose_parameters
 
 
-@pytest.mark.parametrize("kernel", ["linear", "hellinger", "chi2", "exp-chi2"])
+@pytest.mark.parametrize("kernel", ["linear", "cosine", "hellinger", "chi2", "exp-chi2"])
 def test_kernels_agree_with_their_matrix(kernel, blobs):
     from visterm.margin.kernels import gram
 
@@ -23,7 +23,7 @@ def test_kernels_agree_with_their_matrix(kernel, blobs):
     named = SDCAClassifier(kernel=kernel, tol=1e-6, calibration_folds=0, random_state=0).fit(X, blobs.y)
     given.fit(gram(X, kernel=kernel), blobs.y)
     np.testing.assert_allclose(named.decision_function(X), given.decision_function(gram(X, kernel=kernel)), atol=5e-3)
-    assert hasattr(named, "coef_") == (kernel in ("linear", "hellinger"))
+    assert hasattr(named, "coef_") == (kernel in ("linear", "cosine", "hellinger"))
     if kernel == "chi2":
         assert len(named.support_vectors_) == named.dual_coef_.shape[1] <= len(X)
 

@@ -14,11 +14,14 @@ from visterm.contracts import UNKNOWN_CLASS
 Array = NDArray[Any]
 
 
-def fit_temperature(scores: Array, classes: NDArray[np.integer[Any]], *, largest: float = math.exp(7.0)) -> float:
+def fit_temperature(
+    scores: Array, classes: NDArray[np.integer[Any]], *, largest: float = math.exp(7.0), prior: float = 0.0
+) -> float:
     """The temperature at which the ``classes`` of held-out pictures are most likely (Guo et al., ICML 2017).
 
     ``classes`` are columns of ``scores``, or -1 if the class is unknown. Dividing by one number keeps the order of the
-    classes. The temperature lies between ``1 / largest`` and ``largest``; it is 1 if no class is known.
+    classes. The temperature lies between ``1 / largest`` and ``largest``; it is 1 if no class is known. ``prior`` adds
+    this many pictures whose class could be any: without them, a few pictures that are all right would seem certain.
 
     >>> scores = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     >>> temperature = fit_temperature(scores, np.array([0, 0, 1, 1]))
@@ -31,12 +34,13 @@ def fit_temperature(scores: Array, classes: NDArray[np.integer[Any]], *, largest
     if not len(known) or scores.shape[1] < 2:
         return 1.0
     given, column, bound = scores[known].astype(np.float64), classes[known], math.log(largest)
-    found = minimize_scalar(
-        lambda log_temperature: surprise(given, column, math.exp(log_temperature)),
-        bounds=(-bound, bound),
-        method="bounded",
-    )
-    return float(np.exp(found.x))
+    rows = np.arange(len(known))
+
+    def loss(log_temperature: float) -> float:
+        log_probabilities = log_softmax(given / math.exp(log_temperature), axis=1)
+        return -float(log_probabilities[rows, column].sum() + prior * log_probabilities.mean())
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-bound, bound), method="bounded").x))
 
 
 def surprise(scores: Array, classes: NDArray[np.integer[Any]], temperature: float) -> float:

@@ -106,6 +106,11 @@ class Solution:
         """The scale of each task's relative gap."""
         return np.maximum(np.abs(self.primal + self.offset), np.abs(self.dual + self.offset))
 
+    @property
+    def squared_length(self) -> float:
+        """The sum of ``||w_t||^2`` over all tasks."""
+        return float(np.einsum("ti,ti->", self.theta, self.scores, dtype=np.float64))
+
     def take(self, tasks: Array, part: Solution) -> None:
         """Replace the given tasks by those of ``part``."""
         for name in ("b", "theta", "scores", "primal", "dual"):

@@ -1,11 +1,14 @@
-"""Kernels between pictures: linear, Hellinger, chi2, products over several features, or a matrix computed elsewhere.
+"""Kernels between pictures: linear, cosine, Hellinger, chi2, products over several features, or a given matrix.
 
 Kernels of one feature are sums over its dimensions, computed a block of columns at a time, so features too wide for
 memory may stay in a memory map. Hellinger and chi2 compare shares (rows divided by the sum of their absolute values,
 signs kept), so that every picture has the kernel 1 with itself:
 
-    linear      sum_d a_d b_d hellinger   sum_d sign(a_d b_d) sqrt(|a_d b_d|) chi2        sum_d sign(a_d b_d) 2 |a_d
-    b_d| / (|a_d| + |b_d|) exp-chi2    exp(-gamma (1 - chi2)), written exp-chi2:GAMMA; gamma is 2 by default
+    linear      sum_d a_d b_d
+    cosine      linear, of rows divided by their length
+    hellinger   sum_d sign(a_d b_d) sqrt(|a_d b_d|)
+    chi2        sum_d sign(a_d b_d) 2 |a_d b_d| / (|a_d| + |b_d|)
+    exp-chi2    exp(-gamma (1 - chi2)), written exp-chi2:GAMMA; gamma is 2 by default
 
 Several features (a mapping of name to matrix) are compared by ``product[:SCALE]``, with equal weights, or
 ``weighted-product[:SCALE]``, with weights by how well each feature predicts the labels: see
@@ -24,9 +27,9 @@ from scipy import sparse
 from visterm.contracts import Matrix
 from visterm.errors import InputError
 
-NAMES = ("linear", "hellinger", "chi2", "exp-chi2", "product", "weighted-product", "precomputed")
+NAMES = ("linear", "cosine", "hellinger", "chi2", "exp-chi2", "product", "weighted-product", "precomputed")
 #: Kernels that are inner products of explicit features.
-EXPLICIT = ("linear", "hellinger")
+EXPLICIT = ("linear", "cosine", "hellinger")
 #: Kernels over any number of features, and how each weighs them.
 PRODUCTS = {"product": "equal", "weighted-product": "likelihood"}
 #: Columns are read this many bytes at a time.
@@ -114,10 +117,13 @@ def _add_sparse_chi2(
 
 
 def feature_map(X: Matrix, kernel: str, dtype: Any = np.float64) -> Matrix:
-    """The features whose inner products are the kernel: ``X`` itself, or the signed square roots of its shares."""
+    """The features whose inner products are the kernel: ``X``, rows of unit length, or signed roots of shares."""
     X = X.astype(dtype, copy=False)
     if kernel == "linear":
         return X
+    if kernel == "cosine":
+        scale = _shares(X, kernel).astype(dtype)
+        return X * scale if isinstance(X, np.ndarray) else sparse.csr_array(X.multiply(scale), dtype=dtype)
     scale = np.sqrt(_shares(X, kernel)).astype(dtype)
     if isinstance(X, np.ndarray):
         return np.sign(X) * np.sqrt(np.abs(X)) * scale
@@ -139,12 +145,15 @@ def _dense(X: Any) -> NDArray[Any]:
 
 
 def _shares(X: Matrix, kernel: str) -> NDArray[Any]:
-    """The factor that turns each row into shares, as a column; 1 for the linear kernel."""
+    """The factor that turns each row into shares, as a column; into unit length for the cosine, 1 for linear."""
     if kernel == "linear":
         return np.ones((X.shape[0], 1))
     sums = np.zeros(X.shape[0])
     for columns in _column_blocks(X):
-        sums += np.asarray(abs(X[:, columns]).sum(axis=1, dtype=np.float64)).ravel()
+        part = X[:, columns].astype(np.float64) ** 2 if kernel == "cosine" else abs(X[:, columns])
+        sums += np.asarray(part.sum(axis=1, dtype=np.float64)).ravel()
+    if kernel == "cosine":
+        sums = np.sqrt(sums)
     return np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)[:, None]
 
 

@@ -69,7 +69,7 @@ def class_labels(y: Array) -> tuple[Array, Array, Array]:
     """
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise InputError(f"there is only one class, {classes[0]}: at least two are needed to learn from")
+        raise InputError(f"there is only one class, {classes[0]}: give some pictures another class to learn from")
     tasks = np.arange(len(classes)) if len(classes) > 2 else np.array([1])
     return classes, codes, np.where(codes == tasks[:, None], 1.0, -1.0)
 

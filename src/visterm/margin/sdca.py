@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from visterm.calibration import fit_temperature
-from visterm.contracts import Features, Scores, check_classes, n_pictures
+from visterm.contracts import Features, Scores, check_classes, is_several, n_pictures
 from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
@@ -37,8 +37,9 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
 
     - ``C``: a number, or ``auto`` for the value whose held-out probabilities are best, see
       :func:`~visterm.margin.choose_c`. The smoother losses, ``logistic`` above all, gain most from it.
-    - ``kernel``: ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``, ``precomputed``; for several features
-      ``product[:SCALE]`` or ``weighted-product[:SCALE]``; ``auto`` is ``hellinger`` for one and the latter for several.
+    - ``kernel``: ``linear``, ``cosine``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``, ``precomputed``; for several
+      features ``product[:SCALE]`` or ``weighted-product[:SCALE]``. ``auto`` is the latter for several features. For one
+      it is ``hellinger``, or with ``C="auto"`` the better of ``hellinger`` and ``cosine``.
     - ``loss``: ``hinge``, ``smooth_hinge[:GAMMA]``, ``squared_hinge``, ``squared`` or ``logistic``.
     - ``intercept_scaling``: the constant feature that carries the intercept; 0 for none.
     - ``class_weight``: None, ``balanced``, or a dict of class to weight.
@@ -97,14 +98,22 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
         self.classes_, codes, labels = class_labels(y[rows])
         weights = picture_weights(self.class_weight, self.classes_, codes, rows, len(y), picture_weight)
         products = self._inner_products(X, rows, labels)
-        choice = choose_c(products, labels, codes, weights, loss, rng=rng) if self.C == "auto" else None
+        choice = None
+        if self.C == "auto":
+            candidates = {self.kernel_: products}
+            if self.kernel == "auto" and not is_several(X):
+                self.kernel_ = "cosine"
+                candidates[self.kernel_] = self._inner_products(X, rows, labels)
+            choice = choose_c(candidates, labels, codes, weights, loss, rng=rng)
+            self.kernel_, products = choice.kernel, candidates.pop(choice.kernel)
+            candidates.clear()
         self.C_ = float(self.C) if choice is None else choice.C
         weights = np.broadcast_to(self.C_ * weights, labels.shape)
         start = getattr(self, "dual_", None) if self.warm_start else None
-        if start is not None and start.shape != labels.shape:
-            start = None
         if choice is not None:
             start = choice.b
+        if start is not None and start.shape != labels.shape:
+            start = None
         solution = solve(products, labels, weights, loss, tol=self.tol, rng=rng, start=start)
         self._keep(X, rows, solution.theta)
         self.duality_gap_ = solution.gaps
