@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import posixpath
-import re
 import sqlite3
 import threading
 import time
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -22,6 +19,7 @@ from visterm.catalogue.changes import LabelChanges
 from visterm.catalogue.connections import Connections
 from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
 from visterm.catalogue.pictures import Examined, Picture, read_block, read_pictures
+from visterm.catalogue.places import Places, posix
 from visterm.catalogue.records import IMPORT, PERSON, Reading, Record
 from visterm.catalogue.truth import Truth
 from visterm.errors import InputError
@@ -29,8 +27,6 @@ from visterm.language import check_language
 
 #: The language of a collection that names none.
 LANGUAGE = "en"
-_HASH_PREFIX = re.compile(r"[0-9a-f]{8,64}")
-_ABSOLUTE = "/*" if os.sep == "/" else "?:/*"
 
 
 class Catalogue:
@@ -49,9 +45,8 @@ class Catalogue:
 
     def __init__(self, file: Path, *, root: Path) -> None:
         self.file, self.root = file, root.resolve()
-        # the root may also be given by a path through a symbolic link
-        self._root_prefixes = tuple({_posix(name).rstrip("/") + "/": None for name in (self.root, root)})
         self._connections = Connections(file)
+        self._places = Places(root, self._connections.mine)
         self._label_changes = LabelChanges()
         self._guard = threading.Lock()
         self._last_stamp = 0
@@ -111,7 +106,7 @@ class Catalogue:
         A relative path is taken from the collection's root first, then from the working directory.
         """
         with schema.sqlite_errors(self.file):
-            ids = self._ids_of(reference)
+            ids = self._places.ids_of(reference)
             return read_block(self._connection, ids[0], ids[0])[0] if ids else None
 
     def file_of(self, picture: Picture) -> Path:
@@ -124,11 +119,13 @@ class Catalogue:
 
     def known_files(self, under: Path | None = None) -> dict[str, tuple[int, int]]:
         """Size and modification time (ns) of every catalogued file, or of those at or below ``under``."""
-        return {path: (size, mtime_ns) for path, size, mtime_ns, _ in self._files(under)}
+        with schema.sqlite_errors(self.file):
+            return {path: (size, mtime_ns) for path, size, mtime_ns, _ in self._places.files(under)}
 
     def missing_files(self, under: Path | None = None) -> set[str]:
         """The catalogued files that were gone at the last check."""
-        return {path for path, _, _, missing in self._files(under) if missing}
+        with schema.sqlite_errors(self.file):
+            return {path for path, _, _, missing in self._places.files(under) if missing}
 
     def unreadable(self) -> Iterator[tuple[str, str]]:
         """Path and reason of every file that is not a usable picture."""
@@ -140,11 +137,7 @@ class Catalogue:
 
     def stored_path(self, path: str | Path) -> str:
         """The form in which the catalogue stores ``path``."""
-        text = _posix(path)
-        for prefix in self._root_prefixes:
-            if text.startswith(prefix):
-                return text.removeprefix(prefix)
-        return text
+        return self._places.stored_path(path)
 
     def add(self, examined: Iterable[Examined], *, again: bool = False) -> Counter[filing.Outcome]:
         """Record files that were read, those that a person removed only if wanted ``again``; counts the outcomes."""
@@ -192,11 +185,11 @@ class Catalogue:
         with self.transaction():
             before, pictures = self._count_pictures(), set[int]()
             for reference in references:
-                files = self._files(self.root / reference) or self._files(Path(reference))
-                ids = [] if files else self._ids_of(reference)
+                files = self._places.files(self.root / reference) or self._places.files(Path(reference))
+                ids = [] if files else self._places.ids_of(reference)
                 if not files and not ids:
                     raise InputError(f"{reference}: no such file, folder or picture in the catalogue")
-                paths = [path for path, *_ in files] or self._paths_of(ids[0])
+                paths = [path for path, *_ in files] or self._places.paths_of(ids[0])
                 pictures.update(ids, removals.remove_files(self._connection, paths))
             self._connection.executemany(
                 "DELETE FROM picture WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM path WHERE picture_id = ?1)",
@@ -217,13 +210,13 @@ class Catalogue:
         This is one transaction. A row is skipped, with the reason in ``reading``, if it names no catalogued picture, or
         repeats or contradicts an earlier row.
         """
-        base_text = _posix(base)
+        base_text = posix(base)
         with self.transaction():
             importing.RecordWriter(
                 self._connection,
                 source,
                 self._stamp(),
-                find_picture=lambda path: self._find_under(base_text, path),
+                find_picture=lambda path: self._places.find_under(base_text, path),
                 identity=self.identity,
                 reading=reading,
             ).apply(records)
@@ -384,73 +377,6 @@ class Catalogue:
 
     def _count_pictures(self) -> int:
         return int(self._connection.execute("SELECT count(*) FROM picture").fetchone()[0])
-
-    def _files(self, under: Path | None) -> list[tuple[str, int, int, int]]:
-        """Path, size, mtime and missing flag of every file at or below ``under``."""
-        with schema.sqlite_errors(self.file):
-            if under is None:
-                return self._connection.execute("SELECT path, size, mtime_ns, missing FROM path").fetchall()
-            folder = _posix(under).rstrip("/") + "/"
-            holds_root = any(prefix.startswith(folder) for prefix in self._root_prefixes)
-            stored = self.stored_path(under).rstrip("/")
-            return self._connection.execute(
-                """SELECT path, size, mtime_ns, missing FROM path WHERE path = ?1
-                   UNION ALL SELECT path, size, mtime_ns, missing FROM path WHERE path > ?1 || '/' AND path < ?1 || '0'
-                   UNION ALL SELECT path, size, mtime_ns, missing FROM path WHERE ?2 AND path NOT GLOB ?3""",
-                (stored, holds_root, _ABSOLUTE),  # "0" follows "/", and relative paths are inside the root
-            ).fetchall()
-
-    def _picture_id(self, path: str) -> int | None:
-        row = self._connection.execute("SELECT picture_id FROM path WHERE path = ?", (path,)).fetchone()
-        return None if row is None else int(row[0])
-
-    def _known_paths(self, reference: str | Path) -> list[str]:
-        """The stored path of ``reference``, if it is known."""
-        try:
-            candidates = [self.stored_path(self.root / reference), self.stored_path(reference)]
-            return [path for path in dict.fromkeys(candidates) if self._picture_id(path) is not None][:1]
-        except ValueError:  # a NUL, or a name that is not Unicode: no such path
-            return []
-
-    def _ids_of(self, reference: str | Path) -> list[int]:
-        """The id of the picture at a path, or with a content hash that begins like this."""
-        ids = [self._picture_id(path) for path in self._known_paths(reference)]
-        if ids:
-            return [number for number in ids if number is not None]
-        digits = str(reference).lower()
-        if not _HASH_PREFIX.fullmatch(digits):
-            return []
-        rows = self._connection.execute(
-            "SELECT id FROM picture WHERE sha256 >= ? AND sha256 < ? LIMIT 2", (digits, digits + "g")
-        ).fetchall()
-        if len(rows) > 1:
-            raise InputError(f"several pictures have a content hash that begins with {digits}: give more digits")
-        return [number for (number,) in rows]
-
-    def _paths_of(self, picture_id: int) -> list[str]:
-        found = self._connection.execute("SELECT path FROM path WHERE picture_id = ?", (picture_id,))
-        return [path for (path,) in found]
-
-    def _find_under(self, base: str, path: str) -> int | None:
-        """The picture at ``path``, as named by a label source in the folder ``base``; None if a person removed it."""
-        full = posixpath.normpath(posixpath.join(base, path))
-        if not full.startswith(base.rstrip("/") + "/"):
-            raise InputError("the path leads out of the folder that the labels belong to")
-        for form in dict.fromkeys((full, unicodedata.normalize("NFC", full), unicodedata.normalize("NFD", full))):
-            try:
-                picture = self._picture_id(self.stored_path(form))
-                removed = picture is None and removals.is_removed_path(self._connection, self.stored_path(form))
-            except ValueError:  # a NUL, or a name that is not Unicode
-                break
-            if picture is not None or removed:
-                return picture
-        raise InputError("no such picture in the catalogue")
-
-
-def _posix(path: str | Path) -> str:
-    """``path`` made absolute and free of ``.`` and ``..``, with forward slashes."""
-    text = os.path.abspath(path)  # noqa: PTH100 - Path.absolute() keeps '..', resolve() follows links
-    return text if os.sep == "/" else text.replace(os.sep, "/")
 
 
 def _id_of(picture: Picture | int) -> int:

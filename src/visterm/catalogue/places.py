@@ -1,0 +1,105 @@
+"""Finds catalogued files and pictures by how people and label sources name them: a path, a folder, a content hash."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+
+from visterm.catalogue.removals import is_removed_path
+from visterm.errors import InputError
+
+_HASH_PREFIX = re.compile(r"[0-9a-f]{8,64}")
+_ABSOLUTE = "/*" if os.sep == "/" else "?:/*"
+
+
+class Places:
+    """The files of a catalogue whose collection has the folder ``root``; ``connection`` gives that of the thread."""
+
+    def __init__(self, root: Path, connection: Callable[[], sqlite3.Connection]) -> None:
+        self.root, self._connect = root.resolve(), connection
+        # the root may also be given by a path through a symbolic link
+        self._root_prefixes = tuple({posix(name).rstrip("/") + "/": None for name in (self.root, root)})
+
+    def stored_path(self, path: str | Path) -> str:
+        """The form in which the catalogue stores ``path``: POSIX, relative to the root if inside it."""
+        text = posix(path)
+        for prefix in self._root_prefixes:
+            if text.startswith(prefix):
+                return text.removeprefix(prefix)
+        return text
+
+    def files(self, under: Path | None) -> list[tuple[str, int, int, int]]:
+        """Path, size, mtime and missing flag of every file at or below ``under``."""
+        if under is None:
+            return self._connection.execute("SELECT path, size, mtime_ns, missing FROM path").fetchall()
+        folder = posix(under).rstrip("/") + "/"
+        holds_root = any(prefix.startswith(folder) for prefix in self._root_prefixes)
+        stored = self.stored_path(under).rstrip("/")
+        return self._connection.execute(
+            """SELECT path, size, mtime_ns, missing FROM path WHERE path = ?1
+               UNION ALL SELECT path, size, mtime_ns, missing FROM path WHERE path > ?1 || '/' AND path < ?1 || '0'
+               UNION ALL SELECT path, size, mtime_ns, missing FROM path WHERE ?2 AND path NOT GLOB ?3""",
+            (stored, holds_root, _ABSOLUTE),  # "0" follows "/", and relative paths are inside the root
+        ).fetchall()
+
+    def ids_of(self, reference: str | Path) -> list[int]:
+        """The id of the picture at a path, or with a content hash that begins like this."""
+        ids = [self._picture_id(path) for path in self._known_paths(reference)]
+        if ids:
+            return [number for number in ids if number is not None]
+        digits = str(reference).lower()
+        if not _HASH_PREFIX.fullmatch(digits):
+            return []
+        rows = self._connection.execute(
+            "SELECT id FROM picture WHERE sha256 >= ? AND sha256 < ? LIMIT 2", (digits, digits + "g")
+        ).fetchall()
+        if len(rows) > 1:
+            raise InputError(f"several pictures have a content hash that begins with {digits}: give more digits")
+        return [number for (number,) in rows]
+
+    def paths_of(self, picture_id: int) -> list[str]:
+        """The paths of a picture."""
+        found = self._connection.execute("SELECT path FROM path WHERE picture_id = ?", (picture_id,))
+        return [path for (path,) in found]
+
+    def find_under(self, base: str, path: str) -> int | None:
+        """The picture at ``path``, as named by a label source in the folder ``base``; None if a person removed it."""
+        full = posixpath.normpath(posixpath.join(base, path))
+        if not full.startswith(base.rstrip("/") + "/"):
+            raise InputError("the path leads out of the folder that the labels belong to")
+        for form in dict.fromkeys((full, unicodedata.normalize("NFC", full), unicodedata.normalize("NFD", full))):
+            try:
+                picture = self._picture_id(self.stored_path(form))
+                removed = picture is None and is_removed_path(self._connection, self.stored_path(form))
+            except ValueError:  # a NUL, or a name that is not Unicode
+                break
+            if picture is not None or removed:
+                return picture
+        raise InputError("no such picture in the catalogue")
+
+    def _known_paths(self, reference: str | Path) -> list[str]:
+        """The stored path of ``reference``, if it is known."""
+        try:
+            candidates = [self.stored_path(self.root / reference), self.stored_path(reference)]
+            return [path for path in dict.fromkeys(candidates) if self._picture_id(path) is not None][:1]
+        except ValueError:  # a NUL, or a name that is not Unicode: no such path
+            return []
+
+    def _picture_id(self, path: str) -> int | None:
+        row = self._connection.execute("SELECT picture_id FROM path WHERE path = ?", (path,)).fetchone()
+        return None if row is None else int(row[0])
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        return self._connect()
+
+
+def posix(path: str | Path) -> str:
+    """``path`` made absolute and free of ``.`` and ``..``, with forward slashes."""
+    text = os.path.abspath(path)  # noqa: PTH100 - Path.absolute() keeps '..', resolve() follows links
+    return text if os.sep == "/" else text.replace(os.sep, "/")
