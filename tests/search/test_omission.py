@@ -64,6 +64,13 @@ def test_where_some_describe_fully_and_others_hardly_the_number_of_tags_tells():
     assert rates[n_tags == 1].mean() > rates[n_tags == 3].mean() + 0.1 > rates[n_tags == 9].mean() + 0.2
 
 
+def test_partial_descriptions_do_not_widen_the_full_ones():
+    full = np.random.default_rng(0).choice([3, 4, 5], 2000, p=[0.4, 0.5, 0.1])
+    n_tags = np.concatenate([full, thinned(full[:400], 0.6)])
+    assert rate_at(n_tags, 2) > 0.2
+    assert rate_at(n_tags, 4) < 0.05
+
+
 def test_of_a_few_pictures_little_is_known():
     for n_tags in ([1], [1, 1, 1]):
         np.testing.assert_allclose(omission_rates(np.array(n_tags)), 0.4)

@@ -44,7 +44,7 @@ def omission_rates(n_tags: NDArray[Any]) -> NDArray[np.float64]:
     variance = _variance(n, counts, mean)
     spread = min(1.0, variance / chance) if chance > 0 else 1.0
     base = max(_LEAST, _MOST * spread**3)
-    full, middle = _full_descriptions(n, counts, variance, chance)
+    full, middle = _full_descriptions(n, counts, variance)
     return np.asarray(full * base + (1 - full) * np.maximum(base, 1 - n / middle))[places]
 
 
@@ -97,14 +97,14 @@ def _variance(n: Floats, weights: NDArray[Any], mean: float) -> float:
     return (float(weights @ (n - mean) ** 2) + _PRIOR * _variance_by_chance(mean)) / total
 
 
-def _full_descriptions(n: Floats, counts: NDArray[Any], variance: float, chance: float) -> tuple[Floats, float]:
+def _full_descriptions(n: Floats, counts: NDArray[Any], variance: float) -> tuple[Floats, float]:
     """For each number of tags, the probability that the description is full; and the mean of full descriptions.
 
     Expectation maximisation over the share of full descriptions, their mean and their variance, which is at most their
     mean.
     """
     total = counts.sum()
-    middle = float(n[np.searchsorted(np.cumsum(counts), 0.75 * total)]) if variance > chance else counts @ n / total
+    middle = float(counts @ n / total)
     part = 1 - _PARTLY
     full = np.ones_like(n)
     for _ in range(_N_STEPS):

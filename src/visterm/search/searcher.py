@@ -140,7 +140,7 @@ class Searcher:
         found = Hits()
         if said.asked is not None and len(self._evidence):
             found = self._answer(said.asked, n_best, tuple(said.missing), unlikely=unlikely)
-            if not found.hits and not unlikely:
+            if not found.hits:
                 found.hits = self._partial(said, n_best)
         found.notes, found.ignored, found.hints = said.notes, said.ignored, said.hints
         return found
