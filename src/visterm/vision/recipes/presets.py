@@ -61,14 +61,14 @@ def regions_500() -> BagRecipe:
 
 
 def bow_deep() -> BagRecipe:
-    """The 49 places of the last feature map of EfficientNet-Lite0, 1,000 codewords, three for each place."""
+    """The 49 places of the last feature map of EfficientNet-Lite0, 1,000 codewords, five for each place."""
     network = EfficientNetLite0()
     return BagRecipe(
         "bow-deep",
         "1,000 codewords of the 7 x 7 places of EfficientNet-Lite0",
         NetworkGrid(network, n_axes=128),
         1000,
-        n_nearest=3,
+        n_nearest=5,
         max_sample=50_000,
         pixel_budget=(2 * network.preprocessing.size) ** 2,
         seconds_per_picture=0.015,
