@@ -21,7 +21,7 @@ class Given(AnnotatorMixin, Estimator):
 
 
 def test_pictures_get_as_many_tags_as_training_pictures_have_and_ties_go_to_the_rarer():
-    train = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 0], [0, 0, 0]])  # two tags each; the last is not tagged
+    train = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 0], *[[0, 0, 0]] * 4])  # two tags each, or not tagged
     model = Given().fit(train, train)
     np.testing.assert_array_equal(model.predict([[0.1, 0.9, 0.1], [3.0, 1.0, 2.0]]).toarray(), [[0, 1, 1], [1, 0, 1]])
 
