@@ -129,3 +129,22 @@ def test_temperature_divides_and_unknown_classes_do_not_count():
     np.testing.assert_allclose(class_probabilities(scores[:1], temperature), [[0.75, 0.25]], atol=1e-4)
     assert fit_temperature(scores, np.full(5, -1)) == 1.0
     assert 0.2 <= fit_temperature(scores[:3], classes[:3], largest=5.0) < 0.3  # all right: as low as allowed
+
+
+def test_blocks_of_tags_change_no_sigmoid(monkeypatch):
+    from visterm.calibration import fit_deviations, fit_platt, fit_sigmoids, sigmoids
+
+    rng = np.random.default_rng(0)
+    present = rng.random((200, 7)) < np.linspace(0.05, 0.5, 7)
+    scores = present * rng.random(7) + rng.random((200, 7))
+
+    def fitted():
+        gain, loss = 1 / present.sum(), 1 / (~present).sum()
+        platt = fit_platt(scores, present)
+        of_tags = fit_sigmoids(scores, present, gain, loss, shrinkage=1.0)
+        return [platt, *of_tags, *fit_deviations(scores, present, power=1.0)]
+
+    whole = fitted()
+    monkeypatch.setattr(sigmoids, "_BLOCK", 3 * 200)
+    for a, b in zip(whole, fitted(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)

@@ -301,7 +301,7 @@ def test_annotators_work_in_pipelines_and_cross_validation(method, known):
     ("name", "worse", "better"),
     [
         ("knn-tags", {"n_neighbors": 60}, {"n_neighbors": 8}),
-        ("ridge-tags", {"tag_power": -30.0}, {"tag_power": 1.0}),
+        ("ridge-tags", {"kernel": "exp-chi2:2000"}, {"kernel": "hellinger"}),
         ("corr-lda", {"n_topics": 1}, {"n_topics": 4}),
         ("label-propagation", {"n_neighbors": 60}, {"n_neighbors": 5}),
         ("cmrm", {"alpha": 1.0}, {"alpha": 0.5}),

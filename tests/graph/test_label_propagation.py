@@ -105,3 +105,16 @@ def test_wrong_settings_are_refused(counts):
             LabelPropagation(alpha=alpha).fit(X, tags)
     with pytest.raises(InputError, match="no picture has a tag"):
         LabelPropagation().fit(X, sparse.csr_array(tags.shape))
+
+
+def test_blocks_of_tags_change_no_score(monkeypatch):
+    from visterm.graph import label_propagation
+
+    rng = np.random.default_rng(0)
+    X, tags = rng.random((40, 6)), rng.random((40, 5)) < 0.3
+    tags[30:] = False
+    for alpha in (0.9, 1.0):
+        whole = label_propagation.LabelPropagation(4, alpha=alpha).fit(X, tags).scores_
+        with monkeypatch.context() as patch:
+            patch.setattr(label_propagation, "_BLOCK", 2 * 40)
+            np.testing.assert_allclose(label_propagation.LabelPropagation(4, alpha=alpha).fit(X, tags).scores_, whole)

@@ -72,3 +72,18 @@ def test_tag_probabilities_are_calibrated():
     probabilities = model.tag_probabilities(X[400:])
     assert np.abs(probabilities[:, 0] - p[400:]).mean() < 0.1
     assert probabilities[:, 1].min() > 0.9
+
+
+def test_blocks_of_tags_and_sparse_targets_change_nothing(problem, monkeypatch):
+    from scipy import sparse
+
+    from visterm.margin import kernel_ridge
+
+    X, targets = problem
+    monkeypatch.setattr(kernel_ridge, "_BLOCK_BYTES", 2 * 8 * 30)  # two tags at a time
+    for products in (GramInnerProducts(X @ X.T, 1.0), FeatureInnerProducts(X, 1.0)):
+        theta, left_out = ridge(products, targets, 0.3)
+        parts = list(kernel_ridge.Ridge(products, 0.3).blocks(sparse.csr_array(targets)))
+        assert [columns.start for columns, _, _ in parts] == [0, 2]
+        np.testing.assert_allclose(np.hstack([part for _, part, _ in parts]), theta, atol=1e-12)
+        np.testing.assert_allclose(np.hstack([part for _, _, part in parts]), left_out, atol=1e-12)

@@ -287,3 +287,23 @@ def test_evidence_of_plain_neighbours(collection):
     assert rows.shape == (2, 3)
     assert rows.min() >= 5
     np.testing.assert_allclose(weights, 1 / 3)
+
+
+def test_blocks_of_pictures_change_no_vote(monkeypatch):
+    from scipy import sparse
+
+    from visterm.neighbours import votes
+
+    rng = np.random.default_rng(0)
+    tags = sparse.csr_array((rng.random((30, 5)) < 0.4).astype(np.float32))
+    neighbours, shares = rng.integers(30, size=(30, 4)), rng.dirichlet(np.ones(4), 30)
+    slope, offset = np.full(5, 3.0), np.full(5, -1.0)
+
+    def counted():
+        all_votes = votes.Votes(neighbours, tags)
+        return all_votes.tally(shares), *all_votes.likelihood(shares, slope, offset, expected=True)
+
+    whole = counted()
+    monkeypatch.setattr(votes, "_BLOCK", 7 * 5)
+    for a, b in zip(whole, counted(), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)

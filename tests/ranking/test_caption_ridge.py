@@ -88,3 +88,18 @@ def test_explanations_add_up(captioned):
 def test_unusable_parameters_are_refused(parameters, captioned):
     with pytest.raises(InputError):
         CaptionRidge(**parameters).fit(captioned.X, captioned.tags)
+
+
+def test_long_captions_lose_their_rarest_words_before_sets_are_made(captioned, monkeypatch):
+    counts = np.asarray(captioned.tags.sum(axis=0)).ravel()
+    n_all = from_tags(captioned.tags, max_words=2).n_relevant.sum()
+    monkeypatch.setattr(caption_ridge, "MAX_SUBSETS", n_all - 1)
+    model = CaptionRidge(kernel="hellinger").fit(captioned.X, captioned.tags)
+    used = np.unique(model.set_words_.indices)
+    assert len(used) < len(counts)
+    assert counts[used].min() >= counts[np.setdiff1d(np.arange(len(counts)), used)].max()
+
+
+def test_the_coefficients_of_sets_are_bounded(captioned, monkeypatch):
+    monkeypatch.setattr(caption_ridge, "MAX_COEFFICIENTS", 3 * captioned.X.shape[0])
+    assert CaptionRidge(kernel="hellinger").fit(captioned.X, captioned.tags).set_words_.shape[0] == 3

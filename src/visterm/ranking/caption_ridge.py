@@ -161,10 +161,19 @@ def _sets(captions: sparse.csr_array, set_size: int) -> tuple[sparse.csr_array, 
 
 def _of_frequent_words(captions: sparse.csr_array, set_size: int) -> sparse.csr_array:
     """The captions without the rarest words, if they have too many subsets: rare words make only rare sets."""
-    counts = np.bincount(captions.indices, minlength=captions.shape[1])
-    least, kept = 1, captions
-    while n_subsets(kept, set_size) > MAX_SUBSETS:
-        least *= 2
-        kept = sparse.csr_array(captions.multiply((counts >= least).astype(np.float32)))
+    if n_subsets(captions, set_size) <= MAX_SUBSETS:
+        return captions
+    frequent_first = np.argsort(-np.bincount(captions.indices, minlength=captions.shape[1]), kind="stable")
+
+    def of_words(n_words: int) -> sparse.csr_array:
+        has = np.zeros(captions.shape[1], np.float32)
+        has[frequent_first[:n_words]] = 1
+        kept = sparse.csr_array(captions.multiply(has))
         kept.eliminate_zeros()
-    return kept
+        return kept
+
+    fits, too_many = 0, captions.shape[1]  # bisection: the largest number of words that is not too many
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        fits, too_many = (middle, too_many) if n_subsets(of_words(middle), set_size) <= MAX_SUBSETS else (fits, middle)
+    return of_words(fits)
