@@ -81,7 +81,7 @@ def test_the_scale_of_the_features_does_not_matter(many_blobs):
     near = model.fit(data.X, data.y).predict_proba(data.X)
     C = model.C_
     far = model.fit(100 * data.X, data.y).predict_proba(100 * data.X)
-    assert model.C_ == pytest.approx(C / 1e4, rel=0.01)
+    assert pytest.approx(C / 1e4, rel=0.01) == model.C_
     np.testing.assert_allclose(near, far, atol=0.01)
 
 
