@@ -47,7 +47,7 @@ def test_it_is_the_c_of_plain_cross_validation(many_blobs, spread, monkeypatch):
     least, C, temperature = min(plain_search(G, labels, data.y, weights))
     assert choice.C == C
     assert min(value for _, _, value in choice.tried) == pytest.approx(least, abs=0.01)
-    assert choice.temperature == pytest.approx(temperature, rel=0.05)
+    assert choice.temperature == pytest.approx(temperature, rel=0.01)
 
 
 def test_it_is_the_model_of_that_c(many_blobs):
