@@ -34,7 +34,7 @@ def test_the_figures_are_those_of_measuring_each_method():
     assert [each.method for each in found.performances[Task.ANNOTATE]] == ["tag-frequency", "knn-tags"]
     data = make()
     alone = measure(METHODS[0], data, validation_split(data)).performance
-    assert found.performances[Task.CLASSIFY][1].values == alone.values
+    np.testing.assert_array_equal(found.performances[Task.CLASSIFY][1].each[Task.CLASSIFY], alone.each[Task.CLASSIFY])
     assert found.left_out == ()
 
 
@@ -51,7 +51,7 @@ def test_methods_as_good_as_the_best_are_named_with_it():
     found = compare([*METHODS, registry.get("ridge-tags")], lambda recipe: make())
     best = found.best(Task.ANNOTATE)
     assert set(best) == {"knn-tags", "ridge-tags"}
-    first = {each.method: each.values[Task.ANNOTATE]["picture F@5"] for each in found.performances[Task.ANNOTATE]}
+    first = {each.method: each.values[Task.ANNOTATE]["tag accuracy"] for each in found.performances[Task.ANNOTATE]}
     assert first[best[0]] >= first[best[1]]
 
 
@@ -72,8 +72,55 @@ def test_no_method_is_begun_when_time_is_up():
 
 def test_one_recipe_serves_all_when_it_is_named():
     asked = []
-    compare(METHODS, lambda recipe: asked.append(recipe) or make(), recipe="gist")
-    assert asked == ["gist"]
+    compare(METHODS, lambda recipe: asked.append(recipe) or make(), recipes=["colour"])
+    assert asked == ["colour"]
+
+
+def test_methods_are_compared_on_several_recipes():
+    features = {"colour": make(noise=1e6), "deep": make()}
+    found = compare(METHODS[:1], features.__getitem__, recipes=["colour", "deep"])
+    assert [each.method for each in found.performances[Task.CLASSIFY]] == ["majority-class", "knn colour", "knn deep"]
+    assert found.best(Task.CLASSIFY) == ["knn deep"]
+    assert found.contestants["knn deep"].recipe == "deep"
+
+
+def test_what_cannot_take_the_features_is_skipped_before_anything_is_computed():
+    asked = []
+    found = compare(
+        [*METHODS, registry.get("ridge-tags")], lambda recipe: asked.append(recipe) or make(), recipes=["fisher-32k"]
+    )
+    assert "negative" in found.skipped["knn"]
+    assert "negative" in found.skipped["knn-tags"]
+    assert [each.method for each in found.performances[Task.ANNOTATE]] == ["tag-frequency", "ridge-tags"]
+    joined = compare([*METHODS, registry.get("sdca")], lambda recipe: make(), recipes=["deep+colour"])
+    assert "takes one feature" in joined.skipped["knn"]
+    with pytest.raises(InputError, match="negative"):
+        compare([registry.get("cmrm")], lambda recipe: pytest.fail("computed"), recipes=["fisher-32k"])
+
+
+def test_a_method_that_fails_loses_no_other_result(monkeypatch):
+    def fail(self, X, y):
+        raise InputError("the features are odd")
+
+    monkeypatch.setattr(METHODS[0].load(), "fit", fail)
+    found = compare(METHODS, lambda recipe: make())
+    assert found.skipped == {"knn": "the features are odd"}
+    assert [each.method for each in found.performances[Task.ANNOTATE]] == ["tag-frequency", "knn-tags"]
+
+
+def test_few_held_out_pictures_are_drawn_again():
+    found = compare(METHODS[:1], lambda recipe: make(noise=0.8))
+    assert found.n_splits == 5  # 30 held out in each
+    data = make(noise=0.8)
+    drawn = [validation_split(data, random_state=seed) for seed in range(5)]
+    each = [measure(METHODS[0], data, split).performance for split in drawn]
+    accuracy = [performance.values[Task.CLASSIFY]["accuracy"] for performance in each]
+    assert found.performances[Task.CLASSIFY][1].values[Task.CLASSIFY]["accuracy"] == pytest.approx(np.mean(accuracy))
+    assert found.n_held_out[Task.CLASSIFY] == len(set(np.concatenate([split.test for split in drawn])))
+    p = np.mean(accuracy)
+    assert found.errors[Task.CLASSIFY]["knn"] == pytest.approx((p * (1 - p) / 30) ** 0.5)
+    tested = replace(data, splits=("train",) * 90 + ("test",) * 30)
+    assert compare(METHODS[:1], lambda recipe: tested).n_splits == 1
 
 
 def test_nothing_labelled_is_an_error():

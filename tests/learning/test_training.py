@@ -94,7 +94,7 @@ def test_with_test_pictures_the_final_fit_is_the_measured_one(method):
     assert trained.metrics == again.performance.flat()
     assert set(trained.baseline) | {SUGGESTIONS_RIGHT} == set(trained.metrics)  # the baseline suggests nothing
     assert relevance is not None
-    assert set(found) == {"AvgP", "P@10", "BEP", "AvgP by own scores"}
+    assert set(found) == {"AvgP", "P@1", "P@10", "BEP", "AvgP by own scores"}
     assert found["AvgP by own scores"] == trained.metrics["AvgP"]
     assert len(trained.own()) == 30
 

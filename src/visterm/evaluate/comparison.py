@@ -99,10 +99,11 @@ def compare(
     baselines = [registry.baseline(task) for task in Task if any(method.does(task) for method in chosen)]
     contestants = _contestants(baselines, chosen, recipes)
     skipped = {name: reason for name, each in contestants.items() if (reason := _cannot_take(each))}
+    if skipped and all(name in skipped or each.method.is_baseline for name, each in contestants.items()):
+        raise InputError(_nothing_measured(skipped))
     measured: dict[str, tuple[list[Performance], Dataset]] = {}
     left_out: list[str] = []
-    datasets: dict[str, Dataset] = {}
-    splits: list[Split] = []
+    datasets: dict[str, tuple[Dataset, list[Split]]] = {}
     for name, each in contestants.items():
         if name in skipped:
             continue
@@ -110,11 +111,11 @@ def compare(
             left_out.append(name)
             continue
         if each.recipe not in datasets:
-            datasets[each.recipe] = data_of(each.recipe)
-        data = datasets[each.recipe]
+            data = data_of(each.recipe)
+            datasets[each.recipe] = data, _splits(data)
+        data, splits = datasets[each.recipe]
         if not has_labels(each.method, data):
             continue
-        splits = splits or _splits(data)
         transductive = learns_from_untagged(each.method)
         try:
             found = [measure(each.method, data, split, transductive=transductive).performance for split in splits]
@@ -124,7 +125,7 @@ def compare(
         measured[name] = (found, data)
     if not measured:
         raise InputError(_nothing_measured(skipped))
-    return _comparison(contestants, measured, tuple(left_out), skipped, splits)
+    return _comparison(contestants, measured, tuple(left_out), skipped, next(iter(datasets.values())))
 
 
 def _contestants(
@@ -158,7 +159,12 @@ def _cannot_take(contestant: Contestant) -> str:
 
 
 def _splits(data: Dataset) -> list[Split]:
-    """The split that came with the pictures; else random ones, several if few pictures are held out in each."""
+    """The split that came with the pictures; else random ones, several if few pictures are held out in each.
+
+    There is none if nothing is labelled.
+    """
+    if not (data.has_class | data.has_tags).any():
+        return []
     first = validation_split(data)
     if data.is_test.any():
         return [first]
@@ -171,23 +177,23 @@ def _comparison(
     measured: dict[str, tuple[list[Performance], Dataset]],
     left_out: tuple[str, ...],
     skipped: dict[str, str],
-    splits: Sequence[Split],
+    first: tuple[Dataset, list[Split]],
 ) -> Comparison:
     performances: dict[Task, list[Performance]] = {}
     errors: dict[Task, dict[str, float]] = {}
     beats: dict[Task, dict[str, str]] = {}
     n_held_out: dict[Task, int] = {}
+    data, splits = first
     held_out = np.unique(np.concatenate([split.test for split in splits]))
     for task in Task:
-        able = {name: (_mean(name, found), data) for name, (found, data) in measured.items() if task in found[0].values}
+        able = {name: (_mean(name, found), own) for name, (found, own) in measured.items() if task in found[0].values}
         if not able:
             continue
         performances[task] = [performance for performance, _ in able.values()]
         errors[task] = {name: _error(task, measured[name][0]) for name in able}
         beats[task] = _beats(task, list(able.values()))
-        data = next(iter(able.values()))[1]
         labelled = data.has_class if task is Task.CLASSIFY else data.has_tags
-        n_held_out[task] = int(labelled[held_out[held_out < len(data)]].sum())
+        n_held_out[task] = int(labelled[held_out].sum())
     return Comparison(contestants, performances, errors, n_held_out, len(splits), beats, left_out, skipped)
 
 
