@@ -224,7 +224,7 @@ def test_only_what_is_new_is_scored(workspace, postcards, monkeypatch):
         fewer = opened.search("boat", limit=50, unlikely=True)
         assert n_scored == []
         assert len(fewer.found) == len(first.found) - 1
-        opened.add([postcards])
+        opened.add([postcards], again=True)
         assert len(opened.search("boat", limit=50, unlikely=True).found) == len(first.found)
         assert n_scored == [1]
         shutil.rmtree(opened.state / "index")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -225,7 +226,7 @@ def _print_comparison(console: Console, found: Evaluation) -> None:
         say(console, f"best: {first}{level}")
     for reason in found.skipped.values():
         say(console, f"skipped: {reason}", style="yellow")
-    say(console, _EXPLANATION, style="bright_black")
+    say(console, fill(_EXPLANATION, 79), style="bright_black")
 
 
 def _settings(texts: list[str]) -> dict[str, Any]:

@@ -75,9 +75,9 @@ def open_labels(path: Path, format: str | None = None) -> tuple[Reading, Path, I
 def find_labels(folder: Path) -> list[tuple[Path, str]]:
     """The label files among the pictures in ``folder``, each with its format.
 
-    These are ``metadata.csv``, ``.jsonl`` and ``.parquet`` in any folder, and captions beside pictures. ``xmp`` is
-    always included, since any picture may have metadata and looking is cheap. Folder names are not taken for classes:
-    they are dates as often.
+    These are ``metadata.csv``, ``.jsonl`` and ``.parquet`` in any folder, Corel's lists, and captions beside pictures.
+    ``xmp`` is always included, since any picture may have metadata and looking is cheap. Folder names are not taken for
+    classes: they are dates as often.
     """
     from visterm.exchange.readers._files import walk
     from visterm.exchange.readers.captions import pairs
@@ -86,6 +86,8 @@ def find_labels(folder: Path) -> list[tuple[Path, str]]:
     has_captions = False
     for parent, names in walk(folder):
         found += [(parent / name, _METADATA[name]) for name in names if name in _METADATA and (parent / name).is_file()]
+        if "words" in names and READERS["corel"].detect(parent):
+            found.append((parent, "corel"))
         has_captions = has_captions or any(True for _ in pairs(names))
     if has_captions:
         found.append((folder, "captions"))
