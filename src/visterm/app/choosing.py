@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +34,8 @@ _WITHOUT_NETWORK = ("tagging-fast",)
 MINUTES = 3.0
 #: A model of its own for search must be better by this much average precision than the model for tags.
 _OWN_MODEL = 0.01
+#: The share of the time for choosing that is left to each of the tasks that follow.
+_LEFT_TO_OTHERS = 0.15
 #: A choice is kept until the collection has this many times as many labelled pictures.
 _GROWTH = 2
 #: A class or tag counts as weak below this quality, if it has at least this many pictures.
@@ -109,8 +111,14 @@ def train_all(
     outcomes = [Outcome(what, reason=reason) for what, reason in reasons.items() if reason]
     if not able:
         raise InputError("; ".join(dict.fromkeys(outcome.reason for outcome in outcomes)))
-    session = _Session(workspace, labels, recipes, 60 * minutes / len(able), choose_again)
-    outcomes += [session.train(what) for what in able]
+    session = _Session(workspace, labels, recipes, choose_again)
+    seconds = 60 * minutes
+    for place, what in enumerate(able):
+        # The first one computes the features that the others use, too: it may take nearly all of the time.
+        began = time.perf_counter()
+        choice = session.choose(what, seconds - _LEFT_TO_OTHERS * 60 * minutes * (len(able) - 1 - place))
+        seconds -= time.perf_counter() - began
+        outcomes.append(session.train(what, choice))
     n_labelled = int(((labels.has_class | labels.has_tags) & ~labels.is_test).sum())
     order = list(WANTED)
     outcomes.sort(key=lambda outcome: order.index(outcome.what))
@@ -120,80 +128,73 @@ def train_all(
 class _Session:
     """One run of training: what was chosen for tags also serves search."""
 
-    def __init__(
-        self, workspace: Workspace, labels: Dataset, recipes: tuple[str, ...], seconds: float, choose_again: bool
-    ) -> None:
+    def __init__(self, workspace: Workspace, labels: Dataset, recipes: tuple[str, ...], choose_again: bool) -> None:
         self._workspace, self._labels, self._recipes = workspace, labels, recipes
-        self._seconds, self._choose_again = seconds, choose_again
+        self._choose_again = choose_again
         self._tags: TrainedModel | None = None
 
-    def train(self, what: str) -> Outcome:
-        task = WANTED[what]
-        n_labelled = int((self._labels.has_class if task is Task.CLASSIFY else self._labels.has_tags).sum())
-        kept = self._kept_choice(what, n_labelled)
-        choice = None
+    def choose(self, what: str, seconds: float) -> Choice | None:
+        """What is best, within about ``seconds``; None if an earlier choice is kept."""
+        if self._kept_choice(what) is not None:
+            return None
+        task, recipes = WANTED[what], self._recipes
+        names = _METHODS[what]
         if what == "search" and self._tags is not None:
-            if kept is not None and kept["method"] == self._tags.method:
-                return _outcome(what, self._tags, None)
-            if kept is None:
-                choice = self._choose_search(self._tags)
-                if choice.best.method.name == self._tags.method:
-                    return _outcome(what, self._tags, choice)
-        elif kept is None:
-            choice = self._choose(what)
+            # Is a model of its own better than the model for tags, on the same features?
+            names, recipes = (self._tags.method, *names), (self._tags.recipe,)
+        methods = [registry.get(name) for name in dict.fromkeys(names)]
+        rows = sample_rows(self._labels, task)
+        choice = choose(
+            task,
+            [method for method in methods if method.takes_any_features or "+" not in recipes[0]],
+            recipes,
+            lambda recipe: labelled(self._workspace, ready_recipe(self._workspace, recipe), rows),
+            seconds=seconds,
+            cost_of=lambda recipe: self._cost(recipe, rows),
+            measure_each=search_values if task is Task.RANK else None,
+        )
+        of_tags = next((each for each in choice.tried if self._tags and each.method.name == self._tags.method), None)
+        if what == "search" and of_tags is not None and choice.best.value - of_tags.value < _OWN_MODEL:
+            return replace(choice, best=of_tags)
+        return choice
+
+    def train(self, what: str, choice: Choice | None) -> Outcome:
+        """Train what was chosen; a search that the model for tags does best needs no model of its own."""
+        kept = self._kept_choice(what)
         if choice is not None:
-            kept = {"method": choice.best.method.name, "recipe": choice.best.recipe, "labelled": n_labelled}
-        assert kept is not None  # noqa: S101 - either kept or just chosen
+            kept = {
+                "method": choice.best.method.name,
+                "recipe": choice.best.recipe,
+                "labelled": self._n_labelled(what),
+            }
+        if kept is None:
+            raise InputError(f"nothing was chosen for {what}")
+        if what == "search" and self._tags is not None and kept["method"] == self._tags.method:
+            return _outcome(what, self._tags, choice)
         model = train(self._workspace, kept["method"], name=what, recipe=kept["recipe"], choice=kept)
         if what == "tags":
             self._tags = model
         return _outcome(what, model, choice)
 
-    def _choose(self, what: str) -> Choice:
-        task = WANTED[what]
-        methods = [registry.get(name) for name in _METHODS[what]]
-        rows = sample_rows(self._labels, task)
-        return choose(
-            task,
-            [method for method in methods if method.takes_any_features or "+" not in self._recipes[0]],
-            self._recipes,
-            lambda recipe: self._data(recipe, rows),
-            seconds=self._seconds,
-            cost_of=lambda recipe: self._cost(recipe, rows),
-            measure_each=search_values if task is Task.RANK else None,
-        )
+    def _kept_choice(self, what: str) -> dict[str, Any] | None:
+        """The choice of the newest model of this name, unless the collection has outgrown it.
 
-    def _choose_search(self, tags: TrainedModel) -> Choice:
-        """Whether a method of its own searches better than the model for tags, on the same features."""
-        rows = sample_rows(self._labels, Task.RANK)
-        methods = [registry.get(name) for name in dict.fromkeys((tags.method, *_METHODS["search"]))]
-        choice = choose(
-            Task.RANK,
-            methods,
-            (tags.recipe,),
-            lambda recipe: self._data(recipe, rows),
-            seconds=self._seconds,
-            measure_each=search_values,
-        )
-        of_tags = next(each for each in choice.tried if each.method.name == tags.method)
-        if choice.best.value - of_tags.value >= _OWN_MODEL:
-            return choice
-        return Choice(
-            of_tags, choice.tried, choice.untried, choice.n_pictures, choice.n_held_out, choice.n_splits, None
-        )
-
-    def _kept_choice(self, what: str, n_labelled: int) -> dict[str, Any] | None:
-        """The choice of the newest model of this name, unless the collection has outgrown it."""
+        A search that the model for tags did best has no model: its choice is that of the tags.
+        """
         if self._choose_again or len(self._recipes) == 1:
             return None
-        own = [info for info in self._workspace.shelf.infos() if info.name == what]
+        infos = self._workspace.shelf.infos()
+        own = [info for info in infos if info.name == what]
+        if what == "search" and not own and self._tags is not None and self._tags.version > 1:
+            own = [info for info in infos if info.name == "tags"]
         kept = own[-1].training.get("choice") if own else None
-        if not isinstance(kept, dict) or n_labelled >= _GROWTH * kept.get("labelled", 0):
+        if not isinstance(kept, dict) or self._n_labelled(what) >= _GROWTH * kept.get("labelled", 0):
             return None
         return kept
 
-    def _data(self, recipe: str, rows: NDArray[np.int64]) -> Dataset:
-        return labelled(self._workspace, ready_recipe(self._workspace, recipe), rows)
+    def _n_labelled(self, what: str) -> int:
+        labels = self._labels
+        return int(((labels.has_class if what == "classes" else labels.has_tags) & ~labels.is_test).sum())
 
     def _cost(self, recipe: str, rows: NDArray[np.int64]) -> float:
         """About how many seconds the features take that are missing."""

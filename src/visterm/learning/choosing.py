@@ -25,7 +25,7 @@ Floats = NDArray[np.floating[Any]]
 MeasureEach = Callable[[Method, Dataset, Split], Floats]
 
 #: The comparison uses at most this many labelled pictures.
-MAX_PICTURES = 2000
+MAX_PICTURES = 1500
 #: This many pictures are held out in all, in at most ``_MAX_SPLITS`` splits.
 _HELD_OUT, _MAX_SPLITS = 200, 5
 _TEST_SHARE = 0.25

@@ -1,0 +1,212 @@
+"""Training with nothing named: every kind of collection gets a sensible path, and the best model is the one in use."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from visterm.app import choosing
+from visterm.app.choosing import Training
+from visterm.app.workspace import Workspace
+from visterm.contracts import Task
+from visterm.errors import InputError
+
+QUICK = ("colour", "colour+globals")
+
+
+@pytest.fixture(autouse=True)
+def quick_features(monkeypatch):
+    """Features that take no network."""
+    monkeypatch.setattr(choosing, "RECIPES", QUICK)
+
+
+def outcome(done: Training, what: str):
+    return next(each for each in done.outcomes if each.what == what)
+
+
+def paint(folder, names, n_each, seed=0):
+    """Pictures of one colour a class, with some noise."""
+    rng = np.random.default_rng(seed)
+    for place, name in enumerate(names):
+        (folder / name).mkdir(parents=True)
+        colour = np.array([[200, 40, 40], [40, 200, 40], [40, 40, 200]])[place % 3]
+        for i in range(n_each):
+            pixels = np.clip(colour + rng.normal(0, 30, (24, 24, 3)), 0, 255).astype(np.uint8)
+            Image.fromarray(pixels).save(folder / name / f"{i}.png")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, postcards):
+    """A collection with classes and tags, trained with nothing named."""
+    folder = tmp_path_factory.mktemp("chosen")
+    with pytest.MonkeyPatch.context() as patch, Workspace.create(folder) as photos:
+        patch.setattr(choosing, "RECIPES", QUICK)
+        photos.add([postcards])
+        return folder, photos.train()
+
+
+@pytest.fixture
+def photos(trained, tmp_path):
+    shutil.copytree(trained[0], tmp_path / "photos")
+    with Workspace(tmp_path / "photos") as opened:
+        yield opened
+
+
+def test_classes_tags_and_search_are_learned(trained):
+    _, done = trained
+    assert [each.what for each in done.outcomes] == ["classes", "tags", "search"]
+    assert (done.pictures, done.labelled) == (50, 30)
+    classes, tags = outcome(done, "classes"), outcome(done, "tags")
+    assert classes.model == "classes@1"
+    assert {(each.method, each.recipe) for each in classes.tried} >= {("sdca", "colour"), ("knn", "colour")}
+    assert classes.quality > classes.baseline
+    assert classes.held_out == 10
+    assert tags.model == "tags@1"
+    assert tags.measures["tag accuracy"] == tags.quality > tags.baseline
+    assert outcome(done, "search").model in ("tags@1", "search@1")
+    assert all(each.half_quality is None or 0 <= each.half_quality <= 1 for each in done.outcomes)
+
+
+def test_what_was_chosen_answers(photos):
+    assert photos.tag(n_best=2).model == "tags@1"
+    assert photos.classify().model == "classes@1"
+    assert photos.search("sky").found
+
+
+def test_a_choice_is_kept_until_the_collection_has_doubled(photos, monkeypatch):
+    monkeypatch.setattr(choosing, "choose", lambda *_, **__: pytest.fail("chosen again"))
+    again = photos.train("classes")
+    assert outcome(again, "classes").model == "classes@2"
+    assert outcome(again, "classes").tried == []
+    labels = choosing.labels_only(photos)
+    twice = replace(labels, y=np.zeros(len(labels), int), splits=())
+    monkeypatch.setattr(choosing, "labels_only", lambda _: replace(twice, y=np.arange(len(labels)) % 10))
+    monkeypatch.setattr(choosing, "_GROWTH", 1.2)
+    with pytest.raises(pytest.fail.Exception, match="chosen again"):
+        photos.train("classes")
+
+
+def test_the_choice_can_be_made_again(photos):
+    again = photos.train("tags", choose_again=True)
+    assert [each.what for each in again.outcomes] == ["tags"]
+    assert outcome(again, "tags").tried
+
+
+def test_no_time_means_one_attempt(photos):
+    done = photos.train("classes", minutes=0, choose_again=True)
+    assert len(outcome(done, "classes").tried) == 1
+    assert outcome(done, "classes").untried
+
+
+def test_the_best_measured_model_is_in_use_not_the_newest(photos):
+    assert photos.models().in_use == {"classify": "classes@1", "tag": "tags@1", "search": "tags@1"}
+    worse = photos.train("majority-class")
+    assert worse.quality(Task.CLASSIFY) < photos.shelf.best(Task.CLASSIFY).quality(Task.CLASSIFY)
+    assert photos.models().in_use["classify"] == "classes@1"
+    # A newer version of the same name counts instead of the older one, better or not.
+    photos.train("majority-class", name="classes")
+    assert photos.shelf.best(Task.CLASSIFY).reference in ("majority-class@1", "classes@2")
+
+
+def test_a_model_of_fewer_labels_is_not_compared(photos, postcards):
+    infos = photos.shelf.infos()
+    (classes,) = [info for info in infos if info.name == "classes"]
+    few = replace(
+        classes, name="few", metrics={"accuracy": 1.0}, training=classes.training | {"pictures_with_class": 5}
+    )
+    photos.shelf.infos = lambda: [*infos, few]
+    assert photos.shelf.best(Task.CLASSIFY).name == "classes"
+    many = replace(few, training=classes.training)
+    photos.shelf.infos = lambda: [*infos, many]
+    assert photos.shelf.best(Task.CLASSIFY).name == "few"
+
+
+def test_few_labels_a_class(tmp_path):
+    with Workspace.create(paint(tmp_path / "p", ["a", "b", "c"], 5)) as photos:
+        photos.add(format="folders")
+        done = photos.train()
+    assert outcome(done, "classes").quality == 1.0
+    assert outcome(done, "tags").model is None
+    assert "tags" in outcome(done, "tags").reason
+
+
+def test_two_pictures_a_class(tmp_path):
+    with Workspace.create(paint(tmp_path / "p", ["a", "b"], 2)) as photos:
+        photos.add(format="folders")
+        assert outcome(photos.train(), "classes").model == "classes@1"
+        assert photos.classify("a/0.png").answers[0].labels[0].name == "a"
+
+
+def test_one_class_is_told_what_to_do(tmp_path):
+    with Workspace.create(paint(tmp_path / "p", ["only"], 4)) as photos:
+        photos.add(format="folders")
+        with pytest.raises(InputError, match="the only class is 'only': give some pictures another"):
+            photos.train()
+
+
+def test_nothing_labelled_is_told_what_to_do(tmp_path):
+    with Workspace.create(paint(tmp_path / "p", ["x"], 3)) as photos:
+        photos.add()
+        with pytest.raises(InputError, match=r"no picture has a class.*fewer than two pictures have tags"):
+            photos.train()
+
+
+def test_only_captions(tmp_path):
+    folder = paint(tmp_path / "p", ["red", "green"], 12)
+    for name, words in (("red", "a boat on the sea"), ("green", "a tree in the garden")):
+        for picture in (folder / name).glob("*.png"):
+            picture.with_suffix(".txt").write_text(words)
+    with Workspace.create(folder) as photos:
+        photos.add()
+        done = photos.train()
+        assert outcome(done, "tags").quality == 1.0
+        assert outcome(done, "classes").model is None
+        found = photos.tag("red/0.png").answers[0].labels
+        assert {label.name for label in found} >= {"boat"}
+        assert not {label.name for label in found} & {"tree", "garden"}
+
+
+def test_a_method_needs_no_choice_and_a_choice_no_parameters(photos):
+    with pytest.raises(InputError, match="go with a method"):
+        photos.train("classes", parameters={"C": 1.0})
+    assert photos.train("sdca", recipe="colour", parameters={"C": 1.0}).reference == "sdca@1"
+    fixed = photos.train("classes", recipe="colour")
+    assert {each.recipe for each in outcome(fixed, "classes").tried} == {"colour"}
+
+
+def test_without_the_network_other_features_are_used(tmp_path, monkeypatch):
+    def missing(name):
+        if name == "colour+globals":
+            raise InputError("the network is not installed")
+        return original(name)
+
+    import visterm.vision.recipes as recipes
+
+    original = recipes.recipe
+    monkeypatch.setattr(recipes, "recipe", missing)
+    assert choosing._usable(QUICK) == (("colour",), ["the network is not installed"])
+    monkeypatch.setattr(recipes, "recipe", lambda name: missing("colour+globals"))
+    assert choosing._usable(QUICK) == (("tagging-fast",), ["the network is not installed"])
+
+
+def test_people_read_what_was_chosen_and_how_good_it_is(photos, visterm):
+    printed = visterm("train", "--choose", "-w", photos.folder).stdout
+    assert "Trained on 30 labelled pictures of 50" in printed
+    assert "held-out pictures (guessing:" in printed
+    assert "by sdca on" in printed or "by knn on" in printed
+    assert "Next: 'visterm tag'" in printed
+    listed = visterm("models", "-w", photos.folder).stdout
+    assert "colour" in listed
+    assert "tag accuracy" in listed
+
+
+def test_a_model_below_its_baseline_is_said_to_be_so(photos, visterm, monkeypatch):
+    from visterm.models import ModelInfo
+
+    monkeypatch.setattr(ModelInfo, "is_below_baseline", lambda self, task: True)
+    assert "worse than the baseline" in visterm("train", "knn", "-r", "colour", "-w", photos.folder).stdout
