@@ -21,17 +21,18 @@ def print_training(console: Console, done: Training) -> None:
     minutes = f"{done.seconds / 60:.0f} min" if done.seconds >= 60 else f"{done.seconds:.0f} s"
     say(console, f"Trained on {done.labelled:,} labelled pictures of {done.pictures:,} ({minutes}).")
     for outcome in done.outcomes:
-        say(console, f"  {outcome.what:<8} {_said(outcome)}", style=None if outcome.model else "yellow")
         if outcome.model:
+            say(console, f"  {outcome.what:<8} {_said(outcome)}")
             say(console, f"           by {outcome.method} on {outcome.recipe}: {outcome.model}", style="bright_black")
+    for reason in dict.fromkeys(outcome.reason for outcome in done.outcomes if not outcome.model):
+        whats = " and ".join(outcome.what for outcome in done.outcomes if outcome.reason == reason)
+        say(console, f"  {whats}: not learned, since {reason}", style="bright_black")
     for line in [*done.missing, *_advice(done)]:
         say(console, line)
 
 
 def _said(outcome: Outcome) -> str:
     """How good it is, in words."""
-    if outcome.model is None:
-        return f"not learned: {outcome.reason}"
     if outcome.quality is None:
         return "learned, but not measured: too few labelled pictures to hold some out"
     guessing = "" if outcome.baseline is None else f" (guessing: {percent(outcome.baseline)})"
