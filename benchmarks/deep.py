@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from visterm.compute import n_cores
-from visterm.vision import SUFFIXES, EfficientNetLite0, EfficientNetLite2, decode_rgb, recipe
+from visterm.features import features_of_files
+from visterm.vision import SUFFIXES, EfficientNetLite0, EfficientNetLite2, recipe
 
 BATCH = 16
 RECIPES = ("deep", "deep-lite2", "deep+deep-lite2")
@@ -84,22 +85,22 @@ def quality(folder: Path, n_draws: int) -> None:
     from visterm.margin import SDCAClassifier
 
     files = sorted(file for file in folder.glob("*/*") if file.suffix.lower() in SUFFIXES)
-    classes = np.array([file.parent.name for file in files])
+    every_class = np.array([file.parent.name for file in files])
     grid = (1.0, 10.0, 100.0)
     methods: dict[str, tuple[Callable[[float], Any], bool]] = {
         "LogisticRegression": (lambda C: LogisticRegression(C=C, max_iter=5000), True),
         "sdca, linear": (lambda C: SDCAClassifier(C, calibration_folds=0, random_state=0), True),
         "sdca, auto": (lambda C: SDCAClassifier(C, kernel="auto", calibration_folds=0, random_state=0), False),
     }
-    print(f"{len(files)} pictures of {len(set(classes))} classes, {N_LABELLED} labelled a class, {n_draws} draws")
+    print(f"{len(files)} pictures of {len(set(every_class))} classes, {N_LABELLED} labelled a class, {n_draws} draws")
     print("| recipe | ms of one core | " + " | ".join(f"{name}, C = {C:g}" for name in methods for C in grid) + " |")
     for name in RECIPES:
         made = recipe(name)
-        made.compute(decode_rgb(files[0], pixel_budget=made.pixel_budget))
+        features_of_files(made, files[:1])
         began = time.process_time()
-        rows = made.compute_many([decode_rgb(file, pixel_budget=made.pixel_budget) for file in files])
+        X, kept, _ = features_of_files(made, files)
         milliseconds = 1000 * (time.process_time() - began) / len(files)
-        X = {output: np.stack([row[output] for row in rows]) for output in made.outputs}
+        classes = every_class[kept]
         unit = np.hstack([normalize(one) for one in X.values()])
         cells = []
         for make, linear in methods.values():

@@ -6,6 +6,7 @@ Official split, the 260 words used in both parts, five tags per picture. The fea
 ``tagging``, each through a kernel map of 200 dimensions. Ridge, dimensions and neighbours are chosen on 500 held-out
 training pictures, for all features together and for each alone. Then the methods learn from all training pictures,
 and the test pictures are measured once. Writes corel5k_codes.{md,png}.
+Its plot needs ``pip install 'visterm[plots]'``.
 """
 
 from __future__ import annotations

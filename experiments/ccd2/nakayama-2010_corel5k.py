@@ -6,6 +6,7 @@ Official split, the 260 words used in both parts, five tags per picture. All set
 training pictures, never on test pictures (the paper takes the best on test pictures): the ridge of CCA and CCD, beta
 of CCD, and for each number of dimensions how many neighbours vote. Features wider than 1,000 are first reduced to
 their 200 leading principal components, as in the paper. Writes nakayama-2010_corel5k.{md,json,png}.
+Its plot needs ``pip install 'visterm[plots]'``.
 """
 
 from __future__ import annotations
@@ -145,11 +146,6 @@ def _shares(X: Any) -> Any:
 
 def write(rows: list[dict[str, Any]], folder: Path) -> None:
     """The table as Markdown and JSON, and the plot."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     folder.mkdir(parents=True, exist_ok=True)
     stem = folder / "nakayama-2010_corel5k"
     stem.with_suffix(".json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
@@ -157,6 +153,12 @@ def write(rows: list[dict[str, Any]], folder: Path) -> None:
     lines = [" | ".join(head), " | ".join("---" for _ in head)]
     lines += [" | ".join(f"{v:.3f}" if isinstance(v, float) else str(v) for v in row.values()) for row in rows]
     stem.with_suffix(".md").write_text("".join(f"| {line} |\n" for line in lines), encoding="utf-8")
+
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
     figure, axes = plt.subplots(2, len(FEATURES), figsize=(3.4 * len(FEATURES), 6), sharey=True)
     for column, (feature, (_, metric)) in enumerate(FEATURES.items()):
         for line, kernel in enumerate(("none", metric)):

@@ -7,6 +7,7 @@ Methods over graphs and the mixture learn from all pictures, the others from tag
 methods see the region clusters. ``pictures``: topics count codewords of SIFT and hue in three stripes; all others
 compare one vector of 200 principal components of gist, colour histograms, local binary patterns and codewords.
 ``--validation`` predicts the tags of 500 training pictures instead, to choose settings. Each share has three draws.
+Its plot needs ``pip install 'visterm[plots]'``.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ picture). A random quarter of it keeps its tags; the others are to be tagged. Me
 those that learn from tagged pictures only (pLSA-Words, neighbours). Strength and reach are chosen in each subset on a
 fifth of its tagged pictures. Finished runs are kept in results/shao-2014_corel16k.csv and not repeated; ``--samples``
 lets several processes share the work.
+Its plot needs ``pip install 'visterm[plots]'``.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ every split; the parameters of the stacked and multitask machines on those of th
 matrices are divided by the mean of their diagonal. The measure is the accuracy of the first K guesses, K = 1 to 8.
 
 Run: python experiments/mtl-sdca/lapin-2014_scenes8.py --data FOLDER   (the folder that holds scenes8)
+Its plot needs ``pip install 'visterm[plots]'``.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ Rankers learn from 4,000 pictures. 500 pictures choose every setting by average 
 Queries are all sets of words of a test caption, made of the words that two or more test pictures have: the paper's 179
 words and 2,241 queries. There are three kinds of features: ``visterms`` as in the paper; ``strong``, the product kernel
 of thirteen features; ``deep``, the same with those of a pretrained network. Tables and plots go to ``results/``.
+Its plot needs ``pip install 'visterm[plots]'``.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ measured once on the 499 test pictures. Postcards: of 1,000 painted postcards, a
 is held out for the probabilities; the test pictures are measured. Queries are up to three words of a training caption,
 drawn at random: some have relevant pictures among those measured, others have none. A picture is relevant if it has all
 words. Writes results/search_relevance.md and .png; scores are kept in results/search_scores.
+Its plot needs ``pip install 'visterm[plots]'``.
 """
 
 from __future__ import annotations

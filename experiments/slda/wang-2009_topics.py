@@ -10,6 +10,7 @@ Run: python experiments/slda/wang-2009_topics.py --data FOLDER [--set corel5k-bl
 Writes results/wang-2009_topics_SET.md and .png, or results/wang-2009_topics_SET_choice.md. Rows measured before, kept
 in results/wang-2009_topics_SET.json, stay in the table and the plot; delete that file to start again. ``--methods``
 measures only some methods; the plot is drawn if the paper's own model is among them.
+Its plot needs ``pip install 'visterm[plots]'``.
 """
 
 from __future__ import annotations

@@ -211,3 +211,26 @@ def test_descriptions_are_not_markup(as_terminal, description):
     with display.task(description, 2):
         display._live.refresh()
     assert description in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
+
+
+def test_a_note_is_an_event_for_machines_and_nothing_when_piped(capsys):
+    stream = io.StringIO()
+    with progress.use(JsonLines(stream)):
+        progress.note("שלום\n🌞")
+    assert strictly(stream.getvalue()) == {"event": "note", "text": "שלום\n🌞"}
+    progress.note("nobody looks")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_note_is_a_line_above_the_bars_that_stays(as_terminal, capsys):
+    terminal, display = as_terminal(), Bars()
+    text = "codewords learned again [/red] from 1000 pictures; " + "a long sentence " * 8
+    with progress.use(display):
+        with progress.task("Learning", total=4):
+            progress.note(text)
+        progress.note("afterwards")
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
+    assert text in shown
+    assert shown.index("Learning") < shown.index("afterwards")
+    assert shown.endswith("afterwards\n")
+    assert not capsys.readouterr().out

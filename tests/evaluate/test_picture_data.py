@@ -48,7 +48,7 @@ def test_labels_and_features_of_every_picture(data):
 def test_features_are_computed_once_and_learned_from_training_pictures(data, monkeypatch):
     first = load_pictures("corel5k", data, "bow-240", cache=data / "cache")
     with monkeypatch.context() as patched:
-        patched.setattr("visterm.features.computing.decode_rgb", None)  # nothing is left to decode
+        patched.setattr("visterm.features.computing.decode_sizes", None)  # nothing is left to decode
         again = load_pictures("corel5k", data, "bow-240", cache=data / "cache")
     np.testing.assert_array_equal(first.X["bow-240"].toarray(), again.X["bow-240"].toarray())
     for file in (data / "corel5k" / "images" / "test").iterdir():

@@ -306,21 +306,3 @@ def test_a_few_featureless_pictures_need_no_note(library, pictures, tmp_path):
     (done,) = library.describe(pictures | {"a" * 64: grey}, Means())
     assert done.featureless == [str(grey)]
     assert done.notes == []
-
-
-def test_a_combination_decodes_each_picture_once(pictures, monkeypatch):
-    from visterm.features import computing
-    from visterm.vision import ColourHistogram, CombinedRecipe, PlacedColours
-
-    decoded = []
-
-    def counted(file, *, pixel_budget):
-        decoded.append((file, pixel_budget))
-        return decode_rgb(file, pixel_budget=pixel_budget)
-
-    decode_rgb = computing.decode_rgb
-    monkeypatch.setattr(computing, "decode_rgb", counted)
-    both = CombinedRecipe([ColourHistogram(), PlacedColours(pixel_budget=30)])
-    _, kept, _ = features_of_files(both, list(pictures.values()))
-    assert len(kept) == 6
-    assert sorted(decoded) == sorted((file, both.pixel_budget) for file in pictures.values())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from visterm.errors import InputError
+from visterm.errors import InputError, MissingExtraError
 from visterm.margin import similarity_plot
 from visterm.margin.elastic_net import ElasticNetSDCA
 from visterm.margin.losses import Hinge
@@ -146,6 +148,7 @@ def test_choosing_parameters_is_cross_validation(blobs):
 
 
 def test_similarity_as_a_picture(tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is the extra 'plots' and is not installed")
     similarity = np.array([[1.0, 0.1, 0.9], [0.1, 1.0, 0.2], [0.9, 0.2, 1.0]])
     order = similarity_plot.similarity_order(similarity).tolist()
     assert abs(order.index(0) - order.index(2)) == 1
@@ -153,3 +156,10 @@ def test_similarity_as_a_picture(tmp_path):
     assert (tmp_path / "similarity.png").stat().st_size > 1000
     with pytest.raises(InputError, match="names"):
         similarity_plot.save_similarity(similarity, ["a"], tmp_path / "no.png")
+
+
+def test_a_plot_without_matplotlib_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match=r"matplotlib.*pip install 'visterm\[plots\]'"):
+        similarity_plot.save_similarity(np.eye(2), ["a", "b"], tmp_path / "no.png")
+    assert not list(tmp_path.iterdir())

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageFile
 from PIL.Image import Transpose
 
 from visterm.errors import PictureError
 from visterm.vision import PictureInfo, decode, decode_rgb, probe
+from visterm.vision.decode import decode_sizes
 
 #: How a camera that says orientation N has stored the upright picture.
 STORED_AS = {
@@ -146,6 +147,43 @@ def test_paths_and_bytes_are_the_same(tmp_path):
     file = tmp_path / "a.png"
     file.write_bytes(VALID["png"])
     np.testing.assert_array_equal(decode_rgb(file), decode_rgb(VALID["png"]))
+
+
+BUDGETS = [None, 40_000, 5000, 20_000, 300]
+
+
+@pytest.mark.parametrize("kind", LOSSLESS)
+@pytest.mark.parametrize("orientation", [1, 5, 6])
+def test_several_sizes_are_those_of_separate_decodings(kind, orientation):
+    data = oriented(orientation, kind, np.kron(upright(), np.ones((9, 9, 1), np.uint8)))
+    sizes = decode_sizes(data, BUDGETS)
+    assert list(sizes) == BUDGETS
+    for budget, rgb in sizes.items():
+        np.testing.assert_array_equal(rgb, decode_rgb(data, pixel_budget=budget))
+    assert len({rgb.shape for rgb in sizes.values()}) == 5
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind"),
+    [("L", "JPEG"), ("CMYK", "JPEG"), ("1", "PNG"), ("P", "PNG"), ("LA", "PNG"), ("P", "GIF"), ("F", "TIFF")],
+)
+def test_several_sizes_of_odd_modes(mode, kind):
+    data = encoded(Image.fromarray(np.kron(NOISE, np.ones((8, 8, 1), np.uint8))).convert(mode), kind)
+    for budget, rgb in decode_sizes(data, BUDGETS).items():
+        np.testing.assert_array_equal(rgb, decode_rgb(data, pixel_budget=budget))
+
+
+@pytest.mark.parametrize(
+    ("kind", "decoded"),
+    # Of 800 x 600 pixels: 200,000 need whole sides, 40,000 to 100,000 half of each side, 5,000 an eighth.
+    [("JPEG", [(800, 600), (400, 300), (100, 75)]), ("PNG", [(800, 600)]), ("WEBP", [(800, 600)])],
+)
+def test_sizes_share_what_is_decoded_at_the_same_scale(kind, decoded, monkeypatch):
+    seen = []
+    prepare = ImageFile.ImageFile.load_prepare
+    monkeypatch.setattr(ImageFile.ImageFile, "load_prepare", lambda image: (seen.append(image.size), prepare(image))[1])
+    decode_sizes(encoded(upright(800, 600), kind), [None, 200_000, 100_000, 60_000, 40_000, 5000])
+    assert seen == decoded
 
 
 @pytest.mark.parametrize("kind", ["PNG", "WEBP", "TIFF"])

@@ -228,12 +228,28 @@ def test_a_descriptor_counts_for_its_nearest_codewords(pictures, rgb):
 
 def test_fast_tagging_shrinks_pictures_and_has_few_dimensions():
     made = recipe("tagging-fast")
-    assert made.pixel_budget == 40_000
+    seen = []
+    for part in made.parts:
+        part.compute_many = lambda pictures: seen.extend(rgb.size // 3 for rgb in pictures) or [{} for _ in pictures]
+    made.compute(np.zeros((450, 600, 3), np.uint8))
+    assert len(seen) == 3
+    assert all(39_000 < n_pixels <= 40_000 for n_pixels in seen)
     dense = [spec.n_dims for spec in made.outputs.values() if not spec.sparse]
     assert sum(dense) < 25_000
     both = recipe("deep+tagging-fast")
-    assert both.pixel_budget > made.pixel_budget
     assert both.outputs.keys() == {"deep", *made.outputs}
+
+
+def test_fast_tagging_is_decoded_with_the_larger_network():
+    assert recipe("tagging-fast").pixel_budget == recipe("deep-lite2").pixel_budget
+
+
+def test_a_combination_with_a_name_hashes_the_pixels_of_its_parts():
+    def made(n_pixels, name="both"):
+        return CombinedRecipe([PlacedColours(pixel_budget=n_pixels), ColourHistogram()], name=name).hash
+
+    assert made(20_000) != made(30_000)
+    assert made(20_000, None) == made(30_000, None)  # it is stored as its parts, which have hashes of their own
 
 
 def test_placed_colours_are_those_of_the_larger_recipes(rgb):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.app.document import Document
+from visterm.compute import progress
 from visterm.contracts import Features
 from visterm.errors import InputError
 from visterm.features import Description, one_or_several
@@ -84,10 +85,13 @@ def describe(workspace: Workspace, *recipes: Recipe) -> list[Description]:
 def described(workspace: Workspace, recipe: Recipe, keys: Sequence[str]) -> tuple[NDArray[np.intp], list[Skipped]]:
     """The places of those of ``keys`` whose picture has features, and why others have none.
 
-    Features of these pictures that are missing are computed first.
+    Features of these pictures that are missing are computed first. What the user should know about them is a note on
+    the display in use.
     """
     files = workspace.collection().frame.files
     (done,) = workspace.library.describe({key: files[key] for key in keys}, recipe)
+    for text in done.notes:
+        progress.note(text)
     return workspace.library.present(recipe, keys), done.failed
 
 

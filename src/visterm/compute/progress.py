@@ -7,8 +7,9 @@ Code that works for a while opens a task on whatever display is in use::
             ...
             bar.advance()
 
-and iterative methods report their objective with ``bar.report(objective=...)``. The command line chooses the display
-with :func:`use`; a library user who wants the events implements :class:`Display`.
+and iterative methods report their objective with ``bar.report(objective=...)``. What the user should know although the
+work goes on is a sentence for :func:`note`. The command line chooses the display with :func:`use`; a library user who
+wants the events implements :class:`Display`.
 """
 
 from __future__ import annotations
@@ -34,10 +35,13 @@ class Bar(Protocol):
 
 
 class Display(Protocol):
-    """Something that shows tasks."""
+    """Something that shows tasks and notes."""
 
     def task(self, description: str, total: int | None) -> AbstractContextManager[Bar]:
         """Open a task of ``total`` steps (None: unknown)."""
+
+    def note(self, text: str) -> None:
+        """Show a sentence for the user."""
 
 
 class Silent:
@@ -48,6 +52,9 @@ class Silent:
         """Open a task that is not shown."""
         yield self
 
+    def note(self, text: str) -> None:
+        """Ignore the note."""
+
     def advance(self, steps: int = 1) -> None:
         """Ignore the step."""
 
@@ -56,7 +63,7 @@ class Silent:
 
 
 class JsonLines:
-    """Writes one JSON object per event: task, done, total, seconds and what was reported.
+    """Writes one JSON object per event: task, done, total, seconds and what was reported; or the text of a note.
 
     At most ten ``advance`` events a second are written per task; start, reports and end always are.
     """
@@ -76,6 +83,10 @@ class JsonLines:
             raise
         bar.write("end")
 
+    def note(self, text: str) -> None:
+        """Write the event ``note``."""
+        _write_line(self._stream, {"event": "note", "text": text})
+
 
 class _JsonBar:
     def __init__(self, stream: IO[str], description: str, total: int | None) -> None:
@@ -91,8 +102,7 @@ class _JsonBar:
         fields["seconds"] = round(self._written - self._started, 3)
         # JSON has neither NumPy's numbers nor nan and infinity.
         fields |= {name: float(value) if math.isfinite(value) else None for name, value in values.items()}
-        self._stream.write(json.dumps(fields) + "\n")
-        self._stream.flush()
+        _write_line(self._stream, fields)
 
     def advance(self, steps: int = 1) -> None:
         self._done += int(steps)
@@ -103,8 +113,16 @@ class _JsonBar:
         self.write("report", **values)
 
 
+def _write_line(stream: IO[str], fields: dict[str, Any]) -> None:
+    stream.write(json.dumps(fields) + "\n")
+    stream.flush()
+
+
 class Bars:
-    """Rich progress bars on a terminal; they vanish when the work is done. Tasks inside tasks stack."""
+    """Rich progress bars on a terminal; they vanish when the work is done. Tasks inside tasks stack.
+
+    Notes are lines above the bars; they stay.
+    """
 
     def __init__(self) -> None:
         self._live: Any = None
@@ -126,6 +144,11 @@ class Bars:
                 live.stop()
                 self._live = None
 
+    def note(self, text: str) -> None:
+        """Print a line as it is: no markup is read into it."""
+        console = _rich_console() if self._live is None else self._live.console
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
 
 class _RichBar:
     def __init__(self, live: Any, number: Any) -> None:
@@ -138,8 +161,13 @@ class _RichBar:
         self._live.update(self._number, values="  ".join(f"{name} {value:.5g}" for name, value in values.items()))
 
 
-def _rich_progress() -> Any:
+def _rich_console() -> Any:
     from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def _rich_progress() -> Any:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     return Progress(
@@ -148,7 +176,7 @@ def _rich_progress() -> Any:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         TextColumn("{task.fields[values]}", markup=False),
-        console=Console(stderr=True),
+        console=_rich_console(),
         transient=True,
     )
 
@@ -159,6 +187,11 @@ _current: ContextVar[Display] = ContextVar("visterm_progress", default=Silent())
 def task(description: str, total: int | None = None) -> AbstractContextManager[Bar]:
     """Open a task on the display in use."""
     return _current.get().task(description, total)
+
+
+def note(text: str) -> None:
+    """Tell the user a sentence on the display in use."""
+    _current.get().note(text)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from visterm.catalogue.records import Skipped
 from visterm.compute.parallel import map_shards
 from visterm.errors import MissingExtraError, VistermError
-from visterm.vision.decode import decode_rgb
+from visterm.vision.decode import decode_sizes
 from visterm.vision.recipes.base import Recipe
 
 #: Pictures per task: enough to keep a worker busy, few enough to see progress.
@@ -22,6 +22,8 @@ _PICTURES_PER_TASK = 16
 
 #: What a recipe computes for one picture: a row for each output.
 Rows = Mapping[str, Any]
+#: A decoded picture by the number of pixels it may have.
+Pictures = Mapping[int | None, NDArray[np.uint8]]
 T = TypeVar("T")
 
 
@@ -39,10 +41,10 @@ def computed(subjects: Sequence[Subject], recipes: Sequence[Recipe]) -> Iterator
 
     def compute(batch: Sequence[Subject]) -> list[tuple[Subject, list[Rows | Skipped]]]:
         results: list[list[Rows | Skipped]] = [[] for _ in batch]
-        decoded: dict[tuple[Path, int], NDArray[np.uint8] | Skipped] = {}
+        decoded = [_decoded(subject, recipes) for subject in batch]
         for i, recipe in enumerate(recipes):
             wanting = [at for at, subject in enumerate(batch) if i in subject.wanted]
-            rows = _rows_of([batch[at].file for at in wanting], recipe, decoded)
+            rows = _rows_of([batch[at].file for at in wanting], [decoded[at] for at in wanting], recipe)
             for at, row in zip(wanting, rows, strict=True):
                 results[at].append(row)
         return list(zip(batch, results, strict=True))
@@ -54,17 +56,25 @@ def computed(subjects: Sequence[Subject], recipes: Sequence[Recipe]) -> Iterator
 
 
 def features_of_files(recipe: Recipe, files: Sequence[Path]) -> tuple[dict[str, Any], list[int], list[Skipped]]:
-    """The features of any files by the recipe's outputs, the positions of those files, and the files that failed."""
+    """The features of any files by the recipe's outputs, the positions of those files, and the files that failed.
+
+    They are the same numbers that a :class:`FeatureLibrary` stores, so each stored part is computed as if alone.
+    """
     kept: list[int] = []
     failed: list[Skipped] = []
     rows: list[Rows] = []
-    subjects = [Subject(str(i), file, (0,)) for i, file in enumerate(files)]
-    for subject, (result,) in computed(subjects, [recipe]):
-        if isinstance(result, Skipped):
-            failed.append(result)
-            continue
-        kept.append(int(subject.key))
-        rows.append(result)
+    parts = recipe.stored_parts
+    subjects = [Subject(str(i), file, tuple(range(len(parts)))) for i, file in enumerate(files)]
+    for subject, results in computed(subjects, parts):
+        row: dict[str, Any] = {}
+        for result in results:
+            if isinstance(result, Skipped):
+                failed.append(result)
+                break
+            row |= result
+        else:
+            kept.append(int(subject.key))
+            rows.append(row)
     return stacked(recipe, rows), kept, failed
 
 
@@ -93,15 +103,15 @@ def one_or_several(by_output: dict[str, Any]) -> Any:
     return next(iter(by_output.values())) if len(by_output) == 1 else by_output
 
 
-def _rows_of(
-    files: Sequence[Path], recipe: Recipe, decoded: dict[tuple[Path, int], NDArray[np.uint8] | Skipped]
-) -> list[Rows | Skipped]:
-    """The rows of ``files`` by one recipe; ``decoded`` keeps the pictures for the next one."""
-    budget = recipe.pixel_budget
-    for file in files:
-        if (file, budget) not in decoded:
-            decoded[file, budget] = _attempted(file, partial(decode_rgb, file, pixel_budget=budget))
-    pictures = [decoded[file, budget] for file in files]
+def _decoded(subject: Subject, recipes: Sequence[Recipe]) -> Pictures | Skipped:
+    """The picture at the size of each recipe that needs it, or why there is none."""
+    budgets = dict.fromkeys(recipes[i].pixel_budget for i in subject.wanted)
+    return _attempted(subject.file, partial(decode_sizes, subject.file, budgets))
+
+
+def _rows_of(files: Sequence[Path], decoded: Sequence[Pictures | Skipped], recipe: Recipe) -> list[Rows | Skipped]:
+    """The rows of ``files`` by one recipe."""
+    pictures = [sizes if isinstance(sizes, Skipped) else sizes[recipe.pixel_budget] for sizes in decoded]
     good = [(file, rgb) for file, rgb in zip(files, pictures, strict=True) if not isinstance(rgb, Skipped)]
     rows: Iterator[Rows | Skipped]
     try:

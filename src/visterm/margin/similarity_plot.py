@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.errors import InputError
+from visterm.errors import InputError, MissingExtraError
 
 _NAMES_SHOWN = 60
 
@@ -41,10 +41,15 @@ def nearest_tasks(similarity: NDArray[Any], names: Sequence[str], k: int = 3) ->
 
 
 def save_similarity(similarity: NDArray[Any], names: Sequence[str], file: Path) -> None:
-    """Draw the similarity of tasks (``MultitaskSDCA.task_similarity_``), similar ones side by side."""
-    from matplotlib.figure import Figure
+    """Draw the similarity of tasks (``MultitaskSDCA.task_similarity_``), similar ones side by side.
 
+    This needs Matplotlib: ``pip install 'visterm[plots]'``.
+    """
     _check_names(similarity, names)
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "plots", "drawing the similarity") from error
     order = similarity_order(similarity)
     size = float(np.clip(0.16 * len(names) + 2.5, 4.0, 14.0))
     figure = Figure(figsize=(size, size), layout="constrained")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -69,18 +69,34 @@ def decode_rgb(data: bytes | Path, *, pixel_budget: int | None = PIXEL_BUDGET) -
 
     Transparent parts become white.
     """
+    return decode_sizes(data, [pixel_budget])[pixel_budget]
+
+
+def decode_sizes(data: bytes | Path, pixel_budgets: Iterable[int | None]) -> dict[int | None, NDArray[np.uint8]]:
+    """For each budget exactly the array that :func:`decode_rgb` returns, from as few decodings as possible.
+
+    A JPEG is decoded at a scale of 1, 1/2, 1/4 or 1/8, the smallest that fills the budget. Budgets that lead to the
+    same scale share one decoding. Other formats are decoded once.
+    """
     import numpy as np
 
     if isinstance(data, Path):
         data = data.read_bytes()
-    with _opened(data) as image:
-        if pixel_budget is not None:
-            image.draft("RGB", _fitted(image.size, pixel_budget))
-        image.load()
-        size = image.size if pixel_budget is None else _fitted(image.size, pixel_budget)
-        # The orientation that is left: Pillow turns TIFF upright while loading, and then reports it so.
-        upright = _transpose(_to_rgb(image, size), _orientation(image))
-    return np.asarray(upright)
+    decoded: dict[tuple[int, int], tuple[Image.Image, int]] = {}
+    arrays: dict[int | None, NDArray[np.uint8]] = {}
+    for budget in pixel_budgets:
+        with _opened(data) as image:
+            if budget is not None:
+                image.draft("RGB", _fitted(image.size, budget))
+            scaled = image.size
+            if scaled not in decoded:
+                image.load()
+                # The orientation that is left: Pillow turns TIFF upright while loading, and then reports it so.
+                decoded[scaled] = _to_rgb(image), _orientation(image)
+            rgb, orientation = decoded[scaled]
+            size = rgb.size if budget is None else _fitted(rgb.size, budget)
+            arrays[budget] = np.asarray(_transpose(_resized(rgb, size), orientation))
+    return arrays
 
 
 def _fitted(size: tuple[int, int], pixel_budget: int) -> tuple[int, int]:
@@ -125,7 +141,7 @@ def enlarge(rgb: NDArray[np.uint8], least_side: int) -> NDArray[np.uint8]:
     return np.asarray(Image.fromarray(rgb).resize((width, height), Image.Resampling.BICUBIC))
 
 
-def _to_rgb(image: Image.Image, size: tuple[int, int]) -> Image.Image:
+def _to_rgb(image: Image.Image) -> Image.Image:
     from PIL import Image
 
     if image.mode in ("I", "F") or image.mode.startswith("I;16"):
@@ -136,6 +152,12 @@ def _to_rgb(image: Image.Image, size: tuple[int, int]) -> Image.Image:
         image.paste(rgba, mask=rgba.getchannel("A"))
     elif image.mode != "RGB":
         image = image.convert("RGB")
+    return image
+
+
+def _resized(image: Image.Image, size: tuple[int, int]) -> Image.Image:
+    from PIL import Image
+
     return image if image.size == size else image.resize(size, Image.Resampling.BOX, reducing_gap=2.0)
 
 

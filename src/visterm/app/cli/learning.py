@@ -72,6 +72,8 @@ def _print_computed(console: Console, done: Computed) -> None:
     for item in done.recipes:
         spent = f"{item.n_computed} computed in {item.seconds:.1f} s"
         say(console, f"{item.recipe}: {spent}, {item.n_known} known before")
+        for note in item.notes:
+            say(console, note)
         show_skipped(item.failed)
 
 

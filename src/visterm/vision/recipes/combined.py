@@ -18,16 +18,23 @@ from visterm.vision.recipes.training_pictures import TrainingPictures
 class CombinedRecipe(Recipe):
     """The outputs of all ``parts``; its name has the form ``bow-1000+globals`` unless it has a ``name`` of its own.
 
-    Pictures are decoded once, at the largest size that a part needs, and shrunk for the others. Without a name of its
-    own, it is stored as its parts: ``deep+globals`` uses the features of ``deep`` if they are there.
+    Pictures are shrunk from ``pixel_budget`` (None: the largest that a part needs) to what each part needs. Without a
+    name of its own, it is stored as its parts: ``deep+globals`` uses the features of ``deep`` if they are there.
     """
 
-    def __init__(self, parts: Sequence[Recipe], *, name: str | None = None, summary: str | None = None) -> None:
+    def __init__(
+        self,
+        parts: Sequence[Recipe],
+        *,
+        name: str | None = None,
+        summary: str | None = None,
+        pixel_budget: int | None = None,
+    ) -> None:
         self.parts = tuple(parts)
         self.is_joined = name is None
         self.name = name or "+".join(part.name for part in self.parts)
         self.summary = summary or "; ".join(part.summary for part in self.parts)
-        self.pixel_budget = max(part.pixel_budget for part in self.parts)
+        self.pixel_budget = pixel_budget or max(part.pixel_budget for part in self.parts)
         self.n_training_pictures = max(part.n_training_pictures for part in self.parts)
         self.has_negatives = any(part.has_negatives for part in self.parts)
         self.seconds_per_picture = sum(part.seconds_per_picture for part in self.parts)
@@ -46,8 +53,11 @@ class CombinedRecipe(Recipe):
         return self.parts if self.is_joined else (self,)
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of all parts, by name."""
-        return {part.name: [part.version, part.parameters()] for part in self.parts}
+        """The parameters of all parts, by name; with the pixels of a part that sees shrunk pictures."""
+        return {part.name: [part.version, part.parameters(), *self._shrunk_to(part)] for part in self.parts}
+
+    def _shrunk_to(self, part: Recipe) -> list[int]:
+        return [] if self.is_joined or part.pixel_budget == self.pixel_budget else [part.pixel_budget]
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
         """The features of all parts for one picture."""
@@ -56,9 +66,11 @@ class CombinedRecipe(Recipe):
     def compute_many(self, pictures: Sequence[NDArray[np.uint8]]) -> list[dict[str, Any]]:
         """The features of all parts for several pictures."""
         rows: list[dict[str, Any]] = [{} for _ in pictures]
+        shrunk = {
+            budget: [shrink(rgb, budget) for rgb in pictures] for budget in {part.pixel_budget for part in self.parts}
+        }
         for part in self.parts:
-            seen = [shrink(rgb, part.pixel_budget) for rgb in pictures]
-            for row, of_part in zip(rows, part.compute_many(seen), strict=True):
+            for row, of_part in zip(rows, part.compute_many(shrunk[part.pixel_budget]), strict=True):
                 row |= of_part
         return rows
 

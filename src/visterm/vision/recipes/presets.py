@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from visterm.vision.deep.presets import EfficientNetLite0
+from visterm.vision.deep.presets import EfficientNetLite0, EfficientNetLite2
 from visterm.vision.grid import rescaled
 from visterm.vision.recipes.bags import BagRecipe
 from visterm.vision.recipes.combined import CombinedRecipe
@@ -101,7 +101,8 @@ def tagging() -> CombinedRecipe:
 def tagging_fast() -> CombinedRecipe:
     """What ``tagging`` adds to a network at an eighth of its cost: colours in their places, and some texture.
 
-    A network sees objects; it hardly sees colours. Pictures are first shrunk to 40,000 pixels.
+    A network sees objects; it hardly sees colours. Pictures are decoded as for the larger network, so that one decoding
+    serves both, and then shrunk to 40,000 pixels.
     """
 
     def vectors(name: str, kind: str, bin_sizes: tuple[int, ...], n_axes: int, seconds: float) -> FisherRecipe:
@@ -124,7 +125,8 @@ def tagging_fast() -> CombinedRecipe:
     summary = (
         "five features of colour, place and texture: most of what tagging adds to a network, at an eighth of its cost"
     )
-    return CombinedRecipe(parts, name="tagging-fast", summary=summary)
+    budget = (2 * EfficientNetLite2.preprocessing.size) ** 2
+    return CombinedRecipe(parts, name="tagging-fast", summary=summary, pixel_budget=budget)
 
 
 def _encoded(
