@@ -6,6 +6,7 @@ from visterm.vision.deep.presets import EfficientNetLite0, EfficientNetLite2
 from visterm.vision.grid import rescaled
 from visterm.vision.recipes.bags import BagRecipe
 from visterm.vision.recipes.combined import CombinedRecipe
+from visterm.vision.recipes.compressed import CompressedRecipe
 from visterm.vision.recipes.descriptors import DenseGrid, PatternBlocks, SegmentedRegions
 from visterm.vision.recipes.fisher import FisherRecipe
 from visterm.vision.recipes.global_features import PlacedColours, PlacedHistograms
@@ -98,11 +99,12 @@ def tagging() -> CombinedRecipe:
     return CombinedRecipe(parts, name="tagging", summary=summary)
 
 
-def tagging_fast() -> CombinedRecipe:
+def tagging_fast() -> CompressedRecipe:
     """What ``tagging`` adds to a network at an eighth of its cost: colours in their places, and some texture.
 
     A network sees objects; it hardly sees colours. Pictures are decoded as for the larger network, so that one decoding
-    serves both, and then shrunk to 40,000 pixels.
+    serves both, and then shrunk to 40,000 pixels. The features are compressed to 256 numbers each: pictures are
+    compared five times as fast, and models are twenty times smaller.
     """
 
     def vectors(name: str, kind: str, bin_sizes: tuple[int, ...], n_axes: int, seconds: float) -> FisherRecipe:
@@ -126,7 +128,7 @@ def tagging_fast() -> CombinedRecipe:
         "five features of colour, place and texture: most of what tagging adds to a network, at an eighth of its cost"
     )
     budget = (2 * EfficientNetLite2.preprocessing.size) ** 2
-    return CombinedRecipe(parts, name="tagging-fast", summary=summary, pixel_budget=budget)
+    return CompressedRecipe(CombinedRecipe(parts, name="tagging-fast", summary=summary, pixel_budget=budget))
 
 
 def _encoded(
