@@ -133,7 +133,8 @@ def choose(
                 attempt(max(able, key=lambda each: each.value).method, recipe)
             bar.advance()
     best = _worth_it(tried, recipes)
-    half = _value_at_half(best, data_of(best.recipe), parts[0], of_task)
+    # A search is as good as its tags: what more labelled pictures bring is told of them.
+    half = None if task is Task.RANK else _value_at_half(best, data_of(best.recipe), parts[0], of_task)
     n_held_out = len(np.unique(np.concatenate([part.test for part in parts])))
     return Choice(best, tuple(tried), tuple(untried), len(first), n_held_out, len(parts), half)
 
