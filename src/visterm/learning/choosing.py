@@ -35,7 +35,10 @@ _WORTH = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tried:
-    """A method on some features, and what it reached; ``error`` is the standard error of ``value``."""
+    """A method on some features, and what it reached; ``error`` is the standard error of ``value``.
+
+    ``seconds`` do not include the features.
+    """
 
     method: Method
     recipe: str
@@ -118,8 +121,8 @@ def choose(
         if tried and time.perf_counter() - started + expected > seconds:
             untried.append(f"{method.name} on {recipe}")
             return
-        began = time.perf_counter()
         data = first if recipe == recipes[0] else data_of(recipe)
+        began = time.perf_counter()
         each = [of_task(method, data, part) for part in parts]
         tried.append(_tried(method, recipe, each, time.perf_counter() - began))
 
