@@ -44,9 +44,9 @@ def test_the_commands_of_the_guide_work_in_order(tmp_path):
         if program == "cd":
             folder = folder / arguments[0]
             continue
-        started = [sys.executable, "-m", "visterm"] if program == "visterm" else [program]
+        command = [*([sys.executable, "-m", "visterm"] if program == "visterm" else [program]), *arguments]
         done = subprocess.run(
-            [*started, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
         )
         assert done.returncode == 0, f"{program} {arguments}\n{done.stdout}{done.stderr}"
         assert not done.stderr, f"{program} {arguments}\n{done.stderr}"
