@@ -36,17 +36,21 @@ def test_examples_give_what_they_show(page):
 
 def test_the_commands_of_the_guide_work_in_order(tmp_path):
     text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-    commands = re.findall(r"^\$ (visterm .*)$", text, flags=re.MULTILINE)
-    assert len(commands) > 20
+    commands = [shlex.split(line) for line in re.findall(r"^\$ (.*)$", text, flags=re.MULTILINE)]
+    assert len(commands) > 30
     environment = {key: value for key, value in os.environ.items() if not key.startswith("VISTERM")}
-    for command in commands:
-        arguments = [sys.executable, "-m", "visterm", *shlex.split(command)[1:]]
+    folder = tmp_path
+    for program, *arguments in commands:
+        if program == "cd":
+            folder = folder / arguments[0]
+            continue
+        command = [*([sys.executable, "-m", "visterm"] if program == "visterm" else [program]), *arguments]
         done = subprocess.run(
-            arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
         )
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-        assert not done.stderr, f"{command}\n{done.stderr}"
-    assert (tmp_path / "boats.png").exists()
+        assert done.returncode == 0, f"{program} {arguments}\n{done.stdout}{done.stderr}"
+        assert not done.stderr, f"{program} {arguments}\n{done.stderr}"
+    assert (tmp_path / "photos" / "boats.png").exists()
     assert (tmp_path / "postcards" / "results" / "contact-sheet.jpg").exists()
 
 
