@@ -36,7 +36,7 @@ class CompressedRecipe(Recipe):
         self.pixel_budget = inner.pixel_budget
         self.n_training_pictures = max(n_training_pictures, inner.n_training_pictures)
         self.seconds_per_picture = inner.seconds_per_picture
-        self._axes: dict[str, NDArray[np.float16]] = {}
+        self._keep({})
 
     @property
     def outputs(self) -> Mapping[str, RowSpec]:
@@ -61,7 +61,7 @@ class CompressedRecipe(Recipe):
         rows = list(seen.map(self._long_rows, f"Finding the main axes of {self.name}"))
         if not rows:
             raise InputError(f"the recipe {self.name!r} learns from pictures, but none can be decoded")
-        self._axes = {name: _main_axes(np.stack([row[name] for row in rows]), self.n_axes) for name in self._long()}
+        self._keep({name: _main_axes(np.stack([row[name] for row in rows]), self.n_axes) for name in self._long()})
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
         """The compressed features of one picture."""
@@ -71,11 +71,12 @@ class CompressedRecipe(Recipe):
         """The compressed features of several pictures."""
         if not self._axes:
             raise InputError(f"the recipe {self.name!r} learns its axes from pictures: train it first")
-        computed = self.inner.compute_many(pictures)
-        return [
-            row | {name: axes.astype(np.float32) @ _dense(row[name]) for name, axes in self._axes.items()}
-            for row in computed
-        ]
+        rows = [dict(row) for row in self.inner.compute_many(pictures)]
+        for name, axes in self._single_axes.items() if rows else ():
+            # All pictures at once: the axes are read from memory once.
+            for row, short in zip(rows, np.stack([_dense(row[name]) for row in rows]) @ axes.T, strict=True):
+                row[name] = short
+        return rows
 
     def state(self) -> dict[str, NDArray[Any]]:
         """What the inner recipe learned, and the axes."""
@@ -85,7 +86,12 @@ class CompressedRecipe(Recipe):
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore what :meth:`state` returned."""
         self.inner.restore({k.removeprefix(_INNER): value for k, value in state.items() if k.startswith(_INNER)})
-        self._axes = {name: state[name + _AXES] for name in self._long()}
+        self._keep({name: state[name + _AXES] for name in self._long()})
+
+    def _keep(self, axes: dict[str, NDArray[np.float16]]) -> None:
+        """Keep the axes, and a copy in single precision to compute with."""
+        self._axes = axes
+        self._single_axes = {name: of_feature.astype(np.float32) for name, of_feature in axes.items()}
 
     def _long(self) -> list[str]:
         return [name for name, spec in self.inner.outputs.items() if spec.n_dims > self.n_axes]
