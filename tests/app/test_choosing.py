@@ -210,3 +210,16 @@ def test_a_model_below_its_baseline_is_said_to_be_so(photos, visterm, monkeypatc
 
     monkeypatch.setattr(ModelInfo, "is_below_baseline", lambda self, task: True)
     assert "worse than the baseline" in visterm("train", "knn", "-r", "colour", "-w", photos.folder).stdout
+
+
+@pytest.mark.parametrize("n_tagged", [2, 3, 4, 5])
+def test_a_handful_of_tagged_pictures(tmp_path, n_tagged):
+    with Workspace.create(paint(tmp_path / "p", ["red", "green"], 4)) as photos:
+        photos.add()
+        pictures = sorted((tmp_path / "p").rglob("*.png"))[:: 8 // n_tagged][:n_tagged]
+        for picture in pictures:
+            photos.label(picture, tags=[picture.parent.name, "plain"])
+        done = photos.train()
+        assert outcome(done, "tags").model == "tags@1"
+        assert outcome(done, "search").model == "tags@1"
+        assert photos.tag(n_best=1).answers

@@ -1,6 +1,7 @@
 from .adding import Addition as Addition
 from .adding import Removal as Removal
 from .checking import Checkup as Checkup
+from .choosing import Training as Training
 from .document import Document as Document
 from .exporting import Exported as Exported
 from .features import Computed as Computed
@@ -44,6 +45,7 @@ __all__ = [
     "Status",
     "Suggestions",
     "TrainedModel",
+    "Training",
     "Vocabulary",
     "Workspace",
 ]

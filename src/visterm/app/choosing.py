@@ -134,7 +134,7 @@ class _Session:
         self._tags: TrainedModel | None = None
 
     def choose(self, what: str, seconds: float) -> Choice | None:
-        """What is best, within about ``seconds``; None if an earlier choice is kept."""
+        """What is best, within about ``seconds``; None if an earlier choice is kept or nothing can be compared."""
         if self._kept_choice(what) is not None:
             return None
         task, recipes = WANTED[what], self._recipes
@@ -144,15 +144,18 @@ class _Session:
             names, recipes = (self._tags.method, *names), (self._tags.recipe,)
         methods = [registry.get(name) for name in dict.fromkeys(names)]
         rows = sample_rows(self._labels, task)
-        choice = choose(
-            task,
-            [method for method in methods if method.takes_any_features or "+" not in recipes[0]],
-            recipes,
-            lambda recipe: labelled(self._workspace, ready_recipe(self._workspace, recipe), rows),
-            seconds=seconds,
-            cost_of=lambda recipe: self._cost(recipe, rows),
-            measure_each=search_values if task is Task.RANK else None,
-        )
+        try:
+            choice = choose(
+                task,
+                [method for method in methods if method.takes_any_features or "+" not in recipes[0]],
+                recipes,
+                lambda recipe: labelled(self._workspace, ready_recipe(self._workspace, recipe), rows),
+                seconds=seconds,
+                cost_of=lambda recipe: self._cost(recipe, rows),
+                measure_each=search_values if task is Task.RANK else None,
+            )
+        except InputError:  # too few pictures to hold some out: nothing can be compared
+            return None
         of_tags = next((each for each in choice.tried if self._tags and each.method.name == self._tags.method), None)
         if what == "search" and of_tags is not None and choice.best.value - of_tags.value < _OWN_MODEL:
             return replace(choice, best=of_tags)
@@ -167,8 +170,9 @@ class _Session:
                 "recipe": choice.best.recipe,
                 "labelled": self._n_labelled(what),
             }
-        if kept is None:
-            raise InputError(f"nothing was chosen for {what}")
+        elif kept is None:
+            method = self._tags.method if what == "search" and self._tags is not None else _METHODS[what][0]
+            kept = {"method": method, "recipe": self._recipes[0], "labelled": 0}
         if what == "search" and self._tags is not None and kept["method"] == self._tags.method:
             return _outcome(what, self._tags, choice)
         model = train(self._workspace, kept["method"], name=what, recipe=kept["recipe"], choice=kept)

@@ -268,7 +268,7 @@ class Workspace:
         return train_all(self, wanted, recipe=recipe, minutes=minutes, choose_again=choose_again)
 
     def models(self) -> Models:
-        """The trained models, the newest last."""
+        """The trained models, the newest last, and which is in use for what."""
         from visterm.app.training import models
 
         return models(self)

@@ -240,12 +240,14 @@ def _fit_own(x: Floats, present: NDArray[np.bool_]) -> Floats:
 def _precise(p: Floats) -> Floats:
     """(n_precisions, n_tags) the lowest probability at which the suggestions of a tag reach each precision.
 
-    The precision of all pictures with a probability of at least t is the mean of their probabilities. If no picture
-    reaches a precision, the threshold is the precision itself: a single suggestion that is so likely has it.
+    The precision of all pictures with a probability of at least t is the mean of their probabilities. No threshold is
+    above the precision itself: a single suggestion that is so likely has it. And none is below half the precision,
+    so that no unlikely tag hides behind sure ones.
     """
     ordered = -np.sort(-p, axis=0)
     precision = np.cumsum(ordered, axis=0) / np.arange(1, len(p) + 1)[:, np.newaxis]
     # Means of a falling sequence fall: count how many pictures reach each precision.
     n_taken = np.stack([(precision >= wanted).sum(axis=0) for wanted in _PRECISIONS])
     last = np.take_along_axis(ordered, np.maximum(n_taken - 1, 0), axis=0)
-    return np.where(n_taken > 0, last, _PRECISIONS[:, np.newaxis])
+    wanted = _PRECISIONS[:, np.newaxis]
+    return np.clip(np.where(n_taken > 0, last, wanted), wanted / 2, wanted)

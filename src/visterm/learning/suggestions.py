@@ -68,21 +68,23 @@ def judge_by_halves(
     suggested = np.empty(scores.shape, np.bool_)
     even = np.arange(len(scores)) % 2 == 0
     for half in (even, ~even):
-        learned = tag_probabilities(scores[~half], tags[~half], train_tags)
+        learned = tag_probabilities(scores[~half], tags[~half], train_tags, all_scores=scores)
         log_odds[half] = learned.log_odds(scores[half])
         lifts[half] = learned.lifts(log_odds[half])
         suggested[half] = expit(log_odds[half]) >= learned.thresholds(PRECISION)
     return JudgedTags(log_odds, rare_order(estimator, X, lifts), suggested)
 
 
-def tag_probabilities(scores: Floats, tags: sparse.csr_array, train_tags: sparse.csr_array) -> TagProbabilities:
-    """Learned from scores of held-out pictures with ``tags``; a guess if there are too few of them."""
+def tag_probabilities(
+    scores: Floats, tags: sparse.csr_array, train_tags: sparse.csr_array, *, all_scores: Floats | None = None
+) -> TagProbabilities:
+    """Learned from scores of held-out pictures with ``tags``; if these are too few, a guess from ``all_scores``."""
     counts = np.bincount(train_tags.indices, minlength=train_tags.shape[1])
     n_tagged = int((np.diff(train_tags.indptr) > 0).sum())
     try:
         return TagProbabilities().fit(scores, tags, tag_counts=counts, n_tagged=n_tagged)
     except InputError:
-        return TagProbabilities.unmeasured(scores, counts, n_tagged)
+        return TagProbabilities.unmeasured(scores if all_scores is None else all_scores, counts, n_tagged)
 
 
 def measure_suggestions(

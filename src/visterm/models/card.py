@@ -13,17 +13,21 @@ def model_card(info: ModelInfo) -> str:
     lines = [
         f"# {info.name}, version {info.version}",
         "",
-        f"A Visterm model of method `{info.method}`. It can: {', '.join(info.tasks)}. Made {info.created}.",
+        f"A Visterm model of method `{info.method}`. It can: {', '.join(info.abilities)}. Made {info.created}.",
         "",
         "## Trained on",
         "",
-        *(f"- {name.replace('_', ' ')}: {value}" for name, value in info.training.items()),
+        *(
+            f"- {name.replace('_', ' ')}: {value}"
+            for name, value in info.training.items()
+            if name not in ("label_quality", "label_counts")  # long, and told below
+        ),
         f"- features: `{info.recipe}` ({info.recipe_hash})",
     ]
     if info.classes:
-        lines += ["", "## Classes", "", ", ".join(info.classes)]
+        lines += ["", "## Classes", "", _with_quality(info, info.classes)]
     if info.tags:
-        lines += ["", "## Tags", "", ", ".join(info.tags)]
+        lines += ["", "## Tags", "", _with_quality(info, info.tags)]
     lines += ["", "## How well it does", ""]
     if info.metrics:
         lines += ["| measure | value | baseline, without looking at the picture |", "|---|---|---|"]
@@ -44,6 +48,12 @@ def model_card(info: ModelInfo) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _with_quality(info: ModelInfo, names: tuple[str, ...]) -> str:
+    """Names, each with its quality on held-out pictures where it was measured."""
+    quality = info.training.get("label_quality", {})
+    return ", ".join(f"{name} ({quality[name]:.0%})" if name in quality else name for name in names)
 
 
 def _or_dash(value: float | None) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _FAINT = "bright_black"
 ModelOption = Annotated[
-    str | None, typer.Option("--model", "-m", help="NAME, NAME@VERSION or a model folder (default: the newest).")
+    str | None, typer.Option("--model", "-m", help="NAME, NAME@VERSION or a model folder (default: the best).")
 ]
 SheetOption = Annotated[Path | None, typer.Option(help="Also write the results as a contact sheet, PNG or JPEG.")]
 LimitOption = Annotated[int, typer.Option("--limit", "--number", "-n", help="Pictures to find.", min=1)]
@@ -103,6 +103,8 @@ def _show_suggestions(
     done: Suggestions, as_json: bool, *, asked: list[Path] | None, write: bool, dry_run: bool
 ) -> None:
     def print_suggestions(console: Console, done: Suggestions) -> None:
+        if not (done.answers or done.skipped or asked):
+            say(console, "every picture has these labels already; name pictures to see what the model says of them")
         for answer in done.answers:
             said = ", ".join(f"{label.name} {percent(label.probability)}" for label in answer.labels)
             say(console, f"{answer.path}: {said or 'nothing likely enough'}")

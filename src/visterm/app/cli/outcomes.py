@@ -60,15 +60,16 @@ def _advice(done: Training) -> list[str]:
         lines.append("Next: 'visterm classify' sorts the pictures without a class.")
     weak = [name for outcome in learned if outcome.what != "search" for name in outcome.weak[:2]]
     if weak:
-        names = " and ".join(repr(name) for name in weak)
-        lines.append(f"Weak: {names}; ten more labelled pictures of each would help most.")
+        names = ", ".join(repr(name) for name in weak)
+        each = " of each" if len(weak) > 1 else ""
+        lines.append(f"Weak: {names}; ten more labelled pictures{each} would help most.")
     for outcome in learned:
         best = max((attempt.value for attempt in outcome.tried), default=None)
         if best is not None and outcome.half_quality is not None and best - outcome.half_quality > _WORTH_TELLING:
-            gain = 100 * (best - outcome.half_quality)
+            gain = counted(max(1, round(100 * (best - outcome.half_quality))), "point")
             lines.append(
-                f"Better {outcome.what}: the last doubling of labelled pictures brought {gain:.0f} points, and the next"
-                " may bring nearly as many."
+                f"Better {outcome.what}: the last doubling of labelled pictures brought {gain}; the next may bring"
+                " nearly as much."
             )
     untried = sum(len(outcome.untried) for outcome in learned)
     if untried:
