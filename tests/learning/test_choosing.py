@@ -29,7 +29,7 @@ def make(n=160, noise=0.6, seed=0, n_test=0):
 def each_of(values):
     """A measure that gives every method and recipe its own value, with some spread over pictures."""
 
-    def measure_each(method, data, split):
+    def measure_each(method, data, split, parameters):
         spread = 0.1 * np.sin(np.arange(len(split.test)))
         return values[method.name, data.name] + spread - spread.mean()
 
@@ -68,7 +68,7 @@ def test_joined_features_are_tried_by_methods_that_take_them():
 
 
 def test_costlier_features_must_be_better_by_enough():
-    def measure_each(method, data, split):
+    def measure_each(method, data, split, parameters):
         gain = {"deep": 0.0, "globals": 0.001}[data.name]
         noise = np.where(np.arange(len(split.test)) % 2, 0.3, -0.3) if data.name == "globals" else 0.0
         return 0.5 + gain + noise + np.zeros(len(split.test))
@@ -136,3 +136,25 @@ def test_many_held_out_pictures_need_no_second_split():
     assert len(comparison_splits(make(n=1000), Task.CLASSIFY)) == 1
     assert len(comparison_splits(make(n=20), Task.CLASSIFY)) == 5
     assert isinstance(comparison_splits(make(n=20), Task.ANNOTATE)[0], Split)
+
+
+def test_the_best_method_is_tried_with_other_parameters():
+    def measure_each(method, data, split, parameters):
+        return np.full(len(split.test), 0.7 + 0.2 * (parameters.get("C") == 3.0) - 0.1 * (method is KNN))
+
+    choice = choose(
+        Task.CLASSIFY,
+        [SDCA, KNN],
+        ["deep"],
+        named,
+        seconds=60,
+        measure_each=measure_each,
+        variants={"sdca": [{"C": 1.0}, {"C": 3.0}], "knn": [{"n_neighbors": 2}]},
+    )
+    assert [dict(each.parameters) for each in choice.tried] == [{}, {}, {"C": 1.0}, {"C": 3.0}]
+    assert choice.best.parameters == {"C": 3.0}
+    assert choice.half_value == pytest.approx(0.9)
+    none = choose(
+        Task.CLASSIFY, [SDCA], ["deep"], named, seconds=0, measure_each=measure_each, variants={"sdca": [{"C": 3.0}]}
+    )
+    assert none.untried == ("sdca C=3.0 on deep",)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,9 @@ from visterm.learning.splits import Split
 from visterm.registry import Method
 
 Floats = NDArray[np.floating[Any]]
+Parameters = Mapping[str, Any]
 #: The values of a task's main measure, one per held-out picture or query, of a method fitted to a part of the data.
-MeasureEach = Callable[[Method, Dataset, Split], Floats]
+MeasureEach = Callable[[Method, Dataset, Split, Parameters], Floats]
 
 #: The comparison uses at most this many labelled pictures.
 MAX_PICTURES = 1500
@@ -46,6 +47,7 @@ class Tried:
     error: float
     seconds: float
     each: Floats
+    parameters: Parameters = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,8 +103,11 @@ def choose(
     seconds: float,
     cost_of: Callable[[str], float] = lambda _: 0.0,
     measure_each: MeasureEach | None = None,
+    variants: Mapping[str, Sequence[Parameters]] | None = None,
 ) -> Choice:
     """Compare ``methods`` on the first of ``recipes``, then the best of them on the others, the cheapest first.
+
+    Then the best method is tried with other parameters on its features: ``variants`` by the name of the method.
 
     ``data_of`` gives the labelled pictures with the features of a recipe; ``cost_of`` says about how many seconds that
     takes. What would not end within ``seconds`` is left out, but the first method on the first recipe is always tried.
@@ -116,15 +121,15 @@ def choose(
     tried: list[Tried] = []
     untried: list[str] = []
 
-    def attempt(method: Method, recipe: str) -> None:
+    def attempt(method: Method, recipe: str, parameters: Parameters | None = None) -> None:
         expected = cost_of(recipe) + (_like(tried, recipe) if tried else 0.0)
         if tried and time.perf_counter() - started + expected > seconds:
-            untried.append(f"{method.name} on {recipe}")
+            untried.append(f"{method.name}{_written(parameters)} on {recipe}")
             return
         data = first if recipe == recipes[0] else data_of(recipe)
         began = time.perf_counter()
-        each = [of_task(method, data, part) for part in parts]
-        tried.append(_tried(method, recipe, each, time.perf_counter() - began))
+        each = [of_task(method, data, part, parameters or {}) for part in parts]
+        tried.append(_tried(method, recipe, each, time.perf_counter() - began, parameters or {}))
 
     with progress.task(f"Choosing how to {task}", total=len(methods) + len(recipes) - 1) as bar:
         for method in methods:
@@ -135,6 +140,9 @@ def choose(
             if able:
                 attempt(max(able, key=lambda each: each.value).method, recipe)
             bar.advance()
+        best = _worth_it(tried, recipes)
+        for parameters in (variants or {}).get(best.method.name, ()):
+            attempt(best.method, best.recipe, parameters)
     best = _worth_it(tried, recipes)
     # A search is as good as its tags: what more labelled pictures bring is told of them.
     half = None if task is Task.RANK else _value_at_half(best, data_of(best.recipe), parts[0], of_task)
@@ -143,21 +151,27 @@ def choose(
 
 
 def _main_values(task: Task) -> MeasureEach:
-    def values(method: Method, data: Dataset, split: Split) -> Floats:
-        found = measure(method, data, split, tasks=(task,), transductive=learns_from_untagged(method))
+    def values(method: Method, data: Dataset, split: Split, parameters: Parameters) -> Floats:
+        transductive = learns_from_untagged(method)
+        found = measure(method, data, split, parameters=parameters, tasks=(task,), transductive=transductive)
         return found.performance.each[task]
 
     return values
 
 
-def _tried(method: Method, recipe: str, each: Sequence[Floats], seconds: float) -> Tried:
+def _written(parameters: Parameters | None) -> str:
+    """Parameters as a person writes them."""
+    return "".join(f" {name}={value}" for name, value in (parameters or {}).items())
+
+
+def _tried(method: Method, recipe: str, each: Sequence[Floats], seconds: float, parameters: Parameters) -> Tried:
     values = np.concatenate(each)
     values = values[np.isfinite(values)]
     if not len(values):
         name = STANDARD_MEASURES[Task.CLASSIFY][0].name
         raise InputError(f"{method.name} cannot be compared: no held-out picture gives a value of {name} or the like")
     error = float(values.std() / math.sqrt(max(1, len(values) / len(each))))
-    return Tried(method, recipe, float(values.mean()), error, seconds, np.concatenate(each))
+    return Tried(method, recipe, float(values.mean()), error, seconds, np.concatenate(each), parameters)
 
 
 def _like(tried: Sequence[Tried], recipe: str) -> float:
@@ -184,7 +198,7 @@ def _value_at_half(best: Tried, data: Dataset, split: Split, of_task: MeasureEac
     """The value with half of the training pictures, to tell what more labelled pictures would bring."""
     try:
         half = splits.stratified(data.y[split.train], 0.5, random_state=0)
-        values = of_task(best.method, data, Split.of(split.train[half.train], split.test))
+        values = of_task(best.method, data, Split.of(split.train[half.train], split.test), best.parameters)
     except InputError:
         return None
     return float(np.nanmean(values))

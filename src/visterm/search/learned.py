@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,9 +107,10 @@ def _answers(
     return asked.relevance, np.stack(scores)
 
 
-def search_values(method: Method, data: Dataset, split: Split) -> Floats:
+def search_values(method: Method, data: Dataset, split: Split, parameters: Mapping[str, Any]) -> Floats:
     """The average precision of each query of a search among the test pictures of ``split``, for comparing methods."""
-    fitted = fit_method(method, training_part(data, split, transductive=learns_from_untagged(method)))
+    part = training_part(data, split, transductive=learns_from_untagged(method))
+    fitted = fit_method(method, part, parameters)
     held_out = HeldOut(fitted, data, split)
     tagged, train_tags = held_out.tagged(), held_out.train_tags
     scored = ScoredPictures.by(fitted, tagged.X)
