@@ -223,3 +223,10 @@ def test_a_handful_of_tagged_pictures(tmp_path, n_tagged):
         assert outcome(done, "tags").model == "tags@1"
         assert outcome(done, "search").model == "tags@1"
         assert photos.tag(n_best=1).answers
+
+
+def test_the_vocabulary_says_how_well_each_name_is_recognised(photos, visterm):
+    found = photos.vocabulary()
+    assert set(found.class_.quality) <= {use.name for use in found.class_.terms}
+    assert 0 <= found.tag.quality["sky"] <= 1
+    assert "recognised" in visterm("vocabulary", "-w", photos.folder).stdout

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from visterm.app.cli.output import JsonOption, WorkspaceOption, command, opened, say, show, table
-from visterm.app.wording import counted
+from visterm.app.wording import counted, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from visterm.app.labelling import Edit, Merges, Vocabulary
+    from visterm.app.labelling import Edit, Merges, Terms, Vocabulary
     from visterm.catalogue.labels import Kind
 
 app = typer.Typer(
@@ -48,14 +48,22 @@ def show_all(
 
 def _print_vocabulary(console: Console, vocabulary: Vocabulary) -> None:
     for kind, found in (("class", vocabulary.class_), ("tag", vocabulary.tag)):
-        rows = [(use.name, use.n_accepted, use.n_suggested, use.n_rejected) for use in found.terms]
-        table(console, (kind, "accepted", "suggested", "rejected"), rows)
+        rows = [
+            (use.name, use.n_accepted, use.n_suggested, use.n_rejected, _recognised(found, use.name))
+            for use in found.terms
+        ]
+        table(console, (kind, "accepted", "suggested", "rejected", "recognised"), rows)
         for old, new in found.aliases.items():
             say(console, f"{old} stands for {new}")
         if found.dropped:
             say(console, f"dropped: {', '.join(found.dropped)}")
     if vocabulary.captions is not None:
         table(console, ("word of captions", "captions"), [(word.name, word.n_captions) for word in vocabulary.captions])
+
+
+def _recognised(terms: Terms, name: str) -> str:
+    """How well the model in use recognises a name, for people."""
+    return percent(terms.quality[name]) if name in terms.quality else "-"
 
 
 @app.command()
