@@ -230,3 +230,32 @@ def test_the_vocabulary_says_how_well_each_name_is_recognised(photos, visterm):
     assert set(found.class_.quality) <= {use.name for use in found.class_.terms}
     assert 0 <= found.tag.quality["sky"] <= 1
     assert "recognised" in visterm("vocabulary", "-w", photos.folder).stdout
+
+
+def test_few_held_out_pictures_are_called_a_guess(photos, visterm):
+    assert not photos.tag(n_best=1).calibrated  # ten held-out pictures
+    assert "they are a guess" in visterm("tag", "--best", 1, "-w", photos.folder).stdout
+
+
+def test_a_class_of_several_words_needs_no_quotes(tmp_path):
+    with Workspace.create(paint(tmp_path / "p", ["tall building", "open country"], 6)) as photos:
+        photos.add(format="folders")
+        for picture in sorted((tmp_path / "p").rglob("[01].png")):
+            photos.label(picture, tags=["plain"])
+        new = tmp_path / "new"
+        paint(new, ["x"], 1, seed=9)
+        photos.add([new])
+        photos.train()
+        quoted = photos.search('"tall building"', unlikely=True).found
+        for query in ("tall building", "tall buildings"):
+            assert [(hit.path, hit.score) for hit in photos.search(query, unlikely=True).found] == [
+                (hit.path, hit.score) for hit in quoted
+            ]
+        assert any(not hit.told and hit.score > 0.1 for hit in quoted)
+
+
+def test_nothing_is_never_silence(photos, visterm, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert "there is no picture" in visterm("tag", tmp_path / "empty", "-w", photos.folder, code=1).stdout
+    printed = visterm("tag", "--precision", 0.99, "-w", photos.folder).stdout
+    assert "nothing likely enough; --precision 0.6 or --best 3 shows more" in printed

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from visterm.app.collection import Collection, Frame
 from visterm.app.indexing import class_index, pair_index, word_index
 from visterm.contracts import Task
-from visterm.language import installed, word_key
+from visterm.language import folded, installed, word_key
 from visterm.models import Model, SearchSettings
 from visterm.search.beliefs import DEPENDENCE, Beliefs, Floats
 from visterm.search.pairs import Pairs
@@ -113,10 +113,12 @@ class Searchers:
         shelf = self._workspace.shelf
         infos = [info for info in shelf.infos() if info.does(Task.CLASSIFY)]
         classes = {word_key(name) for info in infos for name in info.classes} | set(collection.evidence.class_names)
-        asked = any(
-            term.field == "class" or (term.field is None and word_key(term.text) in classes) for term in _terms(tree)
-        )
-        if not asked:
+        terms = list(_terms(tree))
+        language = collection.frame.language
+        # A name of several words may be typed as several words, in another form and without quotes.
+        words = {word for term in terms if term.field is None for word in folded(word_key(term.text), language).split()}
+        named = any(set(folded(name, language).split()) <= words for name in classes if name)
+        if not (named or any(term.field == "class" for term in terms)):
             return None
         if model is not None and model.info.does(Task.CLASSIFY):
             return model

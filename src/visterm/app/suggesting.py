@@ -18,7 +18,7 @@ from visterm.catalogue.labels import Kind, LabelRow
 from visterm.catalogue.pictures import Picture
 from visterm.catalogue.records import Skipped, model_source
 from visterm.catalogue.scan import find_pictures
-from visterm.contracts import Features, Scores, Task
+from visterm.contracts import Features, Scores
 from visterm.errors import InputError
 from visterm.learning import PRECISION, class_scores, rare_order, word_scores
 from visterm.measures import predict_tags
@@ -26,6 +26,11 @@ from visterm.models import Model
 
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
+
+
+#: Probabilities that were checked on fewer held-out pictures than this are called a guess.
+_ENOUGH_HELD_OUT = 20
+_KINDS = {"class": "class", "tag": "tags"}
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ def classify(
     """The most likely classes of pictures; without ``pictures``, of all that have no class yet."""
     subjects = _subjects(workspace, model, pictures, lacking="class")
     if not subjects.paths:
-        return _suggestions(model, subjects, np.empty((0, 0)), [], ())
+        return _suggestions(model, subjects, np.empty((0, 0)), [], (), "class")
     estimator = model.estimator
     scores = class_scores(estimator, subjects.X)
     # What the method itself predicts comes first: its rule for ties is its own.
@@ -90,7 +95,7 @@ def classify(
     for row, first in zip(scores, predicted, strict=True):
         others = [int(c) for c in np.argsort(-row, kind="stable") if c != first]
         best.append([int(first), *others][:n_best])
-    suggestions = _suggestions(model, subjects, scores, best, names)
+    suggestions = _suggestions(model, subjects, scores, best, names, "class")
     return _written(workspace, model, suggestions, "class", n_labels=1) if write else suggestions
 
 
@@ -113,7 +118,7 @@ def tag(
     """
     subjects = _subjects(workspace, model, pictures, lacking="tags")
     if not subjects.paths:
-        return _suggestions(model, subjects, np.empty((0, 0)), [], ())
+        return _suggestions(model, subjects, np.empty((0, 0)), [], (), "tag")
     scores = word_scores(model.estimator, subjects.X)
     likely = model.relevance or TagProbabilities.unmeasured(scores, model.info.tag_counts, model.info.n_tagged)
     log_odds = likely.log_odds(scores)
@@ -125,7 +130,7 @@ def tag(
     else:
         least = likely.thresholds(precision) if at_least is None else np.full(p.shape[1], at_least)
         best = [[c for c in columns if p[row, c] >= least[c]] for row, columns in enumerate(ranked)]
-    suggestions = _suggestions(model, subjects, p, best, model.info.tags)
+    suggestions = _suggestions(model, subjects, p, best, model.info.tags, "tag")
     return _written(workspace, model, suggestions, "tag", n_labels=None) if write else suggestions
 
 
@@ -195,10 +200,18 @@ def _suggestions(
     scores: Scores,
     best: Sequence[Sequence[int]] | NDArray[Any],
     names: Sequence[str],
+    kind: Kind,
 ) -> Suggestions:
     answers = [
         Suggestion(path, [LikelyName(names[int(c)], float(scores[row, int(c)])) for c in columns], picture_id)
         for row, (path, picture_id, columns) in enumerate(zip(subjects.paths, subjects.ids, best, strict=True))
     ]
-    calibrated = model.relevance is not None or Task.ANNOTATE not in model.info.tasks
-    return Suggestions(model.info.reference, answers, 0, subjects.skipped, calibrated)
+    return Suggestions(model.info.reference, answers, 0, subjects.skipped, _is_calibrated(model, kind))
+
+
+def _is_calibrated(model: Model, kind: Kind) -> bool:
+    """Whether enough pictures were held out to check the probabilities; earlier versions did not count them."""
+    learned = model.info.training
+    if kind == "tag" and model.relevance is None:
+        return False
+    return "label_counts" not in learned or learned.get(f"held_out_{_KINDS[kind]}", 0) >= _ENOUGH_HELD_OUT

@@ -42,6 +42,8 @@ _OPERATORS = {
     "and": "all words are looked for anyway",
     "or": "write OR in capitals to look for either, as in: boat OR ship",
     "not": "write NOT in capitals, or a minus, to exclude a word, as in: boat -person",
+    "no": "write a minus to exclude a word, as in: boat -person",
+    "without": "write a minus to exclude a word, as in: boat -person",
 }
 
 

@@ -103,11 +103,16 @@ def _show_suggestions(
     done: Suggestions, as_json: bool, *, asked: list[Path] | None, write: bool, dry_run: bool
 ) -> None:
     def print_suggestions(console: Console, done: Suggestions) -> None:
-        if not (done.answers or done.skipped or asked):
-            say(console, "every picture has these labels already; name pictures to see what the model says of them")
+        if not (done.answers or done.skipped):
+            nothing = "there is no picture" if asked else "every picture has these labels already; name some to ask"
+            say(console, nothing)
         for answer in done.answers:
             said = ", ".join(f"{label.name} {percent(label.probability)}" for label in answer.labels)
-            say(console, f"{answer.path}: {said or 'nothing likely enough'}")
+            if said or len(done.answers) == 1:
+                say(console, f"{answer.path}: {said or 'nothing likely enough'}")
+        unsure = sum(not answer.labels for answer in done.answers)
+        if unsure and len(done.answers) > 1:
+            say(console, f"{counted(unsure, 'picture')}: nothing likely enough; --precision 0.6 or --best 3 shows more")
         if not done.calibrated and done.answers:
             say(console, "too few labelled pictures to check the probabilities: they are a guess", style="yellow")
         if dry_run:

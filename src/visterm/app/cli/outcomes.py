@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from visterm.app.cli.output import say
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
     from visterm.app.choosing import Outcome, Training
 
+#: With fewer held-out pictures than this, the line says how sure the figure is.
+_FEW = 50
 #: A gain that is worth telling about: half a point.
 _WORTH_TELLING = 0.005
 
@@ -36,7 +39,10 @@ def _said(outcome: Outcome) -> str:
     if outcome.quality is None:
         return "learned, but not measured: too few labelled pictures to hold some out"
     guessing = "" if outcome.baseline is None else f" (guessing: {percent(outcome.baseline)})"
-    measured = f" on {outcome.held_out:,} held-out pictures"
+    measured = f" on {counted(outcome.held_out, 'held-out picture')}"
+    if 0 < outcome.held_out < _FEW:
+        error = math.sqrt(max(outcome.quality * (1 - outcome.quality), 0.05) / outcome.held_out)
+        measured += f", give or take {100 * error:.0f} points"
     bad = "; worse than guessing" if outcome.baseline is not None and outcome.quality < outcome.baseline else ""
     if outcome.what == "classes":
         return f"{percent(outcome.quality)} right{measured}{guessing}{bad}"
@@ -67,10 +73,7 @@ def _advice(done: Training) -> list[str]:
         best = max((attempt.value for attempt in outcome.tried), default=None)
         if best is not None and outcome.half_quality is not None and best - outcome.half_quality > _WORTH_TELLING:
             gain = counted(max(1, round(100 * (best - outcome.half_quality))), "point")
-            lines.append(
-                f"Better {outcome.what}: the last doubling of labelled pictures brought {gain}; the next may bring"
-                " nearly as much."
-            )
+            lines.append(f"Better {outcome.what}: label more pictures; the last doubling of them brought {gain}.")
     untried = sum(len(outcome.untried) for outcome in learned)
     if untried:
         lines.append(f"No time for {counted(untried, 'comparison')}: 'visterm train --choose --minutes 10' tries all.")
