@@ -65,7 +65,7 @@ def test_from_pictures_to_answers(visterm_process, tmp_path, postcards):
     assert tagged["written"] == 20 * 5
     assert visterm_json("status", "-w", home)["label_sources"]["model words@1"] == 100
     likely = visterm_json("tag", "--precision", 0.3, "-w", home)["answers"]  # as many as are likely enough
-    assert len({len(answer["labels"]) for answer in likely}) > 1
+    assert all(label["probability"] >= 0.15 for answer in likely for label in answer["labels"])
 
     found = visterm_json("search", "sky", "tree", "xylophone", "-n", 7, "--sheet", tmp_path / "sheet.png", "-w", home)
     assert len(found["found"]) == 7

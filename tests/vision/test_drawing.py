@@ -29,8 +29,13 @@ def test_codewords_are_drawn_with_their_patches(tmp_path):
     recipe.train(TrainingPictures([tmp_path / "picture.png"], pixel_budget=100_000))
     drawing = draw_codewords(rgb, recipe)
     assert drawing.shape[1] > drawing.shape[0]
+    # A tiny picture is drawn as it is described: enlarged.
+    tiny = draw_codewords(rgb[:4, :4], recipe)
+    assert tiny.shape[0] >= 64
+    old = BagRecipe("words", "", DenseGrid(("sift",), (12,), (5,)), 12)
+    old.restore({name: value for name, value in recipe.state().items() if name != "least_side"})
     with pytest.raises(InputError, match="too small"):
-        draw_codewords(rgb[:4, :4], recipe)
+        draw_codewords(rgb[:4, :4], old)
 
 
 def test_a_picture_without_a_pattern_is_refused():

@@ -58,6 +58,7 @@ def draw_codewords(rgb: RGB, recipe: BagRecipe) -> RGB:
     frames, words = recipe.codewords(rgb)
     if not len(words):
         raise InputError("the picture is too small to hold a single patch")
+    rgb = recipe.seen(rgb)
     scale = _enlargement(rgb)
     base = Image.fromarray(_enlarged(rgb, scale))
     overlay = base.copy()

@@ -36,10 +36,13 @@ class LocalRecipe(Recipe):
         self, pictures: Sequence[NDArray[np.uint8]]
     ) -> list[tuple[NDArray[np.float32], NDArray[np.float32], tuple[int, ...]]]:
         """Frames, descriptors and shapes of several pictures."""
-        side = 0 if self._least_side is None else int(self._least_side[0])
-        large = [enlarge(rgb, side) for rgb in pictures]
+        large = [self.seen(rgb) for rgb in pictures]
         described: Sequence[Described] = self.descriptors.describe_many(large)
         return [(frames, rows, rgb.shape) for (frames, rows), rgb in zip(described, large, strict=True)]
+
+    def seen(self, rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The picture as it is described: enlarged if it is small. Frames are places in it."""
+        return enlarge(rgb, 0 if self._least_side is None else int(self._least_side[0]))
 
     def _sampled(self, pictures: TrainingPictures, max_sample: int, seed: int) -> NDArray[np.float32]:
         """Descriptors to learn from; pictures are enlarged from now on."""
