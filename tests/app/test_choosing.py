@@ -197,7 +197,8 @@ def test_without_the_network_other_features_are_used(tmp_path, monkeypatch):
 def test_people_read_what_was_chosen_and_how_good_it_is(photos, visterm):
     printed = visterm("train", "--choose", "-w", photos.folder).stdout
     assert "Trained on 30 labelled pictures of 50" in printed
-    assert "held-out pictures (guessing:" in printed
+    assert "on 10 held-out pictures, give or take" in printed
+    assert "(guessing: 10%)" in printed
     assert "by sdca on" in printed or "by knn on" in printed
     assert "Next: 'visterm tag'" in printed
     listed = visterm("models", "-w", photos.folder).stdout

@@ -74,7 +74,7 @@ def test_every_method_says_how_sure_it_is(workspace, visterm, visterm_json):
     labels = [label for answer in answers["answers"] for label in answer["labels"]]
     assert labels
     assert all(0.5 <= label["probability"] <= 1 for label in labels)
-    assert answers["calibrated"]
+    assert not answers["calibrated"]  # ten held-out pictures are few
 
 
 def test_new_pictures_are_folded_in_without_relearning(few_tagged, tmp_path, visterm_json):
