@@ -30,6 +30,9 @@ class AnnotatorMixin:
     scores_are_probabilities: bool = False
     #: Whether scores lie between 0 and 1 and multiply like probabilities, though they are not calibrated.
     scores_are_chances: bool = False
+    #: Whether scores favour rare tags: then they are the order of ``--rare``; else it is how much the odds exceed those
+    #: of the tag.
+    favours_rare_tags: bool = False
     #: The number of tags of a tagged training picture, on average.
     mean_n_tags_: float = _USUAL_TAGS
     #: The number of training pictures of each tag; None in models of earlier versions.
