@@ -160,7 +160,11 @@ class Gallery:
         model = shelf.model(Task.RANK) if shelf.best(Task.RANK) is not None else None
         self._refuse_files(query)
         ready = self._workspace.searchers.ready(model, query)
-        hits = ready.search(query, MAX_FOUND if mask is None else len(view), unlikely=True)
+        most = MAX_FOUND if mask is None else len(view)
+        hits = ready.search(query, most, unlikely=True)
+        if not any(hit.likely for hit in hits.hits):  # then those that match some of the words, if there are any
+            fewer = ready.search(query, most, unlikely=False)
+            hits = fewer if fewer.hits else hits
         if ready.collection.frame is not view.collection.frame:  # pictures came or went meanwhile
             raise InputError("the collection has just changed: search again")
         kept = [hit for hit in hits.hits if mask is None or mask[hit.row]]
