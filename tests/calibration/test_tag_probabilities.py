@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from visterm.calibration import TagProbabilities
-from visterm.calibration.tag_probabilities import _PRECISIONS, _fit_own, _precise
+from visterm.calibration.tag_probabilities import _PRECISIONS, _fit_logistic, _fit_own, _precise
 from visterm.errors import InputError
 
 
@@ -132,3 +132,30 @@ def test_models_of_earlier_versions_have_only_shared_numbers(learned, unseen):
     vars(old).update({name: value for name, value in vars(learned).items() if name not in ("own_", "thresholds_")})
     np.testing.assert_allclose(old.log_odds(unseen[0][:9]), learned._shared_odds(unseen[0][:9], slice(None)), rtol=1e-5)
     assert (old.thresholds(0.8) == 0.8).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shared_coefficients_are_the_bounded_optimum(seed):
+    rng = np.random.default_rng(seed)
+    terms = [np.ones(3000), *rng.standard_normal((4, 3000))]
+    A = np.stack(terms, axis=1)
+    present = rng.random(3000) < expit(A @ [-4.0, -0.5, 2.0, -1.0, 0.3])
+    found = _fit_logistic(terms, present, n_free=2)
+
+    def surprise(w):
+        value = -log_expit(np.where(present, 1, -1) * (A @ w)).mean() + w @ w / len(A)
+        return value, A.T @ (expit(A @ w) - present) / len(A) + 2 * w / len(A)
+
+    bounds = [(None, None)] * 2 + [(0, None)] * 3
+    best = minimize(surprise, found, jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-9, "ftol": 1e-14})
+    assert found[3] == 0
+    assert (found[2:] >= 0).all()
+    assert found == pytest.approx(best.x, abs=1e-3)
+    assert surprise(found)[0] == pytest.approx(best.fun, rel=1e-7)
+
+
+def test_certain_truth_gives_finite_coefficients():
+    terms = [np.ones(40), np.linspace(-1e3, 1e3, 40)]
+    found = _fit_logistic(terms, terms[1] > 0, n_free=1)
+    assert np.isfinite(found).all()
+    assert found[1] > 0
