@@ -16,7 +16,7 @@ from visterm.contracts import Features, Scores, check_queries, check_tags, n_pic
 from visterm.errors import InputError
 from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, folds, precision
 from visterm.margin.inner_products import InnerProducts
-from visterm.margin.kernel_ridge import Ridge
+from visterm.margin.kernel_ridge import frequent_and_rare, least_squares_machines
 from visterm.margin.losses import Hinge
 from visterm.margin.one_vs_all import cross_scores, generator
 from visterm.margin.precision import solve
@@ -95,7 +95,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         self.C_, self.duality_gap_ = np.full(self.n_tags_, candidates[0]), np.zeros(self.n_tags_)
         self.tag_means_, self.tag_scales_ = np.zeros(self.n_tags_), np.ones(self.n_tags_)
         theta = np.zeros((self.n_tags_, len(rows)), precision(rows))
-        of_machines, of_squares = _divided(counts, len(rows))
+        of_machines, of_squares = frequent_and_rare(counts, max(1, int(MAX_WORK / len(rows) ** 2)))
         labels = 2 * captions.T.astype(np.int8).toarray() - 1
         products = self._inner_products(checked, rows, labels)
         self._separate(products, labels[of_machines], of_machines, candidates, theta)
@@ -132,16 +132,13 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         best = np.full(self.n_tags_, -np.inf)
         of_words = sparse.csc_array(captions)[:, words]
         for C in candidates:
-            ridge = Ridge(products, 1 / C)
-            # Labels are 2 t - 1 for the 0/1 indicator t, and everything is linear in them.
-            base, base_left_out = ridge.solve(np.ones((captions.shape[0], 1)))
-            for columns, of_block, left_out in ridge.blocks(of_words):
-                scores, has = 2 * left_out - base_left_out, of_words[:, columns].toarray() > 0
+            for columns, of_block, scores in least_squares_machines(products, of_words, C):
+                has = of_words[:, columns].toarray() > 0
                 found = np.nan_to_num(AveragePrecision().per_query(has.T, scores.T)) if len(candidates) > 1 else 0.0
                 better = np.broadcast_to(found, columns.stop - columns.start) > best[words[columns]]
                 block = words[columns][better]
                 best[block] = np.broadcast_to(found, len(better))[better]
-                theta[block], self.C_[block] = (2 * of_block - base).T[better], C
+                theta[block], self.C_[block] = of_block.T[better], C
                 self.tag_means_[block], self.tag_scales_[block] = deviations(scores[:, better], 1.0)
 
     def _held_out(
@@ -164,18 +161,6 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         wanted = wanted_words(check_queries(Q, self.n_tags_), self.idf_)
         n_words = np.maximum(np.diff(wanted.indptr), 1)
         return sparse.csr_array(sparse.diags_array(1.0 / n_words) @ wanted)
-
-
-def _divided(counts: Array, n_pictures: int) -> tuple[Array, Array]:
-    """The columns of the words that get support vector machines, and those of the others: the rarest, if any.
-
-    >>> of_machines, of_squares = _divided(np.array([1, 3, 2]), 10**5)
-    >>> of_machines.tolist(), of_squares.tolist()
-    ([1], [0, 2])
-    """
-    most = max(1, int(MAX_WORK / max(1, n_pictures) ** 2))
-    frequent_first = np.argsort(-counts, kind="stable")
-    return np.sort(frequent_first[:most]), np.sort(frequent_first[most:])
 
 
 def _rarest_tag(present: Array) -> Array:
