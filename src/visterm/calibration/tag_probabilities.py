@@ -29,6 +29,8 @@ _MAX_PAIRS = 1_000_000
 #: and 50, tried on Corel5K training pictures with three methods, this one had the least log loss.
 _PRIOR = (5.0, 1.0)
 _STEPS = 30
+#: Thresholds are corrected as if this many more suggestions had kept their promise.
+_DOUBT = 20.0
 #: What all tags share is settled when a step gains less than this share of the loss.
 _SETTLED = 1e-9
 #: This many pairs are treated at a time, so that they stay in the cache.
@@ -92,13 +94,15 @@ class TagProbabilities(Estimator):
         terms = list(self._terms(given[some].astype(np.float64)))
         self.coefficients_ = _fit_logistic(terms, present[some].toarray() > 0, n_free=2)
         self.own_ = np.tile([[1.0], [0.0]], self.n_tags_)
-        self.thresholds_ = np.empty((len(_PRECISIONS), self.n_tags_), np.float32)
-        by_tag = present.tocsc()
+        thresholds = np.empty((len(_PRECISIONS), self.n_tags_), np.float32)
+        by_tag, kept = present.tocsc(), np.zeros((2, len(_PRECISIONS)))
         for tags_of_block in _blocks(self.n_tags_, len(given)):
             shared = self._shared_odds(given, tags_of_block)
             truth = by_tag[:, tags_of_block].toarray() > 0
             self.own_[:, tags_of_block] = own = _fit_own(shared, truth)
-            self.thresholds_[:, tags_of_block] = _precise(expit(own[0] * shared + own[1]))
+            thresholds[:, tags_of_block] = _precise(expit(own[0] * shared + own[1]))
+            kept += _kept_promises(shared, truth)
+        self.thresholds_ = _corrected(thresholds, *kept)
         return self
 
     @classmethod
@@ -136,7 +140,11 @@ class TagProbabilities(Estimator):
         return log_odds - self.word_odds_.astype(np.float32)
 
     def thresholds(self, precision: float) -> NDArray[np.float64]:
-        """For each tag, the probability from which on suggestions of the tag have this ``precision`` together."""
+        """For each tag, the probability from which on it is suggested, so that all suggestions have this ``precision``.
+
+        A tag's threshold is where its own suggestions would have some precision together. That precision is the same
+        for all tags, and is such that all suggestions had the wanted one on pictures that did not help to calibrate.
+        """
         if not 0 <= precision <= 1:
             raise InputError(f"the precision must lie between 0 and 1, not {precision}")
         place = float(np.interp(precision, _PRECISIONS, np.arange(len(_PRECISIONS))))
@@ -283,3 +291,30 @@ def _precise(p: Floats) -> Floats:
     last = np.take_along_axis(ordered, np.maximum(n_taken - 1, 0), axis=0)
     wanted = _PRECISIONS[:, np.newaxis]
     return np.clip(np.where(n_taken > 0, last, wanted), wanted / 2, wanted)
+
+
+def _kept_promises(shared: Floats, truth: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(2, n_precisions) how many suggestions are right, and how many there are, by what the other half taught."""
+    counts = np.zeros((2, len(_PRECISIONS)))
+    even = np.arange(len(shared)) % 2 == 0
+    for half in (even, ~even):
+        own = _fit_own(shared[~half], truth[~half])
+        thresholds = _precise(expit(own[0] * shared[~half] + own[1]))
+        p = expit(own[0] * shared[half] + own[1])
+        for level, lowest in enumerate(thresholds):
+            suggested = p >= lowest
+            counts[:, level] += np.count_nonzero(suggested & truth[half]), np.count_nonzero(suggested)
+    return counts
+
+
+def _corrected(thresholds: NDArray[np.float32], n_right: Floats, n_suggested: Floats) -> NDArray[np.float32]:
+    """For every precision, the thresholds of the precision that was found to give it.
+
+    A tag with few likely pictures has only suggestions that are surer than wanted. So thresholds that keep the promise
+    for every tag alone are too cautious for all tags together.
+    """
+    found = (n_right + _DOUBT * _PRECISIONS) / (n_suggested + _DOUBT)
+    levels = np.interp(_PRECISIONS, np.maximum.accumulate(found), np.arange(len(_PRECISIONS)))
+    below = np.minimum(levels.astype(np.intp), len(_PRECISIONS) - 2)
+    share = (levels - below)[:, np.newaxis].astype(np.float32)
+    return np.asarray((1 - share) * thresholds[below] + share * thresholds[below + 1], np.float32)
