@@ -291,3 +291,14 @@ def test_whitening_of_tags_is_the_same_by_cholesky_and_by_eigenvectors(monkeypat
     np.testing.assert_allclose(quick.correlations_, slow.correlations_)
     np.testing.assert_allclose(quick.components_, slow.components_, atol=1e-8)
     np.testing.assert_allclose(quick.transform_tags(tags), slow.transform_tags(tags), atol=1e-8)
+
+
+def test_a_small_subspace_codes_the_same_but_learns_no_more(pictures):
+    X, tags = pictures[:2]
+    whole = CCA(2).fit(X, tags)
+    small = CCA(2).fit(X, tags).made_small()
+    np.testing.assert_array_equal(small.transform(X), whole.transform(X))
+    assert not hasattr(small, "moments_")
+    with pytest.raises(InputError, match="fit it again"):
+        small.partial_fit(X, tags)
+    small.fit(X, tags).partial_fit(X, tags)

@@ -89,7 +89,8 @@ class CCA(LinearEmbedding):
             P = self._whitening(covariance, len(covariance))
             return lambda A: P.T @ A, lambda A: P @ A
         covariance[np.diag_indices_from(covariance)] += ridge
-        factor = cholesky(covariance, lower=True, overwrite_a=True, check_finite=False)
+        # The transpose is the same matrix, stored by columns, as LAPACK needs it to work in place.
+        factor = cholesky(covariance.T, lower=True, overwrite_a=True, check_finite=False)
         return (
             lambda A: solve_triangular(factor, A, lower=True, check_finite=False),
             lambda A: solve_triangular(factor, A, lower=True, trans="T", check_finite=False),
