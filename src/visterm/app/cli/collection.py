@@ -234,7 +234,10 @@ def label(
                 break
             except NewNameError as slip:
                 if not may_ask:
-                    raise InputError(f"the {slip.kind} {slip.question} If you mean {slip.name!r}, add --new") from slip
+                    end = "" if slip.question.endswith("?") else "."
+                    several = " (--tag sea --tag sky)" if "," in slip.name and slip.kind == "tag" else ""
+                    mean = f"If you mean {slip.name!r}, add --new"
+                    raise InputError(f"the {slip.kind} {slip.question}{several}{end} {mean}") from slip
                 _ask(slip, wanted)
         show(done, as_json, _print_labelled)
 
@@ -258,10 +261,11 @@ class _Wanted:
 
 def _ask(slip: NewNameError, wanted: _Wanted) -> None:
     """Let a person decide about a name that looks like a slip."""
-    question = f"{slip.question} [use {slip.near} / make {slip.name} / stop]"
+    use = f"use {slip.near} / " if slip.near is not None else ""
+    question = f"{slip.question} [{use}make {slip.name} / stop]"
     while True:
         answer = typer.prompt(question, err=True).strip().lower().partition(" ")[0]
-        if answer and "use".startswith(answer):
+        if answer and "use".startswith(answer) and slip.near is not None:
             return wanted.replace(slip.kind, slip.name, slip.near)
         if answer and "make".startswith(answer):
             return wanted.meant.append(slip.name)
@@ -280,6 +284,15 @@ def _print_labelled(console: Console, done: Labelled) -> None:
     if done.cleared:
         parts.append(f"{counted(done.cleared, 'label')} cleared")
     say(console, ", ".join(parts))
+    if done.nothing_suggested:
+        where = done.nothing_suggested[0]
+        if (number := len(done.nothing_suggested)) > 1:
+            where += f" and {counted(number - 1, 'other')}"
+        say(
+            console,
+            f"nothing is suggested for {where} that is not decided yet: 'visterm tag PICTURE --write' and 'visterm"
+            " classify PICTURE --write' keep suggestions",
+        )
 
 
 def export(
