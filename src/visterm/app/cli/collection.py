@@ -14,6 +14,7 @@ from visterm.app.cli.output import (
     JsonOption,
     UsageError,
     WorkspaceOption,
+    check_share,
     command,
     opened,
     say,
@@ -305,7 +306,7 @@ def export(
     ] = None,
     suggestions: Annotated[
         float | None,
-        typer.Option(help="Also write what models suggest with at least this score, such as 0.8.", min=0, max=1),
+        typer.Option(help="Also write what models suggest with at least this score, such as 0.8."),
     ] = None,
     hierarchy: Annotated[
         str | None,
@@ -319,6 +320,7 @@ def export(
     with command(as_json=as_json), opened(workspace) as photos:
         if destination is None and export_format != "xmp":
             raise UsageError(f"name the {export_format or 'csv'} file to write")
+        check_share("--suggestions", suggestions)
         done = photos.export(
             destination, format=export_format, suggestions=suggestions, hierarchy=hierarchy, dry_run=dry_run
         )
