@@ -232,11 +232,11 @@ def _write_sheet(photos: Workspace, found: Findings | Lookalikes, file: Path | N
     if file is not None:
         written = photos.sheet(found, file)
         if not as_json:
-            typer.echo(f"contact sheet written to {written}")
+            typer.echo(f"contact sheet written to {written}; 'visterm add' leaves it out")
 
 
 def _print_drawing(console: Console, done: Drawing) -> None:
-    say(console, f"written to {done.written}")
+    say(console, f"written to {done.written}; 'visterm add' leaves it out")
 
 
 def _print_findings(console: Console, findings: Findings, *, why: bool, unlikely: bool) -> None:
