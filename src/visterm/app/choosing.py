@@ -31,10 +31,13 @@ _METHODS = {"classes": ("sdca", "knn"), "tags": ("ridge-tags", "label-propagatio
 RECIPES = ("deep", "deep+deep-lite2", "deep+deep-lite2+tagging-fast")
 #: Other parameters that the best method is tried with on several features. On Corel5K training pictures the hinge loss
 #: was three points better for 50 classes, on scenes8 no better; the steeper kernel was half a point better for tags.
-_VARIANTS = {
+_VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "sdca": ({"loss": "hinge", "C": 10.0},),
     "ridge-tags": ({"kernel": "weighted-product:2", "alpha": 0.03},),
 }
+#: Tried as well if one class has this many times as many pictures as the typical class. One class of 1,000 pictures and
+#: ten of 5 (Corel5K training pictures): accuracy 77 to 81 %, mean accuracy of the classes 14 to 41 %.
+_UNEVEN, _FOR_UNEVEN = 5, {"sdca": ({"class_weight": "balanced"},)}
 #: The features if the network is not installed.
 _WITHOUT_NETWORK = ("tagging-fast",)
 MINUTES = 3.0
@@ -160,7 +163,7 @@ class _Session:
                 seconds=seconds,
                 cost_of=lambda recipe: self._cost(recipe, rows),
                 measure_each=search_values if task is Task.RANK else None,
-                variants=_VARIANTS if what != "search" and "+" in recipes[-1] else {},
+                variants=self._variants(what) if "+" in recipes[-1] else {},
             )
         except InputError:  # too few pictures to hold some out: nothing can be compared
             return None
@@ -215,6 +218,15 @@ class _Session:
     def _n_labelled(self, what: str) -> int:
         labels = self._labels
         return int(((labels.has_class if what == "classes" else labels.has_tags) & ~labels.is_test).sum())
+
+    def _variants(self, what: str) -> dict[str, tuple[dict[str, Any], ...]]:
+        """The other parameters to try, by the name of the method."""
+        if what == "search":
+            return {}
+        counts = np.bincount(self._labels.y[self._labels.has_class & ~self._labels.is_test])
+        if what == "classes" and counts.max() >= _UNEVEN * np.median(counts[counts > 0]):
+            return {name: given + _FOR_UNEVEN.get(name, ()) for name, given in _VARIANTS.items()}
+        return dict(_VARIANTS)
 
     def _cost(self, recipe: str, rows: NDArray[np.int64]) -> float:
         """About how many seconds the features take that are missing."""
