@@ -13,6 +13,7 @@ from scipy.special import expit
 
 from visterm.app.features import described, features_of_files, stored_features
 from visterm.app.notebook import PictureDocument
+from visterm.app.wording import not_a_share
 from visterm.calibration import TagProbabilities
 from visterm.catalogue.labels import Kind, LabelRow
 from visterm.catalogue.pictures import Picture
@@ -116,6 +117,9 @@ def tag(
     right. A picture may get no tag. With ``at_least``, instead, the tags of at least that probability; with ``n_best``,
     the best ones, however unlikely. ``rare`` puts tags first that stand out more than they usually do.
     """
+    for what, share in (("the precision", precision), ("the least probability", at_least)):
+        if share is not None and not 0 <= share <= 1:
+            raise InputError(not_a_share(what, share))
     subjects = _subjects(workspace, model, pictures, lacking="tags")
     if not subjects.paths:
         return _suggestions(model, subjects, np.empty((0, 0)), [], (), "tag")

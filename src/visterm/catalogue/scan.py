@@ -17,6 +17,7 @@ from visterm.catalogue.records import Skipped
 from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.errors import PictureError
 from visterm.vision.decode import SUFFIXES, probe
+from visterm.vision.own import is_own
 
 #: Larger files are not read.
 MAX_FILE_BYTES = 512 * 2**20
@@ -40,7 +41,7 @@ class AddReport:
     """The report of adding folders: the number of files by outcome, and what was skipped with the reason.
 
     ``unreadable`` files are not usable pictures; they are also counted under their outcome. ``removed`` files were
-    left out because a person removed them earlier.
+    left out because a person removed them earlier, ``drawn`` ones because Visterm itself drew them.
     """
 
     added: int = 0
@@ -51,6 +52,7 @@ class AddReport:
     gone: int = 0
     unreadable: int = 0
     removed: int = 0
+    drawn: int = 0
     skipped: list[Skipped] = field(default_factory=list)
 
     def count(self, outcomes: Counter[Outcome]) -> None:
@@ -73,6 +75,8 @@ class AddReport:
         parts += [f"{number} {name}" for name in others if (number := getattr(self, name))]
         if self.removed:
             parts.append(f"{self.removed} removed earlier")
+        if self.drawn:
+            parts.append(f"{self.drawn} drawn by Visterm")
         if self.skipped:
             parts.append(f"{len(self.skipped)} skipped")
         return ", ".join(parts)
@@ -119,6 +123,10 @@ def examine(file: str | Path) -> Examined:
 
     Raises :class:`PictureError` if the file itself cannot be read.
     """
+    return _examined(file, *_read(file))
+
+
+def _read(file: str | Path) -> tuple[bytes, os.stat_result]:
     try:
         with Path(file).open("rb") as stream:
             status = os.fstat(stream.fileno())  # before reading, so that the next scan notices a change meanwhile
@@ -127,6 +135,10 @@ def examine(file: str | Path) -> Examined:
     except OSError as error:
         raise PictureError(_reason(error)) from error
     _refuse_large(len(data))
+    return data, status
+
+
+def _examined(file: str | Path, data: bytes, status: os.stat_result) -> Examined:
     width = height = orientation = reason = pixels = None
     try:
         info = probe(data)
@@ -193,7 +205,7 @@ def _files_of(path: Path, skipped: Report) -> Iterator[FoundFile]:
 
 
 def _read_files(catalogue: Catalogue, files: Sequence[str], report: AddReport, *, again: bool) -> None:
-    def examine_shard(shard: Shard) -> list[Examined | Skipped]:
+    def examine_shard(shard: Shard) -> list[Examined | Skipped | None]:
         return [_examine_or_skip(file) for file in files[shard.rows]]
 
     if not files:
@@ -207,11 +219,14 @@ def _read_files(catalogue: Catalogue, files: Sequence[str], report: AddReport, *
         report.count(catalogue.add(examined, again=again))
         report.unreadable += sum(file.reason is not None for file in examined)
         report.skipped += [result for result in batch if isinstance(result, Skipped)]
+        report.drawn += sum(result is None for result in batch)
 
 
-def _examine_or_skip(file: str) -> Examined | Skipped:
+def _examine_or_skip(file: str) -> Examined | Skipped | None:
+    """What the file is, or why it cannot be read; None if Visterm itself drew it."""
     try:
-        return examine(file)
+        data, status = _read(file)
+        return None if is_own(data) else _examined(file, data, status)
     except PictureError as error:
         return Skipped(file, str(error))
 
