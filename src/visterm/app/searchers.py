@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from visterm.app.collection import Collection, Frame
 from visterm.app.indexing import class_index, pair_index, prepare, word_index
 from visterm.contracts import Task
-from visterm.language import folded, installed, word_key
+from visterm.language import folded, installed, name_key, word_key
 from visterm.models import Model, SearchSettings
 from visterm.search.beliefs import DEPENDENCE, Beliefs, Floats
 from visterm.search.pairs import Pairs
@@ -135,12 +135,15 @@ class Searchers:
         """What says something of classes, where the query names one: the searching model if it can, else the best."""
         shelf = self._workspace.shelf
         infos = [info for info in shelf.infos() if info.does(Task.CLASSIFY)]
-        classes = {word_key(name) for info in infos for name in info.classes} | set(collection.evidence.class_names)
+        classes = {name_key(name) for info in infos for name in info.classes} | set(collection.evidence.class_names)
         terms = list(_terms(tree))
+        exactly = {name_key(term.text) for term in terms if term.field is None}
         language = collection.frame.language
         # A name of several words may be typed as several words, in another form and without quotes.
         words = {word for term in terms if term.field is None for word in folded(word_key(term.text), language).split()}
-        named = any(set(folded(name, language).split()) <= words for name in classes if name)
+        named = bool(classes & exactly) or any(
+            set(folded(key, language).split()) <= words for name in classes if (key := word_key(name))
+        )
         if not (named or any(term.field == "class" for term in terms)):
             return None
         if model is not None and model.info.does(Task.CLASSIFY):
