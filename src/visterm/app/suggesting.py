@@ -84,7 +84,7 @@ def classify(
     workspace: Workspace | None, model: Model, pictures: Sequence[Path] = (), *, n_best: int = 3, write: bool = False
 ) -> Suggestions:
     """The most likely classes of pictures; without ``pictures``, of all that have no class yet."""
-    subjects = _subjects(workspace, model, pictures, lacking="class")
+    subjects = _subjects(workspace, model, pictures, lacking="class", wait=write)
     if not subjects.paths:
         return _suggestions(model, subjects, np.empty((0, 0)), [], (), "class")
     estimator = model.estimator
@@ -120,7 +120,7 @@ def tag(
     for what, share in (("the precision", precision), ("the least probability", at_least)):
         if share is not None and not 0 <= share <= 1:
             raise InputError(not_a_share(what, share))
-    subjects = _subjects(workspace, model, pictures, lacking="tags")
+    subjects = _subjects(workspace, model, pictures, lacking="tags", wait=write)
     if not subjects.paths:
         return _suggestions(model, subjects, np.empty((0, 0)), [], (), "tag")
     scores = word_scores(model.estimator, subjects.X)
@@ -154,7 +154,9 @@ def _written(
     return replace(made, written=workspace.catalogue.write_labels(rows, source=source))
 
 
-def _subjects(workspace: Workspace | None, model: Model, pictures: Sequence[Path], *, lacking: str) -> _Subjects:
+def _subjects(
+    workspace: Workspace | None, model: Model, pictures: Sequence[Path], *, lacking: str, wait: bool
+) -> _Subjects:
     """The given pictures, else those of the collection that lack a class or tags."""
     if pictures:
         skipped: list[Skipped] = []
@@ -167,7 +169,7 @@ def _subjects(workspace: Workspace | None, model: Model, pictures: Sequence[Path
     chosen = [
         picture for picture in workspace.catalogue.pictures(state="ok") if picture.paths and not _has(picture, lacking)
     ]
-    places, failed = described(workspace, model.recipe, [picture.sha256 for picture in chosen])
+    places, failed = described(workspace, model.recipe, [picture.sha256 for picture in chosen], wait=wait)
     chosen = [chosen[place] for place in places]
     X = stored_features(workspace, model.recipe, [picture.sha256 for picture in chosen])
     return _Subjects(X, [picture.paths[0] for picture in chosen], [picture.id for picture in chosen], failed)
