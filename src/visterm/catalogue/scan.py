@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +15,8 @@ from visterm.catalogue.pictures import Examined
 from visterm.catalogue.records import Skipped
 from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.errors import PictureError
-from visterm.vision.decode import SUFFIXES, probe
+from visterm.vision.decode import SUFFIXES, check_regular, probe, read_regular
 
-#: Larger files are not read.
-MAX_FILE_BYTES = 512 * 2**20
 #: Files read by one task and recorded in one transaction; an interruption loses at most one task.
 _FILES_PER_TASK = 64
 
@@ -119,14 +116,7 @@ def examine(file: str | Path) -> Examined:
 
     Raises :class:`PictureError` if the file itself cannot be read.
     """
-    try:
-        with Path(file).open("rb") as stream:
-            status = os.fstat(stream.fileno())  # before reading, so that the next scan notices a change meanwhile
-            _refuse_special(status)
-            data = stream.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise PictureError(_reason(error)) from error
-    _refuse_large(len(data))
+    data, status = read_regular(Path(file))  # of before reading, so that the next scan notices a change meanwhile
     width = height = orientation = reason = pixels = None
     try:
         info = probe(data)
@@ -217,19 +207,8 @@ def _examine_or_skip(file: str) -> Examined | Skipped:
 
 
 def _found(path: str, status: os.stat_result) -> FoundFile:
-    _refuse_special(status)
-    _refuse_large(status.st_size)
+    check_regular(status)
     return FoundFile(path, status.st_size, status.st_mtime_ns)
-
-
-def _refuse_special(status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise PictureError("not a regular file (a pipe, socket or device)")
-
-
-def _refuse_large(size: int) -> None:
-    if size > MAX_FILE_BYTES:
-        raise PictureError(f"the file is larger than {MAX_FILE_BYTES // 2**20} MiB")
 
 
 def _refuse_undecodable(name: str) -> None:
