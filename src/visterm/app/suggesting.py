@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from visterm.app.features import described, features_of_files, stored_features
+from visterm.app.files import is_there
 from visterm.app.notebook import PictureDocument
 from visterm.app.wording import not_a_share
 from visterm.calibration import TagProbabilities
@@ -183,13 +184,13 @@ def _has(picture: Picture, what: str) -> bool:
 
 def _files(workspace: Workspace | None, path: Path, skipped: list[Skipped]) -> list[Path]:
     """The picture files that ``path`` means: a file, all pictures of a folder, or a catalogued picture."""
-    if path.is_dir():
+    if is_there(path) and path.is_dir():
         return [Path(found.path) for found in find_pictures(path, skipped.append)]
-    if not path.exists() and workspace is not None:
+    if not is_there(path) and workspace is not None:
         picture = workspace.catalogue.picture(path)
         if picture is not None:
             return [workspace.catalogue.file_of(picture)]
-    if not path.exists():
+    if not is_there(path):
         skipped.append(Skipped(str(path), "there is no such file"))
         return []
     return [path]

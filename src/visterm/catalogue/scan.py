@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +15,9 @@ from visterm.catalogue.pictures import Examined
 from visterm.catalogue.records import Skipped
 from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.errors import PictureError
-from visterm.vision.decode import SUFFIXES, probe
+from visterm.vision.decode import SUFFIXES, check_regular, probe, read_regular
 from visterm.vision.own import is_own
 
-#: Larger files are not read.
-MAX_FILE_BYTES = 512 * 2**20
 #: Files read by one task and recorded in one transaction; an interruption loses at most one task.
 _FILES_PER_TASK = 64
 
@@ -123,19 +120,7 @@ def examine(file: str | Path) -> Examined:
 
     Raises :class:`PictureError` if the file itself cannot be read.
     """
-    return _examined(file, *_read(file))
-
-
-def _read(file: str | Path) -> tuple[bytes, os.stat_result]:
-    try:
-        with Path(file).open("rb") as stream:
-            status = os.fstat(stream.fileno())  # before reading, so that the next scan notices a change meanwhile
-            _refuse_special(status)
-            data = stream.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise PictureError(_reason(error)) from error
-    _refuse_large(len(data))
-    return data, status
+    return _examined(file, *read_regular(Path(file)))  # the state of before reading: a later scan notices a change
 
 
 def _examined(file: str | Path, data: bytes, status: os.stat_result) -> Examined:
@@ -225,26 +210,15 @@ def _read_files(catalogue: Catalogue, files: Sequence[str], report: AddReport, *
 def _examine_or_skip(file: str) -> Examined | Skipped | None:
     """What the file is, or why it cannot be read; None if Visterm itself drew it."""
     try:
-        data, status = _read(file)
+        data, status = read_regular(Path(file))
         return None if is_own(data) else _examined(file, data, status)
     except PictureError as error:
         return Skipped(file, str(error))
 
 
 def _found(path: str, status: os.stat_result) -> FoundFile:
-    _refuse_special(status)
-    _refuse_large(status.st_size)
+    check_regular(status)
     return FoundFile(path, status.st_size, status.st_mtime_ns)
-
-
-def _refuse_special(status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise PictureError("not a regular file (a pipe, socket or device)")
-
-
-def _refuse_large(size: int) -> None:
-    if size > MAX_FILE_BYTES:
-        raise PictureError(f"the file is larger than {MAX_FILE_BYTES // 2**20} MiB")
 
 
 def _refuse_undecodable(name: str) -> None:
