@@ -12,6 +12,7 @@ from .readers.ldac import read_bags as read_bags
 from .readers.ldac import read_labels as read_labels
 from .writers import FORMATS as FORMATS
 from .writers import Export as Export
+from .writers import SidecarExample as SidecarExample
 from .writers import export as export
 from .writers.coco import write_coco as write_coco
 from .writers.table import write_table as write_table
@@ -29,6 +30,7 @@ __all__ = [
     "Export",
     "PacketLabels",
     "Reader",
+    "SidecarExample",
     "export",
     "find_labels",
     "merge_packet",
