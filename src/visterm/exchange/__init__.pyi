@@ -2,11 +2,15 @@ from . import readers as readers
 from . import writers as writers
 from .embedded import Embedded as Embedded
 from .embedded import read_embedded as read_embedded
+from .exif import ExifTexts as ExifTexts
+from .iptc import IptcTexts as IptcTexts
+from .iptc import read_iptc as read_iptc
 from .iptc import read_keywords as read_keywords
 from .readers import READERS as READERS
 from .readers import Reader as Reader
 from .readers import find_labels as find_labels
 from .readers import open_labels as open_labels
+from .readers import open_pictures as open_pictures
 from .readers.hvecs import read_hvecs as read_hvecs
 from .readers.ldac import read_bags as read_bags
 from .readers.ldac import read_labels as read_labels
@@ -27,7 +31,9 @@ __all__ = [
     "FORMATS",
     "READERS",
     "Embedded",
+    "ExifTexts",
     "Export",
+    "IptcTexts",
     "PacketLabels",
     "Reader",
     "SidecarExample",
@@ -36,9 +42,11 @@ __all__ = [
     "merge_packet",
     "merged_sidecar",
     "open_labels",
+    "open_pictures",
     "read_bags",
     "read_embedded",
     "read_hvecs",
+    "read_iptc",
     "read_keywords",
     "read_labels",
     "read_packet",

@@ -105,6 +105,10 @@ def _print_addition(console: Console, done: Addition) -> None:
     say(console, _files_line(done.files))
     if done.files.removed:
         say(console, f"{done.files.removed} removed earlier; add them with --again")
+    if done.other_formats:
+        number = counted(sum(done.other_formats.values()), "picture")
+        endings = ", ".join(f"{n} {ending}" for ending, n in done.other_formats.items())
+        say(console, f"{number} in formats that Visterm cannot read ({endings}): save copies as JPEG and add those")
     for source in done.labels:
         say(console, _source_line(source))
     if done.caption_tags:
