@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from visterm.calibration import TagProbabilities, class_probabilities, fit_temperature
+from visterm.measures import TagAccuracy
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.integer[Any]]
@@ -112,12 +113,17 @@ def fit_classes(Z: Floats, rows: Integers, given: Integers, n_classes: int) -> C
 
 @dataclass(frozen=True, eq=False)
 class TagHead:
-    """Probabilities of the tags for all pictures and, without their own labels, for the tagged ``rows``."""
+    """Probabilities of the tags for all pictures and, without their own labels, for the tagged ``rows``.
+
+    ``accuracy`` is the tag accuracy without the pictures' own labels: of as many tags as a picture has, how many of the
+    likeliest are right.
+    """
 
     rows: Integers
     p: Floats
     left_out: Floats
     thresholds: Floats
+    accuracy: float
 
 
 def fit_tags(Z: Floats, rows: Integers, tags: sparse.csr_array, precision: float) -> TagHead:
@@ -131,6 +137,7 @@ def fit_tags(Z: Floats, rows: Integers, tags: sparse.csr_array, precision: float
         expit(likely.log_odds(head.scores)).astype(np.float32),
         expit(likely.log_odds(head.left_out)).astype(np.float32),
         likely.thresholds(precision).astype(np.float32),
+        TagAccuracy()(tags, likely.log_odds(head.left_out)),
     )
 
 
