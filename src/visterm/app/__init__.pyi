@@ -6,6 +6,8 @@ from .document import Document as Document
 from .exporting import Exported as Exported
 from .features import Computed as Computed
 from .features import Recipes as Recipes
+from .history import History as History
+from .history import Undoing as Undoing
 from .labelling import Edit as Edit
 from .labelling import Labelled as Labelled
 from .labelling import Merges as Merges
@@ -34,6 +36,7 @@ __all__ = [
     "Exported",
     "Findings",
     "Found",
+    "History",
     "Labelled",
     "Lookalikes",
     "Merges",
@@ -46,6 +49,7 @@ __all__ = [
     "Suggestions",
     "TrainedModel",
     "Training",
+    "Undoing",
     "Vocabulary",
     "Workspace",
 ]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from visterm.app.collection import Collection, Collections
     from visterm.app.exporting import Exported
     from visterm.app.features import Computed, Recipes
+    from visterm.app.history import History, Undoing
     from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
     from visterm.app.searchers import Searchers
     from visterm.app.searching import Findings
@@ -199,6 +200,24 @@ class Workspace:
         from visterm.app.labelling import restore
 
         return restore(self, _names(names), kind=kind)
+
+    def history(self, picture: str | Path | None = None, *, limit: int = 20, before: int | None = None) -> History:
+        """What was changed, by whom and when, the newest first; everything, or what changed one picture."""
+        from visterm.app.history import history
+
+        return history(self, picture, limit=limit, before=before)
+
+    def undo(self, number: int = 1) -> Undoing:
+        """Undo the last change of labels, vocabulary or pictures, or the last few."""
+        from visterm.app.history import undo
+
+        return undo(self, number)
+
+    def redo(self, number: int = 1) -> Undoing:
+        """Do again what was undone last."""
+        from visterm.app.history import redo
+
+        return redo(self, number)
 
     def status(self) -> Status:
         """What the collection holds: counts, coverage, most frequent tags, unreadable pictures, models."""

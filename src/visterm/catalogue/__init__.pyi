@@ -1,4 +1,7 @@
 from .catalogue import Catalogue as Catalogue
+from .history import Action as Action
+from .history import Change as Change
+from .history import History as History
 from .inventory import Counts as Counts
 from .labels import KINDS as KINDS
 from .labels import Kind as Kind
@@ -27,10 +30,13 @@ __all__ = [
     "IMPORT",
     "KINDS",
     "PERSON",
+    "Action",
     "AddReport",
     "Catalogue",
+    "Change",
     "Counts",
     "Examined",
+    "History",
     "Kind",
     "Label",
     "LabelRow",

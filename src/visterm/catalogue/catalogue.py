@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
 import time
 from collections import Counter
@@ -14,9 +13,10 @@ from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
-from visterm.catalogue import filing, importing, inventory, removals, schema, truth, vocabulary
+from visterm.catalogue import filing, importing, inventory, log, removals, schema, truth, vocabulary
 from visterm.catalogue.changes import LabelChanges
 from visterm.catalogue.connections import Connections
+from visterm.catalogue.history import History, said
 from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
 from visterm.catalogue.pictures import Examined, Picture, read_block, read_pictures
 from visterm.catalogue.places import Places, posix
@@ -50,6 +50,8 @@ class Catalogue:
         self._label_changes = LabelChanges()
         self._guard = threading.Lock()
         self._last_stamp = 0
+        #: What was changed, by whom and when, and its undoing.
+        self.history = History(lambda: self._connection, self.transaction, self._stamp)
         _ = self._connection  # refuse an unusable file now
 
     def __enter__(self) -> Self:
@@ -63,14 +65,23 @@ class Catalogue:
         self._connections.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Make several changes one: all are kept, or none if an error leaves the ``with`` block."""
+    def transaction(self, what: str | None = None, *, who: str = PERSON) -> Iterator[None]:
+        """Make several changes one: all are kept, or none if an error leaves the ``with`` block.
+
+        They are one action of the history, which says ``what`` was done and ``who`` said so: a person or an import.
+        """
         connection = self._connection
         if connection.in_transaction:
+            log.describe(connection, what, who)
             yield
             return
         with self._label_changes.noting(connection) as noted:
-            with schema.sqlite_errors(self.file), schema.transaction(connection) as change:
+            with (
+                schema.sqlite_errors(self.file),
+                schema.transaction(connection) as change,
+                log.action(connection, self._stamp()),
+            ):
+                log.describe(connection, what, who)
                 yield
                 noted.end()
             if change.sequence is not None:
@@ -141,7 +152,7 @@ class Catalogue:
 
     def add(self, examined: Iterable[Examined], *, again: bool = False) -> Counter[filing.Outcome]:
         """Record files that were read, those that a person removed only if wanted ``again``; counts the outcomes."""
-        with self.transaction():
+        with self.transaction("keep the labels of edited copies", who=IMPORT):
             keeper = filing.FileKeeper(self._connection, self.root, self._stamp(), again=again)
             return Counter(keeper.add(file, self.stored_path(file.path)) for file in examined)
 
@@ -182,7 +193,9 @@ class Catalogue:
         A picture and its labels are forgotten with its last file. No file is touched. Adding a folder again leaves the
         removed files out.
         """
-        with self.transaction():
+        references = list(references)
+        shown = ", ".join(map(str, references[:3])) + (" and others" if len(references) > 3 else "")
+        with self.transaction(f"remove {shown}"), log.level(self._connection, log.Level.FILES):
             before, pictures = self._count_pictures(), set[int]()
             for reference in references:
                 files = self._places.files(self.root / reference) or self._places.files(Path(reference))
@@ -211,7 +224,7 @@ class Catalogue:
         repeats or contradicts an earlier row.
         """
         base_text = posix(base)
-        with self.transaction():
+        with self.transaction(f"read {reading.source} ({reading.format})", who=IMPORT):
             importing.RecordWriter(
                 self._connection,
                 source,
@@ -239,7 +252,8 @@ class Catalogue:
 
         The labels of other sources count again.
         """
-        with self.transaction(), self._label_changes.labels([_id_of(picture)], source):
+        what, who = f"clear {kind if name is None else f'{kind} {name}'} of 1 picture", _who(source)
+        with self.transaction(what, who=who), self._label_changes.labels([_id_of(picture)], source):
             return LabelWriter(self._connection, source, self._stamp()).remove(_id_of(picture), kind, name)
 
     def write_labels(self, rows: Iterable[LabelRow], *, source: str) -> int:
@@ -248,20 +262,24 @@ class Catalogue:
         When a model writes, the labels of its other versions are removed.
         """
         rows = list(rows)
-        with self.transaction(), self._label_changes.labels([row[0] for row in rows], source):
+        with (
+            self.transaction(said(rows), who=_who(source)),
+            self._label_changes.labels([row[0] for row in rows], source),
+            log.level(self._connection, log.Level.WORDS if rank_of(source)[0] else log.Level.NOTHING),
+        ):
             return LabelWriter(self._connection, source, self._stamp()).put_all(rows)
 
     def clear(self, source: str) -> int:
         """Remove all labels and regions of ``source``; returns how many labels."""
         rank_of(source)
-        with self.transaction():
+        with self.transaction(f"clear all labels of {source}", who=_who(source)):
             of_source = "source_id = (SELECT id FROM source WHERE name = ?)"
             self._connection.execute(f"DELETE FROM region WHERE {of_source}", (source,))  # noqa: S608 - constant
             return self._connection.execute(f"DELETE FROM label WHERE {of_source}", (source,)).rowcount  # noqa: S608
 
     def derive_tags(self, tokenizer: importing.Tokenizer) -> int:
         """Give every captioned picture the tags that ``tokenizer`` finds in its caption; returns how many."""
-        with self.transaction():
+        with self.transaction("make tags of captions", who=IMPORT):
             return importing.derive_tags(self._connection, tokenizer, self._stamp())
 
     def captions(self) -> list[str]:
@@ -291,23 +309,24 @@ class Catalogue:
 
     def rename(self, kind: Kind, old: str, new: str) -> None:
         """Rename a class or tag."""
-        with self.transaction():
+        with self.transaction(f"rename {kind} {old} to {new}"):
             vocabulary.rename(self._connection, kind, old, new)
 
     def merge(self, kind: Kind, names: Iterable[str], into: str) -> None:
         """Merge several classes or tags into one."""
-        with self.transaction():
+        names = list(names)
+        with self.transaction(f"merge {kind} {', '.join(names)} into {into}"):
             vocabulary.merge(self._connection, kind, names, into)
 
     def drop(self, kind: Kind, *names: str) -> None:
         """Hide classes or tags until they are restored."""
-        with self.transaction():
+        with self.transaction(f"drop {kind} {', '.join(names)}"):
             for name in names:
                 vocabulary.drop(self._connection, kind, name)
 
     def restore(self, kind: Kind, *names: str) -> None:
         """Undo drops, or make renamed or merged names separate names again."""
-        with self.transaction():
+        with self.transaction(f"restore {kind} {', '.join(names)}"):
             for name in names:
                 vocabulary.restore(self._connection, kind, name)
 
@@ -371,12 +390,17 @@ class Catalogue:
             return self._last_stamp
 
     @property
-    def _connection(self) -> sqlite3.Connection:
+    def _connection(self) -> log.Connection:
         """The connection of this thread."""
         return self._connections.mine()
 
     def _count_pictures(self) -> int:
         return int(self._connection.execute("SELECT count(*) FROM picture").fetchone()[0])
+
+
+def _who(source: str) -> str:
+    """By whom an action is that writes labels of ``source``."""
+    return IMPORT if source.startswith(IMPORT) else PERSON
 
 
 def _id_of(picture: Picture | int) -> int:

@@ -44,12 +44,27 @@ class FileKeeper:
         return outcome
 
     def _insert(self, file: Examined) -> int:
-        columns = "sha256, pixels, size, width, height, orientation, state, reason, added"
+        columns = "id, sha256, pixels, size, width, height, orientation, state, reason, added"
         inserted = self._connection.execute(
-            f"INSERT INTO picture ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",  # noqa: S608 - constant
-            (*_values(file), self._now),
+            f"INSERT INTO picture ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",  # noqa: S608
+            (self._free_id(file), *_values(file), self._now),
         )
         return int(inserted.fetchone()[0])
+
+    def _free_id(self, file: Examined) -> int:
+        """The id of a new picture: that of the removed picture which it was, or one that no picture has had."""
+        before = self._one(
+            """SELECT picture_id FROM version WHERE sha256 = ? AND picture_id NOT IN (SELECT id FROM picture)
+               ORDER BY picture_id DESC LIMIT 1""",
+            file.sha256,
+        )
+        if before is not None:
+            return int(before)
+        (number,) = self._connection.execute(
+            """SELECT 1 + max((SELECT coalesce(max(id), 0) FROM picture),
+                              (SELECT coalesce(max(picture_id), 0) FROM version))"""
+        ).fetchone()
+        return int(number)
 
     def _replace(self, before: int, file: Examined) -> int:
         """The picture of a file whose content changed; it stays the same picture if only the metadata changed.
@@ -77,7 +92,7 @@ class FileKeeper:
             (before, picture),
         )
         for table, columns in (
-            ("label", "term_id, source_id, state, score, time"),
+            ("label", "term_id, source_id, state, score, time, sequence"),
             ("region", "term_id, source_id, left, top, right, bottom"),
         ):
             self._connection.execute(

@@ -109,8 +109,9 @@ class LabelWriter:
         self.rank, model = rank_of(source)
         self.source_id = source_id(connection, source)
         self._connection, self._time = connection, time
+        (self._sequence,) = connection.execute("SELECT number + 1 FROM sequence").fetchone()
         self._terms: dict[tuple[str, str], tuple[int, bool]] = {}
-        self._pending: list[tuple[int, int, int, str, float | None, int]] = []
+        self._pending: list[tuple[int, int, int, str, float | None, int, int]] = []
         if model is not None:
             connection.execute(
                 "DELETE FROM label WHERE source_id IN (SELECT id FROM source WHERE model = ? AND id != ?)",
@@ -137,7 +138,8 @@ class LabelWriter:
             raise InputError(f"the score of {name!r} is {score}, not a number")
         term_id = self.term(kind, name)
         # int() and float(): SQLite does not know NumPy's scalars
-        row = (int(picture_id), term_id, self.source_id, state, None if score is None else float(score), self._time)
+        exact = None if score is None else float(score)
+        row = (int(picture_id), term_id, self.source_id, state, exact, self._time, self._sequence)
         self._pending.append(row)
         if kind == "class" and state == "accepted":
             self.flush()
@@ -169,8 +171,9 @@ class LabelWriter:
         """Write the pending labels. A repeated label of a person or import keeps its time; a model's gets a new one."""
         try:
             self._connection.executemany(
-                """INSERT INTO label VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (picture_id, term_id, source_id)
-                   DO UPDATE SET state = excluded.state, score = excluded.score, time = excluded.time
+                """INSERT INTO label VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (picture_id, term_id, source_id) DO UPDATE
+                   SET (state, score, time, sequence) =
+                       (excluded.state, excluded.score, excluded.time, excluded.sequence)
                    WHERE state IS NOT excluded.state OR score IS NOT excluded.score
                    OR (SELECT rank FROM source WHERE id = excluded.source_id) = 0""",
                 self._pending,

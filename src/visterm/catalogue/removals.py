@@ -25,6 +25,11 @@ def remove_files(connection: sqlite3.Connection, paths: Iterable[str]) -> set[in
            FROM path JOIN picture ON id = picture_id WHERE path = ?""",
         rows,
     )
+    connection.executemany(
+        """INSERT OR IGNORE INTO version SELECT picture_id, sha256, pixels, picture.size, width, height, orientation,
+           state, reason, path, added FROM path JOIN picture ON id = picture_id WHERE path = ?""",
+        rows,
+    )
     connection.executemany("DELETE FROM path WHERE path = ?", rows)
     return pictures
 
