@@ -1,4 +1,5 @@
 from .adding import Addition as Addition
+from .adding import Attached as Attached
 from .adding import Removal as Removal
 from .checking import Checkup as Checkup
 from .choosing import Training as Training
@@ -27,6 +28,7 @@ from .workspace import Workspace as Workspace
 
 __all__ = [
     "Addition",
+    "Attached",
     "Checkup",
     "Computed",
     "Document",

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from visterm.app.document import Document
-from visterm.catalogue import Counts
+from visterm.catalogue import Counts, WithoutFile
 
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
@@ -22,12 +22,16 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Status(Counts, Document):
-    """Counts of everything, suggestions by models, unreadable files and models."""
+    """Counts of everything, suggestions by models, unreadable files and models.
+
+    ``without_file`` are pictures whose file is gone, the first 100 by the number of labels.
+    """
 
     workspace: str
     language: str
     unreadable: list[Unreadable]
     models: list[str]
+    without_file: list[WithoutFile]
 
 
 def status(workspace: Workspace) -> Status:
@@ -38,4 +42,5 @@ def status(workspace: Workspace) -> Status:
         language=workspace.catalogue.language,
         unreadable=[Unreadable(path, reason) for path, reason in workspace.catalogue.unreadable()],
         models=[info.reference for info in workspace.shelf.infos()],
+        without_file=workspace.catalogue.without_file(),
     )

@@ -16,7 +16,7 @@ from visterm.catalogue.catalogue import Catalogue
 from visterm.errors import InputError, VistermError
 
 if TYPE_CHECKING:
-    from visterm.app.adding import Addition, Removal
+    from visterm.app.adding import Addition, Attached, Removal
     from visterm.app.checking import Checkup
     from visterm.app.choosing import Training
     from visterm.app.collection import Collection, Collections
@@ -116,6 +116,7 @@ class Workspace:
         min_count: int = 2,
         phrases: Sequence[str] = (),
         again: bool = False,
+        as_new: bool = False,
         dry_run: bool = False,
     ) -> Addition:
         """Add pictures and their labels, or bring the catalogue in step with changed folders (default: its own)."""
@@ -131,8 +132,15 @@ class Workspace:
             min_count=min_count,
             phrases=phrases,
             again=again,
+            as_new=as_new,
             dry_run=dry_run,
         )
+
+    def attach(self, record: str | Path, file: str | Path) -> Attached:
+        """Say that ``file`` is the picture of a record that has lost its file."""
+        from visterm.app.adding import attach
+
+        return attach(self, self._reference(record), Path(file))
 
     def remove(self, pictures: Pictures, *, dry_run: bool = False) -> Removal:
         """Forget files, folders or pictures by content hash, with their labels; no file is touched."""

@@ -2,6 +2,7 @@ from .catalogue import Catalogue as Catalogue
 from .history import Action as Action
 from .history import Change as Change
 from .history import History as History
+from .identity import WithoutFile as WithoutFile
 from .inventory import Counts as Counts
 from .labels import KINDS as KINDS
 from .labels import Kind as Kind
@@ -48,6 +49,7 @@ __all__ = [
     "State",
     "TermUse",
     "Truth",
+    "WithoutFile",
     "add_folder",
     "clean_name",
     "examine",

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from uuid import uuid4
 
-from visterm.catalogue import filing, importing, inventory, log, removals, schema, truth, vocabulary
-from visterm.catalogue.changes import LabelChanges
-from visterm.catalogue.connections import Connections
+from visterm.catalogue import filing, identity, importing, inventory, log, removals, schema, truth, vocabulary
+from visterm.catalogue.database import Database
 from visterm.catalogue.history import History, said
 from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
 from visterm.catalogue.pictures import Examined, Picture, read_block, read_pictures
@@ -29,7 +23,7 @@ from visterm.language import check_language
 LANGUAGE = "en"
 
 
-class Catalogue:
+class Catalogue(Database):
     """The truth about a collection, in one SQLite file.
 
     ``file`` is created if absent. Paths are stored in POSIX form, relative to ``root`` if inside it, so that the
@@ -44,65 +38,11 @@ class Catalogue:
     """
 
     def __init__(self, file: Path, *, root: Path) -> None:
-        self.file, self.root = file, root.resolve()
-        self._connections = Connections(file)
+        super().__init__(file)
+        self.root = root.resolve()
         self._places = Places(root, self._connections.mine)
-        self._label_changes = LabelChanges()
-        self._guard = threading.Lock()
-        self._last_stamp = 0
         #: What was changed, by whom and when, and its undoing.
         self.history = History(lambda: self._connection, self.transaction, self._stamp)
-        _ = self._connection  # refuse an unusable file now
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file, also for other threads; committed changes stay."""
-        self._connections.close()
-
-    @contextmanager
-    def transaction(self, what: str | None = None, *, who: str = PERSON) -> Iterator[None]:
-        """Make several changes one: all are kept, or none if an error leaves the ``with`` block.
-
-        They are one action of the history, which says ``what`` was done and ``who`` said so: a person or an import.
-        """
-        connection = self._connection
-        if connection.in_transaction:
-            log.describe(connection, what, who)
-            yield
-            return
-        with self._label_changes.noting(connection) as noted:
-            with (
-                schema.sqlite_errors(self.file),
-                schema.transaction(connection) as change,
-                log.action(connection, self._stamp()),
-            ):
-                log.describe(connection, what, who)
-                yield
-                noted.end()
-            if change.sequence is not None:
-                self._label_changes.remember(change.sequence, noted)
-
-    # What changed
-
-    def version(self) -> tuple[int, int]:
-        """A pair that changes whenever any process changes the catalogue.
-
-        The first number is SQLite's own, the second is the sequence number of the last change.
-        """
-        with schema.sqlite_errors(self.file):
-            return self._connections.version()
-
-    def relabelled_since(self, sequence: int) -> set[int] | None:
-        """The ids of the pictures whose labels this object changed after ``sequence``; None if anything else changed.
-
-        Anything else is a change by another process, or a change of pictures, files or vocabulary.
-        """
-        return self._label_changes.since(sequence, self.version()[1])
 
     # Pictures and their files
 
@@ -180,12 +120,36 @@ class Catalogue:
             self._connection.executemany("UPDATE path SET missing = 0 WHERE path = ?", [(path,) for path in paths])
 
     def forget_replaced(self) -> int:
-        """Delete pictures whose last file was replaced by another picture, unless people or imports labelled them."""
+        """Delete pictures whose last file was replaced by another picture, unless somebody said something of them."""
         with self.transaction():
-            return self._connection.execute(
-                """DELETE FROM picture WHERE caption IS NULL AND id NOT IN (SELECT picture_id FROM path)
-                   AND id NOT IN (SELECT picture_id FROM label JOIN source ON source.id = source_id WHERE rank > 0)"""
-            ).rowcount
+            return identity.forget_replaced(self._connection, self._stamp())
+
+    def without_file(self, limit: int = 100) -> list[identity.WithoutFile]:
+        """The pictures that have no file, those with most labels of people and imports first."""
+        with schema.sqlite_errors(self.file):
+            return identity.without_file(self._connection, limit)
+
+    def separate(self, path: str | Path) -> Picture:
+        """Say that the file at ``path`` is another picture now, not an edited one; returns the new picture.
+
+        The labels stay with the earlier content, which has no file then.
+        """
+        with self.transaction(f"make {path} a new picture"), log.level(self._connection, log.Level.FILES):
+            try:
+                new = identity.separate(self._connection, self._known(path), self._stamp())
+            except InputError as error:
+                raise InputError(f"{path}: {error}") from error
+            return read_block(self._connection, new, new)[0]
+
+    def attach(self, record: str | Path, file: str | Path) -> Picture:
+        """Give a picture that has no file the catalogued ``file``, with the labels of both; returns the picture."""
+        with self.transaction(f"attach {record} to {file}"), log.level(self._connection, log.Level.FILES):
+            number = self._known(record)
+            try:
+                identity.attach(self._connection, number, self._known(file), self._stamp())
+            except InputError as error:
+                raise InputError(f"{record}: {error}") from error
+            return read_block(self._connection, number, number)[0]
 
     def remove(self, references: Iterable[str | Path]) -> int:
         """Forget files, whole folders, or pictures by content hash; returns how many pictures were forgotten.
@@ -203,7 +167,7 @@ class Catalogue:
                 if not files and not ids:
                     raise InputError(f"{reference}: no such file, folder or picture in the catalogue")
                 paths = [path for path, *_ in files] or self._places.paths_of(ids[0])
-                pictures.update(ids, removals.remove_files(self._connection, paths))
+                pictures.update(ids, removals.remove_files(self._connection, paths, self._stamp()))
             self._connection.executemany(
                 "DELETE FROM picture WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM path WHERE picture_id = ?1)",
                 [(number,) for number in sorted(pictures)],
@@ -383,16 +347,12 @@ class Catalogue:
 
     # Inside
 
-    def _stamp(self) -> int:
-        """The time now in microseconds, later than every earlier stamp, so that the newest label is always known."""
-        with self._guard:
-            self._last_stamp = max(time.time_ns() // 1000, self._last_stamp + 1)
-            return self._last_stamp
-
-    @property
-    def _connection(self) -> log.Connection:
-        """The connection of this thread."""
-        return self._connections.mine()
+    def _known(self, reference: str | Path) -> int:
+        """The id of a picture that must be known."""
+        ids = self._places.ids_of(reference)
+        if not ids:
+            raise InputError(f"{reference}: no such picture in the catalogue")
+        return ids[0]
 
     def _count_pictures(self) -> int:
         return int(self._connection.execute("SELECT count(*) FROM picture").fetchone()[0])
