@@ -14,11 +14,13 @@ from visterm.catalogue.history import History, said
 from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
 from visterm.catalogue.pictures import Examined, Picture, read_block, read_pictures
 from visterm.catalogue.places import Places, posix
-from visterm.catalogue.records import IMPORT, PERSON, Reading, Record
+from visterm.catalogue.records import IMPORT, PERSON, Reading, Record, import_source
 from visterm.catalogue.truth import Truth
 from visterm.errors import InputError
 from visterm.language import check_language
 
+#: Formats of labels that are not in one file: what they say of a picture stands in it, beside it, or in its path.
+BESIDE_PICTURES = ("xmp", "captions", "folders")
 #: The language of a collection that names none.
 LANGUAGE = "en"
 
@@ -185,15 +187,20 @@ class Catalogue(Database):
         """Write the labels of a label source; its paths are relative to ``base`` and may not leave it.
 
         This is one transaction. A row is skipped, with the reason in ``reading``, if it names no catalogued picture, or
-        repeats or contradicts an earlier row.
+        repeats or contradicts an earlier row. An import replaces what the same label file, or the same kind of metadata
+        of pictures below ``base``, said before: what it no longer says is withdrawn.
         """
         base_text = posix(base)
+        if source == IMPORT:
+            place = "" if reading.format in BESIDE_PICTURES else f" {self.stored_path(reading.source)}"
+            source = import_source(f"{reading.format}{place}")
         with self.transaction(f"read {reading.source} ({reading.format})", who=IMPORT):
             importing.RecordWriter(
                 self._connection,
                 source,
                 self._stamp(),
                 find_picture=lambda path: self._places.find_under(base_text, path),
+                holds=lambda picture: self._places.holds_all(base_text, picture),
                 identity=self.identity,
                 reading=reading,
             ).apply(records)
@@ -234,10 +241,10 @@ class Catalogue(Database):
             return LabelWriter(self._connection, source, self._stamp()).put_all(rows)
 
     def clear(self, source: str) -> int:
-        """Remove all labels and regions of ``source``; returns how many labels."""
+        """Remove all labels and regions of ``source``, ``import`` being all imports; returns how many labels."""
         rank_of(source)
         with self.transaction(f"clear all labels of {source}", who=_who(source)):
-            of_source = "source_id = (SELECT id FROM source WHERE name = ?)"
+            of_source = "source_id IN (SELECT id FROM source WHERE name = ?1 OR (?1 = 'import' AND rank = 1))"
             self._connection.execute(f"DELETE FROM region WHERE {of_source}", (source,))  # noqa: S608 - constant
             return self._connection.execute(f"DELETE FROM label WHERE {of_source}", (source,)).rowcount  # noqa: S608
 

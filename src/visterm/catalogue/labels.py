@@ -2,7 +2,8 @@
 
 Every source has its own row for a picture and a term, so a machine can never overwrite a person. The label that counts,
 the *effective* label, is that of the highest-ranking source: a person, then an import, then a model; among models, the
-newest. A source accepts at most one class per picture: accepting another one removes the first. Only one version of a
+newest. Each origin of imports, such as a label file, is a source of its own: what it says replaces what it said before.
+A source accepts at most one class per picture: accepting another one removes the first. Only one version of a
 model counts at a time: when one writes, the labels of all other versions of that model are removed.
 """
 
@@ -15,7 +16,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Literal
 
-from visterm.catalogue.records import IMPORT, PERSON
+from visterm.catalogue.records import IMPORT, PERSON, import_source
 from visterm.errors import InputError
 
 Kind = Literal["class", "tag"]
@@ -39,6 +40,8 @@ def rank_of(source: str) -> tuple[int, str | None]:
     """
     if source in _RANKS:
         return _RANKS[source], None
+    if source.startswith(import_source("")):
+        return _RANKS[IMPORT], None
     match = _MODEL.fullmatch(source)
     if match is None:
         raise InputError(f"unknown source {source!r}: labels come from 'person', 'import' or 'model NAME@VERSION'")
@@ -179,7 +182,8 @@ class LabelWriter:
                 self._pending,
             )
         except sqlite3.IntegrityError as error:
-            raise InputError(f"a label names picture {self._first_unknown()}, which is not in the catalogue") from error
+            unknown = self._first_unknown()
+            raise InputError(f"a label names picture {unknown}, which is not in the catalogue") from error
         self._pending.clear()
 
     def _withdraw_other_classes(self, picture_id: int, term_id: int) -> None:

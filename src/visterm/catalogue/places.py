@@ -70,6 +70,16 @@ class Places:
         found = self._connection.execute("SELECT path FROM path WHERE picture_id = ?", (picture_id,))
         return [path for (path,) in found]
 
+    def holds_all(self, base: str, picture_id: int) -> bool:
+        """Whether the picture has files, all of them are present, and all are in the folder ``base``."""
+        found = self._connection.execute(
+            "SELECT path, missing FROM path WHERE picture_id = ?", (picture_id,)
+        ).fetchall()
+        folder = base.rstrip("/") + "/"
+        return bool(found) and all(
+            not missing and posix(self.root / path).startswith(folder) for path, missing in found
+        )
+
     def find_under(self, base: str, path: str) -> int | None:
         """The picture at ``path``, as named by a label source in the folder ``base``; None if a person removed it."""
         full = posixpath.normpath(posixpath.join(base, path))
