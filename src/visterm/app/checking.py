@@ -45,6 +45,7 @@ class Checkup(Document):
     features: int = 0
     models: int = 0
     note: str | None = None
+    n_without_file: int = 0
     problems: list[str] = field(default_factory=list)
 
 
@@ -65,9 +66,10 @@ def doctor(workspace: Workspace | None, *, note: str | None = None) -> Checkup:
     """Check the installation and, if there is one, the workspace; ``note`` says why there is none."""
     problems: list[str] = []
     packages = {name: _version(name, problems) for name in _PACKAGES}
-    stores = models = 0
+    stores = models = n_without_file = 0
     if workspace is not None:
         stores, models = _check_workspace(workspace, problems)
+        n_without_file = 0 if problems else workspace.catalogue.counts().n_missing
     return Checkup(
         visterm=__version__,
         python=platform.python_version(),
@@ -78,6 +80,7 @@ def doctor(workspace: Workspace | None, *, note: str | None = None) -> Checkup:
         features=stores,
         models=models,
         note=note,
+        n_without_file=n_without_file,
         problems=problems,
     )
 

@@ -17,7 +17,7 @@ from visterm.catalogue.catalogue import Catalogue
 from visterm.errors import InputError, VistermError
 
 if TYPE_CHECKING:
-    from visterm.app.adding import Addition, Removal
+    from visterm.app.adding import Addition, Attached, Removal
     from visterm.app.checking import Checkup
     from visterm.app.choosing import Training
     from visterm.app.collection import Collection, Collections
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from visterm.app.gallery.saved import Saved
     from visterm.app.gallery.thumbnails import Thumbnails
     from visterm.app.gallery.view import Views
+    from visterm.app.history import History, Undoing
     from visterm.app.jobs import Jobs
     from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
     from visterm.app.review.reviewer import Reviewer
@@ -123,6 +124,7 @@ class Workspace:
         min_count: int = 2,
         phrases: Sequence[str] = (),
         again: bool = False,
+        as_new: bool = False,
         dry_run: bool = False,
     ) -> Addition:
         """Add pictures and their labels, or bring the catalogue in step with changed folders (default: its own)."""
@@ -138,8 +140,15 @@ class Workspace:
             min_count=min_count,
             phrases=phrases,
             again=again,
+            as_new=as_new,
             dry_run=dry_run,
         )
+
+    def attach(self, record: str | Path, file: str | Path) -> Attached:
+        """Say that ``file`` is the picture of a record that has lost its file."""
+        from visterm.app.adding import attach
+
+        return attach(self, self._reference(record), Path(file))
 
     def remove(self, pictures: Pictures, *, dry_run: bool = False) -> Removal:
         """Forget files, folders or pictures by content hash, with their labels; no file is touched."""
@@ -207,6 +216,24 @@ class Workspace:
         from visterm.app.labelling import restore
 
         return restore(self, _names(names), kind=kind)
+
+    def history(self, picture: str | Path | None = None, *, limit: int = 20, before: int | None = None) -> History:
+        """What was changed, by whom and when, the newest first; everything, or what changed one picture."""
+        from visterm.app.history import history
+
+        return history(self, picture, limit=limit, before=before)
+
+    def undo(self, number: int = 1) -> Undoing:
+        """Undo the last change of labels, vocabulary or pictures, or the last few."""
+        from visterm.app.history import undo
+
+        return undo(self, number)
+
+    def redo(self, number: int = 1) -> Undoing:
+        """Do again what was undone last."""
+        from visterm.app.history import redo
+
+        return redo(self, number)
 
     def status(self) -> Status:
         """What the collection holds: counts, coverage, most frequent tags, unreadable pictures, models."""

@@ -35,6 +35,9 @@ def _print_checkup(console: Console, found: Checkup) -> None:
         say(console, f"workspace {found.workspace}: {held}")
     elif found.note:
         say(console, f"no workspace was checked: {found.note}", style="yellow")
+    if found.n_without_file:
+        missing = f"{counted(found.n_without_file, 'picture')} without a file"
+        say(console, f"{missing}: visterm status lists them, visterm attach gives one a file", style="yellow")
     for problem in found.problems:
         say(console, f"problem: {problem}", style="red")
     if not found.problems:

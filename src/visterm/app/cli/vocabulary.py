@@ -119,7 +119,7 @@ def _print_merges(console: Console, proposed: Merges) -> None:
 
 
 def _print_applied(console: Console, done: Merges) -> None:
-    say(console, f"{counted(len(done.merges), 'merge')} made; a merge cannot be taken apart again")
+    say(console, f"{counted(len(done.merges), 'merge')} made; visterm undo takes them back")
 
 
 @app.command()

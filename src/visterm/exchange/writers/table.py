@@ -55,16 +55,24 @@ Row = dict[str, Any]
 
 
 def write_table(pictures: Iterable[Picture], file: Path, format: str = "csv") -> int:
-    """Write a row for each picture with a file name to ``file``, whole or not at all; returns the number of rows."""
+    """Write a row for each picture to ``file``, whole or not at all; returns the number of rows.
+
+    A picture without a file has a row if it is labelled; its ``file_name`` is empty, its ``sha256`` names it.
+    """
     if format not in FORMATS:
         raise InputError(f"unknown table format {format!r}: choose one of {', '.join(FORMATS)}")
-    rows = (table_row(picture) for picture in pictures if picture.paths)
+    rows = (table_row(picture) for picture in pictures if has_row(picture))
     with replacing(file) as temporary:
         if format == "parquet":
             return _write_parquet(rows, temporary)
         if format == "jsonl":
             return _write_json_lines(rows, temporary)
         return _write_separated(rows, temporary, delimiter="\t" if format == "tsv" else ",")
+
+
+def has_row(picture: Picture) -> bool:
+    """Whether a table has a row for the picture."""
+    return bool(picture.paths or picture.classes or picture.tags or picture.caption)
 
 
 def table_row(picture: Picture) -> Row:
@@ -75,7 +83,7 @@ def table_row(picture: Picture) -> Row:
         [label for label in picture.tags if label.state == state] for state in ("accepted", "suggested", "rejected")
     )
     values: Row = {
-        "file_name": picture.paths[0],
+        "file_name": picture.paths[0] if picture.paths else None,
         "caption": picture.caption,
         "split": picture.split,
         "rejected_classes": [label.name for label in rejected_classes],
