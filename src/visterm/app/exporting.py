@@ -21,7 +21,10 @@ _ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parque
 
 @dataclass(frozen=True)
 class Exported(Document):
-    """What an export wrote, or would write; ``n_unchanged`` counts sidecars that already said everything."""
+    """What an export wrote, or would write; ``n_unchanged`` counts sidecars that already said everything.
+
+    ``example`` says what the first changed sidecar gets.
+    """
 
     format: str
     files: list[Path]
@@ -29,6 +32,7 @@ class Exported(Document):
     n_unchanged: int
     skipped: list[Skipped]
     dry_run: bool
+    example: str = ""
 
 
 def export(
@@ -65,4 +69,4 @@ def export(
         catalogue=workspace.catalogue.identity,
         dry_run=dry_run,
     )
-    return Exported(done.format, done.files, done.n_pictures, done.n_unchanged, done.skipped, dry_run)
+    return Exported(done.format, done.files, done.n_pictures, done.n_unchanged, done.skipped, dry_run, done.example)

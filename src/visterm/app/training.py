@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from visterm import registry
 from visterm.app.document import Document
 from visterm.app.features import described, ready_recipe, stored_features
+from visterm.catalogue.records import Skipped
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.evaluate import Comparison, compare
@@ -27,12 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainedModel(ModelInfo, Document):
-    """All that is known of a model that was just trained."""
+    """All that is known of a model that was just trained; ``left_out`` are pictures it could not see, and why."""
+
+    left_out: list[Skipped] = field(default_factory=list)
 
     @classmethod
-    def of(cls, info: ModelInfo) -> Self:
+    def of(cls, info: ModelInfo, left_out: Sequence[Skipped] = ()) -> Self:
         """The same as a document."""
-        return cls(**{item.name: getattr(info, item.name) for item in fields(ModelInfo)})
+        return cls(**{item.name: getattr(info, item.name) for item in fields(ModelInfo)}, left_out=list(left_out))
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ class Evaluation(Document):
 
     Figures are means over ``n_splits`` splits; ``held_out`` has the number of pictures by task. ``best`` names for each
     task the best result, then those it is not significantly better than; ``not_measured`` are those there was no time
-    for; ``skipped`` says why others could not be measured.
+    for; ``skipped`` says why others could not be measured. ``left_out`` are pictures that no method saw, and why.
     """
 
     classify: list[MethodResult]
@@ -101,6 +105,7 @@ class Evaluation(Document):
     n_splits: int
     not_measured: list[str]
     skipped: dict[str, str]
+    left_out: list[Skipped] = field(default_factory=list)
 
     def tasks(self) -> dict[str, list[MethodResult]]:
         """The results by task, for tasks that were measured."""
@@ -113,13 +118,29 @@ def labelled(workspace: Workspace, recipe: Recipe, rows: NDArray[Any] | None = N
 
     ``rows`` are those of :func:`labels_only` (default: all); only their features are computed.
     """
+    return _described_and_left_out(workspace, recipe, rows)[0]
+
+
+def _described_and_left_out(
+    workspace: Workspace, recipe: Recipe, rows: NDArray[Any] | None = None
+) -> tuple[Dataset, list[Skipped]]:
+    """As :func:`labelled`, and the pictures without features."""
     labels = labels_only(workspace)
     chosen = np.arange(len(labels)) if rows is None else np.asarray(rows)
     keys = workspace.collection().truth.sha256
     wanted = [keys[row] for row in chosen]
-    places, _ = described(workspace, recipe, wanted)
+    places, failed = described(workspace, recipe, wanted)
     X = stored_features(workspace, recipe, [wanted[place] for place in places])
-    return replace(labels.select(chosen[places]), X=X)
+    return replace(labels.select(chosen[places]), X=X), failed
+
+
+def labelled_but_unreadable(workspace: Workspace) -> list[Skipped]:
+    """The pictures that have a label but cannot be read, and why."""
+    return [
+        Skipped(next(iter(picture.paths), picture.sha256), picture.reason or "it cannot be read")
+        for picture in workspace.catalogue.pictures(state="unreadable")
+        if picture.class_label is not None or any(label.state == "accepted" for label in picture.tags)
+    ]
 
 
 def labels_only(workspace: Workspace) -> Dataset:
@@ -136,6 +157,17 @@ def labels_only(workspace: Workspace) -> Dataset:
 def _require_pictures(workspace: Workspace) -> None:
     if not len(workspace.collection().truth):
         raise InputError("there are no pictures yet: add some with 'visterm add FOLDER'")
+
+
+def require_method(name: str, *, also: Iterable[str] = ()) -> None:
+    """Refuse what is neither a method nor one of the names that may stand in its place, ``also``."""
+    known = [*also, *(method.name for method in registry.methods())]
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise InputError(
+            f"unknown method {name!r}: {hint}say {', '.join(also)}, or a method that 'visterm methods' lists"
+        )
 
 
 def train(
@@ -157,7 +189,7 @@ def train(
     name = name or chosen.name
     version = workspace.shelf.next_version(name)
     ready = ready_recipe(workspace, recipe or chosen.recipe)
-    data = _learned_from(workspace, chosen, ready)
+    data, failed = _learned_from(workspace, chosen, ready)
     trained = train_method(chosen, data, parameters)
     relevance, found = learned_search(trained)
     own, estimator = trained.own(), trained.estimator
@@ -187,15 +219,15 @@ def train(
         baseline_metrics=trained.baseline,
     )
     save_model(Model.of(info, estimator, ready, relevance), workspace.shelf.place(name, version))
-    return TrainedModel.of(info)
+    return TrainedModel.of(info, [*labelled_but_unreadable(workspace), *failed])
 
 
-def _learned_from(workspace: Workspace, method: registry.Method, recipe: Recipe) -> Dataset:
+def _learned_from(workspace: Workspace, method: registry.Method, recipe: Recipe) -> tuple[Dataset, list[Skipped]]:
     """The pictures that the method learns from: the labelled ones, or all if it also learns from the others."""
     if learns_from_untagged(method):
-        return labelled(workspace, recipe)
+        return _described_and_left_out(workspace, recipe)
     labels = labels_only(workspace)
-    return labelled(workspace, recipe, np.flatnonzero(labels.has_class | labels.has_tags))
+    return _described_and_left_out(workspace, recipe, np.flatnonzero(labels.has_class | labels.has_tags))
 
 
 def _about_labels(trained: Trained) -> dict[str, Any]:
@@ -253,9 +285,16 @@ def evaluate(
     With ``recipes``, every method is measured on each of them.
     """
     _require_pictures(workspace)
+    left_out = {skipped.where: skipped for skipped in labelled_but_unreadable(workspace)}
+
+    def data_of(wanted: str) -> Dataset:
+        data, failed = _described_and_left_out(workspace, ready_recipe(workspace, wanted))
+        left_out.update({skipped.where: skipped for skipped in failed})
+        return data
+
     found = compare(
         [registry.get(name) for name in methods],
-        lambda wanted: labelled(workspace, ready_recipe(workspace, wanted)),
+        data_of,
         recipes=recipes,
         max_seconds=math.inf if max_seconds is None else max_seconds,
     )
@@ -269,6 +308,7 @@ def evaluate(
         found.n_splits,
         list(found.left_out),
         found.skipped,
+        list(left_out.values()),
     )
 
 

@@ -361,4 +361,6 @@ def _print_exported(console: Console, done: Exported) -> None:
     would = "would be written" if done.dry_run else "written"
     files = f"{counted(len(done.files), 'file')} {would}, {done.n_unchanged} unchanged"
     say(console, f"{counted(done.n_pictures, 'picture')}, {files}")
+    if done.example and done.dry_run:
+        say(console, f"for example {done.example}")
     show_skipped(done.skipped)

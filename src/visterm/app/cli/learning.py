@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visterm.app.cli.outcomes import print_training
+from visterm.app.cli.outcomes import print_left_out, print_model, print_training
 from visterm.app.cli.output import (
     JsonOption,
     WorkspaceOption,
@@ -43,11 +42,14 @@ _SHORT = {
     "P@10": "of 10",
 }
 _EXPLANATION = (
-    "right: share of right answers; ±: its standard error; by class: mean over classes; sugg.: share of suggestions "
-    "that are right, found: share of tags they cover; word F, N+: for rare tags, five a picture; AvgP: average "
-    "precision of a search; first, of 10: right among the first pictures; beats: how many it is significantly better "
-    "than. docs/glossary.md explains more."
+    "right: share of right answers; ±: its standard error, in points; by class: mean over classes; sugg.: share of "
+    "suggestions that are right, found: share of tags they cover; word F, N+: for rare tags, five a picture; AvgP: "
+    "average precision of a search; first, of 10: right among the first pictures; beats: how many it is significantly "
+    "better than. majority-class and tag-frequency are guessing: they never look at the picture. docs/glossary.md "
+    "explains more."
 )
+#: Measures that are numbers of tags, not shares.
+_COUNTS = ("N+", "Complete Length")
 RecipeOption = Annotated[
     str | None, typer.Option("--recipe", "-r", help="Feature recipe (default: chosen for the method).")
 ]
@@ -139,23 +141,29 @@ def _print_trained(console: Console, model: TrainedModel) -> None:
     named = "" if model.name == model.method else f" ({model.method})"
     of_all = f" of {learned['pictures']:,}"
     say(console, f"{model.reference}{named}: learned from {said}{of_all} in {learned['seconds']:.1f} s")
-    rows = [(key, value, model.baseline_metrics.get(key)) for key, value in model.metrics.items()]
-    if not rows:
-        say(console, "not measured: too few labelled pictures to hold some out", style="yellow")
-        return
-    table(console, (f"on {_held_out(learned)} held-out pictures", "model", "baseline"), rows)
-    for task in model.abilities:
-        if model.is_below_baseline(task):
-            say(
-                console,
-                f"To {task} it is worse than the baseline, which never looks at the picture. 'visterm train' chooses a"
-                " better method.",
-                style="yellow",
-            )
+    print_model(console, model)
+    print_left_out(console, model.left_out)
+    if model.metrics:
+        guessing = model.baseline_metrics
+        rows = [(key, _figure(key, value), _figure(key, guessing.get(key))) for key, value in model.metrics.items()]
+        table(console, (f"on {counted(_held_out(learned), 'held-out picture')}", "model", "guessing"), rows)
+    if any(model.is_below_baseline(task) for task in model.abilities):
+        say(
+            console,
+            "It is worse than the baseline, which only guesses. 'visterm train' chooses a better method.",
+            style="yellow",
+        )
 
 
 def _held_out(learned: dict[str, Any]) -> int:
     return max(learned.get("held_out_class", 0), learned.get("held_out_tags", 0))
+
+
+def _figure(measure: str, value: float | None) -> str:
+    """A measure for people: shares in per cent, counts as numbers."""
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if measure.startswith(_COUNTS) else f"{100 * value:.1f}%"
 
 
 def methods(as_json: JsonOption = False) -> None:
@@ -178,16 +186,14 @@ def models(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
 
 
 def _print_models(console: Console, found: Models) -> None:
-    rows = []
+    if not found.models:
+        say(console, "there is no model yet: 'visterm train' learns from what is labelled and keeps the models")
     for model in found.models:
-        measured = [
-            f"{model.main_measure(task)} {value:.3f}"
-            for task in model.abilities
-            if (value := model.quality(task)) is not None
-        ]
-        used = ", ".join(task for task, reference in found.in_use.items() if reference == model.reference)
-        rows.append((model.reference, model.method, model.recipe, ", ".join(measured) or "-", used or "-"))
-    table(console, ("model", "method", "features", "on held-out pictures", "in use to"), rows)
+        used = " and ".join(task for task, reference in found.in_use.items() if reference == model.reference)
+        in_use = f", in use to {used}" if used else ""
+        say(console, f"{model.reference}{in_use}", style="bold" if used else None)
+        print_model(console, model)
+        say(console, f"           by {model.method} on {model.recipe}", style="bright_black")
 
 
 def evaluate(
@@ -211,9 +217,9 @@ def _print_comparison(console: Console, found: Evaluation) -> None:
         cells = [
             (
                 row.name,
-                *(row.values.get(name) for name in measures[:1]),
-                "-" if row.error is None else f"{row.error:.3f}",
-                *(row.values.get(name) for name in measures[1:]),
+                *(_figure(name, row.values.get(name)) for name in measures[:1]),
+                "-" if row.error is None else f"{100 * row.error:.1f}",
+                *(_figure(name, row.values.get(name)) for name in measures[1:]),
                 len(row.beats),
                 f"{row.fit_seconds:.1f}",
             )
@@ -226,9 +232,10 @@ def _print_comparison(console: Console, found: Evaluation) -> None:
         first, *others = found.best[task] or ["no method"]
         level = f"; not significantly worse: {', '.join(others[:3])}{' ...' if others[3:] else ''}" if others else ""
         say(console, f"best: {first}{level}")
+    print_left_out(console, found.left_out)
     for reason in found.skipped.values():
         say(console, f"skipped: {reason}", style="yellow")
-    say(console, fill(_EXPLANATION, 79), style="bright_black")
+    say(console, _EXPLANATION, style="bright_black", indent=0)
 
 
 def _settings(texts: list[str]) -> dict[str, Any]:

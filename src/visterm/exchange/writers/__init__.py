@@ -25,7 +25,7 @@ _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 class Export:
     """What an export wrote, or would write: files, pictures, and what was left out with the reason.
 
-    ``n_unchanged`` counts sidecars that were already up to date.
+    ``n_unchanged`` counts sidecars that were already up to date; ``example`` says what the first of the others gets.
     """
 
     format: str
@@ -33,6 +33,7 @@ class Export:
     n_pictures: int = 0
     n_unchanged: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    example: str = ""
 
 
 def export(
@@ -136,6 +137,7 @@ def _export_sidecar(picture: Picture, file: Path, done: Export, options: _Sideca
 
     tags = [label.name for label in picture.tags if label.state == "accepted"]
     class_name = picture.class_label.name if picture.class_label else None
+    suggested = _suggested_names(picture) if options.suggestions else []
     try:
         sidecar, contents = merged_sidecar(
             file,
@@ -143,7 +145,7 @@ def _export_sidecar(picture: Picture, file: Path, done: Export, options: _Sideca
             caption=picture.caption,
             class_name=class_name,
             hierarchy=options.hierarchy,
-            suggestions=_suggested_names(picture) if options.suggestions else (),
+            suggestions=suggested,
             catalogue=options.catalogue,
         )
         if contents is not None and not dry_run:
@@ -155,6 +157,9 @@ def _export_sidecar(picture: Picture, file: Path, done: Export, options: _Sideca
         return
     if contents is not None:
         done.files.append(sidecar)
+        said = {"class": [class_name] if class_name else [], "tags": tags, "suggestions": suggested}
+        parts = [f"{what} {', '.join(names)}" for what, names in said.items() if names]
+        done.example = done.example or f"{sidecar.name}: {'; '.join(parts) or 'no labels any more'}"
     else:
         done.n_unchanged += sidecar.exists()
 
