@@ -59,6 +59,14 @@ def test_files_that_cannot_be_read_are_counted_once(folder, visterm):
     assert "unreadable broken.jpg: " in visterm("status", cwd=folder).stdout
 
 
+def test_only_sources_that_were_named_or_say_something_are_listed(folder, visterm):
+    (folder / "coast").mkdir()
+    Image.new("RGB", (40, 30), (9, 200, 90)).save(folder / "coast" / "a.png")
+    told = visterm("add", "--format", "folders", cwd=folder).stdout
+    assert "(xmp)" not in told
+    assert "(folders): 1 picture, 1 class, 0 tags" in told
+
+
 def test_files_that_are_gone_are_told(folder, visterm):
     (folder / "2.png").unlink()
     assert "1 file gone since the last time; labels are kept" in visterm("add", cwd=folder).stdout
@@ -87,7 +95,8 @@ def test_all_commands_measure_in_the_same_words(workspace, visterm):
     assert re.search(r"search   the first picture is right for \d+% of queries .* on \d+ held-out", listed)
     compared = visterm("evaluate", "knn", "knn-tags", "-w", workspace).stdout
     assert re.search(r"^ ?knn +\d+\.\d% +\d+\.\d ", compared, re.MULTILINE)
-    assert "majority-class and tag-frequency are guessing" in compared
+    assert "majority-class and tag-frequency only guess" in compared
+    assert "sugg.: " not in visterm("evaluate", "knn", "-w", workspace).stdout  # only what is shown is explained
 
 
 def test_no_model_yet_is_told(folder, visterm):

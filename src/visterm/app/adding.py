@@ -142,11 +142,12 @@ def _add(
     places: list[tuple[Path, str | None]] = []
     if look_for_labels:
         places += [found for folder in folders if folder.is_dir() for found in find_labels(folder)]
-    places += [(path, format) for path in labels]
+    named = [(path, format) for path in labels]
+    places += named
     readings = []
     for path, name in dict.fromkeys(places):
         reading = read_labels(workspace, path, name)
-        if reading.n_pictures or reading.skipped or path in labels:
+        if reading.n_pictures or reading.skipped or (path, name) in named:
             readings.append(reading)
     if caption_tags is None:
         caption_tags = any(reading.n_captions and not reading.tags for reading in readings)

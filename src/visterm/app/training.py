@@ -107,6 +107,11 @@ class Evaluation(Document):
     skipped: dict[str, str]
     left_out: list[Skipped] = field(default_factory=list)
 
+    @property
+    def baselines(self) -> list[str]:
+        """The methods that never look at the picture."""
+        return list(dict.fromkeys(results[0].name for results in self.tasks().values()))
+
     def tasks(self) -> dict[str, list[MethodResult]]:
         """The results by task, for tasks that were measured."""
         named = {Task.CLASSIFY: self.classify, Task.ANNOTATE: self.tag, Task.RANK: self.search}

@@ -146,7 +146,7 @@ def _file_lines(files: Files) -> list[str]:
 
 
 def _source_line(source: LabelSource) -> str:
-    parts = [f"{source.pictures} pictures", f"{source.classes} classes", f"{source.tags} tags"]
+    parts = [counted(source.pictures, "picture"), counted(source.classes, "class"), counted(source.tags, "tag")]
     parts += [f"{number} {name}" for name in ("captions", "skipped") if (number := getattr(source, name))]
     return f"{source.source} ({source.format}): {', '.join(parts)}"
 

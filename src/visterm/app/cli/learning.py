@@ -28,26 +28,19 @@ if TYPE_CHECKING:
     from visterm.app.features import Computed, Recipes
     from visterm.app.training import Evaluation, Methods, Models, TrainedModel
 
-#: The measures that tables show, and headings that leave room at 80 columns.
+#: The measures that tables show: headings that leave room at 80 columns, and what they mean.
 _SHORT = {
-    "accuracy": "right",
-    "mean class accuracy": "by class",
-    "tag accuracy": "right",
-    "suggestions right": "sugg.",
-    "tags found": "found",
-    "word F@5": "word F",
-    "N+@5": "N+",
-    "AvgP": "AvgP",
-    "P@1": "first",
-    "P@10": "of 10",
+    "accuracy": ("right", "share of right answers"),
+    "mean class accuracy": ("by class", "mean over classes"),
+    "tag accuracy": ("right", "share of right answers"),
+    "suggestions right": ("sugg.", "share of suggestions that are right"),
+    "tags found": ("found", "share of tags that suggestions cover"),
+    "word F@5": ("word F", "for rare tags, five a picture"),
+    "N+@5": ("N+", "tags rightly given at least once, five a picture"),
+    "AvgP": ("AvgP", "average precision of a search"),
+    "P@1": ("first", "share of queries whose first picture is right"),
+    "P@10": ("of 10", "share of right pictures among the first ten"),
 }
-_EXPLANATION = (
-    "right: share of right answers; ±: its standard error, in points; by class: mean over classes; sugg.: share of "
-    "suggestions that are right, found: share of tags they cover; word F, N+: for rare tags, five a picture; AvgP: "
-    "average precision of a search; first, of 10: right among the first pictures; beats: how many it is significantly "
-    "better than. majority-class and tag-frequency are guessing: they never look at the picture. docs/glossary.md "
-    "explains more."
-)
 #: Measures that are numbers of tags, not shares.
 _COUNTS = ("N+", "Complete Length")
 RecipeOption = Annotated[
@@ -211,6 +204,7 @@ def evaluate(
 
 
 def _print_comparison(console: Console, found: Evaluation) -> None:
+    shown: dict[str, str] = {}
     for task, results in found.tasks().items():
         measures = [name for name in results[-1].values if name in _SHORT]
         rows = sorted(results, key=lambda row: -row.values[measures[0]])
@@ -225,7 +219,8 @@ def _print_comparison(console: Console, found: Evaluation) -> None:
             )
             for row in rows
         ]
-        heads = [_SHORT[name] for name in measures]
+        heads = [_SHORT[name][0] for name in measures]
+        shown |= {_SHORT[name][0]: _SHORT[name][1] for name in measures}
         repeated = f", {found.n_splits} splits" if found.n_splits > 1 else ""
         title = f"{task}: {counted(found.held_out[task], 'held-out picture')}{repeated}"
         table(console, ("method", heads[0], "±", *heads[1:], "beats", "fit, s"), cells, title=title)
@@ -235,7 +230,14 @@ def _print_comparison(console: Console, found: Evaluation) -> None:
     print_left_out(console, found.left_out)
     for reason in found.skipped.values():
         say(console, f"skipped: {reason}", style="yellow")
-    say(console, _EXPLANATION, style="bright_black", indent=0)
+    meanings = "; ".join(f"{head}: {meaning}" for head, meaning in shown.items())
+    say(
+        console,
+        f"{meanings}; ±: standard error of the first figure, in points; beats: how many are significantly worse."
+        f" {' and '.join(found.baselines)} only guess: they never look at the picture. docs/glossary.md explains more.",
+        style="bright_black",
+        indent=0,
+    )
 
 
 def _settings(texts: list[str]) -> dict[str, Any]:
