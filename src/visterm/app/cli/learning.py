@@ -74,7 +74,9 @@ def _print_computed(console: Console, done: Computed) -> None:
 
 def _print_recipes(console: Console, found: Recipes) -> None:
     columns = ("recipe", "numbers", "MB, about", "CPU seconds, about", "what it is")
-    rows = [(item.name, item.n_dims, item.megabytes, item.seconds, item.summary) for item in found.recipes]
+    rows = [
+        (item.name, item.n_dims, f"{item.megabytes:.1f}", f"{item.seconds:.1f}", item.summary) for item in found.recipes
+    ]
     table(console, columns, rows)
 
 
