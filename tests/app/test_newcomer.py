@@ -103,6 +103,12 @@ def test_no_model_yet_is_told(folder, visterm):
     assert "there is no model yet: 'visterm train'" in visterm("models", cwd=folder).stdout
 
 
+def test_an_empty_vocabulary_is_told(folder, visterm):
+    assert (
+        "no picture has a class yet: 'visterm label PICTURE --class NAME'" in visterm("vocabulary", cwd=folder).stdout
+    )
+
+
 def test_what_train_does_not_know_is_told(folder, visterm):
     for wrong, hint in (("nosuch", ": say classes, tags, search"), ("class", "did you mean 'classes'?")):
         told = visterm("train", wrong, cwd=folder, code=1).stderr
@@ -146,12 +152,32 @@ def test_too_little_to_learn_from_is_told(tmp_path, visterm, rows, reason):
     assert re.search(reason, told), told
 
 
+def test_labels_of_test_pictures_only_are_told_by_every_command(tmp_path, visterm):
+    home = labelled_as(tmp_path / "home", [("ab"[number % 2], None, "test") for number in range(4)])
+    visterm("init", home)
+    visterm("add", cwd=home)
+    for arguments in (("train", "knn"), ("evaluate", "knn"), ("train", "classes")):
+        told = visterm(*arguments, "-r", "colour", cwd=home, code=1).stderr
+        assert "all 4 pictures with a class are test pictures (split 'test'), never learned from" in told
+
+
+def test_one_class_is_told_by_a_method_too(tmp_path, visterm):
+    home = labelled_as(tmp_path / "home", [("a", None, None)] * 4)
+    visterm("init", home)
+    visterm("add", cwd=home)
+    told = visterm("train", "knn", "-r", "colour", cwd=home).stdout
+    assert "The only class is 'a', so there is nothing to tell apart." in told
+    assert "100% right on 1 held-out picture, too few to say how good it is" in told
+
+
 def test_five_pictures_say_on_how_many_they_were_measured(tmp_path, visterm):
     home = labelled_as(tmp_path / "home", [("ab"[number % 2], ["xy"[number % 2]], None) for number in range(5)])
     visterm("init", home)
     visterm("add", cwd=home)
     told = visterm("train", "--minutes", 0, cwd=home, COLUMNS="80").stdout
-    assert re.search(r"classes +100% right on 1 held-out picture, give or take 22\s+points", told), told
+    assert re.search(r"classes +100% right on 1 held-out picture, too few to say how good it\s+is", told), told
+    compared = visterm("evaluate", "knn", "-r", "colour", cwd=home).stdout
+    assert re.search(r"classify: 2 held-out pictures, 5 splits, too few to say\s+what is better", compared)
     assert "Trained on 5 labelled pictures of 5" in told
     assert max(map(len, told.splitlines())) <= 80
 
@@ -182,7 +208,7 @@ def test_a_table_can_be_read_by_people(folder, visterm, visterm_json):
     visterm("label", "0.png", "--tag", "sea", "--tag", "boat", cwd=folder)
     visterm("label", "1.png", "--tag", "Bath, Somerset", "--tag", "sea", "--new", cwd=folder)
     visterm("label", "2.png", "--tag", "sea", cwd=folder)
-    visterm("export", "labels.csv", cwd=folder)
+    assert visterm("export", "labels.csv", cwd=folder).stdout == "3 pictures written to labels.csv\n"
     with (folder / "labels.csv").open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["tags"] for row in rows] == ["boat; sea", '["Bath, Somerset", "sea"]', "sea"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from visterm import registry
 from visterm.app.document import Document
 from visterm.app.features import ready_recipe
-from visterm.app.training import TrainedModel, labelled, labels_only, train
+from visterm.app.training import TrainedModel, labelled, labels_only, only_test_pictures, train
 from visterm.catalogue.records import Skipped
 from visterm.compute import n_cores
 from visterm.contracts import Task
@@ -258,13 +258,10 @@ def _why_not(task: Task, labels: Dataset) -> str:
     """Why nothing can be learned for a task; empty if it can."""
     what, option = ("a class", "--class") if task is Task.CLASSIFY else ("tags", "--tag")
     has = labels.has_class if task is Task.CLASSIFY else labels.has_tags
-    n_learned, n_test = int((has & ~labels.is_test).sum()), int((has & labels.is_test).sum())
+    n_learned = int((has & ~labels.is_test).sum())
     how = f"'visterm label PICTURE {option} NAME'"
-    if not n_learned and n_test:
-        return (
-            f"all {n_test} pictures with {what} are test pictures (split 'test'), which are never learned from: label"
-            f" others with {how}"
-        )
+    if only_test := only_test_pictures(labels, has, what):
+        return only_test
     if not n_learned:
         return f"no picture has {what}: give some with {how}, or import them"
     if task is not Task.CLASSIFY:

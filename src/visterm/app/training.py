@@ -175,6 +175,28 @@ def require_method(name: str, *, also: Iterable[str] = ()) -> None:
         )
 
 
+def only_test_pictures(labels: Dataset, has: NDArray[Any], what: str) -> str:
+    """Why nothing can be learned from pictures with ``what`` that are all test pictures; empty if it can."""
+    n_labelled = int(has.sum())
+    if not n_labelled or (has & ~labels.is_test).any():
+        return ""
+    all_of_them = f"all {n_labelled} pictures" if n_labelled > 1 else "the only picture"
+    are = "are test pictures" if n_labelled > 1 else "is a test picture"
+    return f"{all_of_them} with {what} {are} (split 'test'), never learned from: label others, too"
+
+
+def _require_labels(labels: Dataset, methods: Sequence[registry.Method]) -> None:
+    """Refuse to learn or compare where every picture that has the labels is a test picture."""
+    found = [
+        only_test_pictures(labels, labels.has_class, "a class")
+        if Task.CLASSIFY in method.tasks
+        else only_test_pictures(labels, labels.has_tags, "tags")
+        for method in methods
+    ]
+    if found and all(found):
+        raise InputError("; ".join(dict.fromkeys(found)))
+
+
 def train(
     workspace: Workspace,
     method: str,
@@ -191,6 +213,7 @@ def train(
     """
     chosen = registry.get(method)
     _require_pictures(workspace)
+    _require_labels(labels_only(workspace), [chosen])
     name = name or chosen.name
     version = workspace.shelf.next_version(name)
     ready = ready_recipe(workspace, recipe or chosen.recipe)
@@ -289,7 +312,8 @@ def evaluate(
 
     With ``recipes``, every method is measured on each of them.
     """
-    _require_pictures(workspace)
+    chosen = [registry.get(name) for name in methods]
+    _require_labels(labels_only(workspace), chosen or registry.methods())
     left_out = {skipped.where: skipped for skipped in labelled_but_unreadable(workspace)}
 
     def data_of(wanted: str) -> Dataset:
@@ -298,7 +322,7 @@ def evaluate(
         return data
 
     found = compare(
-        [registry.get(name) for name in methods],
+        chosen,
         data_of,
         recipes=recipes,
         max_seconds=math.inf if max_seconds is None else max_seconds,

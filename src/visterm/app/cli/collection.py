@@ -359,6 +359,9 @@ def export(
 
 def _print_exported(console: Console, done: Exported) -> None:
     would = "would be written" if done.dry_run else "written"
+    if done.format != "xmp":
+        say(console, f"{counted(done.n_pictures, 'picture')} {would} to {', '.join(map(str, done.files))}")
+        return
     files = f"{counted(len(done.files), 'file')} {would}, {done.n_unchanged} unchanged"
     say(console, f"{counted(done.n_pictures, 'picture')}, {files}")
     if done.example and done.dry_run:

@@ -41,6 +41,8 @@ _SHORT = {
     "P@1": ("first", "share of queries whose first picture is right"),
     "P@10": ("of 10", "share of right pictures among the first ten"),
 }
+#: On fewer held-out pictures than this, methods cannot be told apart.
+_TOO_FEW = 10
 #: Measures that are numbers of tags, not shares.
 _COUNTS = ("N+", "Complete Length")
 RecipeOption = Annotated[
@@ -142,6 +144,8 @@ def _print_trained(console: Console, model: TrainedModel) -> None:
         guessing = model.baseline_metrics
         rows = [(key, _figure(key, value), _figure(key, guessing.get(key))) for key, value in model.metrics.items()]
         table(console, (f"on {counted(_held_out(learned), 'held-out picture')}", "model", "guessing"), rows)
+    if len(model.classes) == 1:
+        say(console, f"The only class is {model.classes[0]!r}, so there is nothing to tell apart.", style="yellow")
     if any(model.is_below_baseline(task) for task in model.abilities):
         say(
             console,
@@ -224,7 +228,8 @@ def _print_comparison(console: Console, found: Evaluation) -> None:
         heads = [_SHORT[name][0] for name in measures]
         shown |= {_SHORT[name][0]: _SHORT[name][1] for name in measures}
         repeated = f", {found.n_splits} splits" if found.n_splits > 1 else ""
-        title = f"{task}: {counted(found.held_out[task], 'held-out picture')}{repeated}"
+        few = ", too few to say what is better" if found.held_out[task] < _TOO_FEW else ""
+        title = f"{task}: {counted(found.held_out[task], 'held-out picture')}{repeated}{few}"
         table(console, ("method", heads[0], "±", *heads[1:], "beats", "fit, s"), cells, title=title)
         first, *others = found.best[task] or ["no method"]
         level = f"; not significantly worse: {', '.join(others[:3])}{' ...' if others[3:] else ''}" if others else ""
@@ -236,7 +241,7 @@ def _print_comparison(console: Console, found: Evaluation) -> None:
     say(
         console,
         f"{meanings}; ±: standard error of the first figure, in points; beats: how many are significantly worse."
-        f" {' and '.join(found.baselines)} only guess: they never look at the picture. docs/glossary.md explains more.",
+        f" {' and '.join(found.baselines)} only guess and never look at the picture. docs/glossary.md explains more.",
         style="bright_black",
         indent=0,
     )

@@ -27,6 +27,8 @@ _NAMED = 3
 
 #: With fewer held-out pictures than this, the line says how sure the figure is.
 _FEW = 50
+#: With fewer than this, a figure says nothing.
+_TOO_FEW = 5
 #: A gain that is worth telling about: half a point.
 _WORTH_TELLING = 0.005
 
@@ -75,7 +77,9 @@ def how_good(
         return "learned, but not measured: too few labelled pictures to hold some out"
     guessing = "" if baseline is None else f" (guessing: {percent(baseline)})"
     measured = f" on {counted(held_out, 'held-out picture')}" if held_out else " on held-out pictures"
-    if 0 < held_out < _FEW:
+    if 0 < held_out < _TOO_FEW:
+        measured += ", too few to say how good it is"
+    elif 0 < held_out < _FEW:
         error = math.sqrt(max(quality * (1 - quality), 0.05) / held_out)
         measured += f", give or take {100 * error:.0f} points"
     bad = "; worse than guessing" if baseline is not None and quality < baseline else ""
