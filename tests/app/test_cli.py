@@ -237,10 +237,10 @@ def test_sidecars_leave_pictures_alone(visterm, visterm_json, postcards, tmp_pat
     before = (picture.stat().st_mtime_ns, picture.read_bytes())
     visterm("init", home)
     visterm("add", home, "-w", home)
-    visterm("export", "--format", "xmp", "-w", home)
+    visterm("export", "--format", "xmp", "--yes", "-w", home)
     assert (picture.stat().st_mtime_ns, picture.read_bytes()) == before
     assert len(list((home / "pictures").glob("*.jpg.xmp"))) > 25
-    again = visterm_json("export", "--format", "xmp", "-w", home)
+    again = visterm_json("export", "--format", "xmp", "--yes", "-w", home)
     assert again["files"] == []
 
 

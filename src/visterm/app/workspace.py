@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from visterm.app.files import is_there
 from visterm.app.shelf import ModelShelf
 from visterm.catalogue.catalogue import Catalogue
 from visterm.errors import InputError, VistermError
@@ -449,14 +450,14 @@ class Workspace:
         return self.catalogue.picture(self._reference(reference))
 
     def _reference(self, name: str | Path) -> str | Path:
-        return Path(name).absolute() if Path(name).exists() else name
+        return Path(name).absolute() if is_there(name) else name
 
     def _paths(self, names: Pictures) -> list[Path]:
         """The paths that a person means; a pattern stands for the files it matches, here or in the workspace."""
         return [path for name in _several(names) for path in self._matches(name)]
 
     def _matches(self, name: str | Path) -> list[Path]:
-        if Path(name).exists() or not glob.has_magic(str(name)):
+        if is_there(name) or not glob.has_magic(str(name)):
             return [Path(name)]
         for folder in (Path(), self.folder):
             found = sorted(glob.glob(str(folder / name), recursive=True))  # noqa: PTH207 - the name may be absolute

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,13 +15,17 @@ from visterm.catalogue.pictures import Examined
 from visterm.catalogue.records import Skipped
 from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.errors import PictureError
-from visterm.vision.decode import SUFFIXES, probe
+from visterm.vision.decode import SUFFIXES, check_regular, probe, read_regular
 from visterm.vision.own import is_own
 
-#: Larger files are not read.
-MAX_FILE_BYTES = 512 * 2**20
 #: Files read by one task and recorded in one transaction; an interruption loses at most one task.
 _FILES_PER_TASK = 64
+
+#: Endings of pictures that cannot be read; such files are counted, so that nobody looks for them in vain.
+_OTHER_FORMATS = frozenset(
+    {".heic", ".heif", ".avif", ".jxl", ".jp2", ".psd", ".dng", ".raw", ".cr2", ".cr3", ".crw", ".nef", ".nrw"}
+    | {".arw", ".srf", ".sr2", ".orf", ".rw2", ".raf", ".pef", ".srw", ".x3f"}
+).difference(SUFFIXES)
 
 Report = Callable[[Skipped], None]
 
@@ -41,7 +44,8 @@ class AddReport:
     """The report of adding folders: the number of files by outcome, and what was skipped with the reason.
 
     ``unreadable`` files are not usable pictures; they are also counted under their outcome. ``removed`` files were
-    left out because a person removed them earlier, ``drawn`` ones because Visterm itself drew them.
+    left out because a person removed them earlier, ``drawn`` ones because Visterm itself drew them. ``other_formats``
+    counts files of pictures that Visterm cannot read, by their ending, such as ``.heic``.
     """
 
     added: int = 0
@@ -54,6 +58,7 @@ class AddReport:
     removed: int = 0
     drawn: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    other_formats: Counter[str] = field(default_factory=Counter)
 
     def count(self, outcomes: Counter[Outcome]) -> None:
         """Add the outcomes of a batch of files."""
@@ -82,11 +87,14 @@ class AddReport:
         return ", ".join(parts)
 
 
-def find_pictures(folder: str | Path, skipped: Report) -> Iterator[FoundFile]:
+def find_pictures(
+    folder: str | Path, skipped: Report, other_formats: Counter[str] | None = None
+) -> Iterator[FoundFile]:
     """Walk ``folder`` in order of names and yield the files with a picture's extension.
 
     Hidden files and folders (such as ``.visterm``) are ignored. Symbolic links are followed after everything in the
-    folder itself, and no folder is entered twice. What cannot be read is reported to ``skipped``.
+    folder itself, and no folder is entered twice. What cannot be read is reported to ``skipped``, and files of pictures
+    in formats that Visterm does not read are counted in ``other_formats``.
     """
     entered: set[tuple[int, int]] = set()
     pending, linked = [os.fspath(folder)], list[str]()
@@ -110,9 +118,11 @@ def find_pictures(folder: str | Path, skipped: Report) -> Iterator[FoundFile]:
                 if entry.is_dir():
                     _refuse_undecodable(entry.name)
                     (linked if entry.is_symlink() else folders).append(entry.path)
-                elif entry.name[entry.name.rfind(".") :].lower() in SUFFIXES:
+                elif (ending := entry.name[entry.name.rfind(".") :].lower()) in SUFFIXES:
                     _refuse_undecodable(entry.name)
                     yield _found(entry.path, entry.stat())
+                elif other_formats is not None and ending in _OTHER_FORMATS:
+                    other_formats[ending] += 1
             except (OSError, PictureError) as error:
                 skipped(Skipped(_shown(entry.path), _reason(error)))
         pending.extend(reversed(folders))
@@ -123,19 +133,7 @@ def examine(file: str | Path) -> Examined:
 
     Raises :class:`PictureError` if the file itself cannot be read.
     """
-    return _examined(file, *_read(file))
-
-
-def _read(file: str | Path) -> tuple[bytes, os.stat_result]:
-    try:
-        with Path(file).open("rb") as stream:
-            status = os.fstat(stream.fileno())  # before reading, so that the next scan notices a change meanwhile
-            _refuse_special(status)
-            data = stream.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise PictureError(_reason(error)) from error
-    _refuse_large(len(data))
-    return data, status
+    return _examined(file, *read_regular(Path(file)))  # the state of before reading: a later scan notices a change
 
 
 def _examined(file: str | Path, data: bytes, status: os.stat_result) -> Examined:
@@ -164,7 +162,7 @@ def add_folder(catalogue: Catalogue, paths: Sequence[Path], *, again: bool = Fal
         known, missing = catalogue.known_files(path), catalogue.missing_files(path)
         returned: list[str] = []
         to_read: list[str] = []
-        for file in _files_of(path, report.skipped.append):
+        for file in _files_of(path, report.skipped.append, report.other_formats):
             stored = catalogue.stored_path(file.path)
             if removed.get(stored) == (file.size, file.mtime_ns):
                 report.removed += 1
@@ -192,12 +190,12 @@ def _outermost(paths: Sequence[Path]) -> list[Path]:
     return sorted(path for path in absolute if absolute.isdisjoint(path.parents))
 
 
-def _files_of(path: Path, skipped: Report) -> Iterator[FoundFile]:
+def _files_of(path: Path, skipped: Report, other_formats: Counter[str]) -> Iterator[FoundFile]:
     """The pictures in the folder ``path``, or the file itself, whatever its extension."""
     try:
         _refuse_undecodable(os.fspath(path))
         if path.is_dir():
-            yield from find_pictures(path, skipped)
+            yield from find_pictures(path, skipped, other_formats)
         else:
             yield _found(os.fspath(path), path.stat())
     except (OSError, PictureError) as error:
@@ -225,26 +223,15 @@ def _read_files(catalogue: Catalogue, files: Sequence[str], report: AddReport, *
 def _examine_or_skip(file: str) -> Examined | Skipped | None:
     """What the file is, or why it cannot be read; None if Visterm itself drew it."""
     try:
-        data, status = _read(file)
+        data, status = read_regular(Path(file))
         return None if is_own(data) else _examined(file, data, status)
     except PictureError as error:
         return Skipped(file, str(error))
 
 
 def _found(path: str, status: os.stat_result) -> FoundFile:
-    _refuse_special(status)
-    _refuse_large(status.st_size)
+    check_regular(status)
     return FoundFile(path, status.st_size, status.st_mtime_ns)
-
-
-def _refuse_special(status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise PictureError("not a regular file (a pipe, socket or device)")
-
-
-def _refuse_large(size: int) -> None:
-    if size > MAX_FILE_BYTES:
-        raise PictureError(f"the file is larger than {MAX_FILE_BYTES // 2**20} MiB")
 
 
 def _refuse_undecodable(name: str) -> None:

@@ -1,7 +1,8 @@
 """The query language: turns what a person typed into a tree.
 
     beach sunset            pictures of both
-    "tall building"         the words together
+    "tall building"         the words together; a quote inside quotes is written twice
+    "C++", "-x", "OR"       in quotes, signs and operators are part of a name
     -people, NOT people     without people
     boat OR ship            either; AND binds tighter than OR, parentheses group
     boat^2 sea              boat counts twice as much as sea
@@ -111,6 +112,7 @@ class _Token:
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
 _WORD = re.compile(r'[^\s\x00-\x1f\x7f()"^]+')
 _PATH = re.compile(r'[^\s\x00-\x1f\x7f"^]+')  # parentheses are common in the names of files
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"(?!")')
 _FIELD = re.compile(r"([A-Za-z_]+):(?!//)")
 _WEIGHT = re.compile(r"\^([^\s()]*)")
 
@@ -152,10 +154,14 @@ def _term(text: str, at: int) -> tuple[_Token, int]:
             )
         at = named.end()
     if text[at : at + 1] == '"':
-        end = text.find('"', at + 1)
-        if end < 0:
-            raise QueryError(f"the quote that begins at character {at + 1} is never closed")
-        return _Token("term", start, _checked(Term(text[at + 1 : end], start, field, quoted=True))), end + 1
+        quoted = _QUOTED.match(text, at)
+        if quoted is None:
+            raise QueryError(
+                f"the quote that begins at character {at + 1} is never closed; "
+                'a quote inside quotes is written twice, as in "5"" disc"'
+            )
+        phrase = quoted.group(1).replace('""', '"')
+        return _Token("term", start, _checked(Term(phrase, start, field, quoted=True))), quoted.end()
     found = (_PATH if field == "like" else _WORD).match(text, at)
     if found is None:
         raise QueryError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,6 +23,7 @@ from visterm.app.cli.output import (
     show_skipped,
     table,
 )
+from visterm.app.document import shorten
 from visterm.app.wording import counted
 from visterm.catalogue.records import IMPORT, PERSON
 from visterm.errors import InputError
@@ -105,6 +107,10 @@ def add(
 def _print_addition(console: Console, done: Addition) -> None:
     for line in _file_lines(done.files):
         say(console, line)
+    if done.other_formats:
+        number = counted(sum(done.other_formats.values()), "picture")
+        endings = ", ".join(f"{n} {ending}" for ending, n in done.other_formats.items())
+        say(console, f"{number} in formats that Visterm cannot read ({endings}): save copies as JPEG and add those")
     for source in done.labels:
         say(console, _source_line(source))
     if done.caption_tags:
@@ -328,7 +334,8 @@ def _print_labelled(console: Console, done: Labelled) -> None:
 
 def export(
     destination: Annotated[
-        Path | None, typer.Argument(help="The file to write; for xmp the folder of the pictures (default: all).")
+        Path | None,
+        typer.Argument(help="The file to write; for xmp a folder: only pictures in it get sidecars (default: all)."),
     ] = None,
     export_format: Annotated[
         str | None,
@@ -342,28 +349,73 @@ def export(
         str | None,
         typer.Option(help="xmp: show the class below this keyword, too; 'Class' gives Class|beach.", metavar="KEYWORD"),
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="xmp: write the sidecars without asking.")] = False,
     workspace: WorkspaceOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures."""
+    """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures.
+
+    Before sidecars are written, the command shows how many and where, and asks; --yes answers.
+    """
     with command(as_json=as_json), opened(workspace) as photos:
         if destination is None and export_format != "xmp":
             raise UsageError(f"name the {export_format or 'csv'} file to write")
         check_share("--suggestions", suggestions)
-        done = photos.export(
-            destination, format=export_format, suggestions=suggestions, hierarchy=hierarchy, dry_run=dry_run
-        )
-        show(done, as_json, _print_exported)
+
+        def exported(*, dry_run: bool) -> Exported:
+            return photos.export(
+                destination, format=export_format, suggestions=suggestions, hierarchy=hierarchy, dry_run=dry_run
+            )
+
+        if export_format == "xmp" and not dry_run and not _may_write(exported, yes=yes, as_json=as_json):
+            return
+        done = show(exported(dry_run=dry_run), as_json, _print_exported)
+    if done.n_failed:
+        raise typer.Exit(1)
+
+
+def _may_write(exported: Callable[..., Exported], *, yes: bool, as_json: bool) -> bool:
+    """Show which sidecars would be written, and ask; there is nothing to ask if there are none."""
+    may_ask = not as_json and _at_a_terminal()
+    if not yes and not may_ask:
+        raise UsageError("sidecars are written beside your pictures: look with --dry-run, then add --yes")
+    if as_json:
+        return True
+    plan = show(exported(dry_run=True), as_json, _print_plan)
+    if yes or not plan.files:
+        return True
+    if typer.confirm(f"Write {counted(len(plan.files), 'sidecar')}?", err=True):
+        return True
+    typer.echo("nothing was written", err=True)
+    return False
 
 
 def _print_exported(console: Console, done: Exported) -> None:
     would = "would be written" if done.dry_run else "written"
     if done.format != "xmp":
         say(console, f"{counted(done.n_pictures, 'picture')} {would} to {', '.join(map(str, done.files))}")
-        return
-    files = f"{counted(len(done.files), 'file')} {would}, {done.n_unchanged} unchanged"
-    say(console, f"{counted(done.n_pictures, 'picture')}, {files}")
-    if done.example and done.dry_run:
-        say(console, f"for example {done.example}")
+    elif done.dry_run:
+        _print_plan(console, done)
+    else:
+        files = f"{counted(len(done.files), 'file')} {would}, {done.n_unchanged} unchanged"
+        say(console, f"{counted(done.n_pictures, 'picture')}, {files}")
     show_skipped(done.skipped)
+
+
+def _print_plan(console: Console, plan: Exported) -> None:
+    merged = len(plan.files) - plan.n_new
+    files = f"{plan.n_new} new, {merged} merged into existing ones, {plan.n_unchanged} unchanged"
+    failed = f", {plan.n_failed} cannot be written" if plan.n_failed else ""
+    say(console, f"{counted(plan.n_pictures, 'picture')}: {files}{failed}")
+    for item in plan.folders[:_LISTED]:
+        say(console, f"  {counted(item.sidecars, 'sidecar')} in {item.folder}")
+    if len(plan.folders) > _LISTED:
+        rest = sum(item.sidecars for item in plan.folders[_LISTED:])
+        say(console, f"  {counted(rest, 'sidecar')} in {counted(len(plan.folders) - _LISTED, 'other folder')}")
+    if plan.example:
+        labels = [f"tags {', '.join(plan.example.tags)}"] if plan.example.tags else []
+        labels += [f"class {plan.example.class_name}"] if plan.example.class_name else []
+        labels += [f"caption {shorten(plan.example.caption)!r}"] if plan.example.caption else []
+        kind = "new" if plan.example.new else "merged"
+        say(console, f"  such as {plan.example.file} ({kind}): {'; '.join(labels) or 'suggestions only'}")

@@ -94,7 +94,7 @@ def _slots_of(index_keys: list[str], frame: Frame) -> NDArray[np.int64]:
 
 def _tags(workspace: Workspace, frame: Frame, model: Model) -> TagPredictions:
     names = frame.current_names("tag", model.info.tags)
-    snapshot = word_index(workspace, model, frame.keys).snapshot()
+    snapshot = word_index(workspace, model, frame.keys).snapshot
     slots = _slots_of(snapshot.keys(), frame)
     likely = model.relevance
     thresholds = np.full(len(names), _UNMEASURED) if likely is None else likely.thresholds(PRECISION)
@@ -116,7 +116,7 @@ def _tags(workspace: Workspace, frame: Frame, model: Model) -> TagPredictions:
 
 def _classes(workspace: Workspace, frame: Frame, model: Model) -> ClassPredictions:
     names = frame.current_names("class", model.info.classes)
-    snapshot = class_index(workspace, model, frame.keys).snapshot()
+    snapshot = class_index(workspace, model, frame.keys).snapshot
     slots = _slots_of(snapshot.keys(), frame)
     best = np.full(len(slots), -1, np.int32)
     probability = np.zeros(len(slots), np.float32)
