@@ -168,7 +168,8 @@ def _add(
     readings = []
     for reading, base, records in sources:
         _apply(workspace, reading, base, records)
-        if reading.n_pictures or reading.skipped or reading.source in named:
+        asked_for = reading.source in named and format in (None, reading.format)
+        if reading.n_pictures or reading.skipped or asked_for:
             readings.append(reading)
     if caption_tags is None:
         caption_tags = any(reading.n_captions and not reading.tags for reading in readings)

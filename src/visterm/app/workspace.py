@@ -293,9 +293,10 @@ class Workspace:
         are twice as many labelled pictures, or ``choose_again``. The name of a method trains that method.
         """
         from visterm.app.choosing import WANTED, train_all
-        from visterm.app.training import train
+        from visterm.app.training import require_method, train
 
         if method is not None and method not in WANTED:
+            require_method(method, also=WANTED)
             return train(self, method, name=name, recipe=recipe, parameters=parameters)
         if name is not None or parameters:
             raise InputError("a name and parameters go with a method: name one, such as 'sdca'")

@@ -156,7 +156,7 @@ def _file_lines(files: Files) -> list[str]:
 
 
 def _source_line(source: LabelSource) -> str:
-    parts = [f"{source.pictures} pictures", f"{source.classes} classes", f"{source.tags} tags"]
+    parts = [counted(source.pictures, "picture"), counted(source.classes, "class"), counted(source.tags, "tag")]
     parts += [f"{number} {name}" for name in ("captions", "skipped") if (number := getattr(source, name))]
     return f"{source.source} ({source.format}): {', '.join(parts)}"
 
@@ -416,10 +416,12 @@ def _may_write(exported: Callable[..., Exported], *, yes: bool, as_json: bool) -
 
 
 def _print_exported(console: Console, done: Exported) -> None:
-    if done.format == "xmp" and done.dry_run:
+    would = "would be written" if done.dry_run else "written"
+    if done.format != "xmp":
+        say(console, f"{counted(done.n_pictures, 'picture')} {would} to {', '.join(map(str, done.files))}")
+    elif done.dry_run:
         _print_plan(console, done)
     else:
-        would = "would be written" if done.dry_run else "written"
         files = f"{counted(len(done.files), 'file')} {would}, {done.n_unchanged} unchanged"
         say(console, f"{counted(done.n_pictures, 'picture')}, {files}")
     show_skipped(done.skipped)
