@@ -139,6 +139,18 @@ def test_few_labels_a_class(tmp_path):
     assert "tags" in outcome(done, "tags").reason
 
 
+def test_uneven_classes_are_also_tried_with_balanced_weights(tmp_path, trained):
+    folder = paint(tmp_path / "p", ["a"], 25)
+    paint(folder, ["b"], 4, seed=1)
+    paint(folder, ["c"], 4, seed=2)
+    with Workspace.create(folder) as photos:
+        photos.add(format="folders")
+        uneven = outcome(photos.train("classes"), "classes").tried
+    even = outcome(trained[1], "classes").tried
+    assert [each.parameters for each in uneven if "class_weight" in each.parameters] == [{"class_weight": "balanced"}]
+    assert not any("class_weight" in each.parameters for each in even)
+
+
 def test_two_pictures_a_class(tmp_path):
     with Workspace.create(paint(tmp_path / "p", ["a", "b"], 2)) as photos:
         photos.add(format="folders")

@@ -21,6 +21,7 @@ from visterm.contracts import (
     Scores,
     check_classes,
     check_tags,
+    has_class,
     is_tag_matrix,
     n_pictures,
 )
@@ -211,18 +212,18 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
     def _training_labels(self, y: ArrayLike | None, tags: Any, n_pictures: int) -> tuple[Array, TrainingLabels]:
         """The rows that have any label, and their labels."""
         classes = check_classes(y, n_pictures) if y is not None else np.full(n_pictures, UNKNOWN_CLASS)
-        has_class = classes != UNKNOWN_CLASS if classes.dtype.kind in "if" else np.ones(n_pictures, np.bool_)
+        is_known = has_class(classes)
         tags = check_tags(tags, n_pictures) if tags is not None else sparse.csr_array((n_pictures, 0))
         has_tags = np.diff(tags.indptr) > 0
-        rows = np.flatnonzero(has_class | has_tags)
+        rows = np.flatnonzero(is_known | has_tags)
         if not len(rows):
             raise InputError("no picture has a class and no picture has a tag: at least one is needed to learn from")
         labels, alone = np.zeros((0, len(rows))), None
         codes = np.full(len(rows), -1)
-        if has_class.any():
-            self.classes_, codes[has_class[rows]], of_classes = class_labels(classes[has_class])
+        if is_known.any():
+            self.classes_, codes[is_known[rows]], of_classes = class_labels(classes[is_known])
             labels = np.zeros((len(of_classes), len(rows)))
-            labels[:, has_class[rows]] = of_classes
+            labels[:, is_known[rows]] = of_classes
         if has_tags.any():
             self.n_tags_ = tags.shape[1]
             self._count_tags(tags)
