@@ -147,6 +147,7 @@ class _Session:
         self._labels = labels_only(workspace, collection)
         self._choose_again = choose_again
         self._tags: TrainedModel | None = None
+        self._tag_parameters: dict[str, Any] = {}
 
     def choose(self, what: str, seconds: float) -> Choice | None:
         """What is best, within about ``seconds``; None if an earlier choice is kept or nothing can be compared."""
@@ -169,6 +170,8 @@ class _Session:
                 cost_of=lambda recipe: self._cost(recipe, rows),
                 measure_each=search_values if task is Task.RANK else None,
                 variants=self._variants(what) if "+" in recipes[-1] else {},
+                # The model for tags is compared as it was trained.
+                parameters={self._tags.method: self._tag_parameters} if what == "search" and self._tags else {},
             )
         except InputError:  # too few pictures to hold some out: nothing can be compared
             return None
@@ -201,7 +204,7 @@ class _Session:
             choice=kept,
         )
         if what == "tags":
-            self._tags = model
+            self._tags, self._tag_parameters = model, dict(kept.get("parameters") or {})
         return _outcome(what, model, choice)
 
     def _kept_choice(self, what: str) -> dict[str, Any] | None:

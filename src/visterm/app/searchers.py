@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +15,8 @@ from visterm.language import folded, installed, name_key, word_key
 from visterm.models import Model, SearchSettings
 from visterm.search.beliefs import DEPENDENCE, Beliefs, Floats
 from visterm.search.pairs import Pairs
-from visterm.search.query import Node, Not, Term, parse
+from visterm.search.query import Node, parse
+from visterm.search.query import terms as terms_of
 from visterm.search.searcher import Hits, Searcher
 from visterm.search.threshold import NOTHING_BELOW
 
@@ -62,7 +63,7 @@ class Searchers:
         """What answers ``query`` with what ``model`` knows; without one, with people's words only."""
         tree = parse(query)
         collection = self._workspace.collection()
-        together = model is not None and sum(1 for _ in _terms(tree)) > 1
+        together = model is not None and sum(1 for _ in terms_of(tree)) > 1
         classifier = self._classifier(model, tree, collection)
         vectors = installed.installed()
         state = (collection, model, classifier, together, vectors and vectors.file)
@@ -136,7 +137,7 @@ class Searchers:
         shelf = self._workspace.shelf
         infos = [info for info in shelf.infos() if info.does(Task.CLASSIFY)]
         classes = {name_key(name) for info in infos for name in info.classes} | set(collection.evidence.class_names)
-        terms = list(_terms(tree))
+        terms = list(terms_of(tree))
         exactly = {name_key(term.text) for term in terms if term.field is None}
         language = collection.frame.language
         # A name of several words may be typed as several words, in another form and without quotes.
@@ -180,11 +181,3 @@ class Searchers:
 
 def _place(kind: str, state: tuple[Any, ...]) -> tuple[Any, ...]:
     return (kind, *(part if isinstance(part, (bool, type(None))) else id(part) for part in state))
-
-
-def _terms(node: Node) -> Iterator[Term]:
-    if isinstance(node, Term):
-        yield node
-    else:
-        for part in (node.part,) if isinstance(node, Not) else node.parts:
-            yield from _terms(part)

@@ -11,6 +11,7 @@ import numpy as np
 
 from visterm.app.collection import Collection
 from visterm.app.features import described, features_of_picture, ready_recipe, stored_features
+from visterm.app.files import is_there
 from visterm.app.indexing import code_index
 from visterm.app.notebook import PictureDocument
 from visterm.compute import progress
@@ -144,7 +145,7 @@ def log_likeness(workspace: Workspace, reference: str, collection: Collection) -
     """What ``like:PICTURE`` asks for: log-probabilities that pictures are labelled as it is; itself is left out."""
     picture = Path(reference)
     own = hash_of(workspace, picture)
-    if own is None and not picture.exists():
+    if own is None and not is_there(picture):
         raise InputError(f"like:{reference}: there is no such file, and no such picture in the collection")
     recipe = ready_recipe(workspace, RECIPE)
     keys, truth = collection.frame.keys, collection.truth

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from visterm import registry
 from visterm.app.document import Document
 from visterm.app.features import described, ready_recipe, stored_features
+from visterm.app.wording import counted
+from visterm.compute import progress
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.evaluate import Comparison, compare
@@ -119,7 +121,10 @@ def labelled(workspace: Workspace, collection: Collection, recipe: Recipe, rows:
     chosen = np.arange(len(labels)) if rows is None else np.asarray(rows)
     keys = collection.truth.sha256
     wanted = [keys[row] for row in chosen]
-    places, _ = described(workspace, recipe, wanted, wait=True)
+    places, failed = described(workspace, recipe, wanted, wait=True)
+    if failed:
+        left_out = f"{counted(len(failed), 'picture')} of {len(wanted)}"
+        progress.note(f"{left_out} cannot be learned from; the first is {failed[0]}")
     X = stored_features(workspace, recipe, [wanted[place] for place in places])
     return replace(labels.select(chosen[places]), X=X)
 

@@ -130,6 +130,11 @@ class Evidence:
             found = [row for row, path in enumerate(self._texts.folded_paths) if lower in path]
         return np.array(found, np.intp)
 
+    def named(self, name: str) -> Rows:
+        """The pictures whose file has this name, with or without its extension and folders; case is ignored."""
+        wanted = name.casefold()
+        return np.array([row for row, path in enumerate(self._texts.folded_paths) if _is_named(path, wanted)], np.intp)
+
     def counts(self) -> Counter[str]:
         """How many pictures each known word or phrase has; words in captions and file names count if all letters."""
         counts: Counter[str] = Counter()
@@ -198,6 +203,12 @@ def _with_words(phrase: str, rows_of: dict[str, list[int]], texts: Sequence[str]
     if len(lists) > 1:
         rows = [row for row in rows if f" {phrase} " in f" {texts[row]} "]
     return np.fromiter(rows, np.intp)
+
+
+def _is_named(path: str, name: str) -> bool:
+    if path.endswith(name):
+        return path == name or path[-len(name) - 1] == "/"
+    return path.rpartition("/")[2].rpartition(".")[0] == name
 
 
 def _common_folder(paths: Sequence[str]) -> str:

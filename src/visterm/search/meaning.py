@@ -206,6 +206,8 @@ class Interpreter:
         leaf = self._leaf(term.field, name)
         if leaf is not None:
             return leaf
+        if term.field is None and len(rows := self._evidence.named(term.text)):  # IMG_0042.jpg
+            return Leaf(term.text, len(self._evidence), {"file name": rows}, closed=True)
         if plain and " " in name:  # tall-building
             parts: list[Node] = [Term(word, term.at) for word in name.split()]
             return self._node(AllOf(tuple(parts)), said, needed=needed)

@@ -18,6 +18,7 @@ Operators are written in capitals, so that "and", "or" and "not" remain words.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NoReturn, TypeAlias
 
@@ -275,3 +276,16 @@ class _Parser:
 
     def _at(self) -> int:
         return self._tokens[self._next].at if self._next < len(self._tokens) else self._length
+
+
+def terms(node: Node) -> Iterator[Term]:
+    """All terms of a tree, in their order.
+
+    >>> [term.text for term in terms(parse("boat -(sea OR tag:sky)"))]
+    ['boat', 'sea', 'sky']
+    """
+    if isinstance(node, Term):
+        yield node
+    else:
+        for part in (node.part,) if isinstance(node, Not) else node.parts:
+            yield from terms(part)
