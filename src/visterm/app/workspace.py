@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from visterm.app.gallery.view import Views
     from visterm.app.jobs import Jobs
     from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
+    from visterm.app.review.reviewer import Reviewer
     from visterm.app.searchers import Searchers
     from visterm.app.searching import Findings
     from visterm.app.showing import Drawing
@@ -391,6 +392,14 @@ class Workspace:
 
         with self._guard:
             return Searchers(self)
+
+    @cached_property
+    def reviewer(self) -> Reviewer:
+        """Questions for a person, and heads that learn from the answers."""
+        from visterm.app.review.reviewer import Reviewer
+
+        with self._guard:
+            return Reviewer(self)
 
     @cached_property
     def jobs(self) -> Jobs:
