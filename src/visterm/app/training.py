@@ -16,7 +16,7 @@ from visterm.app.document import Document
 from visterm.app.features import described, ready_recipe, stored_features
 from visterm.app.wording import counted
 from visterm.catalogue.records import Skipped
-from visterm.compute import progress
+from visterm.compute import one_blas_thread, progress
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.evaluate import Comparison, compare
@@ -224,8 +224,9 @@ def train(
     # The pictures to learn from: the labelled ones, or all if the method also learns from the others.
     rows = None if learns_from_untagged(chosen) else np.flatnonzero(labels.has_class | labels.has_tags)
     data, failed = _described_and_left_out(workspace, collection, ready, rows)
-    trained = train_method(chosen, data, parameters)
-    relevance, found = learned_search(trained)
+    with one_blas_thread():  # BLAS adds in another order with other numbers of threads: the model would not be the same
+        trained = train_method(chosen, data, parameters)
+        relevance, found = learned_search(trained)
     own, estimator = trained.own(), trained.estimator
     learns_class, learns_tags = Task.CLASSIFY in chosen.tasks, chosen.does(Task.RANK)
     info = ModelInfo(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.catalogue.records import Skipped
+from visterm.compute import one_blas_thread
 from visterm.errors import InputError
 from visterm.features._keys import KeyIndex, common
 from visterm.features.computing import Subject, computed
@@ -327,7 +328,8 @@ def _learn(recipe: Recipe, file: Path, pictures: Mapping[str, Path | None]) -> i
     files = _files(pictures)[: recipe.n_training_pictures]
     if not files:
         raise InputError(f"the recipe {recipe.name!r} learns from pictures, but there are none: add some first")
-    recipe.train(TrainingPictures(files, pixel_budget=recipe.pixel_budget))
+    with one_blas_thread():  # the same numbers on any number of cores
+        recipe.train(TrainingPictures(files, pixel_budget=recipe.pixel_budget))
     write_bytes_atomically(file, save(recipe.state(), metadata={_N_LEARNED: str(len(files))}))
     return len(files)
 
