@@ -122,7 +122,7 @@ class Searchers:
             return None
         if model is not None and model.info.does(Task.CLASSIFY):
             return model
-        return shelf.model(Task.CLASSIFY) if infos else None
+        return shelf.model(Task.CLASSIFY) if shelf.best(Task.CLASSIFY) else None
 
     def _keep(self, kind: str, state: tuple[Any, ...], make: Callable[[], T]) -> T:
         """What was made for the same objects before, else what ``make`` makes."""

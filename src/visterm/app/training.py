@@ -190,6 +190,7 @@ def train(
         },
         metrics=trained.metrics | found,
         baseline_metrics=trained.baseline,
+        sequence=workspace.shelf.next_sequence(),
     )
     save_model(Model.of(info, estimator, ready, relevance), workspace.shelf.place(name, version))
     return TrainedModel.of(info)

@@ -292,8 +292,10 @@ class Workspace:
         from visterm.app.suggesting import classify
         from visterm.contracts.tasks import Task
 
-        chosen = self.shelf.model(Task.CLASSIFY, model)
-        done = classify(self, chosen, self._paths(pictures), n_best=n_best, write=write)
+        paths = self._paths(pictures)
+        done = self.shelf.use(
+            Task.CLASSIFY, model, lambda chosen: classify(self, chosen, paths, n_best=n_best, write=write)
+        )
         return done.located(self.folder)
 
     def tag(
@@ -315,16 +317,20 @@ class Workspace:
         from visterm.app.suggesting import tag
         from visterm.contracts.tasks import Task
 
-        chosen = self.shelf.model(Task.ANNOTATE, model)
-        done = tag(
-            self,
-            chosen,
-            self._paths(pictures),
-            precision=precision,
-            n_best=n_best,
-            at_least=at_least,
-            rare=rare,
-            write=write,
+        paths = self._paths(pictures)
+        done = self.shelf.use(
+            Task.ANNOTATE,
+            model,
+            lambda chosen: tag(
+                self,
+                chosen,
+                paths,
+                precision=precision,
+                n_best=n_best,
+                at_least=at_least,
+                rare=rare,
+                write=write,
+            ),
         )
         return done.located(self.folder)
 

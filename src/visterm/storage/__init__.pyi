@@ -1,6 +1,7 @@
 from .array_file import ArrayFile as ArrayFile
 from .array_file import damaged as damaged
 from .array_folder import ArrayFolder as ArrayFolder
+from .atomic import creating_folder as creating_folder
 from .atomic import replacing as replacing
 from .atomic import write_bytes_atomically as write_bytes_atomically
 from .atomic import write_error as write_error
@@ -22,6 +23,7 @@ __all__ = [
     "RowFiles",
     "RowSpec",
     "WriteLock",
+    "creating_folder",
     "cut",
     "damaged",
     "replacing",
