@@ -14,6 +14,7 @@ import zlib
 from datetime import datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -215,3 +216,53 @@ class _Yesterday:
     @staticmethod
     def now(zone):
         return datetime(1999, 1, 1, tzinfo=zone)
+
+
+def randomised(file):
+    """A quarter of the file becomes random bytes."""
+    data = file.read_bytes()
+    start, size = len(data) // 2, len(data) // 4
+    file.write_bytes(data[:start] + np.random.default_rng(0).bytes(size) + data[start + size :])
+
+
+@pytest.mark.parametrize("part", ["features/*/*.rows.npy", "index/*/*.vectors.npy", "models/knn/1/model.safetensors"])
+def test_doctor_notices_and_repairs_damaged_files(visterm, workspace, part):
+    visterm("search", "boat", "-w", workspace)
+    before = json.loads(visterm("classify", "-w", workspace, "--json").stdout)
+    visterm("doctor", "-w", workspace)
+    damaged = next((workspace / ".visterm").glob(part))
+    randomised(damaged)
+    (problem,) = json.loads(visterm("doctor", "-w", workspace, "--json", code=1).stdout)["problems"]
+    assert damaged.name in problem
+    assert "fails its checksum" in problem
+    done = json.loads(visterm("doctor", "-w", workspace, "--repair", "--json").stdout)
+    assert done["problems"] == []
+    assert len(done["repaired"]) == 1
+    assert not damaged.exists()
+    visterm("doctor", "-w", workspace)
+    visterm("search", "boat", "-w", workspace)
+    if part.startswith("models"):
+        assert (workspace / ".visterm" / "broken" / "models" / "knn" / "1.0" / "model.json").exists()
+    else:  # what was removed is computed again
+        assert json.loads(visterm("classify", "-w", workspace, "--json").stdout) == before
+
+
+def test_doctor_notices_a_damaged_codebook(visterm, workspace):
+    with Workspace(workspace) as opened:
+        opened.features("hue-100")
+    file = workspace / ".visterm" / "recipes" / "hue-100.safetensors"
+    data = file.read_bytes()
+    file.write_bytes(data[:-100] + bytes(100))
+    assert "fails its checksum" in visterm("doctor", "-w", workspace, code=1).stdout
+    visterm("doctor", "-w", workspace, "--repair")
+    assert not file.exists()
+
+
+def test_doctor_removes_what_an_unfinished_write_left(visterm, workspace):
+    store = next((workspace / ".visterm" / "features").iterdir())
+    with next(store.glob("*.rows.npy")).open("ab") as file:
+        file.write(b"unfinished")
+    visterm("doctor", "-w", workspace, code=1)
+    done = json.loads(visterm("doctor", "-w", workspace, "--repair", "--json").stdout)
+    assert "the remains were removed" in done["repaired"][0]
+    visterm("doctor", "-w", workspace)

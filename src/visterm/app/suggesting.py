@@ -97,7 +97,7 @@ def classify(
         for row, first in zip(scores, predicted, strict=True):
             others = [int(c) for c in np.argsort(-row, kind="stable") if c != first]
             best.append([int(first), *others][:n_best])
-    suggestions = _suggestions(model, subjects, scores, best, names, "class")
+        suggestions = _suggestions(model, subjects, scores, best, names, "class")
     return _written(workspace, model, suggestions, "class", n_labels=1) if write else suggestions
 
 
@@ -134,7 +134,7 @@ def tag(
         else:
             least = likely.thresholds(precision) if at_least is None else np.full(p.shape[1], at_least)
             best = [[c for c in columns if p[row, c] >= least[c]] for row, columns in enumerate(ranked)]
-    suggestions = _suggestions(model, subjects, p, best, model.info.tags, "tag")
+        suggestions = _suggestions(model, subjects, p, best, model.info.tags, "tag")
     return _written(workspace, model, suggestions, "tag", n_labels=None) if write else suggestions
 
 

@@ -364,11 +364,11 @@ class Workspace:
 
     # Care
 
-    def doctor(self) -> Checkup:
-        """Check the installation and the workspace."""
+    def doctor(self, *, repair: bool = False) -> Checkup:
+        """Check the installation and the workspace; ``repair`` removes derived files that are damaged."""
         from visterm.app.checking import doctor
 
-        return doctor(self)
+        return doctor(self, repair=repair)
 
     # What use cases share
 

@@ -1,7 +1,8 @@
 """What fitted attributes must be: their kind, shape and range, by name; a model that says otherwise is refused.
 
 Methods give the same things the same names, so one table declares them for all methods. Sizes are written as names
-(``n_topics``); within one estimator a name stands for one number. Attributes that the table lacks must be finite.
+(``n_topics``); within one estimator a name stands for one number. Numbers are finite unless ``inf`` allows others.
+Attributes that the table lacks are not checked: what a model answers is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from scipy import sparse
 from visterm.errors import InputError
 
 #: Attributes to their forms: ``int`` or ``float`` (a number), or the sizes of an array or CSR matrix. ``name=int`` also
-#: gives the size ``name``. ``>0`` and ``>=0`` are ranges; ``<name`` are indices. Several forms are separated by ``|``.
+#: gives the size ``name``. ``>0`` and ``>=0`` are ranges; ``<name`` are indices.
+#: ``mapping``, ``text`` and ``nothing`` (None) are other kinds. Several forms are separated by ``|``.
 _FORMS = {
     "n_features_in_": "n_features=int >0",
     "n_tags_": "n_tags=int >=0",
@@ -25,24 +27,24 @@ _FORMS = {
     "n_dims_": "int >0",
     "n_train_": "n_train=int >0",
     "n_pictures_": "int >0",
-    "n_draws_": "float >0",
+    "n_draws_": "float >=0",
     "mean_n_tags_": "float >=0",
     "temperature_": "float >0",
-    "bandwidth_": "float >0",
+    "bandwidth_": "float >0 inf",
     "fall_": "float",
     "strength_": "float >=0",
     "power_": "float >0",
-    "width_": "float >0",
+    "width_": "float >=0",
     "aggressiveness_": "float >0",
     "mean_distance_": "float >0",
     "deviation_": "float >0",
-    "mean_": "float",
+    "mean_": "float | n_x",
     "dependence_": "float",
     "nothing_below_": "float",
     "pair_weight_": "float",
-    "slope_": "float | n_tags",
+    "slope_": "float | n_tags inf",
     "offset_": "float | n_tags",
-    "alpha_": "float >0 | n_topics >0",
+    "alpha_": "float >=0 | n_topics >0",
     "alphas_": "n_classes n_topics >0",
     "topic_codewords_": "n_topics n_features >=0",
     "topic_tags_": "n_topics n_tags >=0",
@@ -56,9 +58,9 @@ _FORMS = {
     "train_features_": "n_train n_features | mapping",
     "train_tags_": "n_train n_tags >=0",
     "train_rows_": "n_train int >=0",
-    "rows_": "n_train int >=0",
+    "rows_": "nothing | n_train int >=0",
     "train_codes_": "n_train n_code",
-    "tag_counts_": "n_tags int >=0",
+    "tag_counts_": "nothing | n_tags int >=0",
     "tag_frequency_": "n_tags >=0",
     "tag_frequencies_": "n_tags >=0",
     "tag_means_": "n_tags",
@@ -68,7 +70,7 @@ _FORMS = {
     "word_deviations_": "n_tags >0",
     "word_odds_": "n_tags",
     "idf_": "n_tags",
-    "C_": "n_tags >0",
+    "C_": "float >0 | n_tags >0",
     "together_": "n_tags n_tags",
     "translation_": "n_features n_tags",
     "evidence_": "n_train n_features",
@@ -98,7 +100,7 @@ _FORMS = {
     "uncertainty_xy_": "n_code",
     "correlations_": "n_code",
     "covariances_": "n_code",
-    "words_": "n_groups n_words n_group_dims",
+    "words_": "n_groups n_words n_group_dims | n_words n_group_dims",
     "coefficients_": "n_coefficients",
     "rank_weights_": "n_ranks",
     "kernel_": "text",
@@ -107,9 +109,6 @@ _FORMS = {
     "feature_weights_": "mapping",
     "scales_": "mapping",
 }
-#: What a fit reports of itself; nothing is computed from it, and it may hold anything finite or not.
-_REPORTS = {"objective_", "dual_objective_", "tag_objective_", "refinement_", "held_out_", "duality_gap_", "schedule_"}
-_REPORTS |= {"validation_precision_"}
 
 
 def check_fitted(estimator: Any) -> None:
@@ -119,28 +118,11 @@ def check_fitted(estimator: Any) -> None:
         validate()
     sizes: dict[str, int] = {}
     for name, value in vars(estimator).items():
-        if name.endswith("_") and not name.startswith("_") and name not in _REPORTS:
-            _check_finite(name, value)
-            if name in _FORMS:
-                _check_form(type(estimator).__name__, name, value, sizes)
+        if name in _FORMS:
+            _check_form(type(estimator).__name__, name, value, sizes)
     classes = getattr(estimator, "classes_", None)
     if isinstance(classes, np.ndarray) and not np.array_equal(np.unique(classes), classes):
         raise InputError("classes_ are not in ascending order")
-
-
-def _check_finite(name: str, value: Any) -> None:
-    if isinstance(value, dict):
-        for item in value.values():
-            _check_finite(name, item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            _check_finite(name, item)
-    else:
-        numbers = value.data if sparse.issparse(value) else value
-        if isinstance(numbers, float) and math.isnan(numbers):
-            raise InputError(f"{name} is not a number")
-        if isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
-            raise InputError(f"{name} holds numbers that are not finite")
 
 
 def _check_form(owner: str, name: str, value: Any, sizes: dict[str, int]) -> None:
@@ -155,6 +137,8 @@ def _check_form(owner: str, name: str, value: Any, sizes: dict[str, int]) -> Non
 def _wrong(form: list[str], value: Any, sizes: dict[str, int]) -> str | None:
     """What is wrong with ``value``; ``sizes`` learns the sizes that it has."""
     *_, last = form
+    if last == "nothing":
+        return None if value is None else "is something"
     if last == "mapping":
         return None if isinstance(value, dict) else "is not a mapping"
     if last == "text":
@@ -171,6 +155,8 @@ def _wrong(form: list[str], value: Any, sizes: dict[str, int]) -> str | None:
     if numbers.dtype.kind not in ("iub" if "int" in form else "iubf"):
         return f"holds {numbers.dtype}"
     wrong = _wrong_sizes(shape, value.shape, sizes)
+    if numbers.dtype.kind == "f" and not ("inf" in form or np.isfinite(numbers).all()):
+        return "holds numbers that are not finite"
     if wrong is None and numbers.size:
         least, most = numbers.min(), numbers.max()
         bound = next((sizes.get(part[1:]) for part in form if part.startswith("<")), None)
@@ -183,7 +169,7 @@ def _wrong(form: list[str], value: Any, sizes: dict[str, int]) -> str | None:
 
 def _wrong_number(kind: str, value: Any, ranges: list[str]) -> str | None:
     allowed = (int,) if kind == "int" else (int, float)
-    if not isinstance(value, allowed) or isinstance(value, bool) or not math.isfinite(value):
+    if not isinstance(value, allowed) or isinstance(value, bool) or not ("inf" in ranges or math.isfinite(value)):
         return f"is {value!r}, not a number"
     if (">0" in ranges and value <= 0) or (">=0" in ranges and value < 0):
         return f"is {value}"

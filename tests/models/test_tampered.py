@@ -1,7 +1,7 @@
 """Tampers with stored models at random: each must load and answer, or be refused in one line.
 
-By hand, from the repository: ``python tests/models/fuzzing.py MODELS N SEED``, where MODELS is a folder of models.
-Every case has 5 seconds and 1 GB; one that ends the process, or takes longer, is told with its number.
+By hand: ``python tests/models/test_tampered.py MODELS N SEED``, where MODELS is a folder of models. Every case has 5
+seconds and 1 GB; one that ends the process, or takes longer, is told with its number.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ import shutil
 import signal
 import struct
 import sys
+import tarfile
 import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy import sparse
 
 from visterm.app import suggesting
 from visterm.errors import VistermError
 from visterm.models import load_model, using
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "workspace.tar.xz"
 SECONDS, GIGABYTE = 5, 2**30
 N_PICTURES = 3
 ODD = [None, True, -1, 0, 1, 3, 2**31, 2**70, 1e308, -0.5, 1e-300, "", "x", "nan", [], {}, [1], {"a": 1}]
@@ -201,6 +204,26 @@ def worker(cases: list[Case], folder: Path, log: Path, numbers: range, seed: int
             stream.write(f"{number}\t{outcome}\n")
             stream.flush()
     os._exit(0)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("golden")
+    with tarfile.open(GOLDEN) as archive:
+        wanted = [member for member in archive if "/models/" in f"/{member.name}"]
+        archive.extractall(folder, wanted, filter="data")
+    return sorted(folder.glob("**/models/*/[0-9]*"))
+
+
+def test_tampered_models_answer_or_are_refused(models, tmp_path):
+    """A sample; by hand, as many as one likes."""
+    assert len(models) > 30
+    outcomes = set()
+    for number, folder in enumerate(models):
+        case = Case(folder)
+        for seed in range(3):
+            outcomes.add(attempt(case, np.random.default_rng([seed, number]), tmp_path))
+    assert outcomes == {"answers", "ModelError"}
 
 
 if __name__ == "__main__":
