@@ -177,7 +177,7 @@ def _renewed(open_it: Callable[[Path], FeatureStore | Index]) -> Callable[[Path]
             open_it(folder).tidy()
         if not _problems(_checking(open_it), folder):
             return "the remains were removed"
-        with WriteLock(folder).held():  # nobody is writing
+        with WriteLock(folder).held(wait=False):  # nobody is writing
             shutil.rmtree(folder)
         return "it was deleted, and is computed again when it is needed"
 

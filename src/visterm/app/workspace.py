@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from visterm.app.collection import Collection, Collections
     from visterm.app.exporting import Exported
     from visterm.app.features import Computed, Recipes
+    from visterm.app.gallery.pages import Gallery
+    from visterm.app.gallery.predictions import Predictions
+    from visterm.app.gallery.saved import Saved
+    from visterm.app.gallery.thumbnails import Thumbnails
+    from visterm.app.gallery.view import Views
+    from visterm.app.jobs import Jobs
     from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
     from visterm.app.searchers import Searchers
     from visterm.app.searching import Findings
@@ -391,6 +397,51 @@ class Workspace:
 
         with self._guard:
             return Searchers(self)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        """Long work in processes of its own."""
+        from visterm.app.jobs import Jobs
+
+        return Jobs(self.folder, self.state)
+
+    @cached_property
+    def saved_searches(self) -> Saved:
+        """Searches that a person wants to keep."""
+        from visterm.app.gallery.saved import Saved
+
+        return Saved(self.state / "searches.json")
+
+    @cached_property
+    def thumbnails(self) -> Thumbnails:
+        """Small pictures of the pictures."""
+        from visterm.app.gallery.thumbnails import Thumbnails
+
+        return Thumbnails(self.state / "thumbnails")
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """What the models in use say of every picture, kept ready."""
+        from visterm.app.gallery.predictions import Predictions
+
+        with self._guard:
+            return Predictions(self)
+
+    @cached_property
+    def views(self) -> Views:
+        """The pictures as arrays, for lists and counts."""
+        from visterm.app.gallery.view import Views
+
+        with self._guard:
+            return Views(self)
+
+    @cached_property
+    def gallery(self) -> Gallery:
+        """Lists of pictures, page by page."""
+        from visterm.app.gallery.pages import Gallery
+
+        with self._guard:
+            return Gallery(self)
 
     @cached_property
     def _collections(self) -> Collections:
