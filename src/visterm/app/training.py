@@ -254,7 +254,7 @@ def train(
         baseline_metrics=trained.baseline,
     )
     with workspace.shelf.adding(name) as version:
-        info = replace(info, version=version)
+        info = replace(info, version=version, sequence=workspace.shelf.next_sequence())
         save_model(Model.of(info, estimator, ready, relevance), workspace.shelf.place(name, version))
     return TrainedModel.of(info, [*labelled_but_unreadable(workspace), *failed])
 

@@ -327,8 +327,10 @@ class Workspace:
         from visterm.app.suggesting import classify
         from visterm.contracts.tasks import Task
 
-        chosen = self.shelf.model(Task.CLASSIFY, model)
-        done = classify(self, chosen, self._paths(pictures), n_best=n_best, write=write)
+        paths = self._paths(pictures)
+        done = self.shelf.use(
+            Task.CLASSIFY, model, lambda chosen: classify(self, chosen, paths, n_best=n_best, write=write)
+        )
         return done.located(self.folder)
 
     def tag(
@@ -350,16 +352,20 @@ class Workspace:
         from visterm.app.suggesting import tag
         from visterm.contracts.tasks import Task
 
-        chosen = self.shelf.model(Task.ANNOTATE, model)
-        done = tag(
-            self,
-            chosen,
-            self._paths(pictures),
-            precision=precision,
-            n_best=n_best,
-            at_least=at_least,
-            rare=rare,
-            write=write,
+        paths = self._paths(pictures)
+        done = self.shelf.use(
+            Task.ANNOTATE,
+            model,
+            lambda chosen: tag(
+                self,
+                chosen,
+                paths,
+                precision=precision,
+                n_best=n_best,
+                at_least=at_least,
+                rare=rare,
+                write=write,
+            ),
         )
         return done.located(self.folder)
 
@@ -393,11 +399,11 @@ class Workspace:
 
     # Care
 
-    def doctor(self) -> Checkup:
-        """Check the installation and the workspace."""
+    def doctor(self, *, repair: bool = False) -> Checkup:
+        """Check the installation and the workspace; ``repair`` removes derived files that are damaged."""
         from visterm.app.checking import doctor
 
-        return doctor(self)
+        return doctor(self, repair=repair)
 
     # What use cases share
 
