@@ -87,17 +87,22 @@ def _records(
         ]
         found += _embedded_labels(parent / name, where, reading, guesses)
         if any(labels != PacketLabels() for labels in found):
-            captions = (labels.caption for labels in found if labels.caption)
+            captions = (labels.caption for labels in found if labels.caption and not _is_stock(labels))
             record = make_record(
                 reading,
                 where,
                 where,
                 class_name=next((labels.class_name for labels in found if labels.class_name), None),
                 tags=[tag for labels in found for tag in labels.tags],
-                caption=next((caption for caption in captions if not is_stock_description(caption)), None),
+                caption=next(captions, None),
             )
             if record and replace(record, path="") != Record(""):
                 yield replace(record, echo=_echo(found))
+
+
+def _is_stock(labels: PacketLabels) -> bool:
+    """Whether the caption comes from a camera; what Visterm wrote came from a person."""
+    return labels.catalogue is None and is_stock_description(labels.caption or "")
 
 
 class _Guesses:
