@@ -173,6 +173,7 @@ def test_csv_oddities(read, tmp_path):
         ("a.csv", b"", "no column 'file_name'"),
         ("a.csv", b"x,y\n1,2\n", "no column 'file_name'.*'x', 'y'"),
         ("a.csv", bytes(range(256)) * 50, "no column 'file_name'"),
+        ("a.csv", b"x" * 200_000 + b"\n", "the first line cannot be read"),
         ("a.jsonl", b"\x89PNG\r\n\x1a\n" + b"{\n" * 1000, "not JSON lines"),
         ("a.jsonl", b"one\ntwo\n", "not JSON lines"),
     ],
@@ -196,6 +197,13 @@ def test_every_way_of_saving_a_table_is_read(read, tmp_path, encoding, newline, 
     lines = newline.join(json.dumps({"file_name": name, "tags": [tags]}) for name, tags, _ in rows[1:])
     (tmp_path / "a.jsonl").write_bytes(lines.encode(encoding))
     assert [record.tags for record in read("table", tmp_path / "a.jsonl")[0]] == [("Łódź|Ċ",), ("sea",)]
+
+
+def test_a_line_feed_inside_a_table_of_carriage_returns(read, tmp_path):
+    (tmp_path / "a.csv").write_bytes(b'file_name,caption\r1.jpg,"two\nlines"\r2.jpg,one\r')
+    records, reading = read("table", tmp_path / "a.csv")
+    assert [record.caption for record in records] == ["two\nlines", "one"]
+    assert reading.skipped == []
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])

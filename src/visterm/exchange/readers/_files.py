@@ -17,6 +17,7 @@ MAX_LINE = 2**20
 
 #: Bytes that are read to recognise the encoding of a text file and its line ends.
 _PROBED_BYTES = 2**16
+_LINE_END = re.compile("\r?\n|\r")
 _INVALID, _REPLACED = re.compile("[\ud800-\udfff]"), re.compile("\ufffd")
 
 
@@ -47,8 +48,8 @@ def is_picture(name: str) -> bool:
 def numbered_lines(path: Path, reading: Reading, *, max_line: int = MAX_LINE) -> Iterator[tuple[int, str]]:
     """The lines of a text file, including line ends, with their numbers from 1.
 
-    The file is UTF-8, or UTF-16 as some spreadsheets write it; lines end with LF, or with CR alone where the file has
-    no LF. Lines that are too long or not valid are skipped with the reason.
+    The file is UTF-8, or UTF-16 as some spreadsheets write it; lines end with LF, or with CR alone if the first one
+    does. Lines that are too long or not valid are skipped with the reason.
     """
     with io.BufferedReader(io.FileIO(path), _PROBED_BYTES) as file:
         encoding, newline = _text_format(file.peek())
@@ -81,8 +82,8 @@ def _text_format(head: bytes) -> tuple[str, str]:
         encoding = "utf-16-be"
     else:
         encoding = "utf-8-sig"
-    text = head.decode(encoding, "replace")
-    return encoding, "\r" if "\r" in text and "\n" not in text else "\n"
+    first = _LINE_END.search(head.decode(encoding, "replace"))
+    return encoding, "\r" if first is not None and first[0] == "\r" else "\n"
 
 
 def read_bounded(path: Path, max_bytes: int) -> bytes:
