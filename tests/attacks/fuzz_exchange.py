@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import inspect
 import io
 import json
 import random
@@ -318,7 +319,11 @@ def guided(name: str, arguments: list[str]) -> None:
 
     target = targets()[name]
     with prepared(name) as folder:
-        atheris.instrument_all()
+        attempt(target, target.seeds[0], folder)  # imports what it needs
+        for module in [module for key, module in sys.modules.items() if key.startswith("visterm.exchange.")]:
+            for function in vars(module).values():
+                if inspect.isfunction(function) and function.__module__ == module.__name__:
+                    atheris.instrument_func(function)
         corpus = folder.parent / f"{folder.name}-seeds"
         corpus.mkdir()
         for number, data in enumerate(target.seeds):

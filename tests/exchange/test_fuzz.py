@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
 SCRIPT = Path(__file__).parents[1] / "attacks" / "fuzz_exchange.py"
-N_INPUTS = 25
+N_INPUTS = 15
 
 
 @pytest.fixture(scope="module")

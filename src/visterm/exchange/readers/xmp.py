@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from visterm.catalogue.records import Echo, Reading, Record
+from visterm.catalogue.records import Echo, Reading, Record, Skipped
 from visterm.errors import InputError
 from visterm.exchange.embedded import read_embedded
 from visterm.exchange.exif import is_stock_description
@@ -120,11 +120,11 @@ class _Guesses:
         for (block, guess), number in self._numbers.items():
             where, text = self._examples[block, guess]
             others = f" (so in {number} pictures)" if number > 1 else ""
-            reading.skip(
-                where,
+            remark = (
                 f"its {block} text names no character set and was read as {guess}, such as {text:.60}{others}; "
-                "if that is wrong, write the labels as XMP or UTF-8 and add it again",
+                "if that is wrong, write the labels as XMP or UTF-8 and add it again"
             )
+            reading.notes.append(Skipped(where, remark))
 
 
 def _echo(found: list[PacketLabels]) -> Echo | None:
