@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Files:
-    """How many files were found, by what became of them; ``removed`` ones were removed earlier and are left out."""
+    """How many files were found, by what became of them.
+
+    ``unreadable`` ones are also counted by what became of them. ``removed`` ones were removed earlier and are left out;
+    ``drawn`` ones were drawn by Visterm itself and are left out, too.
+    """
 
     added: int
     unchanged: int
@@ -33,6 +37,12 @@ class Files:
     unreadable: int
     skipped: int
     removed: int = 0
+    drawn: int = 0
+
+    @property
+    def n_pictures(self) -> int:
+        """The files that are in the catalogue now."""
+        return self.added + self.unchanged + self.moved + self.copies + self.changed
 
 
 @dataclass(frozen=True)
@@ -206,6 +216,7 @@ def _files(report: AddReport) -> Files:
         report.unreadable,
         len(report.skipped),
         report.removed,
+        report.drawn,
     )
 
 

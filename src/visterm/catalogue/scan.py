@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +15,9 @@ from visterm.catalogue.pictures import Examined
 from visterm.catalogue.records import Skipped
 from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.errors import PictureError
-from visterm.vision.decode import SUFFIXES, probe
+from visterm.vision.decode import SUFFIXES, check_regular, probe, read_regular
+from visterm.vision.own import is_own
 
-#: Larger files are not read.
-MAX_FILE_BYTES = 512 * 2**20
 #: Files read by one task and recorded in one transaction; an interruption loses at most one task.
 _FILES_PER_TASK = 64
 
@@ -46,8 +44,8 @@ class AddReport:
     """The report of adding folders: the number of files by outcome, and what was skipped with the reason.
 
     ``unreadable`` files are not usable pictures; they are also counted under their outcome. ``removed`` files were
-    left out because a person removed them earlier. ``other_formats`` counts files of pictures that Visterm cannot
-    read, by their ending, such as ``.heic``.
+    left out because a person removed them earlier, ``drawn`` ones because Visterm itself drew them. ``other_formats``
+    counts files of pictures that Visterm cannot read, by their ending, such as ``.heic``.
     """
 
     added: int = 0
@@ -58,6 +56,7 @@ class AddReport:
     gone: int = 0
     unreadable: int = 0
     removed: int = 0
+    drawn: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     other_formats: Counter[str] = field(default_factory=Counter)
 
@@ -81,6 +80,8 @@ class AddReport:
         parts += [f"{number} {name}" for name in others if (number := getattr(self, name))]
         if self.removed:
             parts.append(f"{self.removed} removed earlier")
+        if self.drawn:
+            parts.append(f"{self.drawn} drawn by Visterm")
         if self.skipped:
             parts.append(f"{len(self.skipped)} skipped")
         return ", ".join(parts)
@@ -132,14 +133,10 @@ def examine(file: str | Path) -> Examined:
 
     Raises :class:`PictureError` if the file itself cannot be read.
     """
-    try:
-        with Path(file).open("rb") as stream:
-            status = os.fstat(stream.fileno())  # before reading, so that the next scan notices a change meanwhile
-            _refuse_special(status)
-            data = stream.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise PictureError(_reason(error)) from error
-    _refuse_large(len(data))
+    return _examined(file, *read_regular(Path(file)))  # the state of before reading: a later scan notices a change
+
+
+def _examined(file: str | Path, data: bytes, status: os.stat_result) -> Examined:
     width = height = orientation = reason = pixels = None
     try:
         info = probe(data)
@@ -206,7 +203,7 @@ def _files_of(path: Path, skipped: Report, other_formats: Counter[str]) -> Itera
 
 
 def _read_files(catalogue: Catalogue, files: Sequence[str], report: AddReport, *, again: bool) -> None:
-    def examine_shard(shard: Shard) -> list[Examined | Skipped]:
+    def examine_shard(shard: Shard) -> list[Examined | Skipped | None]:
         return [_examine_or_skip(file) for file in files[shard.rows]]
 
     if not files:
@@ -220,29 +217,21 @@ def _read_files(catalogue: Catalogue, files: Sequence[str], report: AddReport, *
         report.count(catalogue.add(examined, again=again))
         report.unreadable += sum(file.reason is not None for file in examined)
         report.skipped += [result for result in batch if isinstance(result, Skipped)]
+        report.drawn += sum(result is None for result in batch)
 
 
-def _examine_or_skip(file: str) -> Examined | Skipped:
+def _examine_or_skip(file: str) -> Examined | Skipped | None:
+    """What the file is, or why it cannot be read; None if Visterm itself drew it."""
     try:
-        return examine(file)
+        data, status = read_regular(Path(file))
+        return None if is_own(data) else _examined(file, data, status)
     except PictureError as error:
         return Skipped(file, str(error))
 
 
 def _found(path: str, status: os.stat_result) -> FoundFile:
-    _refuse_special(status)
-    _refuse_large(status.st_size)
+    check_regular(status)
     return FoundFile(path, status.st_size, status.st_mtime_ns)
-
-
-def _refuse_special(status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise PictureError("not a regular file (a pipe, socket or device)")
-
-
-def _refuse_large(size: int) -> None:
-    if size > MAX_FILE_BYTES:
-        raise PictureError(f"the file is larger than {MAX_FILE_BYTES // 2**20} MiB")
 
 
 def _refuse_undecodable(name: str) -> None:

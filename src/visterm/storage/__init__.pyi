@@ -6,6 +6,7 @@ from .atomic import replacing as replacing
 from .atomic import write_bytes_atomically as write_bytes_atomically
 from .atomic import write_error as write_error
 from .atomic import write_text_atomically as write_text_atomically
+from .lock import BusyError as BusyError
 from .lock import WriteLock as WriteLock
 from .row_files import DenseRows as DenseRows
 from .row_files import MappedRows as MappedRows
@@ -18,6 +19,7 @@ from .row_spec import RowSpec as RowSpec
 __all__ = [
     "ArrayFile",
     "ArrayFolder",
+    "BusyError",
     "DenseRows",
     "MappedRows",
     "RowFiles",
