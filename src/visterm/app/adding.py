@@ -64,7 +64,8 @@ class Addition(Document):
     """What adding did: with the files, with every label source, and with the words of captions.
 
     ``caption_tags`` labels were made of ``caption_words`` words and phrases; ``other_words`` stay searchable only.
-    ``other_formats`` counts files of pictures that Visterm cannot read, by their ending, such as ``.heic``.
+    ``other_formats`` counts files of pictures that Visterm cannot read, by their ending, such as ``.heic``;
+    ``notes`` are remarks about labels that were read all the same.
     """
 
     dry_run: bool
@@ -75,6 +76,7 @@ class Addition(Document):
     caption_words: int = 0
     other_words: int = 0
     other_formats: dict[str, int] = field(default_factory=dict)
+    notes: list[Skipped] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -185,6 +187,7 @@ def _add(
         words.n_kept,
         words.n_others,
         dict(files.other_formats.most_common()),
+        [note for reading in readings for note in reading.notes],
     )
 
 

@@ -129,6 +129,8 @@ def _print_addition(console: Console, done: Addition) -> None:
         say(console, "no labels found; if sub-folders are classes, say so: visterm add --format folders FOLDER")
     if done.dry_run:
         say(console, "nothing was changed (--dry-run)")
+    for note in done.notes[:_LISTED]:
+        typer.echo(f"note: {note}", err=True)
     show_skipped(done.skipped)
 
 
