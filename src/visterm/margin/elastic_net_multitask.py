@@ -162,7 +162,7 @@ def solve_elastic_map(
     at = Coordinates(np.array(start), y, np.full(y.shape, C))
     features = Shrunk(X, np.einsum("ij,ij->i", X, X), thresholds)
     predictors = Predictors(W, np.einsum("tk,tk->t", W, W))
-    for _ in range(MAX_SWEEPS):
+    for _ in range(10 * MAX_SWEEPS):
         V = X.T @ ((C * at.b * y).T @ W)
         U = np.sign(V) * np.maximum(np.abs(V) - thresholds[:, None], 0.0)
         norm = 0.5 * float(np.vdot(U, U))
