@@ -230,12 +230,12 @@ def test_readers_never_see_half_a_change(place):
     assert set(seen) == {(200, 1)}
 
 
-def test_another_process_sees_changes_and_cannot_write_meanwhile(tmp_path):
+def test_another_process_sees_changes_and_does_not_write_meanwhile(tmp_path):
     index = Index(1, folder=tmp_path / "i")
     index.add(["a"], [[1.0]])
     code = (
         "import sys, pathlib; from visterm.search.index import Index\n"
-        "Index.open(pathlib.Path(sys.argv[1])).add(['b'], [[2.0]])"
+        "Index.open(pathlib.Path(sys.argv[1])).add(['b'], [[2.0]], wait=False)"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "i")], check=True)
     assert index.nearest([1.0], 5).keys == ["b", "a"]

@@ -95,19 +95,22 @@ class Index:
         """The ``n_best`` pictures nearest ``query``."""
         return self.snapshot().nearest(query, n_best)
 
-    def add(self, keys: Sequence[str], vectors: ArrayLike) -> None:
-        """Add or replace one vector per key, all or none."""
+    def add(self, keys: Sequence[str], vectors: ArrayLike, *, wait: bool = True) -> None:
+        """Add or replace one vector per key, all or none.
+
+        Writers take turns; without ``wait``, a :class:`~visterm.storage.BusyError` says that it is another's turn.
+        """
         columns, centre = self._columns(keys, vectors)
         if not len(keys):
             return
-        with self._changing() as parts:
+        with self._changing(wait=wait) as parts:
             parts[:] = [*_without(parts, keys), new_segment(keys, columns, centre)]
             while len(parts) > 1 and 2 * len(parts[-1]) >= len(parts[-2]):
                 parts[-2:] = [merged(parts[-2:])]
 
-    def remove(self, keys: Iterable[str]) -> int:
+    def remove(self, keys: Iterable[str], *, wait: bool = True) -> int:
         """Remove vectors; returns how many there were. Unknown keys are ignored."""
-        with self._changing() as parts:
+        with self._changing(wait=wait) as parts:
             n_before = _n_alive(parts)
             kept = [part if 2 * len(part.dead) < len(part) else merged([part]) for part in _without(parts, keys)]
             parts[:] = [part for part in kept if len(part)]
@@ -138,7 +141,7 @@ class Index:
         return columns, centre
 
     @contextmanager
-    def _changing(self) -> Iterator[list[Segment]]:
+    def _changing(self, *, wait: bool = True) -> Iterator[list[Segment]]:
         """The segments, to be changed in place; they become the index when the block ends without an error."""
         if self._folder is None:
             with self._guard:
@@ -146,7 +149,7 @@ class Index:
                 yield parts
                 self._in_memory = Snapshot(parts, self.metric, self.n_dims)
             return
-        with self._folder.changing() as before:
+        with self._folder.changing(wait=wait) as before:
             parts = list(before.segments)
             yield parts
             if parts != list(before.segments):
