@@ -122,7 +122,7 @@ def test_a_full_disk_and_a_read_only_disk(tmp_path):
         assert in_process("add", "photos", folder=folder).code == 0
         assert in_process("label", "photos/0001.png", "--tag", "mine", folder=folder).code == 0
         before = truth_of(folder)
-        with (folder / "filler").open("wb") as filler, pytest.raises(OSError, match="No space"):
+        with (folder / "filler").open("wb") as filler, pytest.raises(OSError, match="No space"):  # noqa: PT012
             while True:
                 filler.write(bytes(4096))
                 filler.flush()
