@@ -24,9 +24,9 @@ Ids = Annotated[list[Annotated[int, Field(ge=1, le=2**62)]], Field(min_length=1,
 
 
 class Body(BaseModel):
-    """A body without members that nobody knows."""
+    """A body without members that nobody knows, and in which "1" is no number."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class LabelBody(Body):
