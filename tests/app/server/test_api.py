@@ -172,6 +172,7 @@ def test_labels_are_written_all_or_none(client):
     ):
         post(client, "labels", body, status)
         assert labels(client, number)["tags"] == []
+    post(client, "labels", {"ids": [1.0], "tags": ["sky"]})
     asked = post(client, "labels", {"ids": [number], "tags": ["tre"]}, 409)
     assert (asked["near"], asked["kind"], asked["name"]) == ("tree", "tag", "tre")
     post(client, "labels", {"ids": [number], "tags": ["tre"], "new": True})
