@@ -21,6 +21,15 @@ def model_source(name: str, version: int) -> str:
     return f"model {name}@{version}"
 
 
+def import_source(origin: str) -> str:
+    """The source of labels that were read at ``origin``: a label file, or the pictures' own metadata.
+
+    >>> import_source("table metadata.csv")
+    'import table metadata.csv'
+    """
+    return f"{IMPORT} {origin}"
+
+
 @dataclass(frozen=True, slots=True)
 class Region:
     """A named box in a picture, in pixels: left and top inclusive, right and bottom exclusive."""
