@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
-from visterm.catalogue import filing, identity, importing, inventory, log, removals, schema, truth, vocabulary
+from visterm.catalogue import backups, filing, identity, importing, inventory, log, removals, schema, truth, vocabulary
 from visterm.catalogue.database import Database
 from visterm.catalogue.history import History, said
 from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
@@ -272,11 +275,13 @@ class Catalogue(Database):
 
     def dropped(self, kind: Kind) -> list[str]:
         """The dropped classes or tags."""
-        return vocabulary.dropped(self._connection, kind)
+        with schema.sqlite_errors(self.file):
+            return vocabulary.dropped(self._connection, kind)
 
     def aliases(self, kind: Kind) -> dict[str, str]:
         """Old names that were renamed or merged, and the name that replaced each."""
-        return vocabulary.aliases(self._connection, kind)
+        with schema.sqlite_errors(self.file):
+            return vocabulary.aliases(self._connection, kind)
 
     def rename(self, kind: Kind, old: str, new: str) -> None:
         """Rename a class or tag."""
@@ -348,9 +353,22 @@ class Catalogue(Database):
         with schema.sqlite_errors(self.file):
             return inventory.count(self._connection)
 
-    def check(self) -> list[str]:
-        """What is wrong with the database; empty if nothing is."""
-        return inventory.problems(self._connection)
+    def backup(self, file: Path) -> None:
+        """Write everything to ``file``, which must be new; consistent while others write."""
+        if file.exists():
+            raise InputError(f"{file} exists already: name a new file for the backup")
+        with schema.sqlite_errors(self.file):
+            backups.copy(self._connection, file)
+
+    def restore_backup(self, file: Path) -> Path:
+        """Put a backup in place of everything, in one step; returns the copy that was made of what was here."""
+        with TemporaryDirectory(dir=self.file.parent) as folder, backup_of(file, Path(folder), self.root) as backup:
+            kept = backups.keep_before_restore(self._connection, self.file)
+            with backup.transaction():  # what others keep in memory is older than this
+                backup._connection.execute("UPDATE sequence SET number = max(number, ?) + 1", (self.version()[1],))
+            with schema.sqlite_errors(self.file):
+                backup._connection.backup(self._connection)
+            return kept
 
     # Inside
 
@@ -363,6 +381,32 @@ class Catalogue(Database):
 
     def _count_pictures(self) -> int:
         return int(self._connection.execute("SELECT count(*) FROM picture").fetchone()[0])
+
+
+@contextmanager
+def backup_of(file: Path, folder: Path, root: Path) -> Iterator[Catalogue]:
+    """The catalogue in the backup ``file``, checked and upgraded in a copy in ``folder``."""
+    copied = folder / "backup.sqlite"
+    try:
+        shutil.copyfile(file, copied)
+    except OSError as error:
+        raise InputError(f"cannot read the backup {file}: {error.strerror or error}") from error
+    if not copied.stat().st_size:
+        raise InputError(f"{file} is empty, not a backup of a catalogue")
+    with Catalogue(copied, root=root) as backup:
+        problems = backup.check()
+        if problems:
+            raise InputError(f"{file}: the backup is damaged, so nothing was restored: {problems[0]}")
+        yield backup
+
+
+def replace_damaged(file: Path, backup: Path, *, root: Path) -> Path:
+    """Put a backup in place of the catalogue ``file``, which cannot be opened; returns where that is kept."""
+    with TemporaryDirectory(dir=file.parent) as folder, backup_of(backup, Path(folder), root) as checked:
+        checked.backup(Path(folder, "whole.sqlite"))
+        kept = backups.put_aside(file)
+        Path(folder, "whole.sqlite").rename(file)
+        return kept
 
 
 def _who(source: str) -> str:
