@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
+from visterm.catalogue.log import LENGTHS
+
 # States that must never occur, each with a query that counts them.
 _IMPOSSIBLE = (
     ("readable pictures without a size", "SELECT count(*) FROM picture WHERE state = 'ok' AND width IS NULL"),
@@ -67,11 +69,6 @@ _IMPOSSIBLE = (
         """SELECT count(*) FROM action WHERE first > last OR first < 1
            OR last > (SELECT coalesce(max(id), 0) FROM change)""",
     ),
-    (
-        "changes in the log that cannot be read",
-        """SELECT count(*) FROM change WHERE NOT json_valid(coalesce(before, '[]'))
-           OR NOT json_valid(coalesce(after, '[]')) OR (before IS NULL AND after IS NULL)""",
-    ),
     ("sequence numbers instead of one", "SELECT iif(count(*) = 1 AND min(number) >= 0, 0, 1) FROM sequence"),
     (
         "pictures with two accepted classes from one source",
@@ -97,9 +94,24 @@ def problems(connection: sqlite3.Connection) -> list[str]:
             (n_offenders,) = connection.execute(question).fetchone()
             if n_offenders:
                 found.append(f"{n_offenders} {what}")
+        if n_unreadable := _unreadable_changes(connection):
+            found.append(f"{n_unreadable} changes in the log that cannot be read")
     except (sqlite3.Error, UnicodeError) as error:
         return [f"the database cannot be read: {error}"]
     return found
+
+
+def _unreadable_changes(connection: sqlite3.Connection) -> int:
+    """How many changes in the log are no rows of a table that is logged."""
+    lengths = " ".join(f"WHEN '{kind}' THEN {length}" for kind, length in LENGTHS.items())
+    (number,) = connection.execute(
+        f"""SELECT count(*) FROM (
+                SELECT coalesce(before, after) AS one, coalesce(after, before) AS other,
+                       CASE kind {lengths} END AS length FROM change)
+            WHERE length IS NULL OR one IS NULL OR NOT json_valid(one) OR NOT json_valid(other)
+            OR json_array_length(one) != length OR json_array_length(other) != length"""  # noqa: S608 - constants
+    ).fetchone()
+    return int(number)
 
 
 #: The types of values that a column of a declared type may hold.

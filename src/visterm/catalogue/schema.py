@@ -245,7 +245,7 @@ def connect(file: Path) -> log.Connection:
             log.watch(connection)
         except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its message
             connection.close()
-            raise InputError(f"{file}: the catalogue is damaged ({error}): {USE_A_BACKUP}") from error
+            raise InputError(f"{file}: the catalogue is damaged ({_short(error)}): {USE_A_BACKUP}") from error
         except BaseException:
             connection.close()
             raise
@@ -394,10 +394,17 @@ def sqlite_errors(file: Path) -> Iterator[None]:
         if code in _REFUSALS:
             raise VistermError(f"{file}: {_REFUSALS[code]}; this change was not saved") from error
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-            raise InputError(f"{file}: the file is damaged, or not a catalogue of Visterm ({error})") from error
-        raise InputError(f"{file}: the catalogue is damaged ({error}): {USE_A_BACKUP}") from error
+            raise InputError(f"{file}: the file is damaged, or not a catalogue of Visterm ({_short(error)})") from error
+        raise InputError(f"{file}: the catalogue is damaged ({_short(error)}): {USE_A_BACKUP}") from error
 
 
+def _short(error: Exception) -> str:
+    """The message of an error in one line; SQLite quotes whole tables."""
+    line = " ".join(str(error).split())
+    return line if len(line) <= _MAX_MESSAGE else f"{line[:_MAX_MESSAGE]}..."
+
+
+_MAX_MESSAGE = 120
 _REFUSALS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_IOERR: "reading or writing the disk failed",
