@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
+from scipy import sparse
 
+from visterm import registry
 from visterm.app import choosing
 from visterm.app.choosing import Training
 from visterm.app.workspace import Workspace
 from visterm.contracts import Task
 from visterm.errors import InputError
+from visterm.learning import Dataset
 
 QUICK = ("colour", "colour+globals")
 
@@ -135,6 +139,18 @@ def test_few_labels_a_class(tmp_path):
     assert "tags" in outcome(done, "tags").reason
 
 
+def test_uneven_classes_are_also_tried_with_balanced_weights(tmp_path, trained):
+    folder = paint(tmp_path / "p", ["a"], 25)
+    paint(folder, ["b"], 4, seed=1)
+    paint(folder, ["c"], 4, seed=2)
+    with Workspace.create(folder) as photos:
+        photos.add(format="folders")
+        uneven = outcome(photos.train("classes"), "classes").tried
+    even = outcome(trained[1], "classes").tried
+    assert [each.parameters for each in uneven if "class_weight" in each.parameters] == [{"class_weight": "balanced"}]
+    assert not any("class_weight" in each.parameters for each in even)
+
+
 def test_two_pictures_a_class(tmp_path):
     with Workspace.create(paint(tmp_path / "p", ["a", "b"], 2)) as photos:
         photos.add(format="folders")
@@ -152,7 +168,7 @@ def test_one_class_is_told_what_to_do(tmp_path):
 def test_nothing_labelled_is_told_what_to_do(tmp_path):
     with Workspace.create(paint(tmp_path / "p", ["x"], 3)) as photos:
         photos.add()
-        with pytest.raises(InputError, match=r"no picture has a class.*fewer than two pictures have tags"):
+        with pytest.raises(InputError, match=r"no picture has a class.*no picture has tags"):
             photos.train()
 
 
@@ -203,7 +219,7 @@ def test_people_read_what_was_chosen_and_how_good_it_is(photos, visterm):
     assert "Next: 'visterm tag'" in printed
     listed = visterm("models", "-w", photos.folder).stdout
     assert "colour" in listed
-    assert "tag accuracy" in listed
+    assert "% of suggestions right on 10 held-out pictures" in listed
 
 
 def test_a_model_below_its_baseline_is_said_to_be_so(photos, visterm, monkeypatch):
@@ -260,3 +276,23 @@ def test_nothing_is_never_silence(photos, visterm, tmp_path):
     assert "there is no picture" in visterm("tag", tmp_path / "empty", "-w", photos.folder, code=1).stdout
     printed = visterm("tag", "--precision", 0.99, "-w", photos.folder).stdout
     assert "nothing likely enough; --precision 0.6 or --best 3 shows more" in printed
+
+
+def test_search_is_compared_with_the_tags_as_they_were_trained(monkeypatch):
+    given = {}
+
+    def refuse(*_, **options):
+        given.update(options)
+        raise InputError("too few")
+
+    monkeypatch.setattr(choosing, "choose", refuse)
+    tags = sparse.csr_array(np.eye(4, dtype=np.float32))
+    labels = Dataset("four", np.ones((4, 1)), np.full(4, -1), (), tags, tuple("abcd"))
+    session = choosing._Session(None, labels, ("globals",), choose_again=True)
+    trained = SimpleNamespace(method="ridge-tags", recipe="globals", version=1)
+    monkeypatch.setattr(choosing, "train", lambda *_, **__: trained)
+    monkeypatch.setattr(choosing, "_outcome", lambda what, *_: what)
+    best = SimpleNamespace(method=registry.get("ridge-tags"), recipe="globals", parameters={"alpha": 0.3})
+    assert session.train("tags", SimpleNamespace(best=best)) == "tags"
+    assert session.choose("search", 1.0) is None
+    assert given["parameters"] == {"ridge-tags": {"alpha": 0.3}}

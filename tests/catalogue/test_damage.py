@@ -17,6 +17,7 @@ from visterm.app.workspace import Workspace
 from visterm.catalogue import schema
 from visterm.catalogue.catalogue import Catalogue
 from visterm.catalogue.records import Reading, Record, Region
+from visterm.catalogue.restoring import restore_backup
 from visterm.errors import InputError, VistermError
 
 VALUES = ("NULL", "X'ff00fe'", "CAST(X'c328ff' AS TEXT)", "''", "-1", "9e999", "9223372036854775807", "'x'", "0", "1.5")
@@ -235,7 +236,7 @@ class TestBackups:
                 assert old.execute("SELECT value FROM setting").fetchall() == [("de",)]
                 assert old.execute("PRAGMA user_version").fetchone() == (4,)
             for number in (1, 2, 3, 4):
-                assert catalogue.restore_backup(kept).name == f"c.before-restore-{number}.sqlite"
+                assert restore_backup(catalogue, kept).name == f"c.before-restore-{number}.sqlite"
         assert sorted(path.name for path in tmp_path.glob("c.before*")) == [
             f"c.before-restore-{number}.sqlite" for number in (2, 3, 4)
         ]

@@ -105,6 +105,18 @@ def test_values_are_those_of_measuring():
     assert choice.n_held_out == len(set(np.concatenate([part.test for part in parts])))
 
 
+def test_pictures_learned_from_do_not_count():
+    """A method that remembers every picture knows the class of all it learned from, and guesses the others."""
+    rng = np.random.default_rng(0)
+    data = replace(make(), X=rng.random((160, 5)), y=rng.integers(0, 2, 160))
+    choice = choose(
+        Task.CLASSIFY, [KNN], ["deep"], lambda recipe: data, seconds=60, parameters={"knn": {"n_neighbors": 1}}
+    )
+    assert choice.best.value < 0.7
+    for part in comparison_splits(data, Task.CLASSIFY):
+        assert not set(part.train.tolist()) & set(part.test.tolist())
+
+
 def test_tags_are_chosen_by_probability():
     data = make()
     methods = [registry.get("knn-tags"), registry.get("ridge-tags")]
@@ -158,3 +170,25 @@ def test_the_best_method_is_tried_with_other_parameters():
         Task.CLASSIFY, [SDCA], ["deep"], named, seconds=0, measure_each=measure_each, variants={"sdca": [{"C": 3.0}]}
     )
     assert none.untried == ("sdca C=3.0 on deep",)
+
+
+def test_a_method_is_compared_with_the_parameters_that_are_given():
+    seen = []
+
+    def measure_each(method, data, split, parameters):
+        seen.append((method.name, dict(parameters)))
+        return np.full(len(split.test), 0.5)
+
+    choice = choose(
+        Task.CLASSIFY,
+        [SDCA, KNN],
+        ["deep"],
+        named,
+        seconds=60,
+        measure_each=measure_each,
+        parameters={"knn": {"n_neighbors": 3}},
+    )
+    assert ("knn", {"n_neighbors": 3}) in seen
+    assert ("knn", {}) not in seen
+    assert ("sdca", {}) in seen
+    assert [dict(each.parameters) for each in choice.tried] == [{}, {"n_neighbors": 3}]

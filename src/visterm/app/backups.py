@@ -7,6 +7,7 @@ from pathlib import Path
 
 from visterm.app.document import Document
 from visterm.app.workspace import STATE, Workspace
+from visterm.catalogue.restoring import replace_damaged, restore_backup
 from visterm.errors import InputError
 
 
@@ -47,14 +48,12 @@ def restore(folder: Path | None, file: Path) -> Restored:
     except InputError:
         return _restore_damaged(place, file)
     with workspace:
-        kept = workspace.catalogue.restore_backup(file)
+        kept = restore_backup(workspace.catalogue, file)
         return Restored(file, workspace.catalogue.counts().n_pictures, kept)
 
 
 def _restore_damaged(place: Path, file: Path) -> Restored:
     """Replace a catalogue that cannot be opened."""
-    from visterm.catalogue.catalogue import replace_damaged
-
     kept = replace_damaged(place / STATE / "catalogue.sqlite", file, root=place)
     with Workspace(place) as workspace:
         return Restored(file, workspace.catalogue.counts().n_pictures, kept)

@@ -89,21 +89,26 @@ def search(
     """
     if not isinstance(query, str):
         raise InputError(f"a query is text, not {query!r}")
-    searching = None
-    if model is not None or workspace.shelf.best(Task.RANK) is not None:
-        searching = workspace.shelf.model(Task.RANK, model)
+    if model is None and workspace.shelf.best(Task.RANK) is None:
+        return _search(workspace, query, None, limit, unlikely, why)
+    return workspace.shelf.use(Task.RANK, model, lambda chosen: _search(workspace, query, chosen, limit, unlikely, why))
+
+
+def _search(
+    workspace: Workspace, query: str, searching: Model | None, limit: int, unlikely: bool, why: bool
+) -> Findings:
     ready = workspace.searchers.ready(searching, query)
     hits = ready.search(query, limit, unlikely=unlikely)
     paths = ready.collection.evidence.paths
     found = [Found(paths[h.row], h.probability, h.told, h.likely, h.reasons, missing=h.missing) for h in hits.hits]
     if why and searching is not None:
         found = _explained(workspace, ready, searching, hits, found)
-    return _findings(query, searching, hits, found).located(workspace.folder)
+    return _findings(query, searching, hits, found, ready.notes).located(workspace.folder)
 
 
-def _findings(query: str, model: Model | None, hits: Hits, found: list[Found]) -> Findings:
+def _findings(query: str, model: Model | None, hits: Hits, found: list[Found], left_out: list[str]) -> Findings:
     measured = model is None or model.search_settings is not None
-    notes = [*(str(note) for note in hits.notes), *hits.hints]
+    notes = [*(str(note) for note in hits.notes), *hits.hints, *left_out]
     if model is None:
         notes.append("no model can search yet, so only what people wrote was searched: see 'visterm train'")
     elif not measured:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from visterm.app.features import described, features_of_files, stored_features
+from visterm.app.files import is_there
 from visterm.app.notebook import PictureDocument
+from visterm.app.wording import not_a_share
 from visterm.calibration import TagProbabilities
 from visterm.catalogue.labels import Kind, LabelRow
 from visterm.catalogue.pictures import Picture
@@ -22,7 +24,7 @@ from visterm.contracts import Features, Scores
 from visterm.errors import InputError
 from visterm.learning import PRECISION, class_scores, rare_order, word_scores
 from visterm.measures import predict_tags
-from visterm.models import Model
+from visterm.models import Model, checked_scores, using
 
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
@@ -83,19 +85,20 @@ def classify(
     workspace: Workspace | None, model: Model, pictures: Sequence[Path] = (), *, n_best: int = 3, write: bool = False
 ) -> Suggestions:
     """The most likely classes of pictures; without ``pictures``, of all that have no class yet."""
-    subjects = _subjects(workspace, model, pictures, lacking="class")
+    subjects = _subjects(workspace, model, pictures, lacking="class", wait=write)
     if not subjects.paths:
         return _suggestions(model, subjects, np.empty((0, 0)), [], (), "class")
     estimator = model.estimator
-    scores = class_scores(estimator, subjects.X)
-    # What the method itself predicts comes first: its rule for ties is its own.
-    predicted = np.searchsorted(estimator.classes_, estimator.predict(subjects.X))
-    names = [model.info.classes[int(c)] for c in estimator.classes_]
-    best = []
-    for row, first in zip(scores, predicted, strict=True):
-        others = [int(c) for c in np.argsort(-row, kind="stable") if c != first]
-        best.append([int(first), *others][:n_best])
-    suggestions = _suggestions(model, subjects, scores, best, names, "class")
+    with using(model):
+        names = [model.info.classes[int(c)] for c in estimator.classes_]
+        scores = checked_scores(class_scores(estimator, subjects.X), len(subjects.paths), len(names))
+        # What the method itself predicts comes first: its rule for ties is its own.
+        predicted = np.searchsorted(estimator.classes_, estimator.predict(subjects.X))
+        best = []
+        for row, first in zip(scores, predicted, strict=True):
+            others = [int(c) for c in np.argsort(-row, kind="stable") if c != first]
+            best.append([int(first), *others][:n_best])
+        suggestions = _suggestions(model, subjects, scores, best, names, "class")
     return _written(workspace, model, suggestions, "class", n_labels=1) if write else suggestions
 
 
@@ -116,21 +119,26 @@ def tag(
     right. A picture may get no tag. With ``at_least``, instead, the tags of at least that probability; with ``n_best``,
     the best ones, however unlikely. ``rare`` puts tags first that stand out more than they usually do.
     """
-    subjects = _subjects(workspace, model, pictures, lacking="tags")
+    for what, share in (("the precision", precision), ("the least probability", at_least)):
+        if share is not None and not 0 <= share <= 1:
+            raise InputError(not_a_share(what, share))
+    subjects = _subjects(workspace, model, pictures, lacking="tags", wait=write)
     if not subjects.paths:
         return _suggestions(model, subjects, np.empty((0, 0)), [], (), "tag")
-    scores = word_scores(model.estimator, subjects.X)
-    likely = model.relevance or TagProbabilities.unmeasured(scores, model.info.tag_counts, model.info.n_tagged)
-    log_odds = likely.log_odds(scores)
-    p = expit(log_odds)
-    order = rare_order(model.estimator, subjects.X, likely.lifts(log_odds)) if rare else log_odds
-    ranked = predict_tags(order, n_best or p.shape[1], frequencies=model.info.tag_counts)
-    if n_best is not None and at_least is None:
-        best = [list(columns) for columns in ranked]
-    else:
-        least = likely.thresholds(precision) if at_least is None else np.full(p.shape[1], at_least)
-        best = [[c for c in columns if p[row, c] >= least[c]] for row, columns in enumerate(ranked)]
-    suggestions = _suggestions(model, subjects, p, best, model.info.tags, "tag")
+    estimator, n_tags = model.estimator, len(model.info.tags)
+    with using(model):
+        scores = checked_scores(word_scores(estimator, subjects.X), len(subjects.paths), n_tags)
+        likely = model.relevance or TagProbabilities.unmeasured(scores, model.info.tag_counts, model.info.n_tagged)
+        log_odds = checked_scores(likely.log_odds(scores), len(subjects.paths), n_tags)
+        p = expit(log_odds)
+        order = rare_order(estimator, subjects.X, likely.lifts(log_odds)) if rare else log_odds
+        ranked = predict_tags(order, n_best or p.shape[1], frequencies=model.info.tag_counts)
+        if n_best is not None and at_least is None:
+            best = [list(columns) for columns in ranked]
+        else:
+            least = likely.thresholds(precision) if at_least is None else np.full(p.shape[1], at_least)
+            best = [[c for c in columns if p[row, c] >= least[c]] for row, columns in enumerate(ranked)]
+        suggestions = _suggestions(model, subjects, p, best, model.info.tags, "tag")
     return _written(workspace, model, suggestions, "tag", n_labels=None) if write else suggestions
 
 
@@ -150,7 +158,9 @@ def _written(
     return replace(made, written=workspace.catalogue.write_labels(rows, source=source))
 
 
-def _subjects(workspace: Workspace | None, model: Model, pictures: Sequence[Path], *, lacking: str) -> _Subjects:
+def _subjects(
+    workspace: Workspace | None, model: Model, pictures: Sequence[Path], *, lacking: str, wait: bool
+) -> _Subjects:
     """The given pictures, else those of the collection that lack a class or tags."""
     if pictures:
         skipped: list[Skipped] = []
@@ -163,7 +173,7 @@ def _subjects(workspace: Workspace | None, model: Model, pictures: Sequence[Path
     chosen = [
         picture for picture in workspace.catalogue.pictures(state="ok") if picture.paths and not _has(picture, lacking)
     ]
-    places, failed = described(workspace, model.recipe, [picture.sha256 for picture in chosen])
+    places, failed = described(workspace, model.recipe, [picture.sha256 for picture in chosen], wait=wait)
     chosen = [chosen[place] for place in places]
     X = stored_features(workspace, model.recipe, [picture.sha256 for picture in chosen])
     return _Subjects(X, [picture.paths[0] for picture in chosen], [picture.id for picture in chosen], failed)
@@ -177,13 +187,13 @@ def _has(picture: Picture, what: str) -> bool:
 
 def _files(workspace: Workspace | None, path: Path, skipped: list[Skipped]) -> list[Path]:
     """The picture files that ``path`` means: a file, all pictures of a folder, or a catalogued picture."""
-    if path.is_dir():
+    if is_there(path) and path.is_dir():
         return [Path(found.path) for found in find_pictures(path, skipped.append)]
-    if not path.exists() and workspace is not None:
+    if not is_there(path) and workspace is not None:
         picture = workspace.catalogue.picture(path)
         if picture is not None:
             return [workspace.catalogue.file_of(picture)]
-    if not path.exists():
+    if not is_there(path):
         skipped.append(Skipped(str(path), "there is no such file"))
         return []
     return [path]

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from visterm.app.files import is_there
 from visterm.app.shelf import ModelShelf
 from visterm.catalogue.catalogue import Catalogue
 from visterm.errors import InputError, VistermError
@@ -23,8 +24,15 @@ if TYPE_CHECKING:
     from visterm.app.collection import Collection, Collections
     from visterm.app.exporting import Exported
     from visterm.app.features import Computed, Recipes
+    from visterm.app.gallery.pages import Gallery
+    from visterm.app.gallery.predictions import Predictions
+    from visterm.app.gallery.saved import Saved
+    from visterm.app.gallery.thumbnails import Thumbnails
+    from visterm.app.gallery.view import Views
     from visterm.app.history import History, Undoing
+    from visterm.app.jobs import Jobs
     from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
+    from visterm.app.review.reviewer import Reviewer
     from visterm.app.searchers import Searchers
     from visterm.app.searching import Findings
     from visterm.app.showing import Drawing
@@ -291,9 +299,10 @@ class Workspace:
         are twice as many labelled pictures, or ``choose_again``. The name of a method trains that method.
         """
         from visterm.app.choosing import WANTED, train_all
-        from visterm.app.training import train
+        from visterm.app.training import require_method, train
 
         if method is not None and method not in WANTED:
+            require_method(method, also=WANTED)
             return train(self, method, name=name, recipe=recipe, parameters=parameters)
         if name is not None or parameters:
             raise InputError("a name and parameters go with a method: name one, such as 'sdca'")
@@ -324,8 +333,10 @@ class Workspace:
         from visterm.app.suggesting import classify
         from visterm.contracts.tasks import Task
 
-        chosen = self.shelf.model(Task.CLASSIFY, model)
-        done = classify(self, chosen, self._paths(pictures), n_best=n_best, write=write)
+        paths = self._paths(pictures)
+        done = self.shelf.use(
+            Task.CLASSIFY, model, lambda chosen: classify(self, chosen, paths, n_best=n_best, write=write)
+        )
         return done.located(self.folder)
 
     def tag(
@@ -347,16 +358,20 @@ class Workspace:
         from visterm.app.suggesting import tag
         from visterm.contracts.tasks import Task
 
-        chosen = self.shelf.model(Task.ANNOTATE, model)
-        done = tag(
-            self,
-            chosen,
-            self._paths(pictures),
-            precision=precision,
-            n_best=n_best,
-            at_least=at_least,
-            rare=rare,
-            write=write,
+        paths = self._paths(pictures)
+        done = self.shelf.use(
+            Task.ANNOTATE,
+            model,
+            lambda chosen: tag(
+                self,
+                chosen,
+                paths,
+                precision=precision,
+                n_best=n_best,
+                at_least=at_least,
+                rare=rare,
+                write=write,
+            ),
         )
         return done.located(self.folder)
 
@@ -396,11 +411,11 @@ class Workspace:
 
         return backup(self, Path(file))
 
-    def doctor(self) -> Checkup:
-        """Check the installation and the workspace."""
+    def doctor(self, *, repair: bool = False) -> Checkup:
+        """Check the installation and the workspace; ``repair`` removes derived files that are damaged."""
         from visterm.app.checking import doctor
 
-        return doctor(self)
+        return doctor(self, repair=repair)
 
     # What use cases share
 
@@ -425,6 +440,59 @@ class Workspace:
             return Searchers(self)
 
     @cached_property
+    def reviewer(self) -> Reviewer:
+        """Questions for a person, and heads that learn from the answers."""
+        from visterm.app.review.reviewer import Reviewer
+
+        with self._guard:
+            return Reviewer(self)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        """Long work in processes of its own."""
+        from visterm.app.jobs import Jobs
+
+        return Jobs(self.folder, self.state)
+
+    @cached_property
+    def saved_searches(self) -> Saved:
+        """Searches that a person wants to keep."""
+        from visterm.app.gallery.saved import Saved
+
+        return Saved(self.state / "searches.json")
+
+    @cached_property
+    def thumbnails(self) -> Thumbnails:
+        """Small pictures of the pictures."""
+        from visterm.app.gallery.thumbnails import Thumbnails
+
+        return Thumbnails(self.state / "thumbnails")
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """What the models in use say of every picture, kept ready."""
+        from visterm.app.gallery.predictions import Predictions
+
+        with self._guard:
+            return Predictions(self)
+
+    @cached_property
+    def views(self) -> Views:
+        """The pictures as arrays, for lists and counts."""
+        from visterm.app.gallery.view import Views
+
+        with self._guard:
+            return Views(self)
+
+    @cached_property
+    def gallery(self) -> Gallery:
+        """Lists of pictures, page by page."""
+        from visterm.app.gallery.pages import Gallery
+
+        with self._guard:
+            return Gallery(self)
+
+    @cached_property
     def _collections(self) -> Collections:
         from visterm.app.collection import Collections
 
@@ -436,14 +504,14 @@ class Workspace:
         return self.catalogue.picture(self._reference(reference))
 
     def _reference(self, name: str | Path) -> str | Path:
-        return Path(name).absolute() if Path(name).exists() else name
+        return Path(name).absolute() if is_there(name) else name
 
     def _paths(self, names: Pictures) -> list[Path]:
         """The paths that a person means; a pattern stands for the files it matches, here or in the workspace."""
         return [path for name in _several(names) for path in self._matches(name)]
 
     def _matches(self, name: str | Path) -> list[Path]:
-        if Path(name).exists() or not glob.has_magic(str(name)):
+        if is_there(name) or not glob.has_magic(str(name)):
             return [Path(name)]
         for folder in (Path(), self.folder):
             found = sorted(glob.glob(str(folder / name), recursive=True))  # noqa: PTH207 - the name may be absolute

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from uuid import uuid4
 
-from visterm.catalogue import backups, filing, identity, importing, inventory, log, removals, schema, truth, vocabulary
+from visterm.catalogue import (
+    backups,
+    filing,
+    identity,
+    importing,
+    inventory,
+    listing,
+    log,
+    removals,
+    schema,
+    truth,
+    vocabulary,
+)
 from visterm.catalogue.database import Database
 from visterm.catalogue.history import History, said
 from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
@@ -64,6 +73,11 @@ class Catalogue(Database):
         with schema.sqlite_errors(self.file):
             ids = self._places.ids_of(reference)
             return read_block(self._connection, ids[0], ids[0])[0] if ids else None
+
+    def pictures_with_ids(self, ids: Iterable[int]) -> list[Picture]:
+        """The pictures with these ids, in their order; ids that there are not are left out."""
+        with schema.sqlite_errors(self.file):
+            return [picture for number in ids for picture in read_block(self._connection, number, number)]
 
     def file_of(self, picture: Picture) -> Path:
         """The first of the picture's files that exists."""
@@ -348,6 +362,16 @@ class Catalogue(Database):
         with schema.sqlite_errors(self.file):
             return truth.relabelled(self._connection, known, ids)
 
+    def listing(self) -> listing.Listing:
+        """The sizes of all readable pictures, and when they were added."""
+        with schema.sqlite_errors(self.file):
+            return listing.read_listing(self._connection)
+
+    def said(self, ids: Iterable[int] | None = None) -> dict[int, int]:
+        """Who said something of the pictures, as :class:`~visterm.catalogue.listing.Said` flags by picture id."""
+        with schema.sqlite_errors(self.file):
+            return listing.read_said(self._connection, ids)
+
     def counts(self) -> inventory.Counts:
         """The numbers of pictures, files, labels, classes and tags."""
         with schema.sqlite_errors(self.file):
@@ -360,16 +384,6 @@ class Catalogue(Database):
         with schema.sqlite_errors(self.file):
             backups.copy(self._connection, file)
 
-    def restore_backup(self, file: Path) -> Path:
-        """Put a backup in place of everything, in one step; returns the copy that was made of what was here."""
-        with TemporaryDirectory(dir=self.file.parent) as folder, backup_of(file, Path(folder), self.root) as backup:
-            kept = backups.keep_before_restore(self._connection, self.file)
-            with backup.transaction():  # what others keep in memory is older than this
-                backup._connection.execute("UPDATE sequence SET number = max(number, ?) + 1", (self.version()[1],))
-            with schema.sqlite_errors(self.file):
-                backup._connection.backup(self._connection)
-            return kept
-
     # Inside
 
     def _known(self, reference: str | Path) -> int:
@@ -381,32 +395,6 @@ class Catalogue(Database):
 
     def _count_pictures(self) -> int:
         return int(self._connection.execute("SELECT count(*) FROM picture").fetchone()[0])
-
-
-@contextmanager
-def backup_of(file: Path, folder: Path, root: Path) -> Iterator[Catalogue]:
-    """The catalogue in the backup ``file``, checked and upgraded in a copy in ``folder``."""
-    copied = folder / "backup.sqlite"
-    try:
-        shutil.copyfile(file, copied)
-    except OSError as error:
-        raise InputError(f"cannot read the backup {file}: {error.strerror or error}") from error
-    if not copied.stat().st_size:
-        raise InputError(f"{file} is empty, not a backup of a catalogue")
-    with Catalogue(copied, root=root) as backup:
-        problems = backup.check()
-        if problems:
-            raise InputError(f"{file}: the backup is damaged, so nothing was restored: {problems[0]}")
-        yield backup
-
-
-def replace_damaged(file: Path, backup: Path, *, root: Path) -> Path:
-    """Put a backup in place of the catalogue ``file``, which cannot be opened; returns where that is kept."""
-    with TemporaryDirectory(dir=file.parent) as folder, backup_of(backup, Path(folder), root) as checked:
-        checked.backup(Path(folder, "whole.sqlite"))
-        kept = backups.put_aside(file)
-        Path(folder, "whole.sqlite").rename(file)
-        return kept
 
 
 def _who(source: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visterm.app.cli.output import JsonOption, WorkspaceOption, command, opened, say, show, table
+from visterm.app.cli.output import JsonOption, WorkspaceOption, as_it_is, command, opened, say, show, table
 from visterm.app.wording import counted, percent
 
 if TYPE_CHECKING:
@@ -52,7 +52,10 @@ def _print_vocabulary(console: Console, vocabulary: Vocabulary) -> None:
             (use.name, use.n_accepted, use.n_suggested, use.n_rejected, _recognised(found, use.name))
             for use in found.terms
         ]
-        table(console, (kind, "accepted", "suggested", "rejected", "recognised"), rows)
+        if rows:
+            table(console, (kind, "accepted", "suggested", "rejected", "recognised"), rows)
+        else:
+            say(console, f"no picture has a {kind} yet: 'visterm label PICTURE --{kind} NAME' gives one")
         for old, new in found.aliases.items():
             say(console, f"{old} stands for {new}")
         if found.dropped:
@@ -113,7 +116,7 @@ def suggest(
 def _print_merges(console: Console, proposed: Merges) -> None:
     for merge in proposed.merges:
         say(console, ", ".join(f"{name} ({counted(number, 'picture')})" for name, number in merge.names.items()))
-        say(console, f"  {merge.command}")
+        as_it_is(console, f"  {merge.command}")
     if not proposed.merges:
         say(console, f"no two {'classes' if proposed.kind == 'class' else 'tags'} look like forms of one word")
 
