@@ -162,13 +162,18 @@ def connect(file: Path) -> sqlite3.Connection:
             migrate(connection, file)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA temp_store = MEMORY")
-            connection.execute(_EFFECTIVE)
+            prepare(connection)
         except BaseException:
             connection.close()
             raise
     return connection
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Set what belongs to the connection, not to the file."""
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute(_EFFECTIVE)
 
 
 def migrate(connection: sqlite3.Connection, file: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
