@@ -239,10 +239,7 @@ def connect(file: Path) -> log.Connection:
             migrate(connection, file)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA temp_store = MEMORY")
-            connection.execute(_EFFECTIVE)
-            log.watch(connection)
+            prepare(connection)
         except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its message
             connection.close()
             raise InputError(f"{file}: the catalogue is damaged ({_short(error)}): {USE_A_BACKUP}") from error
@@ -250,6 +247,14 @@ def connect(file: Path) -> log.Connection:
             connection.close()
             raise
     return connection
+
+
+def prepare(connection: log.Connection) -> None:
+    """Set what belongs to the connection, not to the file."""
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute(_EFFECTIVE)
+    log.watch(connection)
 
 
 def migrate(connection: sqlite3.Connection, file: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
