@@ -93,7 +93,7 @@ def test_a_few_damaged_inputs_of_every_parser(script):
 
 
 def test_a_model_is_the_same_with_any_number_of_threads():
-    report = determinism.compare(["ridge-tags", "sdca"], recipe="colour", twice=False)
+    report = determinism.compare(["ridge-tags", "sdca"], twice=False)
     assert report["refused"] == {}
     assert report["models"] == 2
     assert report["differ_between_one_and_two_threads"] == []
