@@ -1,6 +1,7 @@
 """Table 1 of Lapin, Schiele, Hein (CVPR 2014): single-task and multitask SDCA on the digits of Kang et al. 2011.
 
-The protocol, fixed before any test picture was used:
+The protocol. It is not the first one: the same 500 test pictures had been measured before, with other draws, grids and
+rounds; grid and rounds were then chosen on validation pictures of other draws:
 
 - 5 to 100 training pictures per class are drawn from a fixed set of 1500; the rest of the set is for validation. The
   500 test pictures are fixed. The paper takes 5 draws. One draw of few pictures differs from the next by several
@@ -9,8 +10,9 @@ The protocol, fixed before any test picture was used:
 - One-vs-all: C from 11 values, 0.01 to 1000, by accuracy on the validation pictures.
 - Multitask starts from this one-vs-all solution. At the optimum of (1) only the product of lam and mu matters; before
   it, also how strongly the predictors are regularised. So with C_w = 1 / (lam n) and C_u = 1 / (mu n T), C_w has 5
-  values and C_w C_u has 7. Algorithm 1 is run for one round and to its end (at most 20 rounds). All three are chosen by
-  accuracy on the validation pictures; multitask to the end is shown as well.
+  values and C_w C_u has 7. Algorithm 1 is run for one round and until it settles (at most 20 rounds). All three are
+  chosen by accuracy on the validation pictures; the settled ones are shown as well. With the hinge loss they lie above
+  the optimum of (1), so the optimum is shown, too; for it C_w is 1 and C_w C_u has the same 7 values.
 - Of equally accurate settings the middle one is taken.
 
 Run: python experiments/mtl-sdca/lapin-2014_digits.py --data FOLDER   (the folder that holds usps_mnist_mtl)
@@ -37,12 +39,11 @@ PUBLISHED = {
     ("mnist", "multitask"): (66.2, 74.0, 79.7, 83.4, 86.0),
 }
 HEADER = "| data | method | a class | published | first 5 draws | all draws | gain | s a draw |"
-METHODS = ("one-vs-all", "multitask", "multitask to the end")
+METHODS = ("one-vs-all", "multitask", "multitask, settled", "multitask, optimum")
 #: The grids: C of one-vs-all; C_w of the predictors, its product with C_u of the map, and rounds.
 ALONE = tuple(10.0 ** np.arange(-2, 3.1, 0.5))
 PREDICTORS = tuple(2.0 ** np.arange(-12, 1, 3))
 PRODUCTS = tuple(2.0 ** np.arange(-6, 7, 2))
-ONE_ROUND, TO_THE_END = 1, 20
 #: Number of draws: for few pictures per class, for many, and in the paper.
 DRAWS_OF_FEW, DRAWS_OF_MANY, DRAWS_OF_PAPER = 20, 10, 5
 FEW = 20
@@ -84,12 +85,12 @@ def alone(train: Pictures, seed: int) -> Iterator[SDCAClassifier]:
         yield SDCAClassifier(C, calibration_folds=0, random_state=seed).fit(*train)
 
 
-def together(train: Pictures, C: float, rounds: int, seed: int) -> Iterator[MultitaskSDCA]:
+def together(train: Pictures, C: float, until: str, seed: int) -> Iterator[MultitaskSDCA]:
     """Multitask machines for every setting, started from the one-vs-all solution of ``C``."""
     n, n_tasks = len(train.y), len(np.unique(train.y))
-    for C_w in PREDICTORS:
+    for C_w in PREDICTORS if until != "optimum" else (1.0,):
         for product in PRODUCTS:
-            settings = {"lam": 1 / (C_w * n), "mu": C_w / (product * n * n_tasks), "max_iter": rounds}
+            settings = {"lam": 1 / (C_w * n), "mu": C_w / (product * n * n_tasks), "until": until}
             yield MultitaskSDCA(C, **settings, calibration_folds=0, random_state=seed).fit(*train)
 
 
@@ -104,9 +105,10 @@ def run(pool: Pictures, test: Pictures, per_class: int, seed: int) -> list[float
     """The test accuracy of every method for one draw."""
     train, validation = draw(pool, per_class, np.random.default_rng([2015, per_class, seed]))
     single = best(list(alone(train, seed)), validation)
-    one_round = list(together(train, single.C, ONE_ROUND, seed))
-    to_the_end = list(together(train, single.C, TO_THE_END, seed))
-    chosen = (single, best(one_round + to_the_end, validation), best(to_the_end, validation))
+    one_round = list(together(train, single.C, "one-round", seed))
+    settled = list(together(train, single.C, "settled", seed))
+    optimum = list(together(train, single.C, "optimum", seed))
+    chosen = (single, *(best(some, validation) for some in (one_round + settled, settled, optimum)))
     return [model.score(*test) for model in chosen]
 
 

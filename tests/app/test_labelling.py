@@ -158,6 +158,7 @@ def test_a_person_at_a_terminal_is_asked(photos, folder, monkeypatch, answers, f
     arguments = ["label", str(folder / "1.png"), "--tag", "baot", "-w", str(folder)]
     done = CliRunner().invoke(app, arguments, input=answers)
     assert done.exit_code == code
+    assert done.exception is None or isinstance(done.exception, SystemExit)  # a traceback has exit code 1, too
     assert "[use boat / make baot / stop]" in done.stderr
     assert set(said(photos, "1.png")) == {"beach", *found}
 

@@ -105,6 +105,18 @@ def test_values_are_those_of_measuring():
     assert choice.n_held_out == len(set(np.concatenate([part.test for part in parts])))
 
 
+def test_pictures_learned_from_do_not_count():
+    """A method that remembers every picture knows the class of all it learned from, and guesses the others."""
+    rng = np.random.default_rng(0)
+    data = replace(make(), X=rng.random((160, 5)), y=rng.integers(0, 2, 160))
+    choice = choose(
+        Task.CLASSIFY, [KNN], ["deep"], lambda recipe: data, seconds=60, parameters={"knn": {"n_neighbors": 1}}
+    )
+    assert choice.best.value < 0.7
+    for part in comparison_splits(data, Task.CLASSIFY):
+        assert not set(part.train.tolist()) & set(part.test.tolist())
+
+
 def test_tags_are_chosen_by_probability():
     data = make()
     methods = [registry.get("knn-tags"), registry.get("ridge-tags")]

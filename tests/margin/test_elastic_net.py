@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from visterm.errors import InputError
+from visterm.margin import elastic_net_multitask
 from visterm.margin._kernels import best_dual
 from visterm.margin._kernels_elastic import Predictors, Shrunk, ascend_elastic_map
 from visterm.margin.dual import Coordinates
@@ -71,6 +73,12 @@ def test_objective_falls_and_more_l1_uses_fewer_features(many_blobs):
         used.append(np.count_nonzero(model.map_))
     assert used[0] > used[1] > used[2]
     assert ElasticNetMultitask(l1=0.5, random_state=0).fit(blobs.X, blobs.y).score(blobs.X, blobs.y) > 0.6
+
+
+def test_a_gap_that_is_not_reached_is_told(blobs, monkeypatch):
+    monkeypatch.setattr(elastic_net_multitask, "MAX_SWEEPS", 2)
+    with pytest.warns(ConvergenceWarning, match="duality gap is still"):
+        ElasticNetMultitask(C_map=100.0, l1=0.1, tol=1e-8, max_iter=1, random_state=0).fit(blobs.X, blobs.y)
 
 
 def test_wrong_use_is_explained(blobs):

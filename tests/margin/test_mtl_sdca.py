@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from visterm.errors import InputError
-from visterm.margin import _kernels
+from visterm.margin import _kernels, alternation, trace_norm
 from visterm.margin.coupled import CoupledSolution, solve_coupled
 from visterm.margin.dual import Block, Coordinates, Problem
 from visterm.margin.inner_products import GramInnerProducts
@@ -149,6 +150,78 @@ def test_at_the_end_the_objective_is_that_of_the_trace_norm(ratio, blobs):
     assert optimum * (1 - 1e-6) <= model.objective_[-1] <= optimum * (1 + 1e-3)
 
 
+def low_rank_tasks(n=60, n_dims=20, n_tasks=5, rank=3):
+    """Pictures, and tags that depend on a few directions."""
+    rng = np.random.default_rng(0)
+    directions, mixed = rng.normal(size=(rank, n_dims)), rng.normal(size=(n_tasks, rank))
+    X = rng.normal(size=(n, n_dims)) / np.sqrt(n_dims)
+    tags = (X @ directions.T @ mixed.T + 0.3 * rng.normal(size=(n, n_tasks)) > 0).astype(int)
+    tagged = tags.any(axis=1)  # a picture without any tag is unknown, not a picture without these tags
+    return X[tagged], tags[tagged]
+
+
+@pytest.mark.parametrize(("loss", "product"), [("hinge", 1e-5), ("hinge", 1e-4), ("smooth_hinge", 1e-5)])
+def test_the_optimum_is_that_of_the_trace_norm_where_algorithm_1_stops_above_it(loss, product):
+    X, tags = low_rank_tasks()
+    settings = {
+        "lam": np.sqrt(product), "mu": np.sqrt(product), "loss": loss, "intercept_scaling": 0, "calibration_folds": 0,
+        "random_state": 0,
+    }  # fmt: skip
+    found = MultitaskSDCA(until="optimum", **settings).fit(X, tags=tags)
+    y, weight = np.where(tags.T > 0, 1.0, -1.0), np.sqrt(product / tags.shape[1])
+    # The smooth hinge lies below the hinge by at most gamma / 2, so its optimum bounds that of the hinge on both sides.
+    gamma = 1e-3 if loss == "hinge" else 1.0
+    optimum = trace_norm_optimum(X, y, weight, SmoothHinge(gamma))
+    above = gamma / 2 if loss == "hinge" else 0.0
+    assert optimum * (1 - 1e-3) <= found.objective_[-1] <= (optimum + above) * (1 + 2e-3)
+    # The objective is that of the functions that were kept.
+    losses = (Hinge() if loss == "hinge" else SmoothHinge()).value(y * (found.coef_ @ X.T)).mean()
+    norm = np.linalg.svd(found.coef_, compute_uv=False).sum()
+    assert losses + weight * norm == pytest.approx(found.objective_[-1], rel=1e-6)
+    settled = MultitaskSDCA(max_iter=300, **settings).fit(X, tags=tags)
+    assert settled.objective_[-1] >= found.objective_[-1] * (1 - 1e-3)
+    if loss == "hinge":
+        assert settled.objective_[-1] > 1.02 * found.objective_[-1]
+
+
+def test_only_the_product_of_the_regularisers_matters_at_the_optimum():
+    X, tags = low_rank_tasks()
+    scores = []
+    for ratio in (0.01, 1.0, 100.0):
+        lam, mu = np.sqrt(1e-4 * ratio), np.sqrt(1e-4 / ratio)
+        model = MultitaskSDCA(until="optimum", lam=lam, mu=mu, tol=1e-4, calibration_folds=0, random_state=0)
+        scores.append(model.fit(X, tags=tags).objective_[-1])
+    np.testing.assert_allclose(scores, scores[0], rtol=2e-4)
+
+
+def test_the_optimum_needs_all_columns():
+    X, tags = low_rank_tasks()
+    with pytest.raises(InputError, match="as many columns as tasks"):
+        MultitaskSDCA(until="optimum", n_dims=2).fit(X, tags=tags)
+
+
+def test_one_round_is_one_round_of_algorithm_1(blobs):
+    named = MultitaskSDCA(until="one-round", lam=1.0, calibration_folds=0, random_state=0).fit(blobs.X, blobs.y)
+    counted = MultitaskSDCA(max_iter=1, lam=1.0, calibration_folds=0, random_state=0).fit(blobs.X, blobs.y)
+    assert named.n_iter_ == 1
+    np.testing.assert_array_equal(named.coef_, counted.coef_)
+
+
+@pytest.mark.parametrize("name", ["mu", "lam"])
+def test_a_regulariser_of_zero_is_refused(name, blobs):
+    with pytest.raises(InputError, match=name):
+        MultitaskSDCA(**{name: 0}).fit(blobs.X, blobs.y)
+
+
+def test_a_gap_that_is_not_reached_is_told(blobs, monkeypatch):
+    monkeypatch.setattr(alternation, "_PREDICTOR_SWEEPS", 1)
+    with pytest.warns(ConvergenceWarning, match="duality gap is still"):
+        MultitaskSDCA(100.0, lam=1e-6, tol=1e-9, max_iter=1, calibration_folds=0, random_state=0).fit(blobs.X, blobs.y)
+    monkeypatch.setattr(trace_norm, "MAX_ROUNDS", 1)
+    with pytest.warns(ConvergenceWarning, match="duality gap is still"):
+        MultitaskSDCA(until="optimum", tol=1e-6, calibration_folds=0, random_state=0).fit(blobs.X, blobs.y)
+
+
 def test_one_round_with_predictors_at_their_bounds_depends_on_one_number(blobs):
     # All dual variables of the predictors at C_w: w_t = C_w sum_i y_ti z_i, and the map sees C_w^2 C_u.
     n_tasks, n = blobs.labels.shape
@@ -198,12 +271,12 @@ def two_views(seed=0, n=80):
     return X, y, tags
 
 
-def test_of_very_many_tags_the_rare_ones_are_learned_alone(monkeypatch):
+def test_of_very_many_tags_the_rare_ones_are_learned_alone():
     X, y, tags = two_views()
     tags[::8] = 0  # not tagged
     rest = np.column_stack([tags, np.roll(tags, 1, axis=1) * (np.arange(80) % 5 == 0)[:, None]])
-    monkeypatch.setattr("visterm.margin.mtl_sdca.MAX_WORK", (4 + 2) * 80**2)
-    model = MultitaskSDCA(C=3.0, random_state=0).fit(X, y=y, tags=rest)
+    work = (4 + 2) * 80**2
+    model = MultitaskSDCA(C=3.0, max_work=work, random_state=0).fit(X, y=y, tags=rest)
     counts = rest.sum(axis=0)
     alone = np.setdiff1d(np.arange(6), model.shared_tags_)
     assert len(model.shared_tags_) == 2
@@ -219,7 +292,7 @@ def test_of_very_many_tags_the_rare_ones_are_learned_alone(monkeypatch):
     assert model.score(X, y) > 0.8
     probabilities = model.tag_probabilities(X[tagged])
     np.testing.assert_allclose(probabilities.mean(axis=0), rest[tagged].mean(axis=0), atol=0.15)
-    bare = MultitaskSDCA(C=3.0, calibration_folds=0, random_state=0).fit(X, y=y, tags=rest)
+    bare = MultitaskSDCA(C=3.0, max_work=work, calibration_folds=0, random_state=0).fit(X, y=y, tags=rest)
     np.testing.assert_allclose(bare.score_tags(X)[:, alone], expected, atol=1e-6)
 
 

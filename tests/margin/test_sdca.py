@@ -11,8 +11,11 @@ from sklearn.svm import LinearSVC
 from visterm.errors import InputError, MissingExtraError
 from visterm.margin import similarity_plot
 from visterm.margin.elastic_net import ElasticNetSDCA
+from visterm.margin.expansion import folds
 from visterm.margin.losses import Hinge
+from visterm.margin.one_vs_all import generator
 from visterm.margin.sdca import SDCAClassifier
+from visterm.margin.sdca_stacked import StackedSDCA
 from visterm.margin.selection import choose_parameters
 
 
@@ -139,12 +142,42 @@ def test_choosing_parameters_is_cross_validation(blobs):
     )
     assert [setting["C"] for setting, _ in choice.tried] == [0.01, 1.0, 10.0]
     assert choice.accuracy == max(accuracy for _, accuracy in choice.tried)
+    codes = np.unique(blobs.y, return_inverse=True)[1]
+    parts = folds(codes, 2, generator(0))
+    for setting, accuracy in choice.tried:
+        n_right = 0
+        for train, held_out in (parts, parts[::-1]):
+            model = SDCAClassifier(**setting, calibration_folds=0, tol=1e-5, random_state=0)
+            n_right += np.count_nonzero(
+                model.fit(blobs.X[train], blobs.y[train]).predict(blobs.X[held_out]) == blobs.y[held_out]
+            )
+        assert accuracy == pytest.approx(n_right / len(blobs.y), abs=1.5 / len(blobs.y))
     with pytest.raises(InputError, match="cross-validation"):
         choose_parameters(SDCAClassifier(), blobs.X, blobs.y, {"kernel": ["linear"]})
     with pytest.raises(InputError, match="n_folds"):
         choose_parameters(SDCAClassifier(), blobs.X, blobs.y, {"C": [1.0]}, n_folds=1)
     with pytest.raises(InputError, match="no values"):
         choose_parameters(SDCAClassifier(), blobs.X, blobs.y, {"C": []})
+
+
+def test_parameters_are_not_chosen_on_the_pictures_learned_from():
+    """Classes at random can be learned by heart from many features, but not predicted."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 200)), np.arange(60) % 2
+    assert SDCAClassifier(10.0, calibration_folds=0, random_state=0).fit(X, y).score(X, y) == 1
+    assert choose_parameters(SDCAClassifier(random_state=0), X, y, {"C": [1.0, 10.0]}).accuracy < 0.75
+
+
+@pytest.mark.parametrize("C_second", [0.003, 3.0])
+def test_the_second_layer_learns_from_the_scores_of_the_first(blobs, C_second):
+    X, y = blobs.X, blobs.y
+    settings = {"tol": 1e-6, "calibration_folds": 0, "random_state": 0}
+    first = SDCAClassifier(0.5, loss="smooth_hinge", **settings).fit(X, y)
+    scores = first.decision_function(X)
+    second = SDCAClassifier(C_second, loss="smooth_hinge", intercept_scaling=0, **settings).fit(scores, y)
+    stacked = StackedSDCA(0.5, C_second=C_second, loss="smooth_hinge", **settings).fit(X, y)
+    np.testing.assert_allclose(stacked.decision_function(X), second.decision_function(scores), atol=0.01)
+    assert np.abs(stacked.decision_function(X) - scores).max() > 0.1
 
 
 def test_similarity_as_a_picture(tmp_path):

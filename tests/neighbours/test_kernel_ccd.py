@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from visterm.distances import BaseDistances, select
+from visterm.distances import BaseDistances, nearest, select
 from visterm.errors import InputError
 from visterm.measures import WordF
 from visterm.models.state import pack, unpack
-from visterm.neighbours import KernelContextualAnnotator, KnnAnnotator
+from visterm.neighbours import KernelContextualAnnotator, KnnAnnotator, kernel_ccd
 
 
 @pytest.fixture
@@ -44,6 +44,27 @@ def test_better_than_the_features_themselves(collection):
     plain = KnnAnnotator("auto").fit(np.hstack(list(part(X, train).values())), tags[train])
     joined = np.hstack(list(part(X, test).values()))
     assert found > WordF(2)(tags[test], plain.score_tags(joined), frequencies=model.tag_counts_) + 0.05
+
+
+def test_a_picture_is_coded_without_its_tags_by_a_subspace_that_never_saw_it(collection, monkeypatch):
+    X, tags = collection
+    calls = []
+
+    def recorded(queries, codes, k, *, own_rows=None):
+        rows, distances = nearest(queries, codes, k, own_rows=own_rows)
+        calls.append((queries, codes, own_rows, rows))
+        return rows, distances
+
+    monkeypatch.setattr(kernel_ccd, "nearest", recorded)
+    model = clone(METHOD).set_params(n_folds=4).fit(X, tags)
+    coordinates = model._coordinates(model._kernel(X))
+    assert np.sort(np.concatenate([fold for _, _, fold, _ in calls])).tolist() == list(range(260))
+    for queries, codes, fold, rows in calls:
+        rest = np.setdiff1d(np.arange(260), fold)
+        subspace = model._subspace().fit(coordinates[rest], tags[rest])
+        np.testing.assert_allclose(queries, subspace.transform(coordinates[fold]), atol=1e-6)
+        np.testing.assert_allclose(codes, subspace.transform_training(coordinates, tags), atol=1e-6)
+        assert not (rows == fold[:, None]).any()
 
 
 def test_votes_are_evidence(collection):

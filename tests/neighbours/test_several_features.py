@@ -118,8 +118,8 @@ def test_base_distances_count_the_same(collection):
     X, tags = collection
     model = JEC(metric="l1").fit(X, tags)
     expected = sum(
-        cdist(X[name], X[name], "cityblock") / (cdist(X[name], X[name], "cityblock").sum() / (60 * 59)) for name in X
-    )
+        cdist(X[name], X[name], "cityblock") / cdist(X[name], X[name], "cityblock").max() for name in X
+    )  # fmt: skip
     rows, _ = model.neighbours_of(X)
     np.testing.assert_array_equal(rows, np.argsort(expected, axis=1, kind="stable")[:, :5])
 
@@ -160,18 +160,55 @@ def test_likelihood_and_its_slope(collection, with_sigmoids):
     def value(weights):
         shares = fading(base, weights)
         x = np.einsum("ik,ikt->it", shares, tags[rows])
-        p = sigmoid(x, slope, offset) if with_sigmoids else np.clip(x, 1e-5, 1 - 1e-5)
-        return np.sum(np.where(tags > 0, votes.gain * np.log(p), votes.loss * np.log(1 - p)))
+        x = sigmoid(x, slope, offset) if with_sigmoids else x
+        p = np.maximum(np.where(tags > 0, x, 1 - x), 1e-5)
+        # All present tags together count as much as all absent ones.
+        return np.log(p[tags > 0]).mean() + np.log(p[tags == 0]).mean()
 
     at = np.array([0.5, 1.0, 2.0])
     shares = fading(base, at)
     found, slopes = votes.likelihood(shares, slope, offset)
     np.testing.assert_allclose(found, value(at))
-    if with_sigmoids:  # no probability is cut off, so that the gradient is exact
-        pull = -shares * (slopes - (shares * slopes).sum(axis=1, keepdims=True))
-        np.testing.assert_allclose(
-            np.einsum("ik,ikf->f", pull, base), approx_fprime(at, value, 1e-6), rtol=1e-4, atol=1e-7
-        )
+    pull = -shares * (slopes - (shares * slopes).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(np.einsum("ik,ikf->f", pull, base), approx_fprime(at, value, 1e-6), rtol=1e-4, atol=1e-7)
+
+
+def test_a_probability_that_is_cut_off_has_no_slope():
+    x = np.array([[0.0, 3e-6, 0.4, 1.0, 1 - 3e-6]])
+    none = np.full(5, np.inf), np.zeros(5)
+    for present in (np.ones((1, 5), bool), np.zeros((1, 5), bool)):
+
+        def value(x, present=present):
+            return _kernels.log_likelihood(x[None], present, 0.3, 0.7, *none, np.empty((1, 5)))
+
+        slopes = np.empty((1, 5))
+        _kernels.log_likelihood(x, present, 0.3, 0.7, *none, slopes)
+        numeric = [(value(x[0] + step) - value(x[0] - step)) / 2e-7 for step in 1e-7 * np.eye(5)]
+        np.testing.assert_allclose(slopes[0], numeric, rtol=1e-3, atol=1e-9)
+        assert np.count_nonzero(slopes == 0) == 2
+
+
+def test_targets_and_impostors_by_hand(collection):
+    """Targets: the nearest of each tag of the picture; others count by the share of its tags that they lack."""
+    X, tags = collection
+    model = TwoPassKnn(2, metric="l1", learning="none", tag_power=0).fit(X, tags)
+    joint = sum(cdist(X[name], X[name], "cityblock") / model.distances_.scales_[name] for name in X) / 2
+    np.fill_diagonal(joint, np.inf)
+    rows, _ = model._sent(X)
+    base, targets, gains = model._triplets(X)
+    partial = 0
+    for picture, distances in enumerate(joint):
+        own = np.flatnonzero(tags[picture])
+        expected = set()
+        for tag in own:
+            carriers = np.setdiff1d(np.flatnonzero(tags[:, tag]), picture)
+            expected |= set(carriers[np.argsort(distances[carriers], kind="stable")[:2]].tolist())
+        assert set(rows[picture, targets[picture]].tolist()) == expected
+        others = ~targets[picture] & (base[picture, :, 0] < 1e3)
+        np.testing.assert_allclose(gains[picture, others], 1 - tags[rows[picture, others]][:, own].mean(axis=1))
+        assert not gains[picture, ~others].any()
+        partial += np.count_nonzero((gains[picture] > 0) & (gains[picture] < 1))
+    assert partial
 
 
 @pytest.mark.parametrize("weighting", ["rank", "distance"])

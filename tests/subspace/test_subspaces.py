@@ -71,6 +71,16 @@ def test_normalised_pls_does_not_see_units(pictures):
     )
 
 
+def test_normalised_pls_is_pls_of_unit_variances(pictures):
+    X, tags = pictures
+    tags = np.column_stack([tags, np.arange(len(tags)) < 8])  # a rare tag counts as much as the others
+    x_unit, y_unit = ((part - part.mean(axis=0)) / part.std(axis=0) for part in (X, tags))
+    left, covariances, _ = np.linalg.svd(x_unit.T @ y_unit / len(X))
+    model = PLS(3, normalize=True).fit(X, tags)
+    np.testing.assert_allclose(model.covariances_, covariances[:3], rtol=1e-5)
+    np.testing.assert_allclose(np.abs(model.transform(X)), np.abs(x_unit @ left[:, :3]), atol=1e-3)
+
+
 def test_cca_is_the_svd_of_the_whitened_cross_covariance(pictures):
     X, tags = pictures
     model = CCA(4, ridge=0).fit(X, tags)
@@ -85,6 +95,19 @@ def test_cca_is_the_svd_of_the_whitened_cross_covariance(pictures):
     C = Moments().fit(X, tags)
     left = C.C_xy @ np.linalg.solve(C.C_yy, C.C_xy.T) @ model.x_components_
     np.testing.assert_allclose(left, C.C_xx @ model.x_components_ * model.correlations_**2, atol=1e-7)  # (3)
+
+
+@pytest.mark.parametrize("model", [CCA(4, ridge=0.3), ContextualDistance(4, ridge=0.3)])
+def test_the_ridge_is_added_to_both_covariances(model, pictures):
+    X, tags = pictures
+    C = Moments().fit(X, tags)
+    A, B = (part + 0.3 * np.diag(part).mean() * np.eye(len(part)) for part in (C.C_xx, C.C_yy))
+    squares = np.linalg.eigvals(np.linalg.solve(A, C.C_xy @ np.linalg.solve(B, C.C_xy.T))).real
+    found = model.fit(X, tags)
+    np.testing.assert_allclose(found.correlations_, np.sqrt(np.sort(squares)[::-1][:4]), rtol=1e-8)
+    U_x, U_y = found.x_components_, found.tag_components_
+    np.testing.assert_allclose(U_x.T @ A @ U_x, np.eye(4), atol=1e-8)
+    np.testing.assert_allclose(U_y.T @ B @ U_y, np.eye(4), atol=1e-8)
 
 
 def test_cca_is_that_of_scikit_learn(pictures):

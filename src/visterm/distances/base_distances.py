@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import StrOptions
 
 from visterm.compute.parallel import map_shards, split
 from visterm.contracts import Estimator, Features, Matrix, check_feature_mapping, is_several, n_pictures, take
@@ -38,7 +39,7 @@ class BaseDistances(Estimator):
     ``X`` is a mapping of name to matrix, or one matrix (a feature called ``x``). ``metric`` names the distance of all
     features, or a mapping names one for each: one of :mod:`visterm.distances.metrics`, or ``auto``, which takes chi2 if
     no value is negative (histograms, bags), else the Euclidean distance. Every distance is divided by its mean over
-    pairs of training pictures, so that features can be added up.
+    pairs of training pictures, or with ``scale="largest"`` by the largest, so that features can be added up.
 
     :meth:`transform` and :meth:`transform_training` give tables, name to float32 (n_pictures, n_train). Methods for
     several features accept these tables as features with ``metric="precomputed"``. So many methods, settings and splits
@@ -55,10 +56,14 @@ class BaseDistances(Estimator):
            [1.5, 1. , 0. ]], dtype=float32)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"metric": [str, Mapping]}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "metric": [str, Mapping],
+        "scale": [StrOptions({"mean", "largest"})],
+    }
 
-    def __init__(self, metric: Any = "auto") -> None:
+    def __init__(self, metric: Any = "auto", *, scale: str = "mean") -> None:
         self.metric = metric
+        self.scale = scale
 
     def fit(self, X: Features, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:  # noqa: ARG002
         """Prepare the training pictures for comparison, and measure their mean distance by each feature.
@@ -74,17 +79,17 @@ class BaseDistances(Estimator):
         kind = np.float64 if self.n_train_ * self.n_features_in_ <= _DOUBLE_UP_TO else np.float32
         self.train_features_: dict[str, Matrix] = {}
         self.scales_: dict[str, float] = {}
-        sampled = _sample(self.n_train_)
+        sampled, scale_of = _sample(self.n_train_), _mean_of_pairs if self.scale == "mean" else _largest_of_pairs
         for name in self.metrics_:
             if self.metrics_[name] == PRECOMPUTED:
                 matrix = features[name] if self.rows_ is None else features[name][self.rows_]
-                self.scales_[name] = _mean_of_pairs(self._columns(matrix[sampled])[:, sampled])
+                self.scales_[name] = scale_of(self._columns(matrix[sampled])[:, sampled])
                 continue
             metric = metric_named(self.metrics_[name])
             ready = _ready(features[name], self.rows_, self.metrics_[name], kind)
             sample = take(ready, sampled)
             self.train_features_[name] = ready
-            self.scales_[name] = _mean_of_pairs(metric.between(sample, sample))
+            self.scales_[name] = scale_of(metric.between(sample, sample))
         return self
 
     def transform(self, X: Features) -> Tables:
@@ -284,3 +289,8 @@ def _mean_of_pairs(between: NDArray[Any]) -> float:
     n = len(between)
     apart = between.sum(dtype=np.float64) - np.trace(between, dtype=np.float64)
     return float(apart / max(1, n * (n - 1))) or 1.0
+
+
+def _largest_of_pairs(between: NDArray[Any]) -> float:
+    """The largest distance of two pictures; 1 if all are the same."""
+    return float(between.max(initial=0.0)) or 1.0

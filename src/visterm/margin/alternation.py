@@ -12,10 +12,11 @@ from visterm.compute import progress
 from visterm.errors import InputError
 from visterm.margin.closed_form import Spectrum, is_closed, solve_coupled_squared, solve_squared
 from visterm.margin.coupled import CoupledSolution, solve_coupled
-from visterm.margin.dual import Problem, Solution
+from visterm.margin.dual import Problem, Solution, warn_unconverged
 from visterm.margin.inner_products import FeatureInnerProducts, InnerProducts
 from visterm.margin.losses import Loss
 from visterm.margin.precision import solve
+from visterm.margin.trace_norm import find_optimum
 
 Array = NDArray[Any]
 
@@ -38,6 +39,7 @@ class Learned(NamedTuple):
     M: Array
     objectives: list[float]
     duals: Duals
+    n_rounds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Alternation:
     loss: Loss
     tol: float
     max_iter: int
+    until: str = "settled"
 
     def learn(
         self,
@@ -64,7 +67,7 @@ class Alternation:
 
         The sign of a label says whether it is present; its size is its weight. 0 means unknown.
         """
-        steps = _Steps(self, products, labels, rng)
+        steps = Steps(self, products, labels, rng)
         n_tasks, n = labels.shape
         lam, mu = steps.lam, steps.mu
         alone = steps.alone(start)
@@ -74,7 +77,14 @@ class Alternation:
         silent = float((steps.takes_part * self.loss.value(np.zeros(labels.shape))).sum())
         objectives = [silent / (n * n_tasks) + 0.5 * mu * squared_norm]
         learned = Learned(alone.theta, np.eye(n_tasks), objectives, Duals(alone.b, B, A))
-        for _ in range(self.max_iter):
+        if self.until == "optimum":
+            if self.n_dims not in (None, n_tasks):
+                raise InputError(f"the optimum needs as many columns as tasks: n_dims must be None or {n_tasks}")
+            optimum, A = find_optimum(steps, alone.theta @ alone.scores.T, A, bar)
+            duals = Duals(alone.b, B, A)
+            return Learned(optimum.theta, optimum.M, optimum.objectives, duals, optimum.n_rounds)
+        reached = True
+        for _ in range(1 if self.until == "one-round" else self.max_iter):
             # The predictors: one-vs-all in the learned representation, in double precision because their losses are
             # small.
             represented = FeatureInnerProducts(np.ascontiguousarray(Z.T, dtype=np.float64))
@@ -87,6 +97,7 @@ class Alternation:
             if objective > objectives[-1]:
                 break
             objectives.append(objective)
+            reached = bool((predictors.gaps <= self.tol).all())
             W = (predictors.theta @ represented.X).astype(steps.y.dtype)
             M = W @ W.T
             # The map: it must not undo the progress of the predictors.
@@ -99,14 +110,16 @@ class Alternation:
             changes = [_rms(predictors.b - B), _rms(mapped.b - A)]
             B, A, squared_norm = predictors.b, mapped.b, mapped.squared_norm
             Z = W.T @ mapped.base
-            learned = Learned(M @ mapped.theta, M, objectives, Duals(alone.b, B, A))
+            learned = Learned(M @ mapped.theta, M, objectives, Duals(alone.b, B, A), learned.n_rounds + 1)
             bar.report(objective=objective, change=max(changes))
             if max(changes) <= self.tol:
                 break
+        if not reached:
+            warn_unconverged(float(predictors.gaps.max()), self.tol)
         return learned
 
 
-class _Steps:
+class Steps:
     """The three problems of Algorithm 1 over the same pictures, solved by a formula or else by coordinate ascent.
 
     Regularisers become weights of losses: 1 / (lam n) for the predictors, 1 / (mu n T) for the map.
@@ -118,8 +131,8 @@ class _Steps:
         n_tasks, n = y.shape
         self.takes_part = np.abs(y)
         self.y = np.where(y < 0, products.dtype.type(-1), products.dtype.type(1))
-        self.lam = settings.lam or 1 / n
-        self.mu = settings.mu or 1 / (n * n_tasks)
+        self.lam = 1 / n if settings.lam is None else settings.lam
+        self.mu = 1 / (n * n_tasks) if settings.mu is None else settings.mu
         self.C_predictors, self.C_map = 1 / (self.lam * n), 1 / (self.mu * n * n_tasks)
         self.spectrum = Spectrum.of(products) if is_closed(settings.loss, self.takes_part) else None
 
@@ -151,13 +164,14 @@ class _Steps:
             max_sweeps=_PREDICTOR_SWEEPS,
         )
 
-    def map(self, M: Array, start: Array, primal_below: float) -> CoupledSolution:
-        """The map, for predictors with the inner products ``M``."""
+    def map(self, M: Array, start: Array, primal_below: float = np.inf, tol: float | None = None) -> CoupledSolution:
+        """The map, for predictors with the inner products ``M``; to the gap ``tol``, or that of the settings."""
         y, loss, C = self.y, self.settings.loss, self.C_map
         if self.spectrum:
             return solve_coupled_squared(self.products, self.spectrum, M, y, C, loss)
         problem = Problem(self.products, y, self._weights(C), loss)
-        return solve_coupled(problem, M, tol=self.settings.tol, rng=self.rng, start=start, primal_below=primal_below)
+        tol = self.settings.tol if tol is None else tol
+        return solve_coupled(problem, M, tol=tol, rng=self.rng, start=start, primal_below=primal_below)
 
 
 def _first_map(alone: Solution, n_dims: int | None) -> tuple[Array, float]:

@@ -13,7 +13,7 @@ from visterm.compute import progress
 from visterm.contracts import Features, Scores, check_classes, check_features
 from visterm.contracts.estimator import Estimator
 from visterm.margin import kernels
-from visterm.margin.dual import Coordinates
+from visterm.margin.dual import Coordinates, warn_unconverged
 from visterm.margin.elastic_net import solve_elastic
 from visterm.margin.expansion import NOT_NEGATIVE, POSITIVE, RANDOM_STATE
 from visterm.margin.inner_products import FeatureInnerProducts
@@ -120,7 +120,6 @@ class ElasticNetMultitask(OneVsAll, Estimator):
                 tol=self.tol,
                 rng=rng,
                 start=B,
-                max_sweeps=MAX_SWEEPS - 1,
             )
             objective = float(found.primal.sum()) / self.C_predictors + self._penalty(U)
             if objective > objectives[-1]:
@@ -163,7 +162,7 @@ def solve_elastic_map(
     at = Coordinates(np.array(start), y, np.full(y.shape, C))
     features = Shrunk(X, np.einsum("ij,ij->i", X, X), thresholds)
     predictors = Predictors(W, np.einsum("tk,tk->t", W, W))
-    for _ in range(MAX_SWEEPS):
+    for _ in range(10 * MAX_SWEEPS):
         V = X.T @ ((C * at.b * y).T @ W)
         U = np.sign(V) * np.maximum(np.abs(V) - thresholds[:, None], 0.0)
         norm = 0.5 * float(np.vdot(U, U))
@@ -174,4 +173,6 @@ def solve_elastic_map(
         if gap <= tol:
             break
         ascend_elastic_map(features, predictors, rng.permutation(len(X)), V, at, loss.code)
+    if gap > tol:
+        warn_unconverged(gap, tol)
     return U, at.b, primal, gap

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,7 +29,6 @@ from visterm.errors import InputError
 from visterm.margin.alternation import Alternation, Duals, Learned
 from visterm.margin.expansion import (
     EXPANSION_PARAMETERS,
-    NOT_NEGATIVE,
     POSITIVE,
     RANDOM_STATE,
     ExpansionEstimator,
@@ -49,9 +48,6 @@ from visterm.margin.one_vs_all import (
 
 Array = NDArray[Any]
 
-#: At most this many tasks times pictures squared share the representation.
-MAX_WORK = 1e10
-
 
 class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
     """Learns classes and tags as tasks that share one linear map of the features: MTL-SDCA of Lapin et al. 2014.
@@ -61,15 +57,17 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         1/T sum_t [ 1/n sum_i loss(y_ti <w_t, U^T x_i>) + lam/2 ||w_t||^2 ] + mu/2 ||U||^2
 
     by Algorithm 1. It starts from the one-vs-all solution (with parameter ``C``) and learns predictors and map in turn,
-    each to the duality gap ``tol`` relative to its objective in (1), until the dual variables change by less than
-    ``tol``. It uses only inner products of pictures. The objective never rises.
+    each to the duality gap ``tol`` relative to its objective in (1). It uses only inner products of pictures. The
+    objective never rises.
 
     - ``mu``: None for 1 / (n T); ``lam``: None for 1 / n. Then losses weigh as much as the two regularisers.
     - ``n_dims``: columns of U; None for the number of tasks, as in the paper.
-    - ``max_iter``: the largest number of rounds. With as many columns as tasks, the optimum of (1) depends only on the
-      product of ``lam`` and ``mu``: it is that of the trace norm of the tasks' weights. One round from the one-vs-all
-      solution with strongly regularised predictors (a large ``lam``) gives a different classifier, which is better for
-      few pictures per class.
+    - ``until``: ``settled``, as in the paper: until the dual variables change by less than ``tol``, for at most
+      ``max_iter`` rounds. ``one-round``: a single round. From the one-vs-all solution with strongly regularised
+      predictors (a large ``lam``) it gives a different classifier, which is better for few pictures per class.
+      ``optimum``: the minimum of (1), to the relative duality gap ``tol``. With the hinge loss, Algorithm 1 can settle
+      far above it. With as many columns as tasks, the minimum depends only on the product of ``lam`` and ``mu``: it is
+      that of the trace norm of the tasks' weights (:mod:`visterm.margin.trace_norm`).
     - ``kernel``, ``loss``, ``intercept_scaling``, ``calibration_folds``: as in :class:`SDCAClassifier`; the folds also
       make tags comparable (see ``tag_power``).
     - ``tag_power``: how strongly tags are scaled by their scores on held-out pictures, from 0 (not at all) to 1; see
@@ -100,14 +98,16 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **EXPANSION_PARAMETERS,
         "C": [POSITIVE],
-        "mu": [NOT_NEGATIVE, None],
-        "lam": [NOT_NEGATIVE, None],
+        "mu": [POSITIVE, None],
+        "lam": [POSITIVE, None],
         "n_dims": [Interval(Integral, 1, None, closed="left"), None],
         "loss": [str],
         "tol": [POSITIVE],
         "max_iter": [Integral],
+        "until": [StrOptions({"settled", "one-round", "optimum"})],
         "calibration_folds": [Integral],
         "tag_power": [Real],
+        "max_work": [POSITIVE, None],
         "warm_start": ["boolean"],
         "random_state": RANDOM_STATE,
     }
@@ -123,9 +123,11 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         loss: str = "hinge",
         tol: float = 1e-3,
         max_iter: int = 20,
+        until: str = "settled",
         intercept_scaling: float = 1.0,
         calibration_folds: int = 3,
         tag_power: float = 1.0,
+        max_work: float | None = None,
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -137,9 +139,11 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         self.loss = loss
         self.tol = tol
         self.max_iter = max_iter
+        self.until = until
         self.intercept_scaling = intercept_scaling
         self.calibration_folds = calibration_folds
         self.tag_power = tag_power
+        self.max_work = max_work
         self.warm_start = warm_start
         self.random_state = random_state
 
@@ -166,14 +170,14 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         rows, truth = self._training_labels(y, tags, n_pictures(X))
         truth.labels[:] *= check_picture_weight(picture_weight, n_pictures(X))[rows]
         products = self._inner_products(X, rows, truth.labels)
-        settings = Alternation(self.C, self.mu, self.lam, self.n_dims, loss, self.tol, self.max_iter)
+        settings = Alternation(self.C, self.mu, self.lam, self.n_dims, loss, self.tol, self.max_iter, self.until)
         start = self._start(truth.labels.shape)
         with progress.task("Sharing a representation") as bar:
             learned = settings.learn(products, truth.labels, rng, bar, start)
         left_out = self._keep_tasks(X, rows, products, learned.theta, truth)
         self.objective_ = np.array(learned.objectives)
         self.task_similarity_ = _cosines(learned.M)
-        self.n_iter_ = (len(learned.objectives) - 1) // 2
+        self.n_iter_ = learned.n_rounds
         self._forget("duals_")
         if self.warm_start:
             self.duals_ = learned.duals._asdict()
@@ -227,8 +231,8 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         if has_tags.any():
             self.n_tags_ = tags.shape[1]
             self._count_tags(tags)
-            most = max(1, int(MAX_WORK / len(rows) ** 2) - len(labels))
-            self.shared_tags_, rest = frequent_and_rare(self.tag_counts_, most)
+            most = tags.shape[1] if self.max_work is None else int(self.max_work / len(rows) ** 2) - len(labels)
+            self.shared_tags_, rest = frequent_and_rare(self.tag_counts_, max(1, most))
             by_tag, tagged = sparse.csc_array(tags[rows]), np.flatnonzero(has_tags[rows])
             of_tags = np.where(by_tag[:, self.shared_tags_].toarray().T > 0, 1.0, -1.0) * has_tags[rows]
             labels = np.vstack([labels, of_tags])

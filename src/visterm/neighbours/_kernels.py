@@ -104,7 +104,8 @@ def margin_terms(D: Array, targets: Array, gains: Array, weights: Array, gradien
 def log_likelihood(x: Array, present: Array, gain: float, loss: float, slope: Array, offset: Array, G: Array) -> float:
     """The weighted log-likelihood of 0/1 ``present`` under ``sigmoid(slope * x + offset)``; ``G`` gets d/dx.
 
-    An infinite ``slope[w]`` means no sigmoid: the probability is ``x`` itself. ``gain`` weighs present tags and
+    An infinite ``slope[w]`` means no sigmoid: the probability is ``x`` itself, but at least 1e-5 for what is the case.
+    ``gain`` weighs present tags and
     ``loss`` weighs absent tags.
     """
     total = 0.0
@@ -112,13 +113,14 @@ def log_likelihood(x: Array, present: Array, gain: float, loss: float, slope: Ar
         for w in range(x.shape[1]):
             weight = gain if present[i, w] else loss
             if math.isinf(slope[w]):
-                p = min(max(x[i, w], 1e-5), 1 - 1e-5)
-                if present[i, w]:
-                    total += weight * math.log(p)
-                    G[i, w] = weight / p
+                side = 1.0 if present[i, w] else -1.0
+                p = x[i, w] if present[i, w] else 1 - x[i, w]
+                if p < 1e-5:  # a constant, which has no slope
+                    total += weight * math.log(1e-5)
+                    G[i, w] = 0.0
                 else:
-                    total += weight * math.log(1 - p)
-                    G[i, w] = -weight / (1 - p)
+                    total += weight * math.log(p)
+                    G[i, w] = side * weight / p
             else:
                 score = slope[w] * x[i, w] + offset[w]
                 side = 1.0 if present[i, w] else -1.0

@@ -26,7 +26,8 @@ from visterm.distances import BaseDistances
 class JEC(AnnotatorMixin, Estimator):
     """Joint equal contribution with greedy label transfer (Makadia, Pavlovic and Kumar, ECCV 2008).
 
-    The distance is the sum of the base distances of all features, each divided by its mean. All tags of the nearest
+    The distance is the sum of the base distances of all features, each divided by the largest between training
+    pictures, so that it lies between 0 and 1. All tags of the nearest
     picture come first, ordered by their frequency in training. Then come the tags of the other ``n_neighbors - 1``
     pictures, ordered by a product: how often a tag occurs among them, times how often it occurs in training together
     with the tags of the nearest picture. Scores keep this order: 1 to 1/2 for the nearest picture's tags, below 1/2 for
@@ -56,7 +57,7 @@ class JEC(AnnotatorMixin, Estimator):
         self.train_rows_ = rows_with_tags(tags)
         self.train_tags_ = tags[self.train_rows_]
         self._count_tags(tags)
-        self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_)
+        self.distances_ = BaseDistances(self.metric, scale="largest").fit(features, rows=self.train_rows_)
         self.together_ = np.asarray((self.train_tags_.T @ self.train_tags_).toarray(), np.float32)
         return self
 

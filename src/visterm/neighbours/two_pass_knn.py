@@ -34,8 +34,10 @@ class TwoPassKnn(CalibratedVotes):
     for each, the first pass selects among the others:
 
     - ``margin``, as in the paper: the weights minimise the distances to the nearest pictures of its own tags (targets)
-      plus the hinge losses of pictures that share no tag and are not farther by a unit (impostors). The problem is
-      convex; projected quasi-Newton steps solve it.
+      plus the hinge losses of the other selected pictures that are not farther by a unit (impostors). The loss of an
+      impostor is multiplied by the share of the picture's tags that it lacks. The problem is convex; projected
+      quasi-Newton steps solve it. The paper also learns weights of the dimensions within each feature; here only the
+      features are weighed.
     - ``likelihood``: the weights maximise the likelihood of its tags under the votes (TagProp's objective on 2PKNN's
       neighbours). The bandwidth is learned, too.
     - ``none``: all features count the same.
@@ -231,16 +233,16 @@ class TwoPassKnn(CalibratedVotes):
     def _triplets(self, pictures: Features) -> tuple[NDArray[Any], NDArray[np.bool_], Floats]:
         """For every training picture: the selected pictures, which of them are targets, and the weights of impostors.
 
-        The nearest ``n_neighbors`` for each of its tags are targets. The loss of an impostor is weighed by the number
-        of tags of the picture that it misses, which is all of them.
+        The nearest ``n_neighbors`` for each of its tags are targets. The loss of an impostor is weighed by the share of
+        the picture's tags that it lacks, the paper's ``1 - lambda``.
         """
         rows, base = self._sent(pictures)
-        shared = np.zeros(rows.shape)
+        targets, lacking = np.zeros(rows.shape, np.bool_), np.zeros(rows.shape)
         for picture, near in enumerate(rows):
-            shared[picture] = (self.train_tags_[near] @ self.train_tags_[[picture]].T).toarray().ravel()
+            own = self.train_tags_[[picture]].indices
+            carried = self.train_tags_[near][:, own].toarray() > 0  # nearest first
+            carried &= base[picture, :, :1] < _NOBODY
+            targets[picture] = (carried & (np.cumsum(carried, axis=0) <= self.n_neighbors)).any(axis=1)
+            lacking[picture] = 1 - carried.mean(axis=1)
         somebody = base[..., 0] < _NOBODY
-        targets = (shared > 0) & somebody
-        n_wanted = self.n_neighbors * np.diff(self.train_tags_.indptr)[:, None]
-        targets &= np.cumsum(targets, axis=1) <= n_wanted
-        gains = ((shared == 0) & somebody).astype(np.float64)
-        return np.ascontiguousarray(base), targets, gains
+        return np.ascontiguousarray(base), targets, np.where(somebody & ~targets, lacking, 0.0)

@@ -1,0 +1,109 @@
+"""The optimum of problem (1) of Lapin et al. 2014 for as many columns as tasks, with its duality gap.
+
+The smallest lam/(2T) ||W||^2 + mu/2 ||U||^2 of all factors of V = U W^T is c ||V||_*, the trace norm of the tasks'
+weights with c = sqrt(lam mu / T). So (1) is convex in V:
+
+    minimise over V   1/(n T) sum_ti loss(y_ti <v_t, x_i>) + c ||V||_*
+
+Algorithm 1 can stop above this minimum if the loss has a kink: then neither the map alone nor the predictors alone can
+improve. Here the predictors are replaced by their inner products M = W W^T. With c ||V||_* as the minimum over M of
+mu/2 tr(V M^-1 V^T) + lam/(2T) tr(M), the objective is convex in V and M together, and the loss depends on V alone. So
+both steps in turn reach the optimum (Argyriou, Evgeniou and Pontil 2008): V is the paper's U step, and
+M = sqrt(mu T / lam) (V^T V)^(1/2). A direction that M has lost would come back slowly, so M also grows at once in all
+directions in which the dual solution is not feasible.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.compute import progress
+from visterm.margin.dual import warn_unconverged
+
+if TYPE_CHECKING:
+    from visterm.margin.alternation import Steps
+    from visterm.margin.coupled import CoupledSolution
+
+Array = NDArray[Any]
+
+MAX_ROUNDS = 300
+#: The V step is solved to this share of the gap that is left; to half of it each time that the gap hardly falls.
+STEP_SHARE, LEAST_STEP_SHARE, HARDLY = 0.1, 1e-3, 0.8
+#: M keeps this share of its largest eigenvalue in all directions.
+LEAST_SHARE = 1e-9
+#: The growth of M is this many times its mean eigenvalue, times the relative excess; more while the objective falls.
+GROWTH, LEAST_GROWTH, MORE, LESS = 1.0, 0.1, 1.5, 0.5
+
+
+class Optimum:
+    """The best V by its coefficients, M, the primal objectives, the best dual objective."""
+
+    def __init__(self, steps: Steps, first: Array) -> None:
+        self.steps = steps
+        self.n_tasks, self.n = steps.y.shape
+        self.c = float(np.sqrt(steps.lam * steps.mu / self.n_tasks))
+        self.M = self._inner_products(first)
+        self.objectives: list[float] = []
+        self.dual, self.n_rounds, self.growth = -np.inf, 0, GROWTH
+        self.theta = np.zeros_like(steps.y)
+
+    @property
+    def gap(self) -> float:
+        """The relative duality gap."""
+        if not self.objectives:
+            return np.inf
+        primal = self.objectives[-1]
+        return float((primal - self.dual) / max(abs(primal), abs(self.dual), np.finfo(np.float64).tiny))
+
+    def take(self, mapped: CoupledSolution) -> None:
+        """Evaluate the V of a step, keep it if it is the best, and choose the next M."""
+        theta = self.M @ mapped.theta
+        squares = theta.astype(np.float64) @ mapped.scores.T  # V^T V
+        lengths = np.sqrt(np.maximum(np.linalg.eigvalsh(squares), 0.0))
+        losses = self.steps.mu * (mapped.primal - 0.5 * mapped.squared_norm)
+        objective = float(losses + self.c * lengths.sum())
+        # A dual solution has Z = X (b y)^T / (n T) of spectral norm at most c: shrink b until it has.
+        excess, directions = np.linalg.eigh(mapped.theta.astype(np.float64) @ mapped.base.T)
+        excess *= (self.steps.mu / self.c) ** 2  # Z^T Z / c^2
+        b = mapped.b / np.sqrt(max(float(excess[-1]), 1.0))
+        losses_below = self.steps.takes_part * self.steps.settings.loss.conjugate(b)
+        self.dual = max(self.dual, -float(losses_below.sum()) / (self.n * self.n_tasks))
+        is_better = not self.objectives or objective < self.objectives[-1]
+        if is_better:
+            self.theta = theta
+            self.objectives.append(objective)
+        self.growth = max(self.growth * (MORE if is_better else LESS), LEAST_GROWTH)
+        self.M = self._inner_products(squares)
+        scale = self.growth * np.trace(self.M) / self.n_tasks
+        self.M += scale * (directions * np.maximum(excess - 1.0, 0.0)) @ directions.T
+        self.n_rounds += 1
+
+    def _inner_products(self, squares: Array) -> Array:
+        """M of the best factors of V, for ``squares = V^T V``."""
+        values, vectors = np.linalg.eigh(squares.astype(np.float64))
+        roots = np.sqrt(np.maximum(values, 0.0))
+        roots = np.maximum(roots, LEAST_SHARE * (roots[-1] or 1.0))
+        M = (vectors * roots) @ vectors.T * np.sqrt(self.steps.mu * self.n_tasks / self.steps.lam)
+        return np.asarray(M.astype(self.steps.y.dtype))
+
+
+def find_optimum(steps: Steps, first: Array, start: Array, bar: progress.Bar) -> tuple[Optimum, Array]:
+    """The optimum to the relative gap ``tol``, and its dual variables; from ``first = V^T V`` and duals ``start``."""
+    tol = steps.settings.tol
+    found, b, share = Optimum(steps, first), start, STEP_SHARE
+    for _ in range(MAX_ROUNDS):
+        before = found.gap
+        mapped = steps.map(found.M, b, tol=share * min(max(before, tol), 1.0))
+        b = mapped.b
+        found.take(mapped)
+        bar.report(objective=found.objectives[-1], gap=found.gap)
+        if found.gap <= tol:
+            break
+        if found.gap > HARDLY * before:
+            share = max(0.5 * share, LEAST_STEP_SHARE)
+    if found.gap > tol:
+        warn_unconverged(found.gap, tol)
+    return found, b
