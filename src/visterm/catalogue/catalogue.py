@@ -277,11 +277,13 @@ class Catalogue(Database):
 
     def dropped(self, kind: Kind) -> list[str]:
         """The dropped classes or tags."""
-        return vocabulary.dropped(self._connection, kind)
+        with schema.sqlite_errors(self.file):
+            return vocabulary.dropped(self._connection, kind)
 
     def aliases(self, kind: Kind) -> dict[str, str]:
         """Old names that were renamed or merged, and the name that replaced each."""
-        return vocabulary.aliases(self._connection, kind)
+        with schema.sqlite_errors(self.file):
+            return vocabulary.aliases(self._connection, kind)
 
     def rename(self, kind: Kind, old: str, new: str) -> None:
         """Rename a class or tag."""
