@@ -208,6 +208,7 @@ class Attack:
         if fault.action in (FAIL, FAIL_FROM):
             what += f" ({errno.errorcode[fault.error]})"
         self.report.problems += [f"{what}: {problem}" for problem in problems]
+        print(f"{self.report.points}: {what}: {'; '.join(problems) or 'nothing lost'}", file=sys.stderr, flush=True)
 
     def _after_the_fault(self, target: _Target, done: Ended, copy: Path) -> list[str]:
         problems = []
