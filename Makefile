@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO ?= demo
 
-.PHONY: demo test check clean
+.PHONY: demo test check mutants clean
 demo: .venv/.installed
 	$(BIN)/visterm demo $(DEMO)
 
@@ -15,6 +15,10 @@ check: .venv/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Small changes that no test notices: make mutants ARGS="--packages margin --sample 40 --seed 1"
+mutants: .venv/.installed-dev
+	$(BIN)/python tests/tools/mutants.py $(ARGS)
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
