@@ -13,6 +13,17 @@ class PictureError(InputError):
     """A file cannot be used as a picture: truncated, not a picture, too many pixels."""
 
 
+class ModelError(InputError):
+    """A model cannot be used: its files are damaged, or it fails; another model may be used instead.
+
+    ``model`` is its reference, such as ``knn@2``, where that is known.
+    """
+
+    def __init__(self, message: str, model: str | None = None) -> None:
+        super().__init__(message)
+        self.model = model
+
+
 class MissingExtraError(VistermError, ImportError):
     """A package is needed; the message names the extra that installs it, or (None) says to install the package."""
 

@@ -161,7 +161,15 @@ for _method in (
         "deep",
         "separates classes and tags in a representation that they share",
         reference="Lapin, Schiele, Hein, CVPR 2014",
-        preset={"C": 10.0, "kernel": "auto", "max_iter": 3, "calibration_folds": 2, "tol": 0.01, "random_state": 0},
+        preset={
+            "C": 10.0,
+            "kernel": "auto",
+            "max_iter": 3,
+            "calibration_folds": 2,
+            "tol": 0.01,
+            "max_work": 1e9,
+            "random_state": 0,
+        },
     ),
     Method(
         "ridge-tags",

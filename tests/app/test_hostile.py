@@ -11,8 +11,10 @@ import struct
 import subprocess
 import sys
 import zlib
+from datetime import datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -163,3 +165,104 @@ def test_what_is_no_file_costs_one_line(visterm, workspace, elsewhere, name):
     if name != "pictures":  # the pictures of a folder are tagged
         for command in ("tag", "classify"):
             assert f"skipped {name[:60]}" in visterm(command, name, "-w", workspace, code=1).stderr.replace("\n", "")
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "gone"])
+def test_a_broken_model_is_left_out_with_a_word(visterm, visterm_json, workspace, damage):
+    with Workspace(workspace) as opened:
+        opened.train("knn-tags", name="second", recipe="colour")
+    model = workspace / ".visterm" / "models" / "second" / "1"
+    shutil.rmtree(workspace / ".visterm" / "models" / "knn")
+    for name in ("knn-tags", "second"):  # the broken one is the better one
+        file = workspace / ".visterm" / "models" / name / "1" / "model.json"
+        contents = json.loads(file.read_text(encoding="utf-8"))
+        del contents["checksum"]
+        contents["metrics"] |= {"tag accuracy": 0.9, "AvgP": 0.9} if name == "second" else {}
+        file.write_text(json.dumps(contents), encoding="utf-8")
+    assert visterm_json("models", "-w", workspace)["in_use"]["tag"] == "second@1"
+    if damage == "empty":
+        (model / "model.json").write_bytes(b"")
+    elif damage == "gone":
+        (model / "model.safetensors").unlink()
+    else:
+        data = (model / "model.safetensors").read_bytes()
+        (model / "model.safetensors").write_bytes(data[:-9] if damage == "cut" else data[:-9] + bytes(9))
+    for command in (("tag",), ("search", "boat"), ("models",), ("status",)):
+        done = visterm(*command, "-w", workspace, "--json")
+        if command[0] in ("tag", "search") or damage == "empty":
+            assert done.stderr.count("a model is left out") == 1, command
+    assert visterm_json("tag", "-w", workspace)["model"] == "knn-tags@1"
+    assert visterm_json("search", "boat", "-w", workspace)["model"] == "knn-tags@1"
+    assert "second" in visterm("tag", "-m", "second", "-w", workspace, code=1).stderr
+    assert any(
+        "second" in line for line in json.loads(visterm("doctor", "--json", "-w", workspace, code=1).stdout)["problems"]
+    )
+
+
+def test_a_clock_that_goes_back_makes_no_model_old(workspace, monkeypatch):
+    with Workspace(workspace) as opened:
+        monkeypatch.setattr("visterm.models.folder.datetime", _Yesterday)
+        trained = opened.train("knn")
+        assert trained.created < "2000"
+        assert opened.models().in_use["classify"] == "knn@2"
+        assert [info.reference for info in opened.models().models][-1] == "knn@2"
+        other = opened.train("knn", name="other")
+        assert [info.reference for info in opened.models().models][-1] == "other@1"
+        assert other.sequence == trained.sequence + 1
+        assert opened.models().in_use["classify"] == "other@1"  # as good, and newer
+
+
+class _Yesterday:
+    @staticmethod
+    def now(zone):
+        return datetime(1999, 1, 1, tzinfo=zone)
+
+
+def randomised(file):
+    """A quarter of the file becomes random bytes."""
+    data = file.read_bytes()
+    start, size = len(data) // 2, len(data) // 4
+    file.write_bytes(data[:start] + np.random.default_rng(0).bytes(size) + data[start + size :])
+
+
+@pytest.mark.parametrize("part", ["features/*/*.rows.npy", "index/*/*.vectors.npy", "models/knn/1/model.safetensors"])
+def test_doctor_notices_and_repairs_damaged_files(visterm, workspace, part):
+    visterm("search", "boat", "-w", workspace)
+    before = json.loads(visterm("classify", "-w", workspace, "--json").stdout)
+    visterm("doctor", "-w", workspace)
+    damaged = next((workspace / ".visterm").glob(part))
+    randomised(damaged)
+    (problem,) = json.loads(visterm("doctor", "-w", workspace, "--json", code=1).stdout)["problems"]
+    assert damaged.name in problem
+    assert "fails its checksum" in problem
+    done = json.loads(visterm("doctor", "-w", workspace, "--repair", "--json").stdout)
+    assert done["problems"] == []
+    assert len(done["repaired"]) == 1
+    assert not damaged.exists()
+    visterm("doctor", "-w", workspace)
+    visterm("search", "boat", "-w", workspace)
+    if part.startswith("models"):
+        assert (workspace / ".visterm" / "broken" / "models" / "knn" / "1.0" / "model.json").exists()
+    else:  # what was removed is computed again
+        assert json.loads(visterm("classify", "-w", workspace, "--json").stdout) == before
+
+
+def test_doctor_notices_a_damaged_codebook(visterm, workspace):
+    with Workspace(workspace) as opened:
+        opened.features("hue-100")
+    file = workspace / ".visterm" / "recipes" / "hue-100.safetensors"
+    data = file.read_bytes()
+    file.write_bytes(data[:-100] + bytes(100))
+    assert "fails its checksum" in visterm("doctor", "-w", workspace, code=1).stdout
+    visterm("doctor", "-w", workspace, "--repair")
+    assert not file.exists()
+
+
+def test_doctor_removes_what_an_unfinished_write_left(visterm, workspace):
+    store = next((workspace / ".visterm" / "features").iterdir())
+    with next(store.glob("*.rows.npy")).open("ab") as file:
+        file.write(b"unfinished")
+    visterm("doctor", "-w", workspace, code=1)
+    done = json.loads(visterm("doctor", "-w", workspace, "--repair", "--json").stdout)
+    assert "the remains were removed" in done["repaired"][0]
+    visterm("doctor", "-w", workspace)

@@ -254,7 +254,7 @@ def test_pictures_are_named_by_path_pattern_and_several(photos, postcards, monke
         photos.tag("nowhere/*.jpg")
     with pytest.raises(InputError, match="say what the pictures are"):
         photos.label(names[0])
-    with pytest.raises(InputError, match="not in the collection"):
+    with pytest.raises(InputError, match="does not exist"):
         photos.label("nowhere.jpg", tags=["x"])
 
 

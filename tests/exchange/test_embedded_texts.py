@@ -285,7 +285,7 @@ def test_an_undeclared_character_set_is_guessed_and_reported(
         (tmp_path / name).write_bytes(jpeg_bytes(iptc_segment(block)))
     records, reading = read_folder(tmp_path)
     assert records["b.jpg"].tags == tuple(words)
-    (line,) = map(str, reading.skipped)
+    (line,) = map(str, reading.notes)
     assert f"a.jpg: its IPTC text names no character set and was read as {guess}, such as {words[0]}" in line
     assert "2 pictures" in line
 
@@ -301,7 +301,7 @@ def test_text_that_needs_no_guess_is_not_reported(tmp_path: Path) -> None:
         (tmp_path / f"{name}.jpg").write_bytes(jpeg_bytes(iptc_segment(block)))
     records, reading = read_folder(tmp_path)
     assert [record.tags[0] for record in records.values()] == ["sea", "Москва", "Łódź", "Łódź"]
-    assert reading.skipped == []
+    assert reading.skipped == reading.notes == []
 
 
 def test_an_undeclared_description_is_guessed_too(tmp_path: Path) -> None:
@@ -309,7 +309,8 @@ def test_an_undeclared_description_is_guessed_too(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(jpeg_bytes((0xE1, b"Exif\0\0" + exif(fields))))
     records, reading = read_folder(tmp_path)
     assert records["a.jpg"].caption == "Вид на Москву"
-    assert "EXIF text names no character set and was read as Cyrillic" in str(reading.skipped[0])
+    assert "EXIF text names no character set and was read as Cyrillic" in str(reading.notes[0])
+    assert reading.skipped == [], "nothing was left out"
 
 
 def test_bytes_that_no_set_knows_are_still_text() -> None:
@@ -334,6 +335,7 @@ def test_single_pictures_are_read_with_their_sidecars(tmp_path: Path) -> None:
         ("two", "d.jpg"): ("two/d.jpg",),
     }
     assert [Path(reading.source).name for reading, _, _ in sources] == ["one", "d.jpg"]
+    assert not any(reading.all_pictures for reading, _, _ in sources), "silence about c.jpg means nothing"
 
 
 # Against other programs

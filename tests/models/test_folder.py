@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 
 from visterm import __version__
 from visterm.contracts.tasks import Task
-from visterm.errors import InputError, VistermError
+from visterm.errors import InputError, ModelError, VistermError
 from visterm.models import Model, ModelInfo, folder, load_model, open_model, read_info, save_model
 from visterm.models.card import model_card
 from visterm.neighbours import KnnAnnotator
@@ -75,6 +77,8 @@ def saved(tmp_path):
 def change(path, **values):
     contents = json.loads((path / "model.json").read_text(encoding="utf-8"))
     contents |= values
+    for name in ("files", "checksum"):  # as in models of earlier versions
+        contents.pop(name, None)
     (path / "model.json").write_text(json.dumps(contents), encoding="utf-8")
 
 
@@ -120,7 +124,7 @@ def test_an_interruption_leaves_nothing(tmp_path, monkeypatch, error):
 
 
 def test_what_a_killed_process_left_is_no_obstacle(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder.os, "getpid", lambda: 7)
+    monkeypatch.setattr("os.getpid", lambda: 7)
     (tmp_path / ".model.7.unfinished").mkdir()
     (tmp_path / ".model.7.unfinished" / "model.json").write_text("{")
     save_model(make(), tmp_path / "model")
@@ -137,6 +141,7 @@ def test_what_a_recipe_learned_is_stored_with_the_model(tmp_path, monkeypatch):
     tensors = load_file(tmp_path / "model" / "model.safetensors")
     save_file({name.replace("recipe/mean", "recipe/other"): a for name, a in tensors.items()}, tmp_path / "other")
     (tmp_path / "other").replace(tmp_path / "model" / "model.safetensors")
+    change(tmp_path / "model")
     with pytest.raises(InputError, match="not a usable model: KeyError"):
         load_model(tmp_path / "model")
 
@@ -214,7 +219,7 @@ def test_fields_of_another_kind_are_named(saved, field, value):
 
 def test_missing_fields_are_named(saved):
     contents = json.loads((saved / "model.json").read_text(encoding="utf-8"))
-    del contents["tags"]
+    del contents["tags"], contents["checksum"]
     (saved / "model.json").write_text(json.dumps(contents))
     with pytest.raises(InputError, match="'tags' is missing"):
         read_info(saved)
@@ -261,6 +266,9 @@ def test_tampered_estimators_are_refused_and_execute_nothing(saved, estimator, m
 def test_tensors_of_other_names_are_refused(saved):
     tensors = load_file(saved / "model.safetensors")
     save_file({f"{name}x": array for name, array in tensors.items()}, saved / "model.safetensors")
+    with pytest.raises(ModelError, match=r"model\.safetensors has \d+ bytes instead of \d+"):
+        open_model(saved)
+    change(saved)
     with pytest.raises(InputError, match="is missing"):
         load_model(saved)
 
@@ -301,6 +309,7 @@ def test_models_of_format_1_are_brought_forward_and_stay_as_they_are(saved):
 
     contents = json.loads((saved / "model.json").read_text(encoding="utf-8"))
     contents["floor_metrics"] = contents.pop("baseline_metrics")
+    del contents["checksum"]
     contents["estimator"]["class"] = "visterm.neighbours.knn:KnnAnnotator"
     (saved / "model.json").write_text(json.dumps(contents | {"format": 1}), encoding="utf-8")
     before = (saved / "model.json").read_bytes()
@@ -343,3 +352,47 @@ def test_a_name_that_a_package_only_borrowed_is_refused(saved, monkeypatch):
     change(saved, estimator=stored)
     with pytest.raises(InputError, match="is not a method"):
         load_model(saved)
+
+
+@pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
+def test_changed_bytes_are_noticed(saved, name):
+    data = bytearray((saved / name).read_bytes())
+    place = data.index(b'"n_tagged": 6') + 12 if name == "model.json" else len(data) - 8
+    data[place] ^= 1
+    (saved / name).write_bytes(data)
+    with pytest.raises(ModelError, match="fails its checksum"):
+        load_model(saved)
+
+
+@pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
+def test_a_pipe_is_not_waited_for(saved, name):
+    (saved / name).unlink()
+    os.mkfifo(saved / name)
+    with pytest.raises(ModelError, match="plain file"):
+        load_model(saved)
+
+
+def test_a_model_is_on_disk_before_it_gets_its_name(tmp_path, monkeypatch):
+    synced = []
+    sync, rename = os.fsync, Path.rename
+
+    def note(descriptor):
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        sync(descriptor)
+
+    def renamed(path, target):
+        synced.append("renamed")
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", note)
+    monkeypatch.setattr(Path, "rename", renamed)
+    save_model(make(), tmp_path / "model")
+    assert sorted(synced[:3]) == ["README.md", "model.json", "model.safetensors"]
+    assert synced[3:] == [f".model.{os.getpid()}.unfinished", "renamed", tmp_path.name]
+
+
+def test_models_of_earlier_versions_have_no_number(saved):
+    contents = json.loads((saved / "model.json").read_text(encoding="utf-8"))
+    del contents["sequence"], contents["checksum"], contents["files"]
+    (saved / "model.json").write_text(json.dumps(contents), encoding="utf-8")
+    assert load_model(saved).info.sequence == 0

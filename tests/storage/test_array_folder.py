@@ -85,6 +85,9 @@ def test_bytes_and_names_are_on_disk_before_the_manifest_refers_to_them(tmp_path
 def test_two_manifests_within_one_tick_of_the_clock_are_told_apart(tmp_path):
     store = store_in(tmp_path)
     file = tmp_path / "manifest.json"
+    fields = json.loads(file.read_text())
+    del fields["checksum"]  # else it would have to be another one
+    file.write_text(json.dumps(fields))
     old, stamp = file.read_text(), file.stat()
     assert len(store) == 3
     # The same inode, size and time, as another manifest in the same tick can have.
@@ -150,7 +153,53 @@ def test_an_index_tells_what_is_wrong_with_its_files(tmp_path):
     assert index.check() == []
     (dead,) = tmp_path.glob("*.dead.npy")
     np.save(dead, np.array([77]))
-    assert "lists columns" in index.check()[0]
+    changed, wrong = index.check()
+    assert "fails its checksum" in changed
+    assert "lists columns" in wrong
+
+
+@pytest.mark.parametrize("kind", ["keys", "rows", "vectors", "manifest"])
+def test_changed_bytes_fail_their_checksum(tmp_path, kind):
+    target = index_in(tmp_path) if kind == "vectors" else store_in(tmp_path)
+    assert target.check() == []
+    (file,) = tmp_path.glob("manifest.json" if kind == "manifest" else f"*.{kind}*")
+    data = bytearray(file.read_bytes())
+    data[data.index(b'"n_rows": 4') + 10 if kind == "manifest" else -3] ^= 1
+    file.write_bytes(data)
+    if kind == "manifest":
+        with pytest.raises(InputError, match="fails its checksum"):
+            target.check()
+    else:
+        assert any("checksum" in problem and file.name in problem for problem in target.check())
+
+
+def test_appending_reads_only_what_was_appended(tmp_path, monkeypatch):
+    store = store_in(tmp_path)
+    read = []
+    checksum = ArrayFile.checksum
+
+    def noted(array, n_rows, *, start=0, before=0):
+        read.append(n_rows - start)
+        return checksum(array, n_rows, start=start, before=before)
+
+    monkeypatch.setattr(ArrayFile, "checksum", noted)
+    store.append(keys_of([50]), [[5, 5]])
+    assert max(read) == 1
+    assert store.check() == []
+
+
+def test_folders_of_earlier_versions_have_no_checksums_until_they_are_rewritten(tmp_path):
+    store = store_in(tmp_path)
+    file = tmp_path / "manifest.json"
+    fields = json.loads(file.read_text())
+    del fields["checksum"], fields["checksums"]
+    file.write_text(json.dumps(fields))
+    assert store.check() == []
+    store.append(keys_of([50]), [[5, 5]])
+    assert json.loads(file.read_text())["checksums"] == {}
+    store.compact()
+    assert len(json.loads(file.read_text())["checksums"]) == 3
+    assert store.check() == []
 
 
 def test_threads_wait_for_each_other_unless_they_do_not_want_to(tmp_path):

@@ -1,4 +1,5 @@
 from .adding import Addition as Addition
+from .adding import Attached as Attached
 from .adding import Removal as Removal
 from .checking import Checkup as Checkup
 from .choosing import Training as Training
@@ -6,6 +7,8 @@ from .document import Document as Document
 from .exporting import Exported as Exported
 from .features import Computed as Computed
 from .features import Recipes as Recipes
+from .history import History as History
+from .history import Undoing as Undoing
 from .labelling import Edit as Edit
 from .labelling import Labelled as Labelled
 from .labelling import Merges as Merges
@@ -25,6 +28,7 @@ from .workspace import Workspace as Workspace
 
 __all__ = [
     "Addition",
+    "Attached",
     "Checkup",
     "Computed",
     "Document",
@@ -34,6 +38,7 @@ __all__ = [
     "Exported",
     "Findings",
     "Found",
+    "History",
     "Labelled",
     "Lookalikes",
     "Merges",
@@ -46,6 +51,7 @@ __all__ = [
     "Suggestions",
     "TrainedModel",
     "Training",
+    "Undoing",
     "Vocabulary",
     "Workspace",
 ]

@@ -64,7 +64,8 @@ class Addition(Document):
     """What adding did: with the files, with every label source, and with the words of captions.
 
     ``caption_tags`` labels were made of ``caption_words`` words and phrases; ``other_words`` stay searchable only.
-    ``other_formats`` counts files of pictures that Visterm cannot read, by their ending, such as ``.heic``.
+    ``other_formats`` counts files of pictures that Visterm cannot read, by their ending, such as ``.heic``;
+    ``notes`` are remarks about labels that were read all the same.
     """
 
     dry_run: bool
@@ -75,6 +76,7 @@ class Addition(Document):
     caption_words: int = 0
     other_words: int = 0
     other_formats: dict[str, int] = field(default_factory=dict)
+    notes: list[Skipped] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,15 @@ class Removal(Document):
     removed: int
     dry_run: bool
     said: int = 0
+
+
+@dataclass(frozen=True)
+class Attached(Document):
+    """The picture that has got a file again: its content hash, its files, and how many labels it has."""
+
+    sha256: str
+    paths: list[str]
+    labels: int
 
 
 class _Rehearsal(Exception):  # noqa: N818 - nothing went wrong
@@ -101,6 +112,7 @@ def add(
     min_count: int = 2,
     phrases: Sequence[str] = (),
     again: bool = False,
+    as_new: bool = False,
     dry_run: bool = False,
 ) -> Addition:
     """Bring the catalogue in step with ``folders`` (by default the workspace's own) and read their labels.
@@ -109,12 +121,15 @@ def add(
     ``labels`` names further sources, in ``format`` if it is not to be guessed. The format ``folders`` makes each
     sub-folder a class. With ``caption_tags`` captions become tags; when it is None, they do where a source has captions
     and no tags. A useful word makes a tag when it is in at least ``min_count`` captions; ``phrases`` always do.
-    Pictures that were removed stay out unless they are wanted ``again``.
+    Pictures that were removed stay out unless they are wanted ``again``. A file that was edited stays the same picture
+    with its labels; ``as_new`` says that the files named are other pictures now, also if they were added before.
     """
-    folders = list(folders) or [workspace.folder]
     for folder in folders:
         if not folder.exists():
             raise InputError(f"there is nothing at {folder}: name an existing folder or picture")
+    if as_new and (not folders or any(not file.is_file() for file in folders)):
+        raise InputError("name the files that are other pictures now; a folder cannot be added as new")
+    folders = list(folders) or [workspace.folder]
     if format == "folders" and not labels:
         labels = folders
     elif format is not None and not labels:
@@ -123,9 +138,9 @@ def add(
     tokenizer = CaptionTokenizer(min_count=min_count, phrases=tuple(phrases), language=language)
     with suppress(_Rehearsal):
         if not dry_run:
-            return _add(workspace, folders, labels, format, look_for_labels, caption_tags, tokenizer, again)
+            return _add(workspace, folders, labels, format, look_for_labels, caption_tags, tokenizer, again, as_new)
         with workspace.catalogue.transaction():
-            done = _add(workspace, folders, labels, format, look_for_labels, caption_tags, tokenizer, again)
+            done = _add(workspace, folders, labels, format, look_for_labels, caption_tags, tokenizer, again, as_new)
             raise _Rehearsal
     return replace(done, dry_run=True)
 
@@ -139,8 +154,11 @@ def _add(
     caption_tags: bool | None,
     tokenizer: CaptionTokenizer,
     again: bool,
+    as_new: bool,
 ) -> Addition:
     files = add_folder(workspace.catalogue, folders, again=again)
+    for file in folders if as_new else ():
+        workspace.catalogue.separate(file)
     places: list[tuple[Path, str | None]] = []
     if look_for_labels:
         places += [found for folder in folders if folder.is_dir() for found in find_labels(folder)]
@@ -152,7 +170,8 @@ def _add(
     readings = []
     for reading, base, records in sources:
         _apply(workspace, reading, base, records)
-        if reading.n_pictures or reading.skipped or reading.source in named:
+        asked_for = reading.source in named and format in (None, reading.format)
+        if reading.n_pictures or reading.skipped or asked_for:
             readings.append(reading)
     if caption_tags is None:
         caption_tags = any(reading.n_captions and not reading.tags for reading in readings)
@@ -168,6 +187,7 @@ def _add(
         words.n_kept,
         words.n_others,
         dict(files.other_formats.most_common()),
+        [note for reading in readings for note in reading.notes],
     )
 
 
@@ -200,6 +220,16 @@ def remove(workspace: Workspace, references: Sequence[str | Path], *, dry_run: b
         if dry_run:
             raise _Rehearsal
     return Removal(n_removed, dry_run, n_said)
+
+
+def attach(workspace: Workspace, record: str | Path, file: Path) -> Attached:
+    """Say that ``file`` is the picture of a record that has lost its file; the labels of both are united."""
+    if not file.is_file():
+        raise InputError(f"there is no file {file}: name the file that is the picture now")
+    add_folder(workspace.catalogue, [file])
+    done = workspace.catalogue.attach(record, file.absolute())
+    said = [label for label in (*done.classes, *done.tags) if label.state != "suggested"]
+    return Attached(done.sha256, list(done.paths), len(said))
 
 
 def _files(report: AddReport) -> Files:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from visterm import registry
 from visterm.app.document import Document
 from visterm.app.features import ready_recipe
-from visterm.app.training import TrainedModel, labelled, labels_only, train
+from visterm.app.training import TrainedModel, labelled, labels_only, only_test_pictures, train
+from visterm.catalogue.records import Skipped
 from visterm.compute import n_cores
 from visterm.contracts import Task
 from visterm.errors import InputError
@@ -92,13 +93,17 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Training(Document):
-    """What ``train`` did with nothing named: one outcome for classes, tags and search."""
+    """What ``train`` did with nothing named: one outcome for classes, tags and search.
+
+    ``labelled`` pictures were learned from; ``left_out`` ones have labels, too, but could not be, with the reason.
+    """
 
     outcomes: list[Outcome]
     pictures: int
     labelled: int
     seconds: float
     missing: list[str]
+    left_out: list[Skipped] = field(default_factory=list)
 
 
 def train_all(
@@ -131,10 +136,20 @@ def train_all(
         choice = session.choose(what, seconds - _LEFT_TO_OTHERS * 60 * minutes * (len(able) - 1 - place))
         seconds -= time.perf_counter() - began
         outcomes.append(session.train(what, choice))
-    n_labelled = int(((labels.has_class | labels.has_tags) & ~labels.is_test).sum())
+    n_labelled = _n_learned_from(workspace, labels, {outcome.recipe for outcome in outcomes if outcome.model})
     order = list(WANTED)
     outcomes.sort(key=lambda outcome: order.index(outcome.what))
-    return Training(outcomes, len(labels), n_labelled, round(time.perf_counter() - started, 1), missing)
+    seconds = round(time.perf_counter() - started, 1)
+    return Training(outcomes, len(labels), n_labelled, seconds, missing, list(session.left_out.values()))
+
+
+def _n_learned_from(workspace: Workspace, labels: Dataset, recipes: Iterable[str]) -> int:
+    """How many labelled pictures have all features: no model has learned from fewer."""
+    rows = np.flatnonzero((labels.has_class | labels.has_tags) & ~labels.is_test)
+    truth = workspace.collection().truth
+    for recipe in recipes:
+        rows = rows[workspace.library.present(ready_recipe(workspace, recipe), [truth.sha256[row] for row in rows])]
+    return len(rows)
 
 
 class _Session:
@@ -147,6 +162,7 @@ class _Session:
         self._labels = labels_only(workspace, collection)
         self._choose_again = choose_again
         self._tags: TrainedModel | None = None
+        self.left_out: dict[str, Skipped] = {}
         self._tag_parameters: dict[str, Any] = {}
 
     def choose(self, what: str, seconds: float) -> Choice | None:
@@ -203,6 +219,7 @@ class _Session:
             parameters=kept.get("parameters"),
             choice=kept,
         )
+        self.left_out |= {skipped.where: skipped for skipped in model.left_out}
         if what == "tags":
             self._tags, self._tag_parameters = model, dict(kept.get("parameters") or {})
         return _outcome(what, model, choice)
@@ -244,22 +261,22 @@ class _Session:
 
 def _why_not(task: Task, labels: Dataset) -> str:
     """Why nothing can be learned for a task; empty if it can."""
-    if task is Task.CLASSIFY:
-        counts = np.bincount(labels.y[labels.has_class & ~labels.is_test], minlength=len(labels.class_names))
-        known = np.flatnonzero(counts)
-        if not len(known):
-            return "no picture has a class: give some with 'visterm label PICTURE --class NAME', or import them"
-        if len(known) == 1:
-            name = labels.class_names[known[0]]
-            return (
-                f"the only class is {name!r}: give some pictures another one, so that there is something to tell apart"
-            )
-        if counts.max() < 2:
-            return "every class has one picture: give each class at least two"
-        return ""
-    if int((labels.has_tags & ~labels.is_test).sum()) < 2:
-        return "fewer than two pictures have tags: add some with 'visterm label PICTURE --tag NAME', or import them"
-    return ""
+    what, option = ("a class", "--class") if task is Task.CLASSIFY else ("tags", "--tag")
+    has = labels.has_class if task is Task.CLASSIFY else labels.has_tags
+    n_learned = int((has & ~labels.is_test).sum())
+    how = f"'visterm label PICTURE {option} NAME'"
+    if only_test := only_test_pictures(labels, has, what):
+        return only_test
+    if not n_learned:
+        return f"no picture has {what}: give some with {how}, or import them"
+    if task is not Task.CLASSIFY:
+        return "" if n_learned > 1 else f"only one picture has tags: tag some more with {how}, or import tags"
+    counts = np.bincount(labels.y[labels.has_class & ~labels.is_test], minlength=len(labels.class_names))
+    known = np.flatnonzero(counts)
+    if len(known) == 1:
+        name = labels.class_names[known[0]]
+        return f"the only class is {name!r}: give some pictures another one, so that there is something to tell apart"
+    return "" if counts.max() > 1 else "every class has one picture: give each class at least two"
 
 
 def _usable(recipes: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:

@@ -30,5 +30,17 @@ def decide(workspace: Workspace, decisions: Sequence[Decision]) -> Labelled:
     if not decisions:
         raise InputError("there is nothing to decide")
     rows: list[LabelRow] = [(each.id, each.kind, each.name, each.state, None) for each in decisions]
-    n_labels = workspace.catalogue.write_labels(rows, source=PERSON)
-    return Labelled(n_labels, sum(each.state == "accepted" for each in decisions))
+    n_accepted = sum(each.state == "accepted" for each in decisions)
+    with workspace.catalogue.transaction(_in_words(decisions, n_accepted)):
+        n_labels = workspace.catalogue.write_labels(rows, source=PERSON)
+    return Labelled(n_labels, n_accepted)
+
+
+def _in_words(decisions: Sequence[Decision], n_accepted: int) -> str:
+    """What was decided, for the history."""
+    if len(decisions) == 1:
+        (only,) = decisions
+        return f"{'accept' if n_accepted else 'reject'} {only.kind} {only.name}"
+    parts = [f"accept {n_accepted}"] if n_accepted else []
+    parts += [f"reject {len(decisions) - n_accepted}"] if n_accepted < len(decisions) else []
+    return f"{' and '.join(parts)} suggestions"

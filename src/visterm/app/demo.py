@@ -26,13 +26,14 @@ _MINUTES = 0.5
 
 @dataclass(frozen=True)
 class Demo(Document):
-    """What the demo made and found."""
+    """What the demo made and found; ``unlabelled`` pictures had no class."""
 
     folder: str
     pictures: int
     training: Training
     unlabelled_accuracy: float
     unlabelled_tag_precision: float
+    unlabelled: int
     sheets: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -51,9 +52,10 @@ def run_demo(folder: Path, *, n_pictures: int = 400) -> Demo:
         clock.lap("add")
         training = train_all(photos, minutes=_MINUTES)
         clock.lap("choose, train and measure")
+        n_unlabelled = report.n_pictures - photos.status().n_with_class
         accuracy, tag_precision, sheets = _look(photos, _truth(report.truth))
         clock.lap("classify, tag and search")
-    return Demo(str(folder), report.n_pictures, training, accuracy, tag_precision, sheets, clock.laps)
+    return Demo(str(folder), report.n_pictures, training, accuracy, tag_precision, n_unlabelled, sheets, clock.laps)
 
 
 def _look(photos: Workspace, truth: dict[str, dict[str, Any]]) -> tuple[float, float, dict[str, str]]:

@@ -22,7 +22,7 @@ from visterm.compute import progress
 from visterm.compute.parallel import split
 from visterm.contracts import Features, n_pictures
 from visterm.errors import InputError, VistermError
-from visterm.models import Model
+from visterm.models import Model, checked_scores, using
 from visterm.search.index import Index
 from visterm.search.pairs import log_pairs_of, pairs_of
 from visterm.search.snapshot import Snapshot
@@ -134,7 +134,10 @@ def _current(
         with progress.task(f"Scoring pictures with {info.name}", total=len(missing)) as bar:
             for shard in split(len(missing), size=max(64, min(4096, _BLOCK // (n_dims or 64)))):
                 some = missing[shard.rows]
-                rows = vectors(stored_features(workspace, model.recipe, some))
+                features = stored_features(workspace, model.recipe, some)
+                with using(model):
+                    rows = vectors(features)
+                    checked_scores(rows, len(some), n_dims or rows.shape[1])
                 try:
                     if index is None:
                         about = f"{info.name} {kind}"

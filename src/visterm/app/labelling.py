@@ -150,7 +150,7 @@ def label(
         said += [(number, "tag", name, "rejected", None) for name in no_tags]
         said += [] if class_name is None else [(number, "class", class_name, "accepted", None)]
     catalogue = workspace.catalogue
-    with catalogue.transaction():
+    with catalogue.transaction(_in_words(len(known), class_name, tags, no_tags, clear, accept=accept)):
         n_cleared = sum(catalogue.unlabel(number, kind, name) for number in known for kind, name in cleared)
         accepted, nothing = _accepted(workspace, known.values(), said) if accept else ([], [])
         n_labels = catalogue.write_labels(list(dict.fromkeys([*accepted, *said])), source=PERSON)
@@ -176,6 +176,22 @@ def _accepted(
         if not suggested:
             nothing.append(_name_of(picture))
     return rows, nothing
+
+
+def _in_words(
+    n_pictures: int,
+    class_name: str | None,
+    tags: Sequence[str],
+    no_tags: Sequence[str],
+    clear: Sequence[str],
+    *,
+    accept: bool,
+) -> str:
+    """What a person says of pictures, for the history."""
+    parts = [*([] if class_name is None else [f"class {class_name}"]), *(f"tag {name}" for name in tags)]
+    parts += [*(f"not tag {name}" for name in no_tags), *(f"clear {what}" for what in clear)]
+    parts += ["accept what models suggest"] if accept else []
+    return f"label {counted(n_pictures, 'picture')}: {', '.join(parts)}"
 
 
 def _known(workspace: Workspace, reference: str | Path) -> Picture:
@@ -307,7 +323,7 @@ def propose_merges(workspace: Workspace, *, kind: Kind = "tag", apply: bool = Fa
     from visterm.language import word_families
 
     catalogue = workspace.catalogue
-    with catalogue.transaction():
+    with catalogue.transaction(f"merge forms of one word ({kind})"):
         counts = {use.name: use.n_accepted for use in catalogue.vocabulary(kind)}
         families = word_families(counts, catalogue.language)
         for into, *names in families if apply else ():

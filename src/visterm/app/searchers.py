@@ -149,7 +149,7 @@ class Searchers:
             return None
         if model is not None and model.info.does(Task.CLASSIFY):
             return model
-        return shelf.model(Task.CLASSIFY) if infos else None
+        return shelf.model(Task.CLASSIFY) if shelf.best(Task.CLASSIFY) else None
 
     def _known(self, kind: str, state: tuple[Any, ...]) -> Any:
         """What was made for the same objects before; None if nothing was."""

@@ -89,9 +89,14 @@ def search(
     """
     if not isinstance(query, str):
         raise InputError(f"a query is text, not {query!r}")
-    searching = None
-    if model is not None or workspace.shelf.best(Task.RANK) is not None:
-        searching = workspace.shelf.model(Task.RANK, model)
+    if model is None and workspace.shelf.best(Task.RANK) is None:
+        return _search(workspace, query, None, limit, unlikely, why)
+    return workspace.shelf.use(Task.RANK, model, lambda chosen: _search(workspace, query, chosen, limit, unlikely, why))
+
+
+def _search(
+    workspace: Workspace, query: str, searching: Model | None, limit: int, unlikely: bool, why: bool
+) -> Findings:
     ready = workspace.searchers.ready(searching, query)
     hits = ready.search(query, limit, unlikely=unlikely)
     paths = ready.collection.evidence.paths

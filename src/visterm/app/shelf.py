@@ -6,17 +6,20 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from visterm.errors import InputError
+from visterm.compute import progress
+from visterm.errors import InputError, ModelError
 from visterm.storage import WriteLock, write_error
 
 if TYPE_CHECKING:
     from visterm.contracts.tasks import Task
     from visterm.models import Model, ModelInfo
+
+T = TypeVar("T")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 #: Models kept in memory; the one that was not used for the longest time leaves first.
@@ -37,19 +40,29 @@ class ModelShelf:
         self._guard = threading.RLock()
         self._signature: Signature | None = None
         self._infos: list[ModelInfo] = []
+        #: The folders of models that cannot be used, and why.
+        self._broken: dict[Path, str] = {}
         self._loaded: OrderedDict[tuple[Path, int], Model] = OrderedDict()
 
     def infos(self) -> list[ModelInfo]:
-        """What is known of all models, the newest last."""
-        from visterm.models import read_info
+        """What is known of all models that can be read, the newest last; the others are told in a note, once.
 
+        The order is that of training. Models of earlier versions have no number; they come first, by their time.
+        """
         with self._guard:
             signature = self._look()
             if signature != self._signature:
-                found = (read_info(folder) for folder in self.folder.glob("*/[0-9]*"))
-                self._infos = sorted(found, key=lambda info: (info.created, info.version))
+                self._broken.clear()
+                found = [info for folder in self.folder.glob("*/[0-9]*") if (info := self._read(folder)) is not None]
+                self._infos = sorted(
+                    found, key=lambda info: (info.sequence, "" if info.sequence else info.created, info.version)
+                )
                 self._signature = signature
             return list(self._infos)
+
+    def next_sequence(self) -> int:
+        """The number of the model that is trained next: larger than that of all others."""
+        return max((info.sequence for info in self.infos()), default=0) + 1
 
     def place(self, name: str, version: int) -> Path:
         """Where version ``version`` of model ``name`` is."""
@@ -76,27 +89,55 @@ class ModelShelf:
         return max(versions, default=0) + 1
 
     def best(self, task: Task) -> ModelInfo | None:
-        """The model to do ``task`` with when none is named: the best measured one.
+        """The model to do ``task`` with when none is named: the best measured one that was not found to be broken.
 
         Only the newest version of each name counts, and only models that learned from at least 80 % as many labelled
         pictures as the one with the most: figures of fewer labels are of another collection. A model that was not
         measured comes after those that were; of equally good ones, the newest comes first.
         """
-        newest = {info.name: info for info in self.infos() if info.does(task)}
+        newest: dict[str, ModelInfo] = {}
+        place: dict[str, int] = {}
+        for number, info in enumerate(self.infos()):
+            usable = info.does(task) and self.place(info.name, info.version) not in self._broken
+            if usable and (info.name not in newest or info.version > newest[info.name].version):
+                newest[info.name], place[info.name] = info, number
         if not newest:
             return None
         most = max(_n_labelled(info, task) for info in newest.values())
         able = [info for info in newest.values() if _n_labelled(info, task) >= _ENOUGH * most]
-        return max(able, key=lambda info: (-1.0 if (value := info.quality(task)) is None else value, info.created))
+        return max(able, key=lambda i: (-1.0 if (value := i.quality(task)) is None else value, place[i.name]))
 
     def model(self, task: Task, reference: str | None = None) -> Model:
         """The model to do ``task`` with: ``NAME``, ``NAME@VERSION`` or a model folder; by default the best."""
         if reference is None:
             info = self.best(task)
             if info is None:
-                raise InputError(f"there is no model that can {task}: train one with 'visterm train'")
-            return self.load(self.place(info.name, info.version))
+                broken = f" ({len(self._broken)} cannot be used: see 'visterm doctor')" if self._broken else ""
+                raise InputError(f"there is no model that can {task}{broken}: train one with 'visterm train'")
+            folder = self.place(info.name, info.version)
+            try:
+                return self.load(folder)
+            except ModelError as error:
+                self._set_aside(folder, error)
+                return self.model(task)
         return require_task(self.load(self._find(reference)), task)
+
+    def use(self, task: Task, reference: str | None, work: Callable[[Model], T]) -> T:
+        """What ``work`` does with the model of :meth:`model`; if that model is broken, with the next best.
+
+        A model that a person named is not replaced by another one.
+        """
+        while True:
+            model = self.model(task, reference)
+            try:
+                return work(model)
+            except ModelError as error:
+                # The work may also use another model, such as one for classes.
+                name, _, version = (error.model or model.info.reference).partition("@")
+                folder = self.place(name, int(version))
+                if folder in self._broken or (reference is not None and error.model == model.info.reference):
+                    raise
+                self._set_aside(folder, error)
 
     def load(self, folder: Path) -> Model:
         """The model in ``folder``; a model that was loaded before is not read again."""
@@ -113,6 +154,25 @@ class ModelShelf:
             while len(self._loaded) > _MAX_LOADED:
                 self._loaded.popitem(last=False)
             return model
+
+    def _read(self, folder: Path) -> ModelInfo | None:
+        from visterm.models import read_info
+
+        try:
+            info = read_info(folder)
+            if (info.name, str(info.version)) != (folder.parent.name, folder.name):
+                raise ModelError(f"{folder} says that it is {info.reference}")
+            return info
+        except ModelError as error:
+            self._set_aside(folder, error)
+            return None
+
+    def _set_aside(self, folder: Path, error: ModelError) -> None:
+        """Do not use a model again; say so once."""
+        with self._guard:
+            if folder not in self._broken:
+                self._broken[folder] = str(error)
+                progress.note(f"a model is left out: {error}; see 'visterm doctor'")
 
     def _look(self) -> Signature:
         try:

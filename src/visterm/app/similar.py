@@ -18,7 +18,7 @@ from visterm.compute import progress
 from visterm.contracts import Features, Matrix, Task, is_several, n_pictures, take
 from visterm.distances import metric_named
 from visterm.errors import InputError
-from visterm.models import Model
+from visterm.models import Model, using
 from visterm.search.beliefs import Floats
 from visterm.search.likeness import Likeness
 from visterm.search.snapshot import largest
@@ -110,7 +110,9 @@ def _by_codes(
     codes = code_index(workspace, model, frame.sha256)
     if codes.note:
         progress.note(codes.note)
-    code = np.asarray(model.estimator.transform(features_of_picture(workspace, model.recipe, picture, own)))[0]
+    x = features_of_picture(workspace, model.recipe, picture, own)
+    with using(model):
+        code = np.asarray(model.estimator.transform(x))[0]
     found = codes.snapshot.nearest(code, limit + 1)  # one more, as the picture itself may be among them
     likeness = np.exp(-(found.scores.astype(np.float64) ** 2) / 2)
     near = [(path_of[name], float(s)) for name, s in zip(found.keys, likeness, strict=True) if name in path_of]

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from visterm.app.document import Document
-from visterm.catalogue import Counts
+from visterm.catalogue import Counts, WithoutFile
 
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
@@ -22,13 +22,17 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Status(Counts, Document):
-    """Counts of everything, suggestions by models, unreadable files and models; ``in_use`` has the model of a task."""
+    """Counts of everything, suggestions by models, unreadable files and models; ``in_use`` has the model of a task.
+
+    ``without_file`` are pictures whose file is gone, the first 100 by the number of labels.
+    """
 
     workspace: str
     language: str
     unreadable: list[Unreadable]
     models: list[str]
     in_use: dict[str, str]
+    without_file: list[WithoutFile]
 
 
 def status(workspace: Workspace) -> Status:
@@ -43,4 +47,5 @@ def status(workspace: Workspace) -> Status:
         unreadable=[Unreadable(path, reason) for path, reason in workspace.catalogue.unreadable()],
         models=[info.reference for info in found.models],
         in_use=found.in_use,
+        without_file=workspace.catalogue.without_file(),
     )

@@ -24,7 +24,7 @@ from visterm.contracts import Features, Scores
 from visterm.errors import InputError
 from visterm.learning import PRECISION, class_scores, rare_order, word_scores
 from visterm.measures import predict_tags
-from visterm.models import Model
+from visterm.models import Model, checked_scores, using
 
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
@@ -89,15 +89,16 @@ def classify(
     if not subjects.paths:
         return _suggestions(model, subjects, np.empty((0, 0)), [], (), "class")
     estimator = model.estimator
-    scores = class_scores(estimator, subjects.X)
-    # What the method itself predicts comes first: its rule for ties is its own.
-    predicted = np.searchsorted(estimator.classes_, estimator.predict(subjects.X))
-    names = [model.info.classes[int(c)] for c in estimator.classes_]
-    best = []
-    for row, first in zip(scores, predicted, strict=True):
-        others = [int(c) for c in np.argsort(-row, kind="stable") if c != first]
-        best.append([int(first), *others][:n_best])
-    suggestions = _suggestions(model, subjects, scores, best, names, "class")
+    with using(model):
+        names = [model.info.classes[int(c)] for c in estimator.classes_]
+        scores = checked_scores(class_scores(estimator, subjects.X), len(subjects.paths), len(names))
+        # What the method itself predicts comes first: its rule for ties is its own.
+        predicted = np.searchsorted(estimator.classes_, estimator.predict(subjects.X))
+        best = []
+        for row, first in zip(scores, predicted, strict=True):
+            others = [int(c) for c in np.argsort(-row, kind="stable") if c != first]
+            best.append([int(first), *others][:n_best])
+        suggestions = _suggestions(model, subjects, scores, best, names, "class")
     return _written(workspace, model, suggestions, "class", n_labels=1) if write else suggestions
 
 
@@ -124,18 +125,20 @@ def tag(
     subjects = _subjects(workspace, model, pictures, lacking="tags", wait=write)
     if not subjects.paths:
         return _suggestions(model, subjects, np.empty((0, 0)), [], (), "tag")
-    scores = word_scores(model.estimator, subjects.X)
-    likely = model.relevance or TagProbabilities.unmeasured(scores, model.info.tag_counts, model.info.n_tagged)
-    log_odds = likely.log_odds(scores)
-    p = expit(log_odds)
-    order = rare_order(model.estimator, subjects.X, likely.lifts(log_odds)) if rare else log_odds
-    ranked = predict_tags(order, n_best or p.shape[1], frequencies=model.info.tag_counts)
-    if n_best is not None and at_least is None:
-        best = [list(columns) for columns in ranked]
-    else:
-        least = likely.thresholds(precision) if at_least is None else np.full(p.shape[1], at_least)
-        best = [[c for c in columns if p[row, c] >= least[c]] for row, columns in enumerate(ranked)]
-    suggestions = _suggestions(model, subjects, p, best, model.info.tags, "tag")
+    estimator, n_tags = model.estimator, len(model.info.tags)
+    with using(model):
+        scores = checked_scores(word_scores(estimator, subjects.X), len(subjects.paths), n_tags)
+        likely = model.relevance or TagProbabilities.unmeasured(scores, model.info.tag_counts, model.info.n_tagged)
+        log_odds = checked_scores(likely.log_odds(scores), len(subjects.paths), n_tags)
+        p = expit(log_odds)
+        order = rare_order(estimator, subjects.X, likely.lifts(log_odds)) if rare else log_odds
+        ranked = predict_tags(order, n_best or p.shape[1], frequencies=model.info.tag_counts)
+        if n_best is not None and at_least is None:
+            best = [list(columns) for columns in ranked]
+        else:
+            least = likely.thresholds(precision) if at_least is None else np.full(p.shape[1], at_least)
+            best = [[c for c in columns if p[row, c] >= least[c]] for row, columns in enumerate(ranked)]
+        suggestions = _suggestions(model, subjects, p, best, model.info.tags, "tag")
     return _written(workspace, model, suggestions, "tag", n_labels=None) if write else suggestions
 
 

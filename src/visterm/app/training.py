@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,7 +16,8 @@ from visterm import registry
 from visterm.app.document import Document
 from visterm.app.features import described, ready_recipe, stored_features
 from visterm.app.wording import counted
-from visterm.compute import progress
+from visterm.catalogue.records import Skipped
+from visterm.compute import one_blas_thread, progress
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.evaluate import Comparison, compare
@@ -27,15 +30,21 @@ if TYPE_CHECKING:
     from visterm.app.collection import Collection
     from visterm.app.workspace import Workspace
 
+#: Up to this many pictures, a model is the same bit for bit on any number of cores: BLAS, which adds in another order
+#: with other numbers of threads, gets one. With more pictures that would take too long.
+_SMALL = 3000
+
 
 @dataclass(frozen=True)
 class TrainedModel(ModelInfo, Document):
-    """All that is known of a model that was just trained."""
+    """All that is known of a model that was just trained; ``left_out`` are pictures it could not see, and why."""
+
+    left_out: list[Skipped] = field(default_factory=list)
 
     @classmethod
-    def of(cls, info: ModelInfo) -> Self:
+    def of(cls, info: ModelInfo, left_out: Sequence[Skipped] = ()) -> Self:
         """The same as a document."""
-        return cls(**{item.name: getattr(info, item.name) for item in fields(ModelInfo)})
+        return cls(**{item.name: getattr(info, item.name) for item in fields(ModelInfo)}, left_out=list(left_out))
 
 
 @dataclass(frozen=True)
@@ -93,7 +102,7 @@ class Evaluation(Document):
 
     Figures are means over ``n_splits`` splits; ``held_out`` has the number of pictures by task. ``best`` names for each
     task the best result, then those it is not significantly better than; ``not_measured`` are those there was no time
-    for; ``skipped`` says why others could not be measured.
+    for; ``skipped`` says why others could not be measured. ``left_out`` are pictures that no method saw, and why.
     """
 
     classify: list[MethodResult]
@@ -104,6 +113,12 @@ class Evaluation(Document):
     n_splits: int
     not_measured: list[str]
     skipped: dict[str, str]
+    left_out: list[Skipped] = field(default_factory=list)
+
+    @property
+    def baselines(self) -> list[str]:
+        """The methods that never look at the picture."""
+        return list(dict.fromkeys(results[0].name for results in self.tasks().values()))
 
     def tasks(self) -> dict[str, list[MethodResult]]:
         """The results by task, for tasks that were measured."""
@@ -117,6 +132,13 @@ def labelled(workspace: Workspace, collection: Collection, recipe: Recipe, rows:
     ``rows`` are those of :func:`labels_only` (default: all); only their features are computed. The caller keeps one
     ``collection`` for all that it compares, whatever others add or label in the meantime.
     """
+    return _described_and_left_out(workspace, collection, recipe, rows)[0]
+
+
+def _described_and_left_out(
+    workspace: Workspace, collection: Collection, recipe: Recipe, rows: NDArray[Any] | None = None
+) -> tuple[Dataset, list[Skipped]]:
+    """As :func:`labelled`, and the pictures without features."""
     labels = labels_only(workspace, collection)
     chosen = np.arange(len(labels)) if rows is None else np.asarray(rows)
     keys = collection.truth.sha256
@@ -126,7 +148,16 @@ def labelled(workspace: Workspace, collection: Collection, recipe: Recipe, rows:
         left_out = f"{counted(len(failed), 'picture')} of {len(wanted)}"
         progress.note(f"{left_out} cannot be learned from; the first is {failed[0]}")
     X = stored_features(workspace, recipe, [wanted[place] for place in places])
-    return replace(labels.select(chosen[places]), X=X)
+    return replace(labels.select(chosen[places]), X=X), failed
+
+
+def labelled_but_unreadable(workspace: Workspace) -> list[Skipped]:
+    """The pictures that have a label but cannot be read, and why."""
+    return [
+        Skipped(next(iter(picture.paths), picture.sha256), picture.reason or "it cannot be read")
+        for picture in workspace.catalogue.pictures(state="unreadable")
+        if picture.class_label is not None or any(label.state == "accepted" for label in picture.tags)
+    ]
 
 
 def labels_only(workspace: Workspace, collection: Collection) -> Dataset:
@@ -139,6 +170,39 @@ def labels_only(workspace: Workspace, collection: Collection) -> Dataset:
     return Dataset(
         workspace.folder.name, nothing, y, class_names, truth.tags, tuple(truth.tag_names), tuple(truth.splits)
     )
+
+
+def require_method(name: str, *, also: Iterable[str] = ()) -> None:
+    """Refuse what is neither a method nor one of the names that may stand in its place, ``also``."""
+    known = [*also, *(method.name for method in registry.methods())]
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise InputError(
+            f"unknown method {name!r}: {hint}say {', '.join(also)}, or a method that 'visterm methods' lists"
+        )
+
+
+def only_test_pictures(labels: Dataset, has: NDArray[Any], what: str) -> str:
+    """Why nothing can be learned from pictures with ``what`` that are all test pictures; empty if it can."""
+    n_labelled = int(has.sum())
+    if not n_labelled or (has & ~labels.is_test).any():
+        return ""
+    all_of_them = f"all {n_labelled} pictures" if n_labelled > 1 else "the only picture"
+    are = "are test pictures" if n_labelled > 1 else "is a test picture"
+    return f"{all_of_them} with {what} {are} (split 'test'), never learned from: label others, too"
+
+
+def _require_labels(labels: Dataset, methods: Sequence[registry.Method]) -> None:
+    """Refuse to learn or compare where every picture that has the labels is a test picture."""
+    found = [
+        only_test_pictures(labels, labels.has_class, "a class")
+        if Task.CLASSIFY in method.tasks
+        else only_test_pictures(labels, labels.has_tags, "tags")
+        for method in methods
+    ]
+    if found and all(found):
+        raise InputError("; ".join(dict.fromkeys(found)))
 
 
 def train(
@@ -158,14 +222,16 @@ def train(
     chosen = registry.get(method)
     collection = workspace.collection()
     labels = labels_only(workspace, collection)
+    _require_labels(labels, [chosen])
     name = name or chosen.name
     workspace.shelf.place(name, 1)  # refuses an impossible name before the work
     ready = ready_recipe(workspace, recipe or chosen.recipe)
     # The pictures to learn from: the labelled ones, or all if the method also learns from the others.
     rows = None if learns_from_untagged(chosen) else np.flatnonzero(labels.has_class | labels.has_tags)
-    data = labelled(workspace, collection, ready, rows)
-    trained = train_method(chosen, data, parameters)
-    relevance, found = learned_search(trained)
+    data, failed = _described_and_left_out(workspace, collection, ready, rows)
+    with one_blas_thread() if len(data) <= _SMALL else nullcontext():
+        trained = train_method(chosen, data, parameters)
+        relevance, found = learned_search(trained)
     own, estimator = trained.own(), trained.estimator
     learns_class, learns_tags = Task.CLASSIFY in chosen.tasks, chosen.does(Task.RANK)
     info = ModelInfo(
@@ -193,9 +259,9 @@ def train(
         baseline_metrics=trained.baseline,
     )
     with workspace.shelf.adding(name) as version:
-        info = replace(info, version=version)
+        info = replace(info, version=version, sequence=workspace.shelf.next_sequence())
         save_model(Model.of(info, estimator, ready, relevance), workspace.shelf.place(name, version))
-    return TrainedModel.of(info)
+    return TrainedModel.of(info, [*labelled_but_unreadable(workspace), *failed])
 
 
 def _about_labels(trained: Trained) -> dict[str, Any]:
@@ -253,10 +319,18 @@ def evaluate(
     With ``recipes``, every method is measured on each of them.
     """
     collection = workspace.collection()
-    labels_only(workspace, collection)  # refuses an empty collection before the work
+    chosen = [registry.get(name) for name in methods]
+    _require_labels(labels_only(workspace, collection), chosen or registry.methods())
+    left_out = {skipped.where: skipped for skipped in labelled_but_unreadable(workspace)}
+
+    def data_of(wanted: str) -> Dataset:
+        data, failed = _described_and_left_out(workspace, collection, ready_recipe(workspace, wanted))
+        left_out.update({skipped.where: skipped for skipped in failed})
+        return data
+
     found = compare(
-        [registry.get(name) for name in methods],
-        lambda wanted: labelled(workspace, collection, ready_recipe(workspace, wanted)),
+        chosen,
+        data_of,
         recipes=recipes,
         max_seconds=math.inf if max_seconds is None else max_seconds,
     )
@@ -270,6 +344,7 @@ def evaluate(
         found.n_splits,
         list(found.left_out),
         found.skipped,
+        list(left_out.values()),
     )
 
 

@@ -17,7 +17,7 @@ from visterm.catalogue.catalogue import Catalogue
 from visterm.errors import InputError, VistermError
 
 if TYPE_CHECKING:
-    from visterm.app.adding import Addition, Removal
+    from visterm.app.adding import Addition, Attached, Removal
     from visterm.app.checking import Checkup
     from visterm.app.choosing import Training
     from visterm.app.collection import Collection, Collections
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from visterm.app.gallery.saved import Saved
     from visterm.app.gallery.thumbnails import Thumbnails
     from visterm.app.gallery.view import Views
+    from visterm.app.history import History, Undoing
     from visterm.app.jobs import Jobs
     from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
+    from visterm.app.review.reviewer import Reviewer
     from visterm.app.searchers import Searchers
     from visterm.app.searching import Findings
     from visterm.app.showing import Drawing
@@ -122,6 +124,7 @@ class Workspace:
         min_count: int = 2,
         phrases: Sequence[str] = (),
         again: bool = False,
+        as_new: bool = False,
         dry_run: bool = False,
     ) -> Addition:
         """Add pictures and their labels, or bring the catalogue in step with changed folders (default: its own)."""
@@ -137,8 +140,15 @@ class Workspace:
             min_count=min_count,
             phrases=phrases,
             again=again,
+            as_new=as_new,
             dry_run=dry_run,
         )
+
+    def attach(self, record: str | Path, file: str | Path) -> Attached:
+        """Say that ``file`` is the picture of a record that has lost its file."""
+        from visterm.app.adding import attach
+
+        return attach(self, self._reference(record), Path(file))
 
     def remove(self, pictures: Pictures, *, dry_run: bool = False) -> Removal:
         """Forget files, folders or pictures by content hash, with their labels; no file is touched."""
@@ -207,6 +217,24 @@ class Workspace:
 
         return restore(self, _names(names), kind=kind)
 
+    def history(self, picture: str | Path | None = None, *, limit: int = 20, before: int | None = None) -> History:
+        """What was changed, by whom and when, the newest first; everything, or what changed one picture."""
+        from visterm.app.history import history
+
+        return history(self, picture, limit=limit, before=before)
+
+    def undo(self, number: int = 1) -> Undoing:
+        """Undo the last change of labels, vocabulary or pictures, or the last few."""
+        from visterm.app.history import undo
+
+        return undo(self, number)
+
+    def redo(self, number: int = 1) -> Undoing:
+        """Do again what was undone last."""
+        from visterm.app.history import redo
+
+        return redo(self, number)
+
     def status(self) -> Status:
         """What the collection holds: counts, coverage, most frequent tags, unreadable pictures, models."""
         from visterm.app.status import status
@@ -265,9 +293,10 @@ class Workspace:
         are twice as many labelled pictures, or ``choose_again``. The name of a method trains that method.
         """
         from visterm.app.choosing import WANTED, train_all
-        from visterm.app.training import train
+        from visterm.app.training import require_method, train
 
         if method is not None and method not in WANTED:
+            require_method(method, also=WANTED)
             return train(self, method, name=name, recipe=recipe, parameters=parameters)
         if name is not None or parameters:
             raise InputError("a name and parameters go with a method: name one, such as 'sdca'")
@@ -298,8 +327,10 @@ class Workspace:
         from visterm.app.suggesting import classify
         from visterm.contracts.tasks import Task
 
-        chosen = self.shelf.model(Task.CLASSIFY, model)
-        done = classify(self, chosen, self._paths(pictures), n_best=n_best, write=write)
+        paths = self._paths(pictures)
+        done = self.shelf.use(
+            Task.CLASSIFY, model, lambda chosen: classify(self, chosen, paths, n_best=n_best, write=write)
+        )
         return done.located(self.folder)
 
     def tag(
@@ -321,16 +352,20 @@ class Workspace:
         from visterm.app.suggesting import tag
         from visterm.contracts.tasks import Task
 
-        chosen = self.shelf.model(Task.ANNOTATE, model)
-        done = tag(
-            self,
-            chosen,
-            self._paths(pictures),
-            precision=precision,
-            n_best=n_best,
-            at_least=at_least,
-            rare=rare,
-            write=write,
+        paths = self._paths(pictures)
+        done = self.shelf.use(
+            Task.ANNOTATE,
+            model,
+            lambda chosen: tag(
+                self,
+                chosen,
+                paths,
+                precision=precision,
+                n_best=n_best,
+                at_least=at_least,
+                rare=rare,
+                write=write,
+            ),
         )
         return done.located(self.folder)
 
@@ -364,11 +399,11 @@ class Workspace:
 
     # Care
 
-    def doctor(self) -> Checkup:
-        """Check the installation and the workspace."""
+    def doctor(self, *, repair: bool = False) -> Checkup:
+        """Check the installation and the workspace; ``repair`` removes derived files that are damaged."""
         from visterm.app.checking import doctor
 
-        return doctor(self)
+        return doctor(self, repair=repair)
 
     # What use cases share
 
@@ -391,6 +426,14 @@ class Workspace:
 
         with self._guard:
             return Searchers(self)
+
+    @cached_property
+    def reviewer(self) -> Reviewer:
+        """Questions for a person, and heads that learn from the answers."""
+        from visterm.app.review.reviewer import Reviewer
+
+        with self._guard:
+            return Reviewer(self)
 
     @cached_property
     def jobs(self) -> Jobs:

@@ -1,4 +1,8 @@
 from .catalogue import Catalogue as Catalogue
+from .history import Action as Action
+from .history import Change as Change
+from .history import History as History
+from .identity import WithoutFile as WithoutFile
 from .inventory import Counts as Counts
 from .labels import KINDS as KINDS
 from .labels import Kind as Kind
@@ -27,10 +31,13 @@ __all__ = [
     "IMPORT",
     "KINDS",
     "PERSON",
+    "Action",
     "AddReport",
     "Catalogue",
+    "Change",
     "Counts",
     "Examined",
+    "History",
     "Kind",
     "Label",
     "LabelRow",
@@ -42,6 +49,7 @@ __all__ = [
     "State",
     "TermUse",
     "Truth",
+    "WithoutFile",
     "add_folder",
     "clean_name",
     "examine",

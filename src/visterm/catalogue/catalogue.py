@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import os
-import sqlite3
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from uuid import uuid4
 
-from visterm.catalogue import filing, importing, inventory, listing, removals, schema, truth, vocabulary
-from visterm.catalogue.changes import LabelChanges
-from visterm.catalogue.connections import Connections
+from visterm.catalogue import filing, identity, importing, inventory, listing, log, removals, schema, truth, vocabulary
+from visterm.catalogue.database import Database
+from visterm.catalogue.history import History, said
 from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
 from visterm.catalogue.pictures import Examined, Picture, read_block, read_pictures
 from visterm.catalogue.places import Places, posix
-from visterm.catalogue.records import IMPORT, PERSON, Reading, Record
+from visterm.catalogue.records import IMPORT, PERSON, Reading, Record, import_source
 from visterm.catalogue.truth import Truth
 from visterm.errors import InputError
 from visterm.language import check_language
 
+#: Formats of labels that are not in one file: what they say of a picture stands in it, beside it, or in its path.
+BESIDE_PICTURES = ("xmp", "captions", "folders")
 #: The language of a collection that names none.
 LANGUAGE = "en"
 
 
-class Catalogue:
+class Catalogue(Database):
     """The truth about a collection, in one SQLite file.
 
     ``file`` is created if absent. Paths are stored in POSIX form, relative to ``root`` if inside it, so that the
@@ -44,54 +40,11 @@ class Catalogue:
     """
 
     def __init__(self, file: Path, *, root: Path) -> None:
-        self.file, self.root = file, root.resolve()
-        self._connections = Connections(file)
+        super().__init__(file)
+        self.root = root.resolve()
         self._places = Places(root, self._connections.mine)
-        self._label_changes = LabelChanges()
-        self._guard = threading.Lock()
-        self._last_stamp = 0
-        _ = self._connection  # refuse an unusable file now
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file, also for other threads; committed changes stay."""
-        self._connections.close()
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Make several changes one: all are kept, or none if an error leaves the ``with`` block."""
-        connection = self._connection
-        if connection.in_transaction:
-            yield
-            return
-        with self._label_changes.noting(connection) as noted:
-            with schema.sqlite_errors(self.file), schema.transaction(connection) as change:
-                yield
-                noted.end()
-            if change.sequence is not None:
-                self._label_changes.remember(change.sequence, noted)
-
-    # What changed
-
-    def version(self) -> tuple[int, int]:
-        """A pair that changes whenever any process changes the catalogue.
-
-        The first number is SQLite's own, the second is the sequence number of the last change.
-        """
-        with schema.sqlite_errors(self.file):
-            return self._connections.version()
-
-    def relabelled_since(self, sequence: int) -> set[int] | None:
-        """The ids of the pictures whose labels this object changed after ``sequence``; None if anything else changed.
-
-        Anything else is a change by another process, or a change of pictures, files or vocabulary.
-        """
-        return self._label_changes.since(sequence, self.version()[1])
+        #: What was changed, by whom and when, and its undoing.
+        self.history = History(lambda: self._connection, self.transaction, self._stamp)
 
     # Pictures and their files
 
@@ -146,7 +99,7 @@ class Catalogue:
 
     def add(self, examined: Iterable[Examined], *, again: bool = False) -> Counter[filing.Outcome]:
         """Record files that were read, those that a person removed only if wanted ``again``; counts the outcomes."""
-        with self.transaction():
+        with self.transaction("keep the labels of edited copies", who=IMPORT):
             keeper = filing.FileKeeper(self._connection, self.root, self._stamp(), again=again)
             return Counter(keeper.add(file, self.stored_path(file.path)) for file in examined)
 
@@ -174,12 +127,36 @@ class Catalogue:
             self._connection.executemany("UPDATE path SET missing = 0 WHERE path = ?", [(path,) for path in paths])
 
     def forget_replaced(self) -> int:
-        """Delete pictures whose last file was replaced by another picture, unless people or imports labelled them."""
+        """Delete pictures whose last file was replaced by another picture, unless somebody said something of them."""
         with self.transaction():
-            return self._connection.execute(
-                """DELETE FROM picture WHERE caption IS NULL AND id NOT IN (SELECT picture_id FROM path)
-                   AND id NOT IN (SELECT picture_id FROM label JOIN source ON source.id = source_id WHERE rank > 0)"""
-            ).rowcount
+            return identity.forget_replaced(self._connection, self._stamp())
+
+    def without_file(self, limit: int = 100) -> list[identity.WithoutFile]:
+        """The pictures that have no file, those with most labels of people and imports first."""
+        with schema.sqlite_errors(self.file):
+            return identity.without_file(self._connection, limit)
+
+    def separate(self, path: str | Path) -> Picture:
+        """Say that the file at ``path`` is another picture now, not an edited one; returns the new picture.
+
+        The labels stay with the earlier content, which has no file then.
+        """
+        with self.transaction(f"make {path} a new picture"), log.level(self._connection, log.Level.FILES):
+            try:
+                new = identity.separate(self._connection, self._known(path), self._stamp())
+            except InputError as error:
+                raise InputError(f"{path}: {error}") from error
+            return read_block(self._connection, new, new)[0]
+
+    def attach(self, record: str | Path, file: str | Path) -> Picture:
+        """Give a picture that has no file the catalogued ``file``, with the labels of both; returns the picture."""
+        with self.transaction(f"attach {record} to {file}"), log.level(self._connection, log.Level.FILES):
+            number = self._known(record)
+            try:
+                identity.attach(self._connection, number, self._known(file), self._stamp())
+            except InputError as error:
+                raise InputError(f"{record}: {error}") from error
+            return read_block(self._connection, number, number)[0]
 
     def remove(self, references: Iterable[str | Path]) -> int:
         """Forget files, whole folders, or pictures by content hash; returns how many pictures were forgotten.
@@ -187,7 +164,9 @@ class Catalogue:
         A picture and its labels are forgotten with its last file. No file is touched. Adding a folder again leaves the
         removed files out.
         """
-        with self.transaction():
+        references = list(references)
+        shown = ", ".join(map(str, references[:3])) + (" and others" if len(references) > 3 else "")
+        with self.transaction(f"remove {shown}"), log.level(self._connection, log.Level.FILES):
             before, pictures = self._count_pictures(), set[int]()
             for reference in references:
                 files = self._places.files(self.root / reference) or self._places.files(Path(reference))
@@ -195,7 +174,7 @@ class Catalogue:
                 if not files and not ids:
                     raise InputError(f"{reference}: no such file, folder or picture in the catalogue")
                 paths = [path for path, *_ in files] or self._places.paths_of(ids[0])
-                pictures.update(ids, removals.remove_files(self._connection, paths))
+                pictures.update(ids, removals.remove_files(self._connection, paths, self._stamp()))
             self._connection.executemany(
                 "DELETE FROM picture WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM path WHERE picture_id = ?1)",
                 [(number,) for number in sorted(pictures)],
@@ -213,15 +192,20 @@ class Catalogue:
         """Write the labels of a label source; its paths are relative to ``base`` and may not leave it.
 
         This is one transaction. A row is skipped, with the reason in ``reading``, if it names no catalogued picture, or
-        repeats or contradicts an earlier row.
+        repeats or contradicts an earlier row. An import replaces what the same label file, or the same kind of metadata
+        of pictures below ``base``, said before: what it no longer says is withdrawn.
         """
         base_text = posix(base)
-        with self.transaction():
+        if source == IMPORT:
+            place = "" if reading.format in BESIDE_PICTURES else f" {self.stored_path(reading.source)}"
+            source = import_source(f"{reading.format}{place}")
+        with self.transaction(f"read {reading.source} ({reading.format})", who=IMPORT):
             importing.RecordWriter(
                 self._connection,
                 source,
                 self._stamp(),
                 find_picture=lambda path: self._places.find_under(base_text, path),
+                holds=lambda picture: self._places.holds_all(base_text, picture),
                 identity=self.identity,
                 reading=reading,
             ).apply(records)
@@ -244,7 +228,8 @@ class Catalogue:
 
         The labels of other sources count again.
         """
-        with self.transaction(), self._label_changes.labels([_id_of(picture)], source):
+        what, who = f"clear {kind if name is None else f'{kind} {name}'} of 1 picture", _who(source)
+        with self.transaction(what, who=who), self._label_changes.labels([_id_of(picture)], source):
             return LabelWriter(self._connection, source, self._stamp()).remove(_id_of(picture), kind, name)
 
     def write_labels(self, rows: Iterable[LabelRow], *, source: str) -> int:
@@ -253,20 +238,24 @@ class Catalogue:
         When a model writes, the labels of its other versions are removed.
         """
         rows = list(rows)
-        with self.transaction(), self._label_changes.labels([row[0] for row in rows], source):
+        with (
+            self.transaction(said(rows), who=_who(source)),
+            self._label_changes.labels([row[0] for row in rows], source),
+            log.level(self._connection, log.Level.WORDS if rank_of(source)[0] else log.Level.NOTHING),
+        ):
             return LabelWriter(self._connection, source, self._stamp()).put_all(rows)
 
     def clear(self, source: str) -> int:
-        """Remove all labels and regions of ``source``; returns how many labels."""
+        """Remove all labels and regions of ``source``, ``import`` being all imports; returns how many labels."""
         rank_of(source)
-        with self.transaction():
-            of_source = "source_id = (SELECT id FROM source WHERE name = ?)"
+        with self.transaction(f"clear all labels of {source}", who=_who(source)):
+            of_source = "source_id IN (SELECT id FROM source WHERE name = ?1 OR (?1 = 'import' AND rank = 1))"
             self._connection.execute(f"DELETE FROM region WHERE {of_source}", (source,))  # noqa: S608 - constant
             return self._connection.execute(f"DELETE FROM label WHERE {of_source}", (source,)).rowcount  # noqa: S608
 
     def derive_tags(self, tokenizer: importing.Tokenizer) -> int:
         """Give every captioned picture the tags that ``tokenizer`` finds in its caption; returns how many."""
-        with self.transaction():
+        with self.transaction("make tags of captions", who=IMPORT):
             return importing.derive_tags(self._connection, tokenizer, self._stamp())
 
     def captions(self) -> list[str]:
@@ -296,23 +285,24 @@ class Catalogue:
 
     def rename(self, kind: Kind, old: str, new: str) -> None:
         """Rename a class or tag."""
-        with self.transaction():
+        with self.transaction(f"rename {kind} {old} to {new}"):
             vocabulary.rename(self._connection, kind, old, new)
 
     def merge(self, kind: Kind, names: Iterable[str], into: str) -> None:
         """Merge several classes or tags into one."""
-        with self.transaction():
+        names = list(names)
+        with self.transaction(f"merge {kind} {', '.join(names)} into {into}"):
             vocabulary.merge(self._connection, kind, names, into)
 
     def drop(self, kind: Kind, *names: str) -> None:
         """Hide classes or tags until they are restored."""
-        with self.transaction():
+        with self.transaction(f"drop {kind} {', '.join(names)}"):
             for name in names:
                 vocabulary.drop(self._connection, kind, name)
 
     def restore(self, kind: Kind, *names: str) -> None:
         """Undo drops, or make renamed or merged names separate names again."""
-        with self.transaction():
+        with self.transaction(f"restore {kind} {', '.join(names)}"):
             for name in names:
                 vocabulary.restore(self._connection, kind, name)
 
@@ -379,19 +369,20 @@ class Catalogue:
 
     # Inside
 
-    def _stamp(self) -> int:
-        """The time now in microseconds, later than every earlier stamp, so that the newest label is always known."""
-        with self._guard:
-            self._last_stamp = max(time.time_ns() // 1000, self._last_stamp + 1)
-            return self._last_stamp
-
-    @property
-    def _connection(self) -> sqlite3.Connection:
-        """The connection of this thread."""
-        return self._connections.mine()
+    def _known(self, reference: str | Path) -> int:
+        """The id of a picture that must be known."""
+        ids = self._places.ids_of(reference)
+        if not ids:
+            raise InputError(f"{reference}: no such picture in the catalogue")
+        return ids[0]
 
     def _count_pictures(self) -> int:
         return int(self._connection.execute("SELECT count(*) FROM picture").fetchone()[0])
+
+
+def _who(source: str) -> str:
+    """By whom an action is that writes labels of ``source``."""
+    return IMPORT if source.startswith(IMPORT) else PERSON
 
 
 def _id_of(picture: Picture | int) -> int:

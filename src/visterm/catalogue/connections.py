@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from pathlib import Path
 
 from visterm.catalogue import schema
+from visterm.catalogue.log import Connection
 from visterm.errors import VistermError
 
 
@@ -16,11 +16,11 @@ class Connections:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._guard = threading.RLock()
-        self._of_thread: dict[threading.Thread, sqlite3.Connection] = {}
-        self._watcher: sqlite3.Connection | None = None
+        self._of_thread: dict[threading.Thread, Connection] = {}
+        self._watcher: Connection | None = None
         self._closed = False
 
-    def mine(self) -> sqlite3.Connection:
+    def mine(self) -> Connection:
         """The connection of the calling thread."""
         thread = threading.current_thread()
         connection = self._of_thread.get(thread)

@@ -1,4 +1,8 @@
-"""Links files to pictures: decides whether a file is new, moved, copied or changed."""
+"""Links files to pictures: decides whether a file is new, moved, copied or changed.
+
+A picture is known by its content and by its place. A file with known content belongs to the picture that has it,
+wherever the file is. A file with new content at a known place is an edited picture, which keeps its id and its labels.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any, Literal
 
+from visterm.catalogue import identity
 from visterm.catalogue.pictures import Examined
 from visterm.catalogue.removals import forget_removal, was_removed
 
@@ -31,11 +36,15 @@ class FileKeeper:
         elif before is None and was_removed(self._connection, file, path):
             return "removed"
         picture = self._one("SELECT id FROM picture WHERE sha256 = ?", file.sha256)
-        if picture is None:
-            outcome: Outcome = "added" if before is None else "changed"
-            picture = self._insert(file) if before is None else self._replace(before, file)
-        else:
+        outcome: Outcome
+        if picture is not None:
+            if before not in (None, picture):
+                identity.remember_version(self._connection, before, path, self._now)
             outcome = "unchanged" if picture == before else self._link(picture, known=before is not None)
+        elif before is not None:
+            picture, outcome = self._replace(before, file, path), "changed"
+        else:
+            picture, outcome = self._new(file)
         self._connection.execute(
             """INSERT INTO path (path, picture_id, size, mtime_ns) VALUES (?, ?, ?, ?) ON CONFLICT (path) DO UPDATE
                SET picture_id = excluded.picture_id, size = excluded.size, mtime_ns = excluded.mtime_ns, missing = 0""",
@@ -44,57 +53,88 @@ class FileKeeper:
         return outcome
 
     def _insert(self, file: Examined) -> int:
-        columns = "sha256, pixels, size, width, height, orientation, state, reason, added"
+        columns = "id, sha256, pixels, size, width, height, orientation, state, reason, added"
         inserted = self._connection.execute(
-            f"INSERT INTO picture ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",  # noqa: S608 - constant
-            (*_values(file), self._now),
+            f"INSERT INTO picture ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",  # noqa: S608
+            (identity.free_id(self._connection, file.sha256), *_values(file), self._now),
         )
         return int(inserted.fetchone()[0])
 
-    def _replace(self, before: int, file: Examined) -> int:
-        """The picture of a file whose content changed; it stays the same picture if only the metadata changed.
+    def _new(self, file: Examined) -> tuple[int, Outcome]:
+        """The picture of a file whose path and content are new.
 
-        Other programs write keywords and ratings into files. The picture then keeps its labels.
+        A picture whose files are all gone may have moved here while another program wrote metadata into it. The earlier
+        content of an edited picture is a picture of its own, with the same labels.
         """
-        same_pixels = file.pixels is not None and file.pixels == self._one(
-            "SELECT pixels FROM picture WHERE id = ?", before
+        for (known,) in self._connection.execute(
+            "SELECT id FROM picture WHERE pixels = ? ORDER BY id", (file.pixels,)
+        ).fetchall():
+            paths = self._paths(known)
+            if paths and all(is_gone(self._root / path) for path in paths):
+                self._update(known, file, paths[0])
+                self._connection.execute("DELETE FROM path WHERE picture_id = ?", (known,))
+                return known, "moved"
+        edited = self._one(
+            "SELECT picture_id FROM version JOIN picture ON id = picture_id WHERE version.sha256 = ? ORDER BY id DESC",
+            file.sha256,
         )
-        if not same_pixels:
-            return self._insert(file)
-        n_files = self._one("SELECT count(*) FROM path WHERE picture_id = ?", before)
-        if n_files == 1:
-            self._connection.execute(
-                """UPDATE picture SET sha256 = ?, pixels = ?, size = ?, width = ?, height = ?, orientation = ?,
-                   state = ?, reason = ? WHERE id = ?""",
-                (*_values(file), before),
-            )
-            return before
-        # One of several copies changed: it becomes a picture of its own, with the same labels.
         picture = self._insert(file)
+        if edited is not None:
+            self._copy_labels(edited, picture)
+        return picture, "added"
+
+    def _replace(self, before: int, file: Examined, path: str) -> int:
+        """The picture of a file whose content changed: it stays the same picture, whatever a person did to it.
+
+        If it is one of several copies, it becomes a picture of its own, with the same labels.
+        """
+        if len(self._paths(before)) == 1:
+            self._update(before, file, path)
+            return before
+        picture = self._insert(file)
+        self._copy_labels(before, picture)
+        return picture
+
+    def _update(self, picture: int, file: Examined, path: str) -> None:
+        """Give a picture new content, and remember the content that it had."""
+        identity.remember_version(self._connection, picture, path, self._now)
+        pixels = self._one("SELECT pixels FROM picture WHERE id = ?", picture)
+        self._connection.execute(
+            """UPDATE picture SET sha256 = ?, pixels = ?, size = ?, width = ?, height = ?, orientation = ?,
+               state = ?, reason = ? WHERE id = ?""",
+            (*_values(file), picture),
+        )
+        if file.pixels is None or file.pixels != pixels:
+            identity.forget_suggestions(self._connection, picture)
+
+    def _copy_labels(self, before: int, picture: int) -> None:
         self._connection.execute(
             """UPDATE picture SET (split, caption, caption_source) =
                (SELECT split, caption, caption_source FROM picture WHERE id = ?) WHERE id = ?""",
             (before, picture),
         )
         for table, columns in (
-            ("label", "term_id, source_id, state, score, time"),
+            ("label", "term_id, source_id, state, score, time, sequence"),
             ("region", "term_id, source_id, left, top, right, bottom"),
         ):
             self._connection.execute(
-                f"INSERT INTO {table} (picture_id, {columns}) SELECT ?, {columns} FROM {table} "  # noqa: S608 - constants
-                "WHERE picture_id = ?",
+                f"INSERT INTO {table} (picture_id, {columns}) SELECT ?, {columns} FROM {table} WHERE picture_id = ? "  # noqa: S608
+                "AND source_id IN (SELECT id FROM source WHERE rank > 0)",
                 (picture, before),
             )
-        return picture
 
     def _link(self, picture: int, *, known: bool) -> Outcome:
         """A known picture at another path: moved if one of its earlier files is gone, else a copy."""
-        others = self._connection.execute("SELECT path FROM path WHERE picture_id = ?", (picture,)).fetchall()
-        gone = [(other,) for (other,) in others if is_gone(self._root / other)]
+        others = self._paths(picture)
+        gone = [(other,) for other in others if is_gone(self._root / other)]
         self._connection.executemany("DELETE FROM path WHERE path = ?", gone)
         if known:
             return "changed"
         return "moved" if gone or not others else "copy"
+
+    def _paths(self, picture: int) -> list[str]:
+        rows = self._connection.execute("SELECT path FROM path WHERE picture_id = ? ORDER BY path", (picture,))
+        return [path for (path,) in rows]
 
     def _one(self, query: str, value: object) -> Any:
         row = self._connection.execute(query, (value,)).fetchone()

@@ -1,16 +1,21 @@
-"""Writes the labels of a label source to the pictures of the catalogue, in one stream."""
+"""Writes the labels of a label source to the pictures of the catalogue, in one stream.
+
+What a source says replaces what it said before: a label that it no longer gives is withdrawn. The labels of people and
+of other sources stay.
+"""
 
 from __future__ import annotations
 
 import math
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Protocol
 
-from visterm.catalogue.labels import LabelWriter, clean_name
-from visterm.catalogue.records import IMPORT, Reading, Record, Region
+from visterm.catalogue import log
+from visterm.catalogue.labels import LabelWriter, clean_name, find_term
+from visterm.catalogue.records import IMPORT, Reading, Record, Region, import_source
 from visterm.errors import InputError
 
 MAX_CAPTION = 100_000
@@ -27,22 +32,26 @@ class RecordWriter:
     """Applies the records of one source, within the caller's transaction.
 
     Several rows about one picture are combined: tags and regions are united, and captions become lines of one caption.
-    A row that repeats an earlier one, or contradicts its class or split, is skipped with the reason.
+    A row that repeats an earlier one, or contradicts its class or split, is skipped with the reason. ``holds`` says
+    whether all files of a picture are here and belong to what the source is about; otherwise nothing is withdrawn.
     """
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        connection: log.Connection,
         source: str,
         time: int,
         *,
         find_picture: Callable[[str], int | None],
+        holds: Callable[[int], bool],
         identity: str,
         reading: Reading,
     ) -> None:
         self._connection, self._reading, self._find_picture = connection, reading, find_picture
         self._identity = identity
         self._labels = LabelWriter(connection, source, time)
+        self._earlier = Statements(connection, self._labels.source_id, holds)
+        self._n_own_skips = 0
         self._rows: set[int] = set()  # hashes: a set of the records themselves would hold the whole source
         self._classes: dict[int, str] = {}
         self._splits: dict[int, str] = {}
@@ -51,15 +60,26 @@ class RecordWriter:
 
     def apply(self, records: Iterable[Record]) -> None:
         """Write the labels of ``records``; what cannot be used is skipped with the reason."""
+        n_read_badly = self._reading.n_skipped
         for record in records:
+            n_bad = self._reading.n_skipped - self._n_own_skips
             with self._skipping(record):
-                self._apply(record)
+                self._apply(record, whole=n_bad == n_read_badly)
+            n_read_badly = n_bad
         self._labels.flush()
+        if self._labels.rank == 1:
+            self._earlier.withdraw(unnamed=self._reading.n_skipped == self._n_own_skips)
 
-    def _apply(self, record: Record) -> None:
+    def _apply(self, record: Record, *, whole: bool) -> None:
+        """Write one record; if it was not read ``whole``, nothing is withdrawn from its picture."""
         picture = self._find_picture(record.path)
         if picture is None:  # a person removed it
             return
+        self._earlier.name(picture, whole=whole)
+        for tag in record.tags:
+            self._earlier.keep(picture, "tag", tag)
+        if record.class_name is not None:
+            self._earlier.keep(picture, "class", record.class_name)
         record = self._without_echo(picture, record)
         if hash(record) in self._rows:
             raise InputError("the row repeats an earlier row, so it is counted once")
@@ -82,6 +102,7 @@ class RecordWriter:
             with self._skipping(record):
                 self._caption(picture, _clean_caption(record.caption))
         if record.regions:
+            self._earlier.keep_regions(picture)
             self._regions(picture, record)
 
     def _without_echo(self, picture: int, record: Record) -> Record:
@@ -117,6 +138,7 @@ class RecordWriter:
         try:
             yield
         except InputError as error:
+            self._n_own_skips += 1
             self._reading.skip(_printable(record.path), str(error))
 
     def _caption(self, picture: int, caption: str) -> None:
@@ -162,11 +184,78 @@ class RecordWriter:
         return (self._labels.term("tag", region.name), *box)
 
 
-def derive_tags(connection: sqlite3.Connection, tokenizer: Tokenizer, time: int) -> int:
+class Statements:
+    """What a source said earlier, and has not said again yet.
+
+    Labels that were imported before sources were told apart belong to whichever source says them again.
+    """
+
+    def __init__(self, connection: log.Connection, source: int, holds: Callable[[int], bool]) -> None:
+        self._connection, self._source, self._holds = connection, source, holds
+        of_source = "SELECT picture_id, term_id FROM label WHERE source_id = ?"
+        self._unsaid = set(connection.execute(of_source, (source,)).fetchall())
+        nameless = connection.execute("SELECT id FROM source WHERE name = ? AND id != ?", (IMPORT, source)).fetchone()
+        self._nameless = None if nameless is None else int(nameless[0])
+        self._unclaimed = set() if nameless is None else set(connection.execute(of_source, nameless).fetchall())
+        self._terms: dict[tuple[str, str], int | None] = {}
+        self._named: set[int] = set()
+        self._partly: set[int] = set()
+        outlined = connection.execute("SELECT DISTINCT picture_id FROM region WHERE source_id = ?", (source,))
+        self._outlined = {picture for (picture,) in outlined}
+
+    def name(self, picture: int, *, whole: bool) -> None:
+        """The source names the picture; ``whole`` if all that it says of it could be read."""
+        self._named.add(picture)
+        if not whole:
+            self._partly.add(picture)
+
+    def keep(self, picture: int, kind: str, name: str) -> None:
+        """The source still says this."""
+        if (kind, name) not in self._terms:
+            found = None
+            with suppress(InputError):
+                found = find_term(self._connection, kind, clean_name(name))
+            self._terms[kind, name] = None if found is None else found[0]
+        label = (picture, self._terms[kind, name])
+        self._unsaid.discard(label)
+        if label in self._unclaimed:
+            self._unclaimed.discard(label)
+            with log.level(self._connection, log.Level.NOTHING):  # nothing that anybody says changes
+                self._connection.execute(
+                    "UPDATE OR IGNORE label SET source_id = ? WHERE picture_id = ? AND term_id = ? AND source_id = ?",
+                    (self._source, *label, self._nameless),
+                )
+
+    def keep_regions(self, picture: int) -> None:
+        """The source says where things are in the picture; these regions replace its earlier ones."""
+        self._outlined.discard(picture)
+        if self._nameless is not None:
+            with log.level(self._connection, log.Level.NOTHING):
+                self._connection.execute(
+                    "UPDATE region SET source_id = ? WHERE picture_id = ? AND source_id = ?",
+                    (self._source, picture, self._nameless),
+                )
+
+    def withdraw(self, *, unnamed: bool) -> None:
+        """Delete what the source has not said again; of pictures that it did not name only if ``unnamed``."""
+        gone = {picture for picture, _ in self._unsaid} | self._outlined
+        gone = {picture for picture in gone - self._partly if unnamed or picture in self._named}
+        gone = {picture for picture in gone if self._holds(picture)}
+        self._connection.executemany(
+            "DELETE FROM label WHERE picture_id = ? AND term_id = ? AND source_id = ?",
+            [(*label, self._source) for label in sorted(self._unsaid) if label[0] in gone],
+        )
+        self._connection.executemany(
+            "DELETE FROM region WHERE picture_id = ? AND source_id = ?",
+            [(picture, self._source) for picture in sorted(self._outlined & gone)],
+        )
+
+
+def derive_tags(connection: log.Connection, tokenizer: Tokenizer, time: int) -> int:
     """Write the tags that ``tokenizer`` finds in captions, as imported tags, within the caller's transaction."""
     tags = tokenizer.tags(read_captions(connection))
     ids = connection.execute("SELECT id FROM picture WHERE caption IS NOT NULL ORDER BY id").fetchall()
-    return LabelWriter(connection, IMPORT, time).put_all(
+    return LabelWriter(connection, import_source("captions"), time).put_all(
         (picture, "tag", tag, "accepted", None) for (picture,), names in zip(ids, tags, strict=True) for tag in names
     )
 

@@ -67,8 +67,8 @@ def count(connection: sqlite3.Connection) -> Counts:
             frequent_tags=dict(list(tags.items())[:_MOST_FREQUENT]),
             label_sources=dict(
                 connection.execute(
-                    """SELECT name, count(*) FROM label JOIN source ON source.id = source_id
-                       GROUP BY source_id ORDER BY rank DESC, name"""
+                    """SELECT CASE rank WHEN 1 THEN 'import' ELSE name END AS who, count(*) FROM label
+                       JOIN source ON source.id = source_id GROUP BY who ORDER BY rank DESC, name"""
                 )
             ),
             splits=dict(
@@ -105,8 +105,9 @@ def _frequencies(connection: sqlite3.Connection) -> tuple[dict[str, dict[str, in
     n_with: dict[str, int] = dict.fromkeys(KINDS, 0)
     for kind, name, number in connection.execute(
         """WITH accepted AS MATERIALIZED (
-               SELECT picture_id, term_id, kind, name FROM effective JOIN picture ON picture.id = picture_id
-               WHERE effective.state = 'accepted' AND picture.state = 'ok')
+               SELECT picture_id, term_id, kind, name, max(precedence) FROM effective
+               JOIN picture ON picture.id = picture_id WHERE effective.state = 'accepted' AND picture.state = 'ok'
+               GROUP BY picture_id, CASE kind WHEN 'tag' THEN term_id ELSE -rank END)
            SELECT kind, name, count(*) AS number FROM accepted GROUP BY term_id
            UNION ALL SELECT kind, NULL, count(DISTINCT picture_id) FROM accepted GROUP BY kind
            ORDER BY number DESC, name"""

@@ -2,7 +2,8 @@
 
 Every source has its own row for a picture and a term, so a machine can never overwrite a person. The label that counts,
 the *effective* label, is that of the highest-ranking source: a person, then an import, then a model; among models, the
-newest. A source accepts at most one class per picture: accepting another one removes the first. Only one version of a
+newest. Each origin of imports, such as a label file, is a source of its own: what it says replaces what it said before.
+A source accepts at most one class per picture: accepting another one removes the first. Only one version of a
 model counts at a time: when one writes, the labels of all other versions of that model are removed.
 """
 
@@ -15,7 +16,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Literal
 
-from visterm.catalogue.records import IMPORT, PERSON
+from visterm.catalogue.records import IMPORT, PERSON, import_source
 from visterm.errors import InputError
 
 Kind = Literal["class", "tag"]
@@ -39,6 +40,8 @@ def rank_of(source: str) -> tuple[int, str | None]:
     """
     if source in _RANKS:
         return _RANKS[source], None
+    if source.startswith(import_source("")):
+        return _RANKS[IMPORT], None
     match = _MODEL.fullmatch(source)
     if match is None:
         raise InputError(f"unknown source {source!r}: labels come from 'person', 'import' or 'model NAME@VERSION'")
@@ -109,8 +112,9 @@ class LabelWriter:
         self.rank, model = rank_of(source)
         self.source_id = source_id(connection, source)
         self._connection, self._time = connection, time
+        (self._sequence,) = connection.execute("SELECT number + 1 FROM sequence").fetchone()
         self._terms: dict[tuple[str, str], tuple[int, bool]] = {}
-        self._pending: list[tuple[int, int, int, str, float | None, int]] = []
+        self._pending: list[tuple[int, int, int, str, float | None, int, int]] = []
         if model is not None:
             connection.execute(
                 "DELETE FROM label WHERE source_id IN (SELECT id FROM source WHERE model = ? AND id != ?)",
@@ -137,7 +141,8 @@ class LabelWriter:
             raise InputError(f"the score of {name!r} is {score}, not a number")
         term_id = self.term(kind, name)
         # int() and float(): SQLite does not know NumPy's scalars
-        row = (int(picture_id), term_id, self.source_id, state, None if score is None else float(score), self._time)
+        exact = None if score is None else float(score)
+        row = (int(picture_id), term_id, self.source_id, state, exact, self._time, self._sequence)
         self._pending.append(row)
         if kind == "class" and state == "accepted":
             self.flush()
@@ -169,14 +174,16 @@ class LabelWriter:
         """Write the pending labels. A repeated label of a person or import keeps its time; a model's gets a new one."""
         try:
             self._connection.executemany(
-                """INSERT INTO label VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (picture_id, term_id, source_id)
-                   DO UPDATE SET state = excluded.state, score = excluded.score, time = excluded.time
+                """INSERT INTO label VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (picture_id, term_id, source_id) DO UPDATE
+                   SET (state, score, time, sequence) =
+                       (excluded.state, excluded.score, excluded.time, excluded.sequence)
                    WHERE state IS NOT excluded.state OR score IS NOT excluded.score
                    OR (SELECT rank FROM source WHERE id = excluded.source_id) = 0""",
                 self._pending,
             )
         except sqlite3.IntegrityError as error:
-            raise InputError(f"a label names picture {self._first_unknown()}, which is not in the catalogue") from error
+            unknown = self._first_unknown()
+            raise InputError(f"a label names picture {unknown}, which is not in the catalogue") from error
         self._pending.clear()
 
     def _withdraw_other_classes(self, picture_id: int, term_id: int) -> None:

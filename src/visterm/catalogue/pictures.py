@@ -119,7 +119,7 @@ def _read_block(connection: sqlite3.Connection, first: int, last: int, state: st
         span,
     ):
         if time not in times:
-            times[time] = _iso(time)
+            times[time] = iso_time(time)
         label = Label(name, source, judgement, score, times[time])
         if kind == "class":
             classes[picture_id].append((precedence, label))
@@ -160,7 +160,8 @@ def _read_block(connection: sqlite3.Connection, first: int, last: int, state: st
     ]
 
 
-def _iso(microseconds: int) -> str:
+def iso_time(microseconds: int) -> str:
+    """A time of the catalogue in ISO format, in UTC."""
     return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
 
 

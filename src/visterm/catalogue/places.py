@@ -48,7 +48,7 @@ class Places:
         ).fetchall()
 
     def ids_of(self, reference: str | Path) -> list[int]:
-        """The id of the picture at a path, or with a content hash that begins like this."""
+        """The id of the picture at a path, or with a content hash, present or earlier, that begins like this."""
         ids = [self._picture_id(path) for path in self._known_paths(reference)]
         if ids:
             return [number for number in ids if number is not None]
@@ -56,7 +56,10 @@ class Places:
         if not _HASH_PREFIX.fullmatch(digits):
             return []
         rows = self._connection.execute(
-            "SELECT id FROM picture WHERE sha256 >= ? AND sha256 < ? LIMIT 2", (digits, digits + "g")
+            """SELECT id FROM picture WHERE sha256 >= ?1 AND sha256 < ?2
+               UNION SELECT picture_id FROM version WHERE sha256 >= ?1 AND sha256 < ?2
+               AND picture_id IN (SELECT id FROM picture) AND sha256 NOT IN (SELECT sha256 FROM picture) LIMIT 2""",
+            (digits, digits + "g"),
         ).fetchall()
         if len(rows) > 1:
             raise InputError(f"several pictures have a content hash that begins with {digits}: give more digits")
@@ -66,6 +69,16 @@ class Places:
         """The paths of a picture."""
         found = self._connection.execute("SELECT path FROM path WHERE picture_id = ?", (picture_id,))
         return [path for (path,) in found]
+
+    def holds_all(self, base: str, picture_id: int) -> bool:
+        """Whether the picture has files, all of them are present, and all are in the folder ``base``."""
+        found = self._connection.execute(
+            "SELECT path, missing FROM path WHERE picture_id = ?", (picture_id,)
+        ).fetchall()
+        folder = base.rstrip("/") + "/"
+        return bool(found) and all(
+            not missing and posix(self.root / path).startswith(folder) for path, missing in found
+        )
 
     def find_under(self, base: str, path: str) -> int | None:
         """The picture at ``path``, as named by a label source in the folder ``base``; None if a person removed it."""

@@ -21,6 +21,15 @@ def model_source(name: str, version: int) -> str:
     return f"model {name}@{version}"
 
 
+def import_source(origin: str) -> str:
+    """The source of labels that were read at ``origin``: a label file, or the pictures' own metadata.
+
+    >>> import_source("table metadata.csv")
+    'import table metadata.csv'
+    """
+    return f"{IMPORT} {origin}"
+
+
 @dataclass(frozen=True, slots=True)
 class Region:
     """A named box in a picture, in pixels: left and top inclusive, right and bottom exclusive."""
@@ -71,7 +80,11 @@ class Skipped:
 
 @dataclass(slots=True)
 class Reading:
-    """The report of reading one label source: what it contained, and what was skipped with the reason."""
+    """The report of reading one label source: what it contained, and what was skipped with the reason.
+
+    ``source`` and ``format`` together tell who states the records. ``notes`` are remarks about what was read all the
+    same. If the source is not about ``all_pictures`` of its folder, its silence about one means nothing.
+    """
 
     source: str
     format: str
@@ -83,6 +96,8 @@ class Reading:
     n_skipped: int = 0
     #: The first :data:`MAX_SKIPPED_KEPT` skipped entries.
     skipped: list[Skipped] = field(default_factory=list)
+    notes: list[Skipped] = field(default_factory=list)
+    all_pictures: bool = True
 
     def skip(self, where: str, reason: str) -> None:
         """Record that something at ``where`` was left out."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
+from visterm.catalogue.identity import remember_version
 from visterm.catalogue.pictures import Examined
 
 
-def remove_files(connection: sqlite3.Connection, paths: Iterable[str]) -> set[int]:
+def remove_files(connection: sqlite3.Connection, paths: Iterable[str], now: int) -> set[int]:
     """Forget the files at ``paths`` and remember that a person removed them; returns the ids of their pictures."""
     rows = [(path,) for path in paths]
     pictures = {
@@ -25,6 +26,9 @@ def remove_files(connection: sqlite3.Connection, paths: Iterable[str]) -> set[in
            FROM path JOIN picture ON id = picture_id WHERE path = ?""",
         rows,
     )
+    for picture in pictures:  # if it is added again, it gets its id again
+        (path,) = connection.execute("SELECT min(path) FROM path WHERE picture_id = ?", (picture,)).fetchone()
+        remember_version(connection, picture, path, now)
     connection.executemany("DELETE FROM path WHERE path = ?", rows)
     return pictures
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from visterm.catalogue import log
 from visterm.errors import InputError, VistermError
 
 #: Marks a SQLite file as a catalogue of Visterm ("VTRM").
@@ -135,16 +136,87 @@ _EXPORTED_PICTURES = (
     "CREATE TABLE exported (picture_id INTEGER PRIMARY KEY REFERENCES picture ON DELETE CASCADE)",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_TABLES, _SEQUENCE_AND_SETTINGS, _REMOVED_FILES, _EXPORTED_PICTURES)
+_HISTORY = (
+    # What a person or an import changed, one row for each command: see visterm.catalogue.log. The changes of an action
+    # are those from first to last. undone: 0 it holds; 1 it was undone and can be redone; 2 it was undone for good.
+    """
+    CREATE TABLE action (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        time INTEGER NOT NULL,
+        who TEXT NOT NULL,
+        what TEXT NOT NULL,
+        first INTEGER NOT NULL,
+        last INTEGER NOT NULL,
+        undone INTEGER NOT NULL DEFAULT 0 CHECK (undone IN (0, 1, 2)),
+        undone_time INTEGER
+    )
+    """,
+    "CREATE INDEX action_of_change ON action (first)",
+    # One row of another table before and after, as JSON; NULL where there was none.
+    """
+    CREATE TABLE change (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        kind TEXT NOT NULL,
+        picture_id INTEGER,
+        before TEXT,
+        after TEXT
+    )
+    """,
+    "CREATE INDEX change_of_picture ON change (picture_id) WHERE picture_id IS NOT NULL",
+    # What a picture was before its file was edited, or before it was removed. An id belongs to one picture for ever.
+    """
+    CREATE TABLE version (
+        picture_id INTEGER NOT NULL,
+        sha256 TEXT NOT NULL CHECK (length(sha256) = 64),
+        pixels TEXT,
+        size INTEGER NOT NULL,
+        width INTEGER,
+        height INTEGER,
+        orientation INTEGER,
+        state TEXT NOT NULL,
+        reason TEXT,
+        path TEXT,
+        time INTEGER NOT NULL,
+        PRIMARY KEY (picture_id, sha256)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX version_content ON version (sha256)",
+    "CREATE INDEX picture_pixels ON picture (pixels)",
+    # The id of a term is never used again.
+    """
+    CREATE TABLE renewed (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        kind TEXT NOT NULL CHECK (kind IN ('class', 'tag')),
+        name TEXT NOT NULL,
+        dropped INTEGER NOT NULL DEFAULT 0 CHECK (dropped IN (0, 1)),
+        UNIQUE (kind, name)
+    )
+    """,
+    "INSERT INTO renewed SELECT id, kind, name, dropped FROM term",
+    "DROP TABLE term",
+    "ALTER TABLE renewed RENAME TO term",
+    # Which label is newer is decided by the sequence number of its transaction: clocks go back.
+    "ALTER TABLE label ADD COLUMN sequence INTEGER NOT NULL DEFAULT 0",
+    """
+    WITH place AS MATERIALIZED (
+        SELECT time, row_number() OVER (ORDER BY time) AS number FROM (SELECT DISTINCT time FROM label))
+    UPDATE label SET sequence = place.number FROM place WHERE place.time = label.time
+    """,
+    "UPDATE sequence SET number = max(number, (SELECT coalesce(max(sequence), 0) FROM label))",
+)
 
-# The effective label of a picture and a term is that of the highest-ranking source; among models, the newest. SQLite
+MIGRATIONS: tuple[Migration, ...] = (_TABLES, _SEQUENCE_AND_SETTINGS, _REMOVED_FILES, _EXPORTED_PICTURES, _HISTORY)
+
+# The effective label of a picture and a term is that of the highest-ranking source; among equals, the newest. SQLite
 # takes the other columns from the row that has the max(). The view belongs to the connection, not to the file, so it
-# may change without a migration.
+# may change without a migration. All imports have one name here, whatever file they come from.
 _EFFECTIVE = """
     CREATE TEMP VIEW effective AS
     SELECT
-        label.picture_id, label.term_id, term.kind, term.name, source.name AS source, source.rank,
-        label.state, label.score, label.time, max((source.rank << 60) + label.time) AS precedence
+        label.picture_id, label.term_id, term.kind, term.name,
+        CASE source.rank WHEN 1 THEN 'import' ELSE source.name END AS source, source.rank,
+        label.state, label.score, label.time,
+        max((source.rank << 60) + (label.sequence << 24) + source.id) AS precedence
     FROM label
     JOIN source ON source.id = label.source_id
     JOIN term ON term.id = label.term_id
@@ -153,11 +225,13 @@ _EFFECTIVE = """
 """
 
 
-def connect(file: Path) -> sqlite3.Connection:
+def connect(file: Path) -> log.Connection:
     """Open the catalogue's database; create it if absent, upgrade it if older."""
     with sqlite_errors(file):
         # Each connection belongs to one thread, but the thread that closes the catalogue closes all of them.
-        connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=log.Connection
+        )
         try:
             migrate(connection, file)
             connection.execute("PRAGMA journal_mode = WAL")
@@ -165,6 +239,7 @@ def connect(file: Path) -> sqlite3.Connection:
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute(_EFFECTIVE)
+            log.watch(connection)
         except BaseException:
             connection.close()
             raise

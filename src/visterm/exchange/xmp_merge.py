@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
 from xml.dom.minidom import Document, Element, Node, Text
+from xml.parsers.expat import ExpatError
 
 from visterm.errors import InputError
 from visterm.exchange.xmp_packet import DC, LIGHTROOM, RDF, VISTERM, XML, PacketLabels, read_packet, trim_packet
@@ -55,7 +56,10 @@ def merge_packet(
     if packet is None:
         packet = _NEW_PACKET.encode()
     read_packet(packet)  # refuses a packet that is malformed, harmful or too large
-    document: Document = parseString(trim_packet(packet), forbid_dtd=True)
+    try:
+        document: Document = parseString(trim_packet(packet), forbid_dtd=True)
+    except (ExpatError, ValueError) as error:  # a space in the address of a namespace
+        raise InputError(f"its XML cannot be edited: {error}") from error
     before = _serialise(document)
     properties = _Properties(document)
     class_names = [labels.class_name] if labels.class_name else []

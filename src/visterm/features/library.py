@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.catalogue.records import Skipped
-from visterm.errors import InputError
+from visterm.compute import one_blas_thread
+from visterm.errors import InputError, VistermError
 from visterm.features._keys import KeyIndex, common
 from visterm.features.computing import Subject, computed
 from visterm.features.store import FeatureStore, FeatureWriter
@@ -31,6 +33,7 @@ GROWTH = 4
 _A_FEW = 3
 #: The entry of a recipe's file that says from how many pictures it learned.
 _N_LEARNED = "n_pictures"
+_CHECKSUM = "crc32"
 
 
 @dataclass(slots=True)
@@ -154,6 +157,14 @@ class FeatureLibrary:
     def store(self, recipe: Recipe, output: str) -> FeatureStore:
         """The store of one output of ``recipe``."""
         return self._stores(recipe).stores[output]
+
+    def check_learned(self) -> Iterator[tuple[Path, str]]:
+        """The files of recipes that learned from the collection and cannot be used, each with the reason."""
+        for file in sorted((self.folder / "recipes").glob("*.safetensors")):
+            try:
+                _remember(recipe_named(unquote(file.stem)), file)
+            except VistermError as error:
+                yield file, str(error)
 
     def _describe(
         self, pictures: Mapping[str, Path | None], recipes: Sequence[Recipe], *, wait: bool
@@ -327,21 +338,37 @@ def _learn(recipe: Recipe, file: Path, pictures: Mapping[str, Path | None]) -> i
     files = _files(pictures)[: recipe.n_training_pictures]
     if not files:
         raise InputError(f"the recipe {recipe.name!r} learns from pictures, but there are none: add some first")
-    recipe.train(TrainingPictures(files, pixel_budget=recipe.pixel_budget))
-    write_bytes_atomically(file, save(recipe.state(), metadata={_N_LEARNED: str(len(files))}))
+    with one_blas_thread():  # the same numbers on any number of cores
+        recipe.train(TrainingPictures(files, pixel_budget=recipe.pixel_budget))
+    state = recipe.state()
+    about = {_N_LEARNED: str(len(files)), _CHECKSUM: _checksum(state)}
+    write_bytes_atomically(file, save(state, metadata=about))
     return len(files)
 
 
 def _n_learned(file: Path) -> int | None:
     """From how many pictures the recipe in ``file`` learned; None if an earlier version wrote it."""
+    number = _about(file).get(_N_LEARNED, "")
+    return int(number) if number.isdecimal() else None
+
+
+def _about(file: Path) -> dict[str, str]:
+    """What ``file`` says of itself."""
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(file, framework="numpy") as opened:
-            number = (opened.metadata() or {}).get(_N_LEARNED, "")
+            return dict(opened.metadata() or {})
     except (SafetensorError, OSError) as error:
         raise _damaged(file, error) from error
-    return int(number) if number.isdecimal() else None
+
+
+def _checksum(state: Mapping[str, NDArray[Any]]) -> str:
+    """A checksum of the names and the numbers that a recipe learned."""
+    crc = 0
+    for name, array in sorted(state.items()):
+        crc = zlib.crc32(np.ascontiguousarray(array).tobytes(), zlib.crc32(name.encode(), crc))
+    return f"{crc:08x}"
 
 
 def _remember(recipe: Recipe, file: Path) -> None:
@@ -349,7 +376,10 @@ def _remember(recipe: Recipe, file: Path) -> None:
     from safetensors.numpy import load_file
 
     try:
-        recipe.restore(load_file(file))
+        state = load_file(file)
+        if _about(file).get(_CHECKSUM) not in (None, _checksum(state)):  # an earlier version wrote none
+            raise ValueError("it fails its checksum")
+        recipe.restore(state)
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise _damaged(file, error) from error
 

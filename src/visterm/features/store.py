@@ -158,6 +158,11 @@ class FeatureStore:
         """The problems of the store's files, one line each; empty for an intact store."""
         return self._folder.check()
 
+    def tidy(self) -> None:
+        """Remove what an unfinished write left."""
+        with self._folder.holding():
+            pass
+
     def _append(self, keys: Sequence[str], prepared: Any) -> None:
         digests = digests_of(keys)
         with self._folder.changing() as state:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import json
 import math
 import zlib
@@ -138,19 +139,26 @@ def _write(file: Path, source: str, hashes: NDArray[np.uint64], rows: IO[bytes],
         raise InputError(f"{source} has no word with a letter or a digit")
     n_words, split = len(ordered), ordered.nbytes
     about = {"format": FORMAT, "source": source, "installed": datetime.now(UTC).isoformat(timespec="seconds")}
+    about["crc32"] = f"{0:08x}"  # of the numbers; known when they are written
     header = {
         "__metadata__": about,
         "hashes": {"dtype": "U64", "shape": [n_words], "data_offsets": [0, split]},
         "vectors": {"dtype": "I8", "shape": [n_words, n_dims], "data_offsets": [split, split + n_words * n_dims]},
     }
     text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)  # aligns the numbers to 8 bytes
+    padding = b" " * (-len(text) % 8)  # aligns the numbers to 8 bytes
     rows.flush()
     spooled = np.memmap(rows, np.int8, "r", shape=(len(hashes), n_dims))
     with replacing(file) as temporary, temporary.open("wb") as out:
-        out.write(len(text).to_bytes(8, "little") + text + ordered.tobytes())
-        for start in range(0, n_words, _BLOCK):
-            out.write(spooled[first[start : start + _BLOCK]].tobytes())
+        out.write((len(text) + len(padding)).to_bytes(8, "little") + text + padding)
+        blocks = (spooled[first[start : start + _BLOCK]].tobytes() for start in range(0, n_words, _BLOCK))
+        crc = 0
+        for data in itertools.chain([ordered.tobytes()], blocks):
+            out.write(data)
+            crc = zlib.crc32(data, crc)
+        about["crc32"] = f"{crc:08x}"
+        out.seek(8)
+        out.write(json.dumps(header).encode())
     return Compiled(file, n_words, n_dims)
 
 

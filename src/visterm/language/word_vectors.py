@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,7 @@ NEAR = 0.5
 #: Alternatives with less than this weight are left out; the nearest word has weight 1.
 _LEAST_WEIGHT = 0.5
 FORMAT = "visterm word vectors 1"
+_CHUNK_BYTES = 8 * 2**20
 _MAX_HEADER = 1_000_000
 
 
@@ -99,6 +101,18 @@ class WordVectors:
         rows = self._vectors[places[known]].astype(np.float32)
         rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
         return {asked[i]: row for i, row in zip(known, rows, strict=True)}
+
+    def check(self) -> None:
+        """Raise an error if the file fails its checksum; files of earlier versions have none."""
+        known, crc = self.about.get("crc32"), 0
+        if known is None:
+            return
+        with self.file.open("rb") as file:
+            file.seek(self._header["data"])
+            while data := file.read(_CHUNK_BYTES):
+                crc = zlib.crc32(data, crc)
+        if f"{crc:08x}" != known:
+            raise self._damaged("it fails its checksum")
 
     @cached_property
     def _header(self) -> dict[str, Any]:

@@ -48,9 +48,6 @@ from visterm.margin.one_vs_all import (
 
 Array = NDArray[Any]
 
-#: At most this many tasks times pictures squared share the representation.
-MAX_WORK = 1e10
-
 
 class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
     """Learns classes and tags as tasks that share one linear map of the features: MTL-SDCA of Lapin et al. 2014.
@@ -110,6 +107,7 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         "until": [StrOptions({"settled", "one-round", "optimum"})],
         "calibration_folds": [Integral],
         "tag_power": [Real],
+        "max_work": [POSITIVE, None],
         "warm_start": ["boolean"],
         "random_state": RANDOM_STATE,
     }
@@ -129,6 +127,7 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         intercept_scaling: float = 1.0,
         calibration_folds: int = 3,
         tag_power: float = 1.0,
+        max_work: float | None = None,
         warm_start: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -144,6 +143,7 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         self.intercept_scaling = intercept_scaling
         self.calibration_folds = calibration_folds
         self.tag_power = tag_power
+        self.max_work = max_work
         self.warm_start = warm_start
         self.random_state = random_state
 
@@ -231,8 +231,8 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         if has_tags.any():
             self.n_tags_ = tags.shape[1]
             self._count_tags(tags)
-            most = max(1, int(MAX_WORK / len(rows) ** 2) - len(labels))
-            self.shared_tags_, rest = frequent_and_rare(self.tag_counts_, most)
+            most = tags.shape[1] if self.max_work is None else int(self.max_work / len(rows) ** 2) - len(labels)
+            self.shared_tags_, rest = frequent_and_rare(self.tag_counts_, max(1, most))
             by_tag, tagged = sparse.csc_array(tags[rows]), np.flatnonzero(has_tags[rows])
             of_tags = np.where(by_tag[:, self.shared_tags_].toarray().T > 0, 1.0, -1.0) * has_tags[rows]
             labels = np.vstack([labels, of_tags])

@@ -1,5 +1,25 @@
 """Model folders: fitted estimators on disk, without pickle."""
 
-from visterm.models.folder import Model, ModelInfo, SearchSettings, load_model, open_model, read_info, save_model
+from visterm.models.folder import (
+    Model,
+    ModelInfo,
+    SearchSettings,
+    checked_scores,
+    load_model,
+    open_model,
+    read_info,
+    save_model,
+    using,
+)
 
-__all__ = ["Model", "ModelInfo", "SearchSettings", "load_model", "open_model", "read_info", "save_model"]
+__all__ = [
+    "Model",
+    "ModelInfo",
+    "SearchSettings",
+    "checked_scores",
+    "load_model",
+    "open_model",
+    "read_info",
+    "save_model",
+    "using",
+]

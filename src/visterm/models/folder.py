@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
+import stat
 import threading
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from visterm.contracts.tasks import Task
-from visterm.errors import InputError, VistermError
+from visterm.errors import InputError, MissingExtraError, ModelError
 from visterm.models.card import model_card
 from visterm.models.upgrades import from_format_1, from_format_2
+from visterm.storage import creating_folder
 from visterm.version import __version__
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ FORMAT = 3
 #: By format: the function that upgrades a model to the next format.
 _UPGRADES = {1: from_format_1, 2: from_format_2}
 _TENSORS, _INFO, _CARD = "model.safetensors", "model.json", "README.md"
+#: A larger model.json is not read: the numbers of a model are elsewhere.
+_MAX_INFO_BYTES = 64 * 2**20
+#: In model.json: the size and the checksum of the other files, and the checksum of model.json itself.
+_FILES, _CHECKSUM = "files", "checksum"
 _RECIPE_PREFIX = "recipe/"
 _MAIN_MEASURES = {Task.CLASSIFY: "accuracy", Task.ANNOTATE: "tag accuracy", Task.RANK: "AvgP"}
 
@@ -49,6 +55,8 @@ class ModelInfo:
     training: dict[str, Any] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     baseline_metrics: dict[str, float] = field(default_factory=dict)
+    #: Models are numbered in the order of their training, whatever the clock says; 0 if an earlier version made it.
+    sequence: int = 0
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
     visterm: str = __version__
 
@@ -155,7 +163,28 @@ def open_model(folder: Path) -> Model:
     """The model in ``folder``; its tensors are read when first needed."""
     contents = _read_contents(folder)
     info = _info(contents, folder)
+    _check_size(contents, folder)
     return Model(info, lambda: _parts(contents, info, folder), _stored_settings(contents))
+
+
+@contextmanager
+def using(model: Model) -> Iterator[None]:
+    """Any failure inside the block is the model's: it becomes a :class:`ModelError` that names the model."""
+    try:
+        yield
+    except (MissingExtraError, ModelError):
+        raise
+    except Exception as error:  # a tampered model can cause any error
+        reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+        reference = model.info.reference
+        raise ModelError(f"the model {reference} cannot be used ({reason}): train it again", reference) from error
+
+
+def checked_scores(scores: Any, n_pictures: int, n_columns: int) -> Any:
+    """The scores themselves, if there is one for every picture and column, and none is NaN."""
+    if scores.shape != (n_pictures, n_columns) or scores.dtype.kind != "f" or (scores != scores).any():
+        raise InputError(f"it does not give {n_pictures} pictures {n_columns} scores each")
+    return scores
 
 
 def load_model(folder: Path) -> Model:
@@ -192,18 +221,13 @@ def save_model(model: Model, folder: Path) -> None:
         "recipe_parameters": model.recipe.parameters(),
     }
     tensors |= {_RECIPE_PREFIX + name: array for name, array in model.recipe.state().items()}
-    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}.unfinished")
-    try:
-        shutil.rmtree(unfinished, ignore_errors=True)  # left by a process that was killed
-        unfinished.mkdir(parents=True)
-        (unfinished / _TENSORS).write_bytes(save(tensors))
+    data = save(tensors)
+    contents[_FILES] = {_TENSORS: {"bytes": len(data), "crc32": zlib.crc32(data)}}
+    contents[_CHECKSUM] = _checksum(contents)
+    with creating_folder(folder) as unfinished:
+        (unfinished / _TENSORS).write_bytes(data)
         (unfinished / _INFO).write_text(json.dumps(contents, indent=1, ensure_ascii=False), encoding="utf-8")
         (unfinished / _CARD).write_text(model_card(model.info), encoding="utf-8")
-        unfinished.rename(folder)
-    except OSError as error:
-        raise VistermError(f"the model could not be written to {folder}: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def read_info(folder: Path) -> ModelInfo:
@@ -212,28 +236,62 @@ def read_info(folder: Path) -> ModelInfo:
 
 
 def _parts(contents: dict[str, Any], info: ModelInfo, folder: Path) -> Parts:
-    from safetensors.numpy import load_file
+    from safetensors.numpy import load
 
     from visterm.models.state import unpack
     from visterm.vision.recipes import recipe as recipe_named
 
     try:
-        tensors = load_file(folder / _TENSORS)
+        data = (folder / _TENSORS).read_bytes()
+        if _known(contents, "crc32") not in (None, zlib.crc32(data)):
+            raise ModelError(f"{_TENSORS} fails its checksum")
+        tensors = load(data)
+        del data
         estimator = unpack(contents["estimator"], tensors)
         relevance = unpack(contents.get("relevance"), tensors)  # models of earlier versions have none
         if relevance is not None and not hasattr(relevance, "log_probabilities"):
             raise InputError("its relevance cannot compute probabilities")
         recipe = _restored(recipe_named(info.recipe), tensors)
+    except MissingExtraError:
+        raise
     except InputError as error:
-        raise InputError(f"{folder} is not a usable model: {error}") from error
+        raise ModelError(f"{folder} is not a usable model: {error}", info.reference) from error
     except Exception as error:  # a tampered file can cause any error
-        raise InputError(f"{folder} is not a usable model: {type(error).__name__}: {error}") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise ModelError(f"{folder} is not a usable model: {reason}", info.reference) from error
     if recipe.hash != info.recipe_hash:
-        raise InputError(
+        raise ModelError(
             f"{folder} was trained on features of recipe {info.recipe!r} {info.recipe_hash}, "
-            f"but this version computes {recipe.hash}: train the model again"
+            f"but this version computes {recipe.hash}: train the model again",
+            info.reference,
         )
     return Parts(estimator, recipe, relevance)
+
+
+def _checksum(contents: dict[str, Any]) -> int:
+    """A checksum of the values in model.json, however they are laid out."""
+    values = {key: item for key, item in contents.items() if key != _CHECKSUM}
+    return zlib.crc32(json.dumps(values, sort_keys=True).encode())
+
+
+def _check_size(contents: dict[str, Any], folder: Path) -> None:
+    """Refuse a model whose tensors are missing or have another size than they were written with."""
+    try:
+        status = (folder / _TENSORS).stat()
+    except OSError as error:
+        raise ModelError(f"{folder} is not a usable model: {_TENSORS}: {error.strerror or error}") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise ModelError(f"{folder} is not a usable model: {_TENSORS} is not a plain file")
+    known = _known(contents, "bytes")
+    if known not in (None, status.st_size):
+        raise ModelError(f"{folder} is not a usable model: {_TENSORS} has {status.st_size} bytes instead of {known}")
+
+
+def _known(contents: dict[str, Any], what: str) -> Any:
+    """What model.json says of the tensors' file; None in models of earlier versions."""
+    files = contents.get(_FILES)
+    about = files.get(_TENSORS) if isinstance(files, dict) else None
+    return about.get(what) if isinstance(about, dict) else None
 
 
 def _restored(recipe: Recipe, tensors: Tensors) -> Recipe:
@@ -245,26 +303,31 @@ def _restored(recipe: Recipe, tensors: Tensors) -> Recipe:
 
 def _read_contents(folder: Path) -> dict[str, Any]:
     try:
+        if (folder / _INFO).stat().st_size > _MAX_INFO_BYTES or not (folder / _INFO).is_file():
+            raise ValueError("not a plain file of a model's size")
         contents = json.loads((folder / _INFO).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise InputError(f"{folder} is not a model folder: it has no {_INFO}") from error
+        raise ModelError(f"{folder} is not a model folder: it has no {_INFO}") from error
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{folder / _INFO} cannot be read: {error}") from error
+        raise ModelError(f"{folder / _INFO} cannot be read: {error}") from error
     if not isinstance(contents, dict) or "format" not in contents:
-        raise InputError(f"{folder / _INFO} is not the description of a model")
+        raise ModelError(f"{folder / _INFO} is not the description of a model")
+    if _CHECKSUM in contents and contents[_CHECKSUM] != _checksum(contents):
+        raise ModelError(f"{folder / _INFO} is damaged: it fails its checksum")
     found = contents["format"]
     while type(number := contents["format"]) is int and number in _UPGRADES:
         contents = _UPGRADES[number](contents) | {"format": number + 1}
     if contents["format"] != FORMAT:
-        raise InputError(f"{folder} has model format {found!r}; this version of Visterm reads formats up to {FORMAT}")
+        raise ModelError(f"{folder} has model format {found!r}; this version of Visterm reads formats up to {FORMAT}")
     return contents
 
 
 def _info(contents: dict[str, Any], folder: Path) -> ModelInfo:
     values: dict[str, Any] = {}
+    contents = {"sequence": 0} | contents  # models of earlier versions have none
     for item in fields(ModelInfo):
         if not _KINDS[str(item.type)](contents.get(item.name)):
-            raise InputError(f"{folder / _INFO} is incomplete: {item.name!r} is missing or not a {item.type}")
+            raise ModelError(f"{folder / _INFO} is incomplete: {item.name!r} is missing or not a {item.type}")
         value = contents[item.name]
         values[item.name] = tuple(value) if isinstance(value, list) else value
     return ModelInfo(**values)

@@ -18,6 +18,7 @@ from scipy import sparse
 
 from visterm import registry
 from visterm.errors import InputError
+from visterm.models.fitted import check_fitted
 
 Tensors = dict[str, NDArray[Any]]
 
@@ -123,6 +124,7 @@ def _unpack_estimator(value: dict[str, Any], tensors: Tensors) -> Any:
         if not key.isidentifier() or not key.endswith("_") or key.startswith("_"):
             raise InputError(f"the model has an attribute called {key!r}, which no estimator has")
         setattr(estimator, key, unpack(item, tensors))
+    check_fitted(estimator)
     return estimator
 
 

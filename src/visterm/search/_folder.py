@@ -89,6 +89,12 @@ class IndexFolder(ArrayFolder[Manifest, Snapshot]):
         """The vectors of every segment: a row for each dimension."""
         return [(self._vectors(entry.name, entry.n), self._n_rows(entry)) for entry in manifest.segments]
 
+    def others(self, manifest: Manifest) -> list[Path]:
+        """The keys of every segment, and its dead columns."""
+        names = [f"{entry.name}.keys" for entry in manifest.segments]
+        names += [f"{entry.dead}.dead.npy" for entry in manifest.segments if entry.dead]
+        return [self.path / name for name in names]
+
     def load(self, manifest: Manifest, since: tuple[Manifest, Snapshot] | None) -> Snapshot:
         """Map all segments; of known segments, read only the columns removed ``since``."""
         known = {} if since is None else {part.name: part for part in since[1].segments}

@@ -91,6 +91,12 @@ class Index:
         """What is wrong with the files of the index, one line each; empty if nothing is."""
         return [] if self._folder is None else self._folder.check()
 
+    def tidy(self) -> None:
+        """Remove what an unfinished write left."""
+        if self._folder is not None:
+            with self._folder.holding():
+                pass
+
     def nearest(self, query: ArrayLike, n_best: int = 20) -> Nearest:
         """The ``n_best`` pictures nearest ``query``."""
         return self.snapshot().nearest(query, n_best)

@@ -2,6 +2,7 @@ from .array_file import ArrayFile as ArrayFile
 from .array_file import damaged as damaged
 from .array_folder import ArrayFolder as ArrayFolder
 from .atomic import clear_leftovers as clear_leftovers
+from .atomic import creating_folder as creating_folder
 from .atomic import replacing as replacing
 from .atomic import write_bytes_atomically as write_bytes_atomically
 from .atomic import write_error as write_error
@@ -26,6 +27,7 @@ __all__ = [
     "RowSpec",
     "WriteLock",
     "clear_leftovers",
+    "creating_folder",
     "cut",
     "damaged",
     "replacing",

@@ -11,6 +11,7 @@ import math
 import mmap
 import os
 import stat
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from visterm.errors import InputError
 
 _HEADER_BYTES = 128
+_CHUNK_BYTES = 8 * 2**20
 _MAGIC = b"\x93NUMPY\x01\x00" + (_HEADER_BYTES - 10).to_bytes(2, "little")
 
 
@@ -78,6 +80,15 @@ class ArrayFile:
             return
         if excess := size - self._end_of(n_rows):
             yield f"{self.path.name}: {excess} bytes of an unfinished write; the next write removes them"
+
+    def checksum(self, n_rows: int, *, start: int = 0, before: int = 0) -> int:
+        """The CRC-32 of the first ``n_rows`` rows, given that of the first ``start`` rows, ``before``."""
+        with self.path.open("rb") as file:
+            file.seek(self._end_of(start))
+            left = self._end_of(n_rows) - self._end_of(start)
+            while left and (data := file.read(min(left, _CHUNK_BYTES))):
+                before, left = zlib.crc32(data, before), left - len(data)
+        return before
 
     def _write(self, file: IO[bytes], rows: NDArray[Any]) -> None:
         if rows.size:

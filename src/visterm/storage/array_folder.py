@@ -12,6 +12,7 @@ import re
 import stat
 import threading
 import time
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 else:
     Manifest = TypeVar("Manifest")
 State = TypeVar("State")
+
+#: File names to the number of valid rows (of other files: bytes) and their CRC-32.
+Checksums = dict[str, tuple[int, int]]
 
 MANIFEST = "manifest.json"
 _MAX_BYTES = 2**20
@@ -92,6 +96,10 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
     def arrays(self, manifest: Manifest) -> list[tuple[ArrayFile, int]]:
         """Every array in use, with the number of its valid rows."""
 
+    def others(self, manifest: Manifest) -> list[Path]:  # noqa: ARG002 - of most folders
+        """The files in use that are no growing arrays."""
+        return []
+
     @abstractmethod
     def load(self, manifest: Manifest, since: tuple[Manifest, State] | None) -> State:
         """The state that readers use. ``since`` is their previous state; its unchanged parts need not be read again.
@@ -104,23 +112,30 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
     @classmethod
     def read(cls, path: Path) -> Manifest:
         """The manifest of the folder ``path``."""
+        return cls._read(path)[0]
+
+    @classmethod
+    def _read(cls, path: Path) -> tuple[Manifest, Checksums]:
+        """The manifest, and the checksums of its files; folders of earlier versions have none."""
         file = path / MANIFEST
         try:
             status = file.stat()
             if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
                 raise ValueError("not a small plain file")
             found = json.loads(file.read_bytes())
-            if not isinstance(found, dict) or found.pop("format", None) != cls.format:
+            if not isinstance(found, dict) or found.get("format") != cls.format:
                 raise ValueError(f"not the manifest of a folder of {cls.format!r}")
-            version = found.pop("version", None)
-            if version != cls.version:
-                raise ValueError(f"format version {version!r}, while this program reads {cls.version}")
-            return cls.parse(found)
+            if found.get("version") != cls.version:
+                raise ValueError(f"format version {found.get('version')!r}, while this program reads {cls.version}")
+            if found.pop("checksum", None) not in (None, _checksum(found)):
+                raise ValueError("it fails its checksum")
+            checksums = {name: (int(n), int(crc)) for name, (n, crc) in found.pop("checksums", {}).items()}
+            return cls.parse(found), checksums
         except FileNotFoundError as error:
             raise InputError(f"{cls.absent} in {path}: it has no {MANIFEST}") from error
         except OSError as error:
             raise InputError(f"cannot read {file}: {error.strerror or error}") from error
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise damaged(file, error) from error
 
     def manifest(self) -> Manifest:
@@ -164,6 +179,7 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
         problems += [f"{file.name}: left by an unfinished write; the next one removes it" for file in self._strays()]
         if not problems:
             try:
+                problems += self._changed_files(manifest)
                 self.verify(self.load(manifest, None))
             except InputError as error:
                 problems.append(str(error))
@@ -218,15 +234,55 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
 
     def commit(self, manifest: Manifest) -> None:
         """Install ``manifest``, whose files are on disk; delete files that only the previous manifest used."""
-        before = self.tokens(self.read(self.path)) if self.exists() else set()
+        before: set[str] = set()
+        known: Checksums = {}
+        if self.exists():
+            earlier, known = self._read(self.path)
+            before = self.tokens(earlier)
         if self.tokens(manifest) - before:
             sync_folder(self.path)  # the names of new files, before the manifest refers to them
-        fields = {"format": self.format, "version": self.version} | asdict(manifest)
+        checksums = self._checksums(manifest, known, before)
+        fields = {"format": self.format, "version": self.version} | asdict(manifest) | {"checksums": checksums}
+        fields = json.loads(json.dumps(fields))  # as it will be read: tuples become lists
+        fields["checksum"] = _checksum(fields)
         write_text_atomically(self.path / MANIFEST, json.dumps(fields, indent=2) + "\n")
         if before - self.tokens(manifest):
             self._remove_strays()
 
     # Inside
+
+    def _checksums(self, manifest: Manifest, known: Checksums, before: set[str]) -> Checksums:
+        """The checksums of all files in use: only what was written since the ``known`` ones is read.
+
+        Files of an earlier version that have no checksum get none until they are rewritten.
+        """
+        checksums: Checksums = {}
+        for array, n_rows in self.arrays(manifest):
+            name = array.path.name
+            start, crc = known.get(name, (0, 0))
+            if start > n_rows:
+                start, crc = 0, 0
+            if name in known or name.partition(".")[0] not in before:
+                checksums[name] = (n_rows, array.checksum(n_rows, start=start, before=crc))
+        for file in self.others(manifest):
+            if file.name in known:
+                checksums[file.name] = known[file.name]
+            elif file.name.partition(".")[0] not in before:
+                data = file.read_bytes()
+                checksums[file.name] = (len(data), zlib.crc32(data))
+        return checksums
+
+    def _changed_files(self, manifest: Manifest) -> Iterator[str]:
+        """Read every file that has a checksum, and tell which fail it."""
+        _, known = self._read(self.path)
+        for array, n_rows in self.arrays(manifest):
+            if array.path.name in known and known[array.path.name] != (n_rows, array.checksum(n_rows)):
+                yield str(damaged(array.path, "it fails its checksum"))
+        for file in self.others(manifest):
+            if file.name in known:
+                data = file.read_bytes()
+                if known[file.name] != (len(data), zlib.crc32(data)):
+                    yield str(damaged(file, "it fails its checksum"))
 
     def _stamp(self) -> tuple[int, ...]:
         """Identifies a manifest file, to tell it from the next one."""
@@ -264,6 +320,11 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
         files = (file for file in self.path.iterdir() if self.file_names.fullmatch(file.name))
         strays = [file for file in files if file.name.partition(".")[0] not in used]
         return sorted([*strays, *self.path.glob(TEMPORARY_PATTERN)])
+
+
+def _checksum(fields: dict[str, Any]) -> int:
+    """The checksum of a manifest's values."""
+    return zlib.crc32(json.dumps(fields, sort_keys=True).encode())
 
 
 def _unreadable(error: OSError) -> InputError:

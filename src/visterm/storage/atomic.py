@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -47,6 +48,30 @@ def replacing(path: Path, *, keep_access: bool = False) -> Iterator[Path]:
             except BaseException:
                 temporary.unlink(missing_ok=True)
                 raise
+        sync_folder(path.parent)
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
+@contextmanager
+def creating_folder(path: Path) -> Iterator[Path]:
+    """A folder to write files into, which becomes ``path`` when the block ends well and vanishes when it fails.
+
+    Its files, its names and its own name are on disk when the block has ended. ``path`` must not exist. A folder that
+    a killed process left is removed first. An :class:`OSError` becomes a :class:`VistermError` that names ``path``.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        try:
+            yield unfinished
+            for file in unfinished.iterdir():
+                sync_file(file)
+            sync_folder(unfinished)
+            unfinished.rename(path)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
         sync_folder(path.parent)
     except OSError as error:
         raise write_error(path, error) from error

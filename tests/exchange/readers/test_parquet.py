@@ -63,3 +63,21 @@ def test_missing_extra_is_named(read, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"visterm\[parquet\]"):
         read("parquet", tmp_path / "a.parquet")
+
+
+def test_a_column_whose_name_is_no_text_is_refused(read, tmp_path):
+    path = write(tmp_path / "a.parquet", {"file_name": ["1.jpg"], "strange": [1]})
+    data = path.read_bytes()
+    assert b"strange" in data
+    path.write_bytes(data.replace(b"strange", b"str\xff\xfege"))
+    with pytest.raises(InputError, match="name of a column is not valid UTF-8"):
+        read("parquet", path)
+
+
+def test_a_value_that_python_cannot_express_costs_one_line(read, tmp_path):
+    moments = pyarrow.array([2**62, 0], pyarrow.timestamp("ms"))
+    records, reading = read(
+        "parquet", write(tmp_path / "a.parquet", {"file_name": ["1.jpg", "2.jpg"], "class": moments})
+    )
+    assert [record.path for record in records] == ["2.jpg"]
+    assert "row 1: a value cannot be read" in str(reading.skipped[0])

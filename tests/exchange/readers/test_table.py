@@ -163,7 +163,7 @@ def test_csv_oddities(read, tmp_path):
     records, reading = read("table", path)
     assert [record.path for record in records] == [f"{n}.jpg" for n in (1, 2, 4, 8, 11)]
     assert records[0].caption == "two\nlines"
-    lines = sorted(int(item.where.rpartition(" ")[2]) for item in reading.skipped if "byte" not in item.reason)
+    lines = sorted(int(item.where.rpartition(" ")[2]) for item in reading.skipped if "characters" not in item.reason)
     assert lines == [6, 8, 9, 10, 11, 14]
 
 
@@ -173,7 +173,7 @@ def test_csv_oddities(read, tmp_path):
         ("a.csv", b"", "no column 'file_name'"),
         ("a.csv", b"x,y\n1,2\n", "no column 'file_name'.*'x', 'y'"),
         ("a.csv", bytes(range(256)) * 50, "no column 'file_name'"),
-        ("a.csv", "file_name\n1.jpg\n".encode("utf-16"), "UTF-16"),
+        ("a.csv", b"x" * 200_000 + b"\n", "the first line cannot be read"),
         ("a.jsonl", b"\x89PNG\r\n\x1a\n" + b"{\n" * 1000, "not JSON lines"),
         ("a.jsonl", b"one\ntwo\n", "not JSON lines"),
     ],
@@ -182,6 +182,39 @@ def test_another_format_is_refused(read, tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
         read("table", tmp_path / name)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_every_way_of_saving_a_table_is_read(read, tmp_path, encoding, newline, delimiter):
+    rows = [("file_name", "tags", "caption"), ("1.jpg", "Łódź|Ċ", "A\u0a0d boat"), ("2.jpg", "sea", "")]
+    text = newline.join(delimiter.join(row) for row in rows) + newline
+    (tmp_path / "a.csv").write_bytes(text.encode(encoding))
+    records, reading = read("table", tmp_path / "a.csv")
+    assert records == [Record("1.jpg", tags=("Łódź", "Ċ"), caption="A\u0a0d boat"), Record("2.jpg", tags=("sea",))]
+    assert reading.skipped == []
+    lines = newline.join(json.dumps({"file_name": name, "tags": [tags]}) for name, tags, _ in rows[1:])
+    (tmp_path / "a.jsonl").write_bytes(lines.encode(encoding))
+    assert [record.tags for record in read("table", tmp_path / "a.jsonl")[0]] == [("Łódź|Ċ",), ("sea",)]
+
+
+def test_a_line_feed_inside_a_table_of_carriage_returns(read, tmp_path):
+    (tmp_path / "a.csv").write_bytes(b'file_name,caption\r1.jpg,"two\nlines"\r2.jpg,one\r')
+    records, reading = read("table", tmp_path / "a.csv")
+    assert [record.caption for record in records] == ["two\nlines", "one"]
+    assert reading.skipped == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_damage_in_utf16_costs_one_line(read, tmp_path, encoding):
+    text = "file_name\n1.jpg\n".encode(encoding) + "\ud800x\n".encode(encoding, "surrogatepass")
+    (tmp_path / "a.csv").write_bytes(text + "2.jpg\n".encode(encoding) + b"x")
+    records, reading = read("table", tmp_path / "a.csv")
+    assert [record.path for record in records] == ["1.jpg", "2.jpg"]
+    assert [str(item) for item in reading.skipped] == [
+        f"a.csv, line {number}: not valid {encoding.upper()}: save the file as UTF-8" for number in (3, 5)
+    ]
 
 
 def test_empty_json_lines_say_nothing(read, tmp_path):

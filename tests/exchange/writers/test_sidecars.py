@@ -208,6 +208,7 @@ def test_utf16_is_merged_as_utf8(picture: Path) -> None:
         FOREIGN.encode()[:500],
         b'<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>',
         b" " * (2**24 + 1),
+        FOREIGN.replace("urn:unused:", "urn: unused").encode(),
     ],
 )
 def test_a_sidecar_that_cannot_be_understood_is_left(picture: Path, contents: bytes) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from visterm.app.cli import collection, doctor, experiment, finding, learning, vocabulary, words
+from visterm.app.cli import collection, doctor, experiment, finding, history, learning, vocabulary, words
 from visterm.app.cli.demo import demo
 from visterm.app.cli.serve import serve
 from visterm.version import __version__
@@ -26,6 +26,10 @@ app.command(rich_help_panel=_COLLECTION)(collection.add)
 app.command(rich_help_panel=_COLLECTION)(collection.status)
 app.command(rich_help_panel=_COLLECTION)(collection.label)
 app.add_typer(vocabulary.app, name="vocabulary", rich_help_panel=_COLLECTION)
+app.command(rich_help_panel=_COLLECTION)(history.history)
+app.command(rich_help_panel=_COLLECTION)(history.undo)
+app.command(rich_help_panel=_COLLECTION)(history.redo)
+app.command(rich_help_panel=_COLLECTION)(collection.attach)
 app.command(rich_help_panel=_COLLECTION)(collection.remove)
 app.command(rich_help_panel=_COLLECTION)(collection.export)
 app.command(rich_help_panel=_LEARNING)(learning.methods)

@@ -1,4 +1,4 @@
-"""Commands about the collection: init, add, status, label, remove, export."""
+"""Commands about the collection: init, add, status, attach, label, remove, export."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from visterm.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from visterm.app.adding import Addition, Files, LabelSource, Removal
+    from visterm.app.adding import Addition, Attached, Files, LabelSource, Removal
     from visterm.app.creating import Created
     from visterm.app.exporting import Exported
     from visterm.app.labelling import Labelled, NewNameError
@@ -82,6 +82,9 @@ def add(
     min_count: Annotated[int, typer.Option(help="Captions a word must be in to make a tag.", min=1)] = 2,
     phrase: Annotated[list[str] | None, typer.Option(help="Words of captions that are one tag; repeatable.")] = None,
     again: Annotated[bool, typer.Option("--again", help="Also add pictures that you removed earlier.")] = False,
+    as_new: Annotated[
+        bool, typer.Option("--as-new", help="These files are other pictures now, not edited ones: no labels stay.")
+    ] = False,
     workspace: WorkspaceOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
@@ -99,6 +102,7 @@ def add(
             min_count=min_count,
             phrases=phrase or (),
             again=again,
+            as_new=as_new,
             dry_run=dry_run,
         )
         show(done, as_json, _print_addition)
@@ -125,6 +129,8 @@ def _print_addition(console: Console, done: Addition) -> None:
         say(console, "no labels found; if sub-folders are classes, say so: visterm add --format folders FOLDER")
     if done.dry_run:
         say(console, "nothing was changed (--dry-run)")
+    for note in done.notes[:_LISTED]:
+        typer.echo(f"note: {note}", err=True)
     show_skipped(done.skipped)
 
 
@@ -152,7 +158,7 @@ def _file_lines(files: Files) -> list[str]:
 
 
 def _source_line(source: LabelSource) -> str:
-    parts = [f"{source.pictures} pictures", f"{source.classes} classes", f"{source.tags} tags"]
+    parts = [counted(source.pictures, "picture"), counted(source.classes, "class"), counted(source.tags, "tag")]
     parts += [f"{number} {name}" for name in ("captions", "skipped") if (number := getattr(source, name))]
     return f"{source.source} ({source.format}): {', '.join(parts)}"
 
@@ -198,6 +204,11 @@ def _print_status(console: Console, found: Status) -> None:
         say(console, f"models in use: {used}{f'; {others} more: visterm models' if others else ''}")
     for item in found.unreadable[:_LISTED]:
         say(console, f"unreadable {item.path}: {item.reason}", style="yellow")
+    for record in found.without_file[:_LISTED]:
+        seen = f"last seen at {record.last_seen}" if record.last_seen else "of no known place"
+        say(console, f"no file: {record.sha256[:12]}, {seen}, {counted(record.n_labels, 'label')}", style="yellow")
+    if found.without_file:
+        say(console, "give one its file with: visterm attach RECORD FILE")
 
 
 def _suggestions_line(model: str, number: int, found: Status) -> str:
@@ -226,6 +237,21 @@ def _print_removal(console: Console, done: Removal) -> None:
     say(console, f"{counted(done.removed, 'picture')} {would}forgotten{said}; no file was touched")
     if done.removed and not done.dry_run:
         say(console, "visterm add leaves them out from now on; --again brings them back")
+
+
+def attach(
+    record: Annotated[str, typer.Argument(help="The picture that has no file: its hash or where it was last seen.")],
+    file: Annotated[Path, typer.Argument(help="The file that is this picture now.")],
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say that a file is the picture of a record that has lost its file, so that it has the labels again."""
+    with command(as_json=as_json), opened(workspace) as photos:
+        show(photos.attach(record, file), as_json, _print_attached)
+
+
+def _print_attached(console: Console, done: Attached) -> None:
+    say(console, f"{', '.join(done.paths)} has {counted(done.labels, 'label')} now")
 
 
 def label(
@@ -392,10 +418,12 @@ def _may_write(exported: Callable[..., Exported], *, yes: bool, as_json: bool) -
 
 
 def _print_exported(console: Console, done: Exported) -> None:
-    if done.format == "xmp" and done.dry_run:
+    would = "would be written" if done.dry_run else "written"
+    if done.format != "xmp":
+        say(console, f"{counted(done.n_pictures, 'picture')} {would} to {', '.join(map(str, done.files))}")
+    elif done.dry_run:
         _print_plan(console, done)
     else:
-        would = "would be written" if done.dry_run else "written"
         files = f"{counted(len(done.files), 'file')} {would}, {done.n_unchanged} unchanged"
         say(console, f"{counted(done.n_pictures, 'picture')}, {files}")
     show_skipped(done.skipped)

@@ -39,7 +39,7 @@ def _print_demo(console: Console, done: Demo) -> None:
     print_training(console, done.training)
     say(
         console,
-        f"Of the pictures nobody labelled, {done.unlabelled_accuracy:.0%} got the right class and "
+        f"Of the {done.unlabelled} pictures nobody labelled, {done.unlabelled_accuracy:.0%} got the right class and "
         f"{done.unlabelled_tag_precision:.0%} of the suggested tags are right.",
     )
     for name, file in done.sheets.items():

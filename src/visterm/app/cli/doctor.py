@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,12 +15,18 @@ if TYPE_CHECKING:
     from visterm.app.checking import Checkup
 
 
-def doctor(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
+def doctor(
+    workspace: WorkspaceOption = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Remove damaged features and indexes; move damaged models aside.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Check the installation and the workspace; exit code 1 when something is wrong."""
     from visterm.app.checking import check
 
     with command(as_json=as_json):
-        if show(check(workspace), as_json, _print_checkup).problems:
+        if show(check(workspace, repair=repair), as_json, _print_checkup).problems:
             raise typer.Exit(1)
 
 
@@ -35,6 +41,11 @@ def _print_checkup(console: Console, found: Checkup) -> None:
         say(console, f"workspace {found.workspace}: {held}")
     elif found.note:
         say(console, f"no workspace was checked: {found.note}", style="yellow")
+    if found.n_without_file:
+        missing = f"{counted(found.n_without_file, 'picture')} without a file"
+        say(console, f"{missing}: visterm status lists them, visterm attach gives one a file", style="yellow")
+    for line in found.repaired:
+        say(console, f"repaired: {line}", style="yellow")
     for problem in found.problems:
         say(console, f"problem: {problem}", style="red")
     if not found.problems:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visterm.app.cli.outcomes import print_training
+from visterm.app.cli.outcomes import print_left_out, print_model, print_training
 from visterm.app.cli.output import (
     JsonOption,
     WorkspaceOption,
@@ -29,25 +28,23 @@ if TYPE_CHECKING:
     from visterm.app.features import Computed, Recipes
     from visterm.app.training import Evaluation, Methods, Models, TrainedModel
 
-#: The measures that tables show, and headings that leave room at 80 columns.
+#: The measures that tables show: headings that leave room at 80 columns, and what they mean.
 _SHORT = {
-    "accuracy": "right",
-    "mean class accuracy": "by class",
-    "tag accuracy": "right",
-    "suggestions right": "sugg.",
-    "tags found": "found",
-    "word F@5": "word F",
-    "N+@5": "N+",
-    "AvgP": "AvgP",
-    "P@1": "first",
-    "P@10": "of 10",
+    "accuracy": ("right", "share of right answers"),
+    "mean class accuracy": ("by class", "mean over classes"),
+    "tag accuracy": ("right", "share of right answers"),
+    "suggestions right": ("sugg.", "share of suggestions that are right"),
+    "tags found": ("found", "share of tags that suggestions cover"),
+    "word F@5": ("word F", "for rare tags, five a picture"),
+    "N+@5": ("N+", "tags rightly given at least once, five a picture"),
+    "AvgP": ("AvgP", "average precision of a search"),
+    "P@1": ("first", "share of queries whose first picture is right"),
+    "P@10": ("of 10", "share of right pictures among the first ten"),
 }
-_EXPLANATION = (
-    "right: share of right answers; ±: its standard error; by class: mean over classes; sugg.: share of suggestions "
-    "that are right, found: share of tags they cover; word F, N+: for rare tags, five a picture; AvgP: average "
-    "precision of a search; first, of 10: right among the first pictures; beats: how many it is significantly better "
-    "than. docs/glossary.md explains more."
-)
+#: On fewer held-out pictures than this, methods cannot be told apart.
+_TOO_FEW = 10
+#: Measures that are numbers of tags, not shares.
+_COUNTS = ("N+", "Complete Length")
 RecipeOption = Annotated[
     str | None, typer.Option("--recipe", "-r", help="Feature recipe (default: chosen for the method).")
 ]
@@ -79,7 +76,9 @@ def _print_computed(console: Console, done: Computed) -> None:
 
 def _print_recipes(console: Console, found: Recipes) -> None:
     columns = ("recipe", "numbers", "MB, about", "CPU seconds, about", "what it is")
-    rows = [(item.name, item.n_dims, item.megabytes, item.seconds, item.summary) for item in found.recipes]
+    rows = [
+        (item.name, item.n_dims, f"{item.megabytes:.1f}", f"{item.seconds:.1f}", item.summary) for item in found.recipes
+    ]
     table(console, columns, rows)
 
 
@@ -139,23 +138,31 @@ def _print_trained(console: Console, model: TrainedModel) -> None:
     named = "" if model.name == model.method else f" ({model.method})"
     of_all = f" of {learned['pictures']:,}"
     say(console, f"{model.reference}{named}: learned from {said}{of_all} in {learned['seconds']:.1f} s")
-    rows = [(key, value, model.baseline_metrics.get(key)) for key, value in model.metrics.items()]
-    if not rows:
-        say(console, "not measured: too few labelled pictures to hold some out", style="yellow")
-        return
-    table(console, (f"on {_held_out(learned)} held-out pictures", "model", "baseline"), rows)
-    for task in model.abilities:
-        if model.is_below_baseline(task):
-            say(
-                console,
-                f"To {task} it is worse than the baseline, which never looks at the picture. 'visterm train' chooses a"
-                " better method.",
-                style="yellow",
-            )
+    print_model(console, model)
+    print_left_out(console, model.left_out)
+    if model.metrics:
+        guessing = model.baseline_metrics
+        rows = [(key, _figure(key, value), _figure(key, guessing.get(key))) for key, value in model.metrics.items()]
+        table(console, (f"on {counted(_held_out(learned), 'held-out picture')}", "model", "guessing"), rows)
+    if len(model.classes) == 1:
+        say(console, f"The only class is {model.classes[0]!r}, so there is nothing to tell apart.", style="yellow")
+    if any(model.is_below_baseline(task) for task in model.abilities):
+        say(
+            console,
+            "It is worse than the baseline, which only guesses. 'visterm train' chooses a better method.",
+            style="yellow",
+        )
 
 
 def _held_out(learned: dict[str, Any]) -> int:
     return max(learned.get("held_out_class", 0), learned.get("held_out_tags", 0))
+
+
+def _figure(measure: str, value: float | None) -> str:
+    """A measure for people: shares in per cent, counts as numbers."""
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if measure.startswith(_COUNTS) else f"{100 * value:.1f}%"
 
 
 def methods(as_json: JsonOption = False) -> None:
@@ -178,16 +185,14 @@ def models(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> No
 
 
 def _print_models(console: Console, found: Models) -> None:
-    rows = []
+    if not found.models:
+        say(console, "there is no model yet: 'visterm train' learns from what is labelled and keeps the models")
     for model in found.models:
-        measured = [
-            f"{model.main_measure(task)} {value:.3f}"
-            for task in model.abilities
-            if (value := model.quality(task)) is not None
-        ]
-        used = ", ".join(task for task, reference in found.in_use.items() if reference == model.reference)
-        rows.append((model.reference, model.method, model.recipe, ", ".join(measured) or "-", used or "-"))
-    table(console, ("model", "method", "features", "on held-out pictures", "in use to"), rows)
+        used = " and ".join(task for task, reference in found.in_use.items() if reference == model.reference)
+        in_use = f", in use to {used}" if used else ""
+        say(console, f"{model.reference}{in_use}", style="bold" if used else None)
+        print_model(console, model)
+        say(console, f"           by {model.method} on {model.recipe}", style="bright_black")
 
 
 def evaluate(
@@ -205,30 +210,41 @@ def evaluate(
 
 
 def _print_comparison(console: Console, found: Evaluation) -> None:
+    shown: dict[str, str] = {}
     for task, results in found.tasks().items():
         measures = [name for name in results[-1].values if name in _SHORT]
         rows = sorted(results, key=lambda row: -row.values[measures[0]])
         cells = [
             (
                 row.name,
-                *(row.values.get(name) for name in measures[:1]),
-                "-" if row.error is None else f"{row.error:.3f}",
-                *(row.values.get(name) for name in measures[1:]),
+                *(_figure(name, row.values.get(name)) for name in measures[:1]),
+                "-" if row.error is None else f"{100 * row.error:.1f}",
+                *(_figure(name, row.values.get(name)) for name in measures[1:]),
                 len(row.beats),
                 f"{row.fit_seconds:.1f}",
             )
             for row in rows
         ]
-        heads = [_SHORT[name] for name in measures]
+        heads = [_SHORT[name][0] for name in measures]
+        shown |= {_SHORT[name][0]: _SHORT[name][1] for name in measures}
         repeated = f", {found.n_splits} splits" if found.n_splits > 1 else ""
-        title = f"{task}: {counted(found.held_out[task], 'held-out picture')}{repeated}"
+        few = ", too few to say what is better" if found.held_out[task] < _TOO_FEW else ""
+        title = f"{task}: {counted(found.held_out[task], 'held-out picture')}{repeated}{few}"
         table(console, ("method", heads[0], "±", *heads[1:], "beats", "fit, s"), cells, title=title)
         first, *others = found.best[task] or ["no method"]
         level = f"; not significantly worse: {', '.join(others[:3])}{' ...' if others[3:] else ''}" if others else ""
         say(console, f"best: {first}{level}")
+    print_left_out(console, found.left_out)
     for reason in found.skipped.values():
         say(console, f"skipped: {reason}", style="yellow")
-    say(console, fill(_EXPLANATION, 79), style="bright_black")
+    meanings = "; ".join(f"{head}: {meaning}" for head, meaning in shown.items())
+    say(
+        console,
+        f"{meanings}; ±: standard error of the first figure, in points; beats: how many are significantly worse."
+        f" {' and '.join(found.baselines)} only guess and never look at the picture. docs/glossary.md explains more.",
+        style="bright_black",
+        indent=0,
+    )
 
 
 def _settings(texts: list[str]) -> dict[str, Any]:

@@ -1,20 +1,34 @@
-"""Tells people what training with nothing named has brought."""
+"""Tells people how good what was learned is; every command uses the same words."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.app.cli.output import say
 from visterm.app.wording import counted, percent
+from visterm.contracts.tasks import Task
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from visterm.app.choosing import Outcome, Training
+    from visterm.app.choosing import Training
+    from visterm.catalogue.records import Skipped
+    from visterm.models import ModelInfo
+
+#: What people call the tasks.
+WORDS = {"classes": Task.CLASSIFY, "tags": Task.ANNOTATE, "search": Task.RANK}
+#: Where the words begin that follow the name of a task.
+_INDENT = 11
+#: Pictures left out that are named.
+_NAMED = 3
 
 #: With fewer held-out pictures than this, the line says how sure the figure is.
 _FEW = 50
+#: With fewer than this, a figure says nothing.
+_TOO_FEW = 5
 #: A gain that is worth telling about: half a point.
 _WORTH_TELLING = 0.005
 
@@ -25,32 +39,57 @@ def print_training(console: Console, done: Training) -> None:
     say(console, f"Trained on {done.labelled:,} labelled pictures of {done.pictures:,} ({minutes}).")
     for outcome in done.outcomes:
         if outcome.model:
-            say(console, f"  {outcome.what:<8} {_said(outcome)}")
-            say(console, f"           by {outcome.method} on {outcome.recipe}: {outcome.model}", style="bright_black")
+            measured = how_good(outcome.what, outcome.measures, outcome.quality, outcome.baseline, outcome.held_out)
+            say(console, f"  {outcome.what:<8} {measured}", indent=_INDENT)
+            by = f"by {outcome.method} on {outcome.recipe}: {outcome.model}"
+            say(console, f"{' ' * _INDENT}{by}", style="bright_black", indent=_INDENT)
     for reason in dict.fromkeys(outcome.reason for outcome in done.outcomes if not outcome.model):
         whats = " and ".join(outcome.what for outcome in done.outcomes if outcome.reason == reason)
         say(console, f"  {whats}: not learned, since {reason}", style="bright_black")
+    print_left_out(console, done.left_out)
     for line in [*done.missing, *_advice(done)]:
         say(console, line)
 
 
-def _said(outcome: Outcome) -> str:
-    """How good it is, in words."""
-    if outcome.quality is None:
+def print_model(console: Console, info: ModelInfo) -> None:
+    """Print a line for each thing that a model does, in the words of :func:`print_training`."""
+    for what, task in WORDS.items():
+        if task in info.abilities:
+            main = info.main_measure(task)
+            held_out = info.training.get("held_out_" + ("class" if what == "classes" else "tags"), 0)
+            said = how_good(what, info.metrics, info.quality(task), info.baseline_metrics.get(main), held_out)
+            say(console, f"  {what:<8} {said}", indent=_INDENT)
+
+
+def print_left_out(console: Console, left_out: Sequence[Skipped]) -> None:
+    """Print how many pictures were left out, the first of them, and why."""
+    if left_out:
+        shown = "; ".join(f"{Path(skipped.where).name}: {skipped.reason}" for skipped in left_out[:_NAMED])
+        more = f"; and {len(left_out) - _NAMED} more (--json lists them)" if len(left_out) > _NAMED else ""
+        say(console, f"Left out: {counted(len(left_out), 'picture')} ({shown}{more}).", style="yellow")
+
+
+def how_good(
+    what: str, measures: Mapping[str, float], quality: float | None, baseline: float | None, held_out: int
+) -> str:
+    """How good a model is at classes, tags or search, in words; ``quality`` is the main measure."""
+    if quality is None:
         return "learned, but not measured: too few labelled pictures to hold some out"
-    guessing = "" if outcome.baseline is None else f" (guessing: {percent(outcome.baseline)})"
-    measured = f" on {counted(outcome.held_out, 'held-out picture')}"
-    if 0 < outcome.held_out < _FEW:
-        error = math.sqrt(max(outcome.quality * (1 - outcome.quality), 0.05) / outcome.held_out)
+    guessing = "" if baseline is None else f" (guessing: {percent(baseline)})"
+    measured = f" on {counted(held_out, 'held-out picture')}" if held_out else " on held-out pictures"
+    if 0 < held_out < _TOO_FEW:
+        measured += ", too few to say how good it is"
+    elif 0 < held_out < _FEW:
+        error = math.sqrt(max(quality * (1 - quality), 0.05) / held_out)
         measured += f", give or take {100 * error:.0f} points"
-    bad = "; worse than guessing" if outcome.baseline is not None and outcome.quality < outcome.baseline else ""
-    if outcome.what == "classes":
-        return f"{percent(outcome.quality)} right{measured}{guessing}{bad}"
-    if outcome.what == "search":
-        first = outcome.measures.get("P@1", 0.0)
-        return f"the first picture is right for {percent(first)} of queries of one to three words{bad}"
-    right = outcome.measures.get("suggestions right")
-    found = percent(outcome.measures.get("tags found", 0.0))
+    bad = "; worse than guessing" if baseline is not None and quality < baseline else ""
+    if what == "classes":
+        return f"{percent(quality)} right{measured}{guessing}{bad}"
+    if what == "search":
+        first = measures.get("P@1", 0.0)
+        return f"the first picture is right for {percent(first)} of queries of one to three words{measured}{bad}"
+    right = measures.get("suggestions right")
+    found = percent(measures.get("tags found", 0.0))
     if right is None:
         return f"nothing is likely enough to be suggested yet; 'visterm tag --best 3' shows the best guesses{bad}"
     return f"{percent(right)} of suggestions right{measured}; they cover {found} of the tags{bad}"

@@ -66,13 +66,16 @@ def show(document: D, as_json: bool, print_for_people: Callable[[Console, D], No
     return document
 
 
-def say(console: Console, text: str, *, style: str | None = None) -> None:
-    """Print a sentence, broken between words to fit the display; no markup is read into it."""
-    indent = text[: len(text) - len(text.lstrip())]
+def say(console: Console, text: str, *, style: str | None = None, indent: int | None = None) -> None:
+    """Print a sentence, broken between words to fit the display; no markup is read into it.
+
+    Further lines are indented by ``indent``, by default two more than the first.
+    """
+    further = " " * (len(text) - len(text.lstrip()) + 2 if indent is None else indent)
     lines = fill(
         text,
         console.width,
-        subsequent_indent=f"{indent}  ",
+        subsequent_indent=further,
         break_long_words=False,
         break_on_hyphens=False,
         replace_whitespace=False,

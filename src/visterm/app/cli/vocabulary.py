@@ -52,7 +52,10 @@ def _print_vocabulary(console: Console, vocabulary: Vocabulary) -> None:
             (use.name, use.n_accepted, use.n_suggested, use.n_rejected, _recognised(found, use.name))
             for use in found.terms
         ]
-        table(console, (kind, "accepted", "suggested", "rejected", "recognised"), rows)
+        if rows:
+            table(console, (kind, "accepted", "suggested", "rejected", "recognised"), rows)
+        else:
+            say(console, f"no picture has a {kind} yet: 'visterm label PICTURE --{kind} NAME' gives one")
         for old, new in found.aliases.items():
             say(console, f"{old} stands for {new}")
         if found.dropped:
@@ -119,7 +122,7 @@ def _print_merges(console: Console, proposed: Merges) -> None:
 
 
 def _print_applied(console: Console, done: Merges) -> None:
-    say(console, f"{counted(len(done.merges), 'merge')} made; a merge cannot be taken apart again")
+    say(console, f"{counted(len(done.merges), 'merge')} made; visterm undo takes them back")
 
 
 @app.command()

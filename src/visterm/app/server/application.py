@@ -13,7 +13,7 @@ from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 
 from visterm.app.gallery.thumbnails import make_thumbnails
-from visterm.app.server import finding, pictures, problems, system, teaching
+from visterm.app.server import finding, pictures, problems, reviewing, system, teaching
 from visterm.app.server.guard import API, Guard, Rules
 from visterm.app.workspace import Workspace
 from visterm.errors import VistermError
@@ -42,7 +42,7 @@ def application(photos: Workspace, rules: Rules) -> FastAPI:
     )
     app.state.photos, app.state.rules = photos, rules
     problems.install(app)
-    for part in (pictures, finding, teaching, system):
+    for part in (pictures, finding, teaching, reviewing, system):
         app.include_router(part.router, prefix=API)
     app.mount("/static", StaticFiles(directory=_STATIC), name="static")
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from visterm.app.adding import Removal
 from visterm.app.deciding import Decision, decide
 from visterm.app.gallery.picture import picture_with
+from visterm.app.history import History, Undoing
 from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
 from visterm.app.server.answering import Photos
 from visterm.catalogue.labels import Kind
@@ -100,6 +101,30 @@ def decisions(photos: Photos, body: DecisionsBody) -> Labelled:
 def remove(photos: Photos, body: RemovalBody) -> Removal:
     """Forget pictures with their labels; the files stay."""
     return photos.remove([picture_with(photos, number).sha256 for number in body.ids])
+
+
+@router.get("/history")
+def history(
+    photos: Photos,
+    picture: Annotated[int | None, Query(ge=1, le=2**62, description="Only what changed this picture.")] = None,
+    before: Annotated[int | None, Query(ge=1, le=2**62, description="`next` of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 20,
+) -> History:
+    """What was changed, by whom and when, the newest first."""
+    key = None if picture is None else picture_with(photos, picture).sha256
+    return photos.history(key, limit=limit, before=before)
+
+
+@router.post("/undo")
+def undo(photos: Photos) -> Undoing:
+    """Undo the last action, whoever did it."""
+    return photos.undo()
+
+
+@router.post("/redo")
+def redo(photos: Photos) -> Undoing:
+    """Redo the action that was undone last."""
+    return photos.redo()
 
 
 @router.get("/vocabulary")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,11 @@ from visterm.vision.decode import SUFFIXES
 
 #: Lines with more bytes are skipped: no label needs them, and memory stays bounded.
 MAX_LINE = 2**20
+
+#: Bytes that are read to recognise the encoding of a text file and its line ends.
+_PROBED_BYTES = 2**16
+_LINE_END = re.compile("\r?\n|\r")
+_INVALID, _REPLACED = re.compile("[\ud800-\udfff]"), re.compile("\ufffd")
 
 
 def walk(folder: Path, reading: Reading | None = None) -> Iterator[tuple[Path, list[str]]]:
@@ -39,28 +46,44 @@ def is_picture(name: str) -> bool:
 
 
 def numbered_lines(path: Path, reading: Reading, *, max_line: int = MAX_LINE) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file, including line ends, with their numbers from 1.
+    """The lines of a text file, including line ends, with their numbers from 1.
 
-    Lines that are too long or not UTF-8 are skipped with the reason.
+    The file is UTF-8, or UTF-16 as some spreadsheets write it; lines end with LF, or with CR alone if the first one
+    does. Lines that are too long or not valid are skipped with the reason.
     """
-    with path.open("rb") as file:
-        number = 0
-        while line := file.readline(max_line + 1):
-            number += 1
-            where = f"{path.name}, line {number}"
-            if number == 1:
-                if line.startswith((b"\xff\xfe", b"\xfe\xff")):
-                    raise InputError(f"{path} is UTF-16 text: save it as UTF-8")
-                line = line.removeprefix(b"\xef\xbb\xbf")
-            if len(line) > max_line:
-                while not line.endswith(b"\n") and (line := file.readline(max_line)):
-                    pass
-                reading.skip(where, f"the line has more than {max_line} bytes")
-                continue
-            try:
-                yield number, line.decode()
-            except UnicodeDecodeError:
-                reading.skip(where, "not valid UTF-8")
+    with io.BufferedReader(io.FileIO(path), _PROBED_BYTES) as file:
+        encoding, newline = _text_format(file.peek())
+        # Bytes that are not valid become lone surrogates, which no valid text contains.
+        errors = "surrogateescape" if encoding == "utf-8-sig" else "replace"
+        invalid = _INVALID if encoding == "utf-8-sig" else _REPLACED
+        with io.TextIOWrapper(file, encoding, errors, newline) as text:
+            number = 0
+            while line := text.readline(max_line + 1):
+                number += 1
+                where = f"{path.name}, line {number}"
+                if len(line) > max_line:
+                    while not line.endswith(newline) and (line := text.readline(max_line)):
+                        pass
+                    reading.skip(where, f"the line has more than {max_line} characters")
+                elif invalid.search(line):
+                    known = encoding.removesuffix("-sig").upper()
+                    reading.skip(where, f"not valid {known}: save the file as UTF-8")
+                else:
+                    yield number, line
+
+
+def _text_format(head: bytes) -> tuple[str, str]:
+    """The encoding and the line end of a text file that begins with ``head``."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    elif head[1:2] == b"\0" and head[:1] != b"\0":
+        encoding = "utf-16-le"
+    elif head[:1] == b"\0" and head[1:2] not in (b"\0", b""):
+        encoding = "utf-16-be"
+    else:
+        encoding = "utf-8-sig"
+    first = _LINE_END.search(head.decode(encoding, "replace"))
+    return encoding, "\r" if first is not None and first[0] == "\r" else "\n"
 
 
 def read_bounded(path: Path, max_bytes: int) -> bytes:

@@ -45,8 +45,13 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
                     except UnicodeDecodeError:
                         reading.skip(where, "not valid UTF-8")
                         continue
+                    except (ValueError, OverflowError) as error:  # a date that Python cannot express
+                        reading.skip(where, f"a value cannot be read: {error}")
+                        continue
                     if record := record_from_row(reading, where, row):
                         yield record
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} cannot be read as Parquet: the name of a column is not valid UTF-8") from error
     except pyarrow.ArrowException as error:
         raise InputError(f"{path} cannot be read as Parquet: {error}") from error
 

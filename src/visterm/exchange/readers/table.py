@@ -96,7 +96,10 @@ def _read_separated(path: Path, reading: Reading) -> Iterator[Record]:
 
 def _understand_header(path: Path, header: str) -> tuple[str, list[str]]:
     """The delimiter that splits the header into most columns, and the column names in lower case."""
-    splits = [(delimiter, next(csv.reader([header], delimiter=delimiter), [])) for delimiter in DELIMITERS]
+    try:
+        splits = [(delimiter, next(csv.reader([header], delimiter=delimiter), [])) for delimiter in DELIMITERS]
+    except csv.Error as error:
+        raise InputError(f"{path} has no column 'file_name': the first line cannot be read ({error})") from error
     delimiter, fields = max(splits, key=lambda split: len(split[1]))
     columns = [field.strip().lower() for field in fields]
     if not set(columns) & set(COLUMNS["file_name"]):

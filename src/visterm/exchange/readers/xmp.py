@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from visterm.catalogue.records import Echo, Reading, Record
+from visterm.catalogue.records import Echo, Reading, Record, Skipped
 from visterm.errors import InputError
 from visterm.exchange.embedded import read_embedded
 from visterm.exchange.exif import is_stock_description
@@ -87,17 +87,22 @@ def _records(
         ]
         found += _embedded_labels(parent / name, where, reading, guesses)
         if any(labels != PacketLabels() for labels in found):
-            captions = (labels.caption for labels in found if labels.caption)
+            captions = (labels.caption for labels in found if labels.caption and not _is_stock(labels))
             record = make_record(
                 reading,
                 where,
                 where,
                 class_name=next((labels.class_name for labels in found if labels.class_name), None),
                 tags=[tag for labels in found for tag in labels.tags],
-                caption=next((caption for caption in captions if not is_stock_description(caption)), None),
+                caption=next(captions, None),
             )
             if record and replace(record, path="") != Record(""):
                 yield replace(record, echo=_echo(found))
+
+
+def _is_stock(labels: PacketLabels) -> bool:
+    """Whether the caption comes from a camera; what Visterm wrote came from a person."""
+    return labels.catalogue is None and is_stock_description(labels.caption or "")
 
 
 class _Guesses:
@@ -115,11 +120,11 @@ class _Guesses:
         for (block, guess), number in self._numbers.items():
             where, text = self._examples[block, guess]
             others = f" (so in {number} pictures)" if number > 1 else ""
-            reading.skip(
-                where,
+            remark = (
                 f"its {block} text names no character set and was read as {guess}, such as {text:.60}{others}; "
-                "if that is wrong, write the labels as XMP or UTF-8 and add it again",
+                "if that is wrong, write the labels as XMP or UTF-8 and add it again"
             )
+            reading.notes.append(Skipped(where, remark))
 
 
 def _echo(found: list[PacketLabels]) -> Echo | None:

@@ -117,10 +117,10 @@ def best_suggested_class(picture: Picture) -> Label | None:
 
 def _export_file(pictures: Iterable[Picture], file: Path, format: str, *, suggestions: bool, dry_run: bool) -> Export:
     from visterm.exchange.writers.coco import write_coco
-    from visterm.exchange.writers.table import write_table
+    from visterm.exchange.writers.table import has_row, write_table
 
     if dry_run:
-        n_pictures = sum(1 for picture in pictures if picture.paths)
+        n_pictures = sum(bool(picture.paths) if format == "coco" else has_row(picture) for picture in pictures)
     else:
         n_pictures = (
             write_coco(pictures, file, suggestions=suggestions)

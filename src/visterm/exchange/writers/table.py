@@ -5,7 +5,8 @@ sources and scores have the same order as those of names. Pictures are named as 
 collection's root: placed in that folder, the table reads back (:mod:`visterm.exchange.readers.table`) with the same
 labels.
 
-In CSV and TSV, a list is one cell in JSON, so that no character in a tag can split it. A cell is written as it is, even
+In CSV and TSV, a list is one cell with ``; `` between its items, such as ``boat; sea``. If an item contains one of
+``|``, ``;``, ``,`` or could be mistaken otherwise, the cell is a JSON list instead. A cell is written as it is, even
 if it begins with ``=``, ``+``, ``-`` or ``@``, which a spreadsheet may take for a formula: export labels from people
 you do not trust as JSON lines, or import the cells as text.
 """
@@ -55,16 +56,24 @@ Row = dict[str, Any]
 
 
 def write_table(pictures: Iterable[Picture], file: Path, format: str = "csv") -> int:
-    """Write a row for each picture with a file name to ``file``, whole or not at all; returns the number of rows."""
+    """Write a row for each picture to ``file``, whole or not at all; returns the number of rows.
+
+    A picture without a file has a row if it is labelled; its ``file_name`` is empty, its ``sha256`` names it.
+    """
     if format not in FORMATS:
         raise InputError(f"unknown table format {format!r}: choose one of {', '.join(FORMATS)}")
-    rows = (table_row(picture) for picture in pictures if picture.paths)
+    rows = (table_row(picture) for picture in pictures if has_row(picture))
     with replacing(file) as temporary:
         if format == "parquet":
             return _write_parquet(rows, temporary)
         if format == "jsonl":
             return _write_json_lines(rows, temporary)
         return _write_separated(rows, temporary, delimiter="\t" if format == "tsv" else ",")
+
+
+def has_row(picture: Picture) -> bool:
+    """Whether a table has a row for the picture."""
+    return bool(picture.paths or picture.classes or picture.tags or picture.caption)
 
 
 def table_row(picture: Picture) -> Row:
@@ -75,7 +84,7 @@ def table_row(picture: Picture) -> Row:
         [label for label in picture.tags if label.state == state] for state in ("accepted", "suggested", "rejected")
     )
     values: Row = {
-        "file_name": picture.paths[0],
+        "file_name": picture.paths[0] if picture.paths else None,
         "caption": picture.caption,
         "split": picture.split,
         "rejected_classes": [label.name for label in rejected_classes],
@@ -124,10 +133,25 @@ def _write_separated(rows: Iterator[Row], file: Path, *, delimiter: str) -> int:
 
 
 def _cell(value: Any) -> Any:
-    """A list as JSON; an empty list as an empty cell."""
-    if isinstance(value, list):
-        return json.dumps(value, ensure_ascii=False) if value else ""
-    return value
+    """A list as text with ``; `` between its items, or as JSON where that could be misread; nothing for nothing.
+
+    >>> _cell(["boat", "sea"]), _cell(["Bath, Somerset", "sea"]), _cell([0.9, None]), _cell([None])
+    ('boat; sea', '["Bath, Somerset", "sea"]', '0.9; ', '')
+    """
+    if not isinstance(value, list):
+        return value
+    if all(item is None for item in value):
+        return ""
+    if any(isinstance(item, dict) or (isinstance(item, str) and not _is_plain(item)) for item in value):
+        return json.dumps(value, ensure_ascii=False)
+    return "; ".join("" if item is None else str(item) for item in value)
+
+
+def _is_plain(item: str) -> bool:
+    """Whether an item of a list reads back from text with separators as it is, and is no formula to a spreadsheet."""
+    return (
+        bool(item) and item == item.strip() and item[0] not in "[=+-@" and not any(sign in item for sign in "|;,\n\r")
+    )
 
 
 def _write_json_lines(rows: Iterator[Row], file: Path) -> int:

@@ -10,8 +10,9 @@ export const redo = () => step("/redo", "Done again");
 async function step(path, word) {
   const done = await told(() => post(path));
   if (!done) return;
-  notice(`${word}: ${done.what ?? done.done ?? "the last change"}`);
+  notice(`${word}: ${done.actions[0]?.what ?? "the last change"}`);
   const known = store.forgetLabels();
   await store.need(known.slice(0, 1000), { again: true });
   store.tell("changed");
+  if (done.actions.some((action) => action.what.startsWith("remove"))) store.tell("reload");
 }

@@ -1,0 +1,1 @@
+"""Review: a person decides, the heads learn, the queue goes on."""

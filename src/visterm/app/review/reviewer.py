@@ -1,0 +1,332 @@
+"""The reviewer: the questions that teach most, labels that look wrong, one tag at a time, and groups to begin with.
+
+A :class:`Reviewer` keeps heads over the stored network features. They are fitted again in the background after a
+person has decided something, so nobody ever waits for learning: questions come from the last fit, without those that
+have been answered since.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Collection as Collection_
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.app.collection import Frame
+from visterm.app.features import ready_recipe, stored_features
+from visterm.app.gallery.view import View
+from visterm.app.review.documents import (
+    CurvePoint,
+    GroupMember,
+    Groups,
+    Option,
+    PictureGroup,
+    Question,
+    Questions,
+    Queue,
+    ReviewState,
+    TagWork,
+)
+from visterm.app.review.heads import Doubted, Heads, fit_heads
+from visterm.catalogue.labels import Kind
+from visterm.errors import InputError, VistermError
+from visterm.learning import choose_questions, class_doubt, group, reduced, tag_doubt
+from visterm.storage import write_text_atomically
+
+if TYPE_CHECKING:
+    from visterm.app.workspace import Workspace
+
+_RECIPE = "deep"
+#: A tag below this probability, or below this share of its threshold, is not asked about.
+_LEAST_ASKED, _SHARE_ASKED = 0.02, 0.3
+#: Decisions that a person makes in ten minutes, about one in four seconds.
+_IN_TEN_MINUTES = 150
+_MAX_CURVE = 500
+
+
+class Reviewer:
+    """Keeps the heads and the queues of a workspace; any number of threads may ask."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._guard, self._work = threading.Lock(), threading.Lock()
+        self._reduced: tuple[Frame, NDArray[np.intp], NDArray[np.float32]] | None = None
+        self._fit: Heads | None = None
+        self._learning = False
+        self._curve: list[CurvePoint] | None = None
+        self._kept: set[tuple[int, str, str]] | None = None
+        self._file, self._kept_file = workspace.state / "review.json", workspace.state / "review-kept.json"
+
+    # What is asked for
+
+    def state(self) -> ReviewState:
+        """What waits, and how good it gets; starts learning again if labels have changed."""
+        view = self._workspace.views.newest()
+        try:
+            fit = self._current(view)
+        except VistermError as error:
+            return ReviewState(False, False, False, "class", 0, len(view), 0, 0, [], [], None, 0, str(error))
+        labelled = self._n_labelled(view, fit.kind)
+        curve = self._known_curve()
+        tags = self._tag_work(view, fit)
+        return ReviewState(
+            ready=True,
+            cold=fit.classes is None and fit.tags is None,
+            learning=self._learning,
+            kind=fit.kind,
+            labelled=labelled,
+            unlabelled=len(view) - labelled,
+            teach=len(self._undecided(view, fit)),
+            errors=len(self._open_errors(view, fit)),
+            tags=tags,
+            curve=curve,
+            expected=expected(curve, fit.half),
+            fitted_changes=fit.collection.version[1],
+        )
+
+    def questions(
+        self, queue: Queue, *, tag: str | None = None, without: Collection_[int] = (), limit: int = 20
+    ) -> Questions:
+        """The next questions of a queue, without some pictures."""
+        view = self._workspace.views.newest()
+        fit = self._current(view)
+        if queue == "errors":
+            found = [each for each in self._open_errors(view, fit) if each[0] not in without]
+            return Questions(queue, [self._error(view, fit, *each) for each in found[:limit]], len(found))
+        if queue == "tag":
+            return self._about_tag(view, fit, tag or "", without, limit)
+        rows = self._undecided(view, fit)
+        rows = rows[~np.isin(view.ids[fit.places[rows]], list(without))]
+        p = fit.classes.p if fit.classes is not None else fit.tags.p if fit.tags is not None else None
+        if p is None or not len(rows):
+            return Questions(queue, [], len(rows))
+        doubt = class_doubt(p[rows]) if fit.classes is not None else tag_doubt(p[rows])
+        chosen = choose_questions(fit.Z, rows, doubt, limit, random_state=fit.collection.version[1])
+        return Questions(queue, [self._question(view, fit, int(row)) for row in chosen], len(rows))
+
+    def groups(self, *, limit: int = 30) -> Groups:
+        """Groups of look-alikes among the pictures without a label."""
+        view = self._workspace.views.newest()
+        places, Z = self._features(view)
+        rows = np.flatnonzero(view.said[places] == 0)
+        found = group(Z, rows)
+        shown = []
+        for number, each in enumerate(found[:limit]):
+            own = Z[each.rows, :-1]
+            near = own @ own.mean(axis=0)
+            edge = near.mean() - 1.5 * near.std()
+            members = [
+                GroupMember(*self._about(view, int(places[row])), outlier=bool(likeness < edge))
+                for row, likeness in zip(each.rows, near, strict=True)
+            ]
+            shown.append(PictureGroup(number, len(members), round(each.tightness, 3), members))
+        return Groups(shown, len(rows))
+
+    def keep(self, number: int, kind: Kind, name: str) -> None:
+        """A person says that a label that looked wrong is right: it is not asked about again."""
+        with self._guard:
+            kept = self._known_kept()
+            kept.add((number, kind, name))
+            with suppress(VistermError):
+                write_text_atomically(self._kept_file, json.dumps(sorted(kept)))
+
+    def wait(self) -> None:
+        """Return when the heads have learned from all that was said so far."""
+        self._learn()
+
+    # Fitting
+
+    def _current(self, view: View) -> Heads:
+        """The last fit; the first one is waited for, later ones are made in the background."""
+        fit = self._fit
+        if fit is None or fit.collection.frame is not view.collection.frame:
+            self._learn()
+            fit = self._fit
+            if fit is None:
+                raise InputError("nothing can be reviewed yet")
+            return fit
+        if fit.collection is not view.collection and not self._learning:
+            self._learning = True
+            threading.Thread(target=self._learn_quietly, daemon=True).start()
+        return fit
+
+    def _learn_quietly(self) -> None:
+        try:
+            with suppress(VistermError):  # the next request tells
+                self._learn()
+        finally:
+            self._learning = False
+
+    def _learn(self) -> None:
+        with self._work:
+            view = self._workspace.views.newest()
+            if self._fit is not None and self._fit.collection is view.collection:
+                return
+            places, Z = self._features(view)
+            fit = fit_heads(view, places, Z)
+            self._fit = fit
+            self._measured(view, fit)
+
+    def _features(self, view: View) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """The rows of the view that have features, and those features in their leading directions."""
+        with self._guard:
+            frame = view.collection.frame
+            if self._reduced is None or self._reduced[0] is not frame:
+                recipe = ready_recipe(self._workspace, _RECIPE)
+                without = set(self._workspace.library.missing(recipe, frame.keys))
+                places = np.array([row for row, key in enumerate(frame.keys) if key not in without], np.intp)
+                if not len(places):
+                    raise InputError("no picture has been looked at yet: start 'Look at the pictures' under Jobs")
+                X = stored_features(self._workspace, recipe, [frame.keys[row] for row in places])
+                self._reduced = (frame, places, reduced(np.asarray(X, np.float32)))
+            return self._reduced[1], self._reduced[2]
+
+    def _measured(self, view: View, fit: Heads) -> None:
+        quality = fit.quality
+        if quality is None:
+            return
+        curve = self._known_curve()
+        n = self._n_labelled(view, fit.kind)
+        if not curve or curve[-1].labels != n or abs(curve[-1].quality - quality) > 1e-9:
+            curve = [*curve, CurvePoint(n, round(quality, 4), time.time())][-_MAX_CURVE:]
+            self._curve = curve
+            points = [[point.labels, point.quality, point.time] for point in curve]
+            with suppress(VistermError):  # a disk that cannot be written to must not stop a review
+                write_text_atomically(self._file, json.dumps(points))
+
+    def _known_curve(self) -> list[CurvePoint]:
+        if self._curve is None:
+            try:
+                self._curve = [CurvePoint(*point) for point in json.loads(self._file.read_text())]
+            except (OSError, ValueError, TypeError):
+                self._curve = []
+        return self._curve
+
+    def _known_kept(self) -> set[tuple[int, str, str]]:
+        if self._kept is None:
+            try:
+                found = json.loads(self._kept_file.read_text())
+                self._kept = {(int(number), str(kind), str(name)) for number, kind, name in found}
+            except (OSError, ValueError, TypeError):
+                self._kept = set()
+        return self._kept
+
+    # Queues
+
+    @staticmethod
+    def _n_labelled(view: View, kind: Kind) -> int:
+        if kind == "class":
+            return int((view.classes >= 0).sum())
+        return int((np.diff(view.collection.truth.tags[view.rows].indptr) > 0).sum())
+
+    @staticmethod
+    def _undecided(view: View, fit: Heads) -> NDArray[np.intp]:
+        """The rows of ``fit.Z`` whose pictures have no class (or no tags) now."""
+        if fit.kind == "class":
+            return np.flatnonzero(view.classes[fit.places] < 0)
+        n_tags = np.diff(view.collection.truth.tags[view.rows].indptr)
+        return np.flatnonzero(n_tags[fit.places] == 0)
+
+    def _open_errors(self, view: View, fit: Heads) -> list[Doubted]:
+        """The likely errors that people have not decided about since: what was said still stands, unconfirmed."""
+        truth = view.collection.truth
+        column = {name: place for place, name in enumerate(truth.tag_names)}
+        kept = self._known_kept()
+        standing = []
+        for number, kind, said, option in fit.errors:
+            row = view.row_of.get(number)
+            if row is None or (number, kind, said) in kept:
+                continue
+            at = int(view.rows[row])
+            own = truth.tags.indices[truth.tags.indptr[at] : truth.tags.indptr[at + 1]]
+            if truth.classes[at] == said if kind == "class" else column.get(said, -1) in own:
+                standing.append((number, kind, said, option))
+        return standing
+
+    def _tag_work(self, view: View, fit: Heads) -> list[TagWork]:
+        if fit.tags is None:
+            return []
+        decided = self._decided(view, fit)
+        near = (fit.tags.p >= np.maximum(_LEAST_ASKED, _SHARE_ASKED * fit.tags.thresholds)) & ~decided
+        counts = near.sum(axis=0)
+        order = np.argsort(-counts, kind="stable")
+        return [TagWork(fit.tag_names[place], int(counts[place])) for place in order if counts[place]]
+
+    @staticmethod
+    def _decided(view: View, fit: Heads) -> NDArray[np.bool_]:
+        """Which (picture, tag) pairs people have decided about, for the rows of ``fit.Z`` and ``fit.tag_names``."""
+        truth = view.collection.truth
+        column = {name: place for place, name in enumerate(truth.tag_names)}
+        said = (truth.tags + truth.rejected)[view.rows[fit.places]].tocsc()
+        decided = np.zeros((len(fit.places), len(fit.tag_names)), np.bool_)
+        for place, name in enumerate(fit.tag_names):
+            if name in column:
+                own = said.indices[said.indptr[column[name]] : said.indptr[column[name] + 1]]
+                decided[own, place] = True
+        return decided
+
+    def _about_tag(self, view: View, fit: Heads, tag: str, without: Collection_[int], limit: int) -> Questions:
+        """Pictures around the threshold of a tag: the answers there teach most about it."""
+        if fit.tags is None or tag not in fit.tag_names:
+            raise InputError(f"the tag {tag!r} cannot be reviewed: give it to a few pictures first")
+        place = fit.tag_names.index(tag)
+        p, threshold = fit.tags.p[:, place], float(fit.tags.thresholds[place])
+        open_ = ~self._decided(view, fit)[:, place] & (p >= np.maximum(_LEAST_ASKED, _SHARE_ASKED * threshold))
+        rows = np.flatnonzero(open_)
+        rows = rows[~np.isin(view.ids[fit.places[rows]], list(without))]
+        distance = np.abs(_logit(p[rows]) - _logit(np.array([min(threshold, 0.99)])))
+        rows = rows[np.argsort(distance, kind="stable")]
+        asked = [
+            self._question(view, fit, int(row), Option("tag", tag, round(float(p[row]), 4))) for row in rows[:limit]
+        ]
+        return Questions("tag", asked, len(rows))
+
+    def _question(self, view: View, fit: Heads, row: int, asked: Option | None = None) -> Question:
+        options: list[Option] = []
+        if fit.classes is not None and asked is None:
+            p = fit.classes.p[row]
+            options = [Option("class", fit.class_names[c], round(float(p[c]), 4)) for c in np.argsort(-p)[:9]]
+        elif fit.tags is not None and asked is None:
+            p = fit.tags.p[row]
+            options = [Option("tag", fit.tag_names[t], round(float(p[t]), 4)) for t in np.argsort(-p)[:9]]
+        return Question(*self._about(view, int(fit.places[row])), options, asked)
+
+    def _error(self, view: View, fit: Heads, number: int, kind: Kind, said: str, option: Option) -> Question:
+        row = int(np.flatnonzero(fit.places == view.row_of[number])[0])
+        question = self._question(view, fit, row)
+        return Question(
+            question.id,
+            question.key,
+            question.width,
+            question.height,
+            question.colours,
+            question.options if kind == "class" else [],
+            option,
+            said,
+        )
+
+    def _about(self, view: View, row: int) -> tuple[int, str, int, int, str]:
+        """The id, content hash, size and colours of a picture."""
+        key, at = view.collection.frame.keys[row], view.rows[row]
+        (colours,) = self._workspace.thumbnails.colours([key])
+        return int(view.ids[row]), key, int(view.listing.widths[at]), int(view.listing.heights[at]), colours
+
+
+def expected(curve: list[CurvePoint], half: float | None) -> float | None:
+    """The quality after ten more minutes: each doubling of the labels halves what it brings."""
+    if not curve or half is None or not curve[-1].labels:
+        return None
+    now = curve[-1]
+    gain = max(0.0, now.quality - half)
+    doublings = np.log2(1 + _IN_TEN_MINUTES / now.labels)
+    return float(min(1.0, now.quality + gain * (1 - 0.5**doublings)))
+
+
+def _logit(p: NDArray[Any]) -> NDArray[Any]:
+    clipped = np.clip(p, 1e-4, 1 - 1e-4)
+    return np.asarray(np.log(clipped / (1 - clipped)))

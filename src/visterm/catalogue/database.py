@@ -1,0 +1,89 @@
+"""The open database of a catalogue: its connections, its transactions, and what they changed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from visterm.catalogue import log, schema
+from visterm.catalogue.changes import LabelChanges
+from visterm.catalogue.connections import Connections
+from visterm.catalogue.records import PERSON
+
+
+class Database:
+    """The database in ``file``, which is created if absent. Any number of threads may use it."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._connections = Connections(file)
+        self._label_changes = LabelChanges()
+        self._guard = threading.Lock()
+        self._last_stamp = 0
+        _ = self._connection  # refuse an unusable file now
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, also for other threads; committed changes stay."""
+        self._connections.close()
+
+    @contextmanager
+    def transaction(self, what: str | None = None, *, who: str = PERSON) -> Iterator[None]:
+        """Make several changes one: all are kept, or none if an error leaves the ``with`` block.
+
+        They are one action of the history, which says ``what`` was done and ``who`` said so: a person or an import.
+        """
+        connection = self._connection
+        if connection.in_transaction:
+            log.describe(connection, what, who)
+            yield
+            return
+        with self._label_changes.noting(connection) as noted:
+            with (
+                schema.sqlite_errors(self.file),
+                schema.transaction(connection) as change,
+                log.action(connection, self._stamp()),
+            ):
+                log.describe(connection, what, who)
+                yield
+                noted.end()
+            if change.sequence is not None:
+                self._label_changes.remember(change.sequence, noted)
+
+    # What changed
+
+    def version(self) -> tuple[int, int]:
+        """A pair that changes whenever any process changes the catalogue.
+
+        The first number is SQLite's own, the second is the sequence number of the last change.
+        """
+        with schema.sqlite_errors(self.file):
+            return self._connections.version()
+
+    def relabelled_since(self, sequence: int) -> set[int] | None:
+        """The ids of the pictures whose labels this object changed after ``sequence``; None if anything else changed.
+
+        Anything else is a change by another process, or a change of pictures, files or vocabulary.
+        """
+        return self._label_changes.since(sequence, self.version()[1])
+
+    def _stamp(self) -> int:
+        """The time now in microseconds, later than every earlier stamp, so that the newest label is always known."""
+        with self._guard:
+            self._last_stamp = max(time.time_ns() // 1000, self._last_stamp + 1)
+            return self._last_stamp
+
+    @property
+    def _connection(self) -> log.Connection:
+        """The connection of this thread."""
+        return self._connections.mine()

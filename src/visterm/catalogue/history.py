@@ -1,0 +1,199 @@
+"""The history of a catalogue: what was changed, by whom and when, and its undoing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from visterm.catalogue import log
+from visterm.catalogue.labels import LabelRow
+from visterm.catalogue.pictures import iso_time
+from visterm.catalogue.schema import snapshot
+from visterm.errors import InputError
+
+#: At most this many changes of an action are read; the number of all is known.
+MAX_CHANGES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that an action changed: ``kind`` says what, ``before`` and ``after`` what it was; None is absent.
+
+    ``kind`` is ``class``, ``tag``, ``region``, ``caption``, ``picture``, ``file``, ``vocabulary`` or ``other name``.
+    ``picture`` is the path of the picture, or its content hash if it has no file.
+    """
+
+    kind: str
+    name: str | None
+    picture: str | None
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action: its number, when and by whom it was done, what it did in words, and whether it is undone.
+
+    ``redoable`` actions are undone and can be redone. ``changes`` are the first of ``n_changes``; in the history of one
+    picture, those of this picture.
+    """
+
+    id: int
+    time: str
+    who: str
+    what: str
+    undone: bool
+    redoable: bool
+    undone_time: str | None
+    n_changes: int
+    changes: tuple[Change, ...]
+
+
+class History:
+    """The history of the catalogue whose connection and transactions are given."""
+
+    def __init__(
+        self,
+        connection: Callable[[], log.Connection],
+        transaction: Callable[[], AbstractContextManager[None]],
+        now: Callable[[], int],
+    ) -> None:
+        self._connect, self._transaction, self._now = connection, transaction, now
+
+    def actions(self, *, picture: int | None = None, limit: int = 50, before: int | None = None) -> list[Action]:
+        """The last ``limit`` actions, the newest first: all, those of a picture, those ``before`` an action."""
+        connection = self._connect()
+        of_picture = "EXISTS (SELECT 1 FROM change WHERE picture_id = ?1 AND change.id BETWEEN first AND last)"
+        with snapshot(connection):
+            rows = connection.execute(
+                f"""SELECT id, time, who, what, undone, undone_time, first, last FROM action
+                    WHERE (?1 IS NULL OR {of_picture}) AND (?2 IS NULL OR id < ?2) ORDER BY id DESC LIMIT ?3""",  # noqa: S608
+                (picture, before, limit),
+            ).fetchall()
+            return self._read(connection, rows, picture)
+
+    def undo(self, number: int = 1) -> list[Action]:
+        """Undo the last ``number`` actions that hold, the newest first."""
+        return self._move(number, lambda: log.undo(self._connect(), self._now()), "undo")
+
+    def redo(self, number: int = 1) -> list[Action]:
+        """Redo the last ``number`` actions that were undone, the oldest first."""
+        return self._move(number, lambda: log.redo(self._connect()), "redo")
+
+    def next(self) -> tuple[str | None, str | None]:
+        """What the next undo and the next redo would do, in words; None where there is nothing."""
+        connection = self._connect()
+        undo = connection.execute("SELECT what FROM action WHERE undone = 0 ORDER BY id DESC LIMIT 1").fetchone()
+        redo = connection.execute("SELECT what FROM action WHERE undone = 1 ORDER BY id LIMIT 1").fetchone()
+        return None if undo is None else str(undo[0]), None if redo is None else str(redo[0])
+
+    def _move(self, number: int, step: Callable[[], int | None], name: str) -> list[Action]:
+        if number < 1:
+            raise InputError(f"the number of actions to {name} is at least 1, not {number}")
+        with self._transaction():
+            moved: list[int] = []
+            while len(moved) < number and (action := step()) is not None:
+                moved.append(action)
+            if not moved:
+                raise InputError(f"there is nothing to {name}")
+            connection = self._connect()
+            rows = [
+                connection.execute(
+                    "SELECT id, time, who, what, undone, undone_time, first, last FROM action WHERE id = ?", (action,)
+                ).fetchone()
+                for action in moved
+            ]
+            return self._read(connection, rows, None)
+
+    def _read(self, connection: log.Connection, rows: Iterable[Any], picture: int | None) -> list[Action]:
+        words = _Words(connection)
+        return [
+            Action(
+                number,
+                iso_time(time),
+                who,
+                what,
+                undone > 0,
+                undone == 1,
+                None if undone_time is None else iso_time(undone_time),
+                last - first + 1,
+                tuple(words.changes(first, last, picture)),
+            )
+            for number, time, who, what, undone, undone_time, first, last in rows
+        ]
+
+
+class _Words:
+    """Puts changed rows into words, with the names that pictures and terms have now."""
+
+    def __init__(self, connection: log.Connection) -> None:
+        self._connection = connection
+
+    def changes(self, first: int, last: int, picture: int | None) -> Iterable[Change]:
+        for kind, number, *texts in self._connection.execute(
+            """SELECT kind, picture_id, before, after FROM change
+               WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR picture_id = ?3) ORDER BY id LIMIT ?4""",
+            (first, last, picture, MAX_CHANGES),
+        ).fetchall():
+            before, after = (None if text is None else json.loads(text) for text in texts)
+            yield self._change(kind, None if number is None else self._place(number), before, after)
+
+    def _change(self, kind: str, place: str | None, before: list[Any] | None, after: list[Any] | None) -> Change:
+        row: list[Any] = after or before or []
+
+        def both(say: Callable[[list[Any]], str | None]) -> tuple[str | None, str | None]:
+            return None if before is None else say(before), None if after is None else say(after)
+
+        if kind == "label":
+            of, name = self._terms.get(row[1], ("label", None))
+            return Change(of, name, place, *both(lambda values: str(values[3])))
+        if kind == "region":
+            return Change(
+                "region", self._terms.get(row[2], ("", None))[1], place, *both(lambda values: str(values[4:]))
+            )
+        if kind == "caption":
+            return Change("caption", None, place, *both(lambda values: values[2]))
+        if kind == "term":
+            return Change("vocabulary", row[2], None, *both(lambda v: f"{v[2]} (dropped)" if v[3] else str(v[2])))
+        if kind == "alias":
+            return Change("other name", row[1], None, *both(lambda values: self._terms.get(values[2], ("", "?"))[1]))
+        if kind == "picture":
+            return Change("picture", None, place, *both(lambda values: str(values[1])[:12]))
+        return Change("file", None, place, *both(lambda values: str(values[0])))
+
+    def _place(self, picture: int) -> str:
+        """The first path of a picture, or else what is left to name it by."""
+        row = self._connection.execute(
+            """SELECT path FROM path WHERE picture_id = ?1 UNION ALL SELECT substr(sha256, 1, 12) FROM picture
+               WHERE id = ?1 UNION ALL SELECT coalesce(path, substr(sha256, 1, 12)) FROM version WHERE picture_id = ?1
+               LIMIT 1""",
+            (picture,),
+        ).fetchone()
+        return "?" if row is None else str(row[0])
+
+    @cached_property
+    def _terms(self) -> dict[int, tuple[str, str]]:
+        """Kind and name of every term, also of those that are gone."""
+        gone = self._connection.execute("SELECT before FROM change WHERE kind = 'term' AND after IS NULL ORDER BY id")
+        terms = {row[0]: (row[1], row[2]) for (text,) in gone for row in [json.loads(text)]}
+        here = self._connection.execute("SELECT id, kind, name FROM term")
+        return terms | {number: (kind, name) for number, kind, name in here}
+
+
+def said(rows: Iterable[LabelRow], *, n_shown: int = 5) -> str:
+    """What labels say, in words.
+
+    >>> said([(1, "tag", "boat", "accepted", None), (2, "tag", "boat", "accepted", None)])
+    'label 2 pictures: tag boat'
+    """
+    pictures, names = set[int](), dict[str, None]()
+    for picture, kind, name, state, _ in rows:
+        pictures.add(int(picture))
+        if len(names) <= n_shown:
+            names[f"{'' if state == 'accepted' else 'not '}{kind} {name}"] = None
+    shown = ", ".join([*list(names)[:n_shown], *(["..."] if len(names) > n_shown else [])])
+    return f"label {len(pictures)} {'picture' if len(pictures) == 1 else 'pictures'}: {shown}"

@@ -1,0 +1,183 @@
+"""Which picture is which: ids, earlier contents, records that have lost their file, and a person's corrections.
+
+All functions here work within the caller's transaction.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from visterm.errors import InputError
+
+_CONTENT = "sha256, pixels, size, width, height, orientation, state, reason"
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutFile:
+    """A picture that has no file: its content hash, where a file of it was last seen, and how many labels it has."""
+
+    sha256: str
+    last_seen: str | None
+    n_labels: int
+
+
+def free_id(connection: sqlite3.Connection, sha256: str) -> int:
+    """The id of a new picture: that of the removed picture which it was, or one that no picture has had."""
+    before = connection.execute(
+        """SELECT picture_id FROM version WHERE sha256 = ? AND picture_id NOT IN (SELECT id FROM picture)
+           ORDER BY picture_id DESC LIMIT 1""",
+        (sha256,),
+    ).fetchone()
+    if before is None:
+        before = connection.execute(
+            """SELECT 1 + max((SELECT coalesce(max(id), 0) FROM picture),
+                              (SELECT coalesce(max(picture_id), 0) FROM version))"""
+        ).fetchone()
+    return int(before[0])
+
+
+def remember_version(connection: sqlite3.Connection, picture: int, path: str | None, now: int) -> None:
+    """Remember the present content of a picture, with a path at which it was seen."""
+    connection.execute(
+        "DELETE FROM version WHERE picture_id = ?1 AND sha256 = (SELECT sha256 FROM picture WHERE id = ?1)", (picture,)
+    )
+    connection.execute(
+        f"""INSERT INTO version (picture_id, {_CONTENT}, path, time) SELECT id, {_CONTENT}, ?, ? FROM picture
+            WHERE id = ?""",  # noqa: S608 - constants
+        (path, now, picture),
+    )
+
+
+def forget_suggestions(connection: sqlite3.Connection, picture: int) -> None:
+    """Delete what models said of the pixels that a picture had."""
+    connection.execute(
+        "DELETE FROM label WHERE picture_id = ? AND source_id IN (SELECT id FROM source WHERE rank = 0)", (picture,)
+    )
+
+
+def forget_replaced(connection: sqlite3.Connection, now: int) -> int:
+    """Delete pictures whose last file was replaced by another picture, unless the log knows them; returns how many."""
+    forgotten = connection.execute(
+        """SELECT id FROM picture WHERE caption IS NULL AND id NOT IN (SELECT picture_id FROM path)
+           AND id NOT IN (SELECT picture_id FROM label JOIN source ON source.id = source_id WHERE rank > 0)
+           AND NOT EXISTS (SELECT 1 FROM change WHERE picture_id = picture.id)"""
+    ).fetchall()
+    for (picture,) in forgotten:
+        remember_version(connection, picture, None, now)
+    connection.executemany("DELETE FROM picture WHERE id = ?", forgotten)
+    return len(forgotten)
+
+
+def without_file(connection: sqlite3.Connection, limit: int) -> list[WithoutFile]:
+    """The pictures that have no file, those with most labels of people and imports first."""
+    rows = connection.execute(
+        """SELECT sha256, coalesce(
+               (SELECT min(path) FROM path WHERE picture_id = id),
+               (SELECT path FROM version WHERE picture_id = id AND path IS NOT NULL ORDER BY time DESC LIMIT 1)),
+               (SELECT count(*) FROM label JOIN source ON source.id = source_id
+                WHERE picture_id = picture.id AND rank > 0) AS n_labels
+           FROM picture WHERE id NOT IN (SELECT picture_id FROM path WHERE NOT missing)
+           ORDER BY n_labels DESC, sha256 LIMIT ?""",
+        (limit,),
+    )
+    return [WithoutFile(*row) for row in rows]
+
+
+def separate(connection: sqlite3.Connection, picture: int, now: int) -> int:
+    """Make the present content of an edited picture a new picture without labels; returns its id.
+
+    The picture gets its earlier content back and keeps its labels. It has no file then, unless its earlier content is
+    known as another picture, which gets the labels.
+    """
+    row = connection.execute(
+        """SELECT sha256 FROM version WHERE picture_id = ?1 AND sha256 != (SELECT sha256 FROM picture WHERE id = ?1)
+           ORDER BY time DESC LIMIT 1""",
+        (picture,),
+    ).fetchone()
+    if row is None:
+        raise InputError("its content has not changed since it was added, so it is the same picture")
+    (earlier,) = row
+    other = connection.execute("SELECT id FROM picture WHERE sha256 = ?", (earlier,)).fetchone()
+    if other is not None:
+        _give_labels(connection, picture, int(other[0]))
+        connection.execute("DELETE FROM label WHERE picture_id = ?", (picture,))
+        connection.execute("DELETE FROM region WHERE picture_id = ?", (picture,))
+        connection.execute(
+            "UPDATE picture SET caption = NULL, caption_source = NULL, split = NULL WHERE id = ?", (picture,)
+        )
+        return picture
+    (present,) = connection.execute("SELECT sha256 FROM picture WHERE id = ?", (picture,)).fetchone()
+    content = connection.execute(f"SELECT {_CONTENT} FROM picture WHERE id = ?", (picture,)).fetchone()  # noqa: S608
+    _set_content(connection, picture, earlier)
+    new = free_id(connection, present)
+    connection.execute(
+        f"INSERT INTO picture (id, {_CONTENT}, added) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - constants
+        (new, *content, now),
+    )
+    connection.execute("UPDATE path SET picture_id = ? WHERE picture_id = ?", (new, picture))
+    return new
+
+
+def attach(connection: sqlite3.Connection, record: int, picture: int, now: int) -> None:
+    """Give the files and the content of ``picture`` to ``record``, which has no file, and unite their labels."""
+    (present,) = connection.execute(
+        "SELECT count(*) FROM path WHERE picture_id = ? AND NOT missing", (record,)
+    ).fetchone()
+    if record == picture:
+        raise InputError("this file is that of the record already")
+    if present:
+        raise InputError("the record has a file; only a picture whose files are gone can get another one")
+    row = connection.execute("SELECT min(path) FROM path WHERE picture_id = ?", (record,)).fetchone()
+    remember_version(connection, record, row[0] or _last_seen(connection, record), now)
+    (path,) = connection.execute("SELECT min(path) FROM path WHERE picture_id = ?", (picture,)).fetchone()
+    remember_version(connection, picture, path, now)
+    _give_labels(connection, picture, record)
+    connection.execute("DELETE FROM path WHERE picture_id = ?", (record,))
+    connection.execute("UPDATE path SET picture_id = ? WHERE picture_id = ?", (record, picture))
+    content = connection.execute(f"SELECT {_CONTENT} FROM picture WHERE id = ?", (picture,)).fetchone()  # noqa: S608
+    connection.execute("DELETE FROM picture WHERE id = ?", (picture,))
+    connection.execute(
+        f"UPDATE picture SET ({_CONTENT}) = (?, ?, ?, ?, ?, ?, ?, ?) WHERE id = ?",  # noqa: S608 - constants
+        (*content, record),
+    )
+    forget_suggestions(connection, record)
+
+
+def _last_seen(connection: sqlite3.Connection, picture: int) -> str | None:
+    row = connection.execute(
+        "SELECT path FROM version WHERE picture_id = ? AND path IS NOT NULL ORDER BY time DESC LIMIT 1", (picture,)
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def _set_content(connection: sqlite3.Connection, picture: int, sha256: str) -> None:
+    """Make an earlier content of a picture its present one."""
+    connection.execute(
+        f"""UPDATE picture SET ({_CONTENT}) = (
+                SELECT {_CONTENT} FROM version WHERE picture_id = ?1 AND version.sha256 = ?2) WHERE id = ?1""",  # noqa: S608
+        (picture, sha256),
+    )
+
+
+def _give_labels(connection: sqlite3.Connection, giver: int, taker: int) -> None:
+    """Copy what people and imports say of one picture to another, where they have not said it of that one."""
+    connection.execute(
+        """INSERT OR IGNORE INTO label SELECT ?2, term_id, source_id, state, score, time, sequence FROM label AS given
+           WHERE picture_id = ?1 AND source_id IN (SELECT id FROM source WHERE rank > 0) AND NOT (
+               state = 'accepted' AND (SELECT kind FROM term WHERE id = given.term_id) = 'class' AND EXISTS (
+                   SELECT 1 FROM label JOIN term ON term.id = term_id
+                   WHERE picture_id = ?2 AND source_id = given.source_id AND kind = 'class' AND state = 'accepted'))""",
+        (giver, taker),
+    )
+    connection.execute(
+        """INSERT INTO region (picture_id, term_id, source_id, left, top, right, bottom)
+           SELECT ?2, term_id, source_id, left, top, right, bottom FROM region WHERE picture_id = ?1
+           AND NOT EXISTS (SELECT 1 FROM region WHERE picture_id = ?2)""",
+        (giver, taker),
+    )
+    connection.execute(
+        """UPDATE picture SET (caption, caption_source) = (SELECT caption, caption_source FROM picture WHERE id = ?1)
+           WHERE id = ?2 AND caption IS NULL""",
+        (giver, taker),
+    )

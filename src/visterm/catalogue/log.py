@@ -1,0 +1,242 @@
+"""The log of what people and imports change, by which every change can be undone.
+
+Triggers write each changed row, before and after, into the table ``change``, in the transaction of the change. They
+belong to the connection, not to the file, and no code path can forget them. Labels of models are not logged: they can
+be made again. A transaction that changed something becomes one *action*. Undoing it writes the rows back as they were,
+the last one first; redoing it writes them again. A new action ends the possibility to redo.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from visterm.catalogue.records import PERSON
+from visterm.errors import VistermError
+
+
+class Level(IntEnum):
+    """What is logged: nothing; labels, captions and vocabulary; also pictures and their files.
+
+    What a scan finds on the disk is a fact, not a statement: pictures and files are logged only where a person decides.
+    """
+
+    NOTHING = 0
+    WORDS = 1
+    FILES = 2
+
+
+class Connection(sqlite3.Connection):
+    """A connection to a catalogue, with what its open transaction logs and how the action is described."""
+
+    level: Level = Level.WORDS
+    what: str | None = None
+    who: str = PERSON
+
+
+@dataclass(frozen=True)
+class _Logged:
+    """A table that is logged; ``kind`` names it in the log. ``reals`` are columns of exact decimals."""
+
+    kind: str
+    key: tuple[str, ...]
+    values: tuple[str, ...]
+    level: Level = Level.WORDS
+    table: str = ""
+    events: tuple[str, ...] = ("INSERT", "UPDATE", "DELETE")
+    picture: str | None = None
+    reals: tuple[str, ...] = ()
+    ranked: bool = False
+
+    @property
+    def of(self) -> str:
+        """The table."""
+        return self.table or self.kind
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns, those of the key first."""
+        return self.key + self.values
+
+    def trigger(self, event: str) -> str:
+        """The trigger that logs ``event``."""
+        row = "OLD" if event == "DELETE" else "NEW"
+        when = [f"log_level() >= {self.level.value}"]
+        if self.ranked:
+            when.append(f"(SELECT rank FROM source WHERE id = {row}.source_id) > 0")  # noqa: S608
+        if event == "UPDATE":
+            when.append(f"({_row('OLD', self.columns)}) IS NOT ({_row('NEW', self.columns)})")
+        before = "NULL" if event == "INSERT" else self._json("OLD")
+        after = "NULL" if event == "DELETE" else self._json("NEW")
+        picture = "NULL" if self.picture is None else f"{row}.{self.picture}"
+        return f"""
+            CREATE TEMP TRIGGER log_{self.kind}_{event.lower()} AFTER {event} ON main.{self.of}
+            WHEN {" AND ".join(when)} BEGIN
+                INSERT INTO change (kind, picture_id, before, after)
+                VALUES ('{self.kind}', {picture}, {before}, {after});
+            END"""  # noqa: S608 - constants
+
+    def _json(self, row: str) -> str:
+        def column(name: str) -> str:
+            value = f"{row}.{name}"
+            exact = f"json(iif({value} IS NULL, 'null', printf('%!.17g', {value})))"
+            return exact if name in self.reals else value
+
+        return f"json_array({', '.join(map(column, self.columns))})"
+
+    def write(self, connection: sqlite3.Connection, here: list[Any], wanted: list[Any] | None) -> None:
+        """Make the row that ``here`` names what it was: ``wanted``, or absent."""
+        key = here[: len(self.key)] if wanted is None else wanted[: len(self.key)]
+        where = " AND ".join(f"{name} IS ?" for name in self.key)
+        if wanted is None:
+            connection.execute(f"DELETE FROM {self.of} WHERE {where}", key)  # noqa: S608 - constants
+            return
+        if here[: len(self.key)] != key:
+            self.write(connection, here, None)
+        if "INSERT" not in self.events:
+            sets = ", ".join(f"{name} = ?" for name in self.values)
+            row = [*wanted[len(self.key) :], *key]
+            connection.execute(f"UPDATE {self.of} SET {sets} WHERE {where}", row)  # noqa: S608 - constants
+            return
+        sets = ", ".join(f"{name} = excluded.{name}" for name in self.values)
+        connection.execute(
+            f"INSERT INTO {self.of} ({', '.join(self.columns)}) VALUES ({', '.join('?' * len(wanted))}) "  # noqa: S608
+            f"ON CONFLICT ({', '.join(self.key)}) DO {'UPDATE SET ' + sets if sets else 'NOTHING'}",
+            wanted,
+        )
+
+
+_BOX = ("left", "top", "right", "bottom")
+_CONTENT = ("sha256", "pixels", "size", "width", "height", "orientation", "state", "reason")
+_SAID = ("split", "caption", "caption_source")
+
+_LOGGED = (
+    _Logged(
+        "label",
+        ("picture_id", "term_id", "source_id"),
+        ("state", "score", "time", "sequence"),
+        picture="picture_id",
+        reals=("score",),
+        ranked=True,
+    ),
+    _Logged(
+        "region", ("id",), ("picture_id", "term_id", "source_id", *_BOX), picture="picture_id", reals=_BOX, ranked=True
+    ),
+    _Logged("term", ("id",), ("kind", "name", "dropped")),
+    _Logged("alias", ("kind", "name"), ("term_id",)),
+    _Logged("caption", ("id",), _SAID, table="picture", events=("UPDATE",), picture="id"),
+    _Logged("picture", ("id",), (*_CONTENT, *_SAID, "added"), level=Level.FILES, picture="id"),
+    _Logged("path", ("path",), ("picture_id", "size", "mtime_ns", "missing"), level=Level.FILES, picture="picture_id"),
+    _Logged("removed", ("path",), ("sha256", "pixels", "size", "mtime_ns"), level=Level.FILES),
+    _Logged("version", ("picture_id", "sha256"), (*_CONTENT[1:], "path", "time"), level=Level.FILES),
+)
+_BY_KIND = {logged.kind: logged for logged in _LOGGED}
+
+
+def _row(name: str, columns: tuple[str, ...]) -> str:
+    return ", ".join(f"{name}.{column}" for column in columns)
+
+
+def watch(connection: Connection) -> None:
+    """Log what is changed through ``connection`` from now on."""
+    connection.create_function("log_level", 0, lambda: int(connection.level))
+    for logged in _LOGGED:
+        for event in logged.events:
+            connection.execute(logged.trigger(event))
+
+
+@contextmanager
+def level(connection: Connection, wanted: Level) -> Iterator[None]:
+    """Log more or less than usual."""
+    before, connection.level = connection.level, wanted
+    try:
+        yield
+    finally:
+        connection.level = before
+
+
+def describe(connection: Connection, what: str | None, who: str) -> None:
+    """Say what the action of the open transaction is called, unless that has been said."""
+    if connection.what is None and what is not None:
+        connection.what, connection.who = what, who
+
+
+@contextmanager
+def action(connection: Connection, time: int) -> Iterator[None]:
+    """Wraps the outermost transaction: if it changed what is logged, it becomes an action."""
+    connection.what, connection.who = None, PERSON
+    before = _last_change(connection)
+    yield
+    last = _last_change(connection)
+    if last > before:
+        connection.execute("UPDATE action SET undone = 2 WHERE undone = 1")
+        connection.execute(
+            "INSERT INTO action (time, who, what, first, last) VALUES (?, ?, ?, ?, ?)",
+            (time, connection.who, connection.what or "change labels", before + 1, last),
+        )
+
+
+def _last_change(connection: Connection) -> int:
+    return int(connection.execute("SELECT coalesce(max(id), 0) FROM change").fetchone()[0])
+
+
+def undo(connection: Connection, time: int) -> int | None:
+    """Undo the last action that holds, within the caller's transaction; its id, None if there is none."""
+    row = connection.execute("SELECT id, first, last FROM action WHERE undone = 0 ORDER BY id DESC LIMIT 1").fetchone()
+    if row is None:
+        return None
+    number, first, last = row
+    _write_back(connection, number, first, last, forward=False)
+    connection.execute("UPDATE action SET undone = 1, undone_time = ? WHERE id = ?", (time, number))
+    return int(number)
+
+
+def redo(connection: Connection) -> int | None:
+    """Redo the action that was undone last, within the caller's transaction; its id, None if there is none."""
+    row = connection.execute("SELECT id, first, last FROM action WHERE undone = 1 ORDER BY id LIMIT 1").fetchone()
+    if row is None:
+        return None
+    number, first, last = row
+    _write_back(connection, number, first, last, forward=True)
+    connection.execute("UPDATE action SET undone = 0, undone_time = NULL WHERE id = ?", (number,))
+    return int(number)
+
+
+def _write_back(connection: Connection, number: int, first: int, last: int, *, forward: bool) -> None:
+    order = "ASC" if forward else "DESC"
+    changes = connection.execute(
+        f"SELECT kind, before, after FROM change WHERE id BETWEEN ? AND ? ORDER BY id {order}",  # noqa: S608 - constant
+        (first, last),
+    )
+    connection.execute("PRAGMA defer_foreign_keys = ON")
+    try:
+        with level(connection, Level.NOTHING):
+            for kind, *texts in changes.fetchall():
+                before, after = (json.loads(text or "null") for text in texts)
+                here, wanted = (before, after) if forward else (after, before)
+                if kind == "alias" and wanted is not None:
+                    _free_name(connection, wanted[0], wanted[1], 0)
+                elif kind == "term" and wanted is not None:
+                    _free_name(connection, wanted[1], wanted[2], wanted[0])
+                elif kind == "term" and not forward:
+                    continue  # nobody sees a term without labels; models may use it, and deleting it costs a scan
+                _BY_KIND[kind].write(connection, here or wanted, wanted)
+    except sqlite3.IntegrityError as error:
+        raise VistermError(
+            f"action {number} cannot be {'redone' if forward else 'undone'}: "
+            f"what it changed was changed past the log ({error}); nothing was changed"
+        ) from error
+
+
+def _free_name(connection: Connection, kind: str, name: str, keep: int) -> None:
+    """Forget a term that only models use, unless its id is ``keep``, so that another can have its name."""
+    connection.execute(
+        """DELETE FROM term WHERE kind = ? AND name = ? AND id != ? AND NOT EXISTS (
+               SELECT 1 FROM label JOIN source ON source.id = source_id WHERE term_id = term.id AND rank > 0)""",
+        (kind, name, keep),
+    )
