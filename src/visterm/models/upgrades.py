@@ -22,6 +22,14 @@ def from_format_1(contents: dict[str, Any]) -> dict[str, Any]:
     return upgraded
 
 
+def from_format_2(contents: dict[str, Any]) -> dict[str, Any]:
+    """Format 2 called both the paper's PAMIR and the one with the rank-weighted loss ``pamir``."""
+    estimator = contents.get("estimator")
+    parameters = estimator.get("parameters") if isinstance(estimator, dict) else None
+    is_warp = isinstance(parameters, dict) and parameters.get("loss") == "warp"
+    return contents | {"method": "pamir-warp"} if contents.get("method") == "pamir" and is_warp else contents
+
+
 def _from_format_1(stored: dict[str, Any]) -> dict[str, Any]:
     module, _, name = str(stored.get("class")).partition(":")
     target = _MOVED.get(f"{module}:{name}") or f"{'.'.join(module.split('.')[:2])}:{name}"
