@@ -21,6 +21,10 @@ MODELS = {
     "lda": LDA(3, random_state=0),
     "slda": SupervisedLDA(3, alpha=0.5, refine=0, random_state=0),
 }
+#: The same models, not run to convergence, and a refined one.
+UNFINISHED = {name: clone(model).set_params(max_iter=4) for name, model in MODELS.items()} | {
+    "slda-refined": SupervisedLDA(3, alpha=0.5, refine=3, random_state=0)
+}
 
 
 @pytest.fixture(params=MODELS)
@@ -38,17 +42,26 @@ def plainly(model, X, tags):
     return clone(model).fit(X, tags=tags)
 
 
-def test_strength_0_is_the_model_itself(model, counts):
+@pytest.mark.parametrize("strength", [0.0, 1e-9])
+@pytest.mark.parametrize(
+    "model", [*MODELS.values(), *UNFINISHED.values()], ids=[*MODELS, *(f"{n}*" for n in UNFINISHED)]
+)
+def test_strength_0_is_the_model_itself(model, counts, strength):
+    """A strength near 0 takes every step over the graph, without an effect."""
     X, tags, _ = counts
-    regularised, plain = over_graph(model, strength=0).fit(X, tags), plainly(model, X, tags)
-    np.testing.assert_allclose(regularised.model_.topic_codewords_, plain.topic_codewords_, rtol=1e-12)
-    np.testing.assert_allclose(regularised.objective_, plain.objective_, rtol=1e-12)
-    new = X[:7] + 1
-    if isinstance(model, UnigramMixture):
-        np.testing.assert_allclose(regularised.transform(new), plain.transform(new), rtol=1e-9)
-        np.testing.assert_allclose(regularised.tag_chances(new), plain.score_tags(new), rtol=1e-9)
-    if isinstance(model, (PLSA, LDA)):
-        np.testing.assert_allclose(regularised.transform(new), plain.transform(new), atol=0.02)
+    regularised, plain = over_graph(model, strength=strength).fit(X, tags), plainly(model, X, tags)
+    tolerance = {"rtol": 1e-9} if strength == 0 else {"atol": 0.02}
+    np.testing.assert_allclose(regularised.model_.topic_codewords_, plain.topic_codewords_, **tolerance)
+    if strength == 0:
+        np.testing.assert_allclose(regularised.objective_, plain.objective_, rtol=1e-12)
+    new, untagged = X[:7] + 1, np.flatnonzero(np.diff(tags.indptr) == 0)
+    np.testing.assert_allclose(regularised.transform(new), plain.transform(new), **tolerance)
+    np.testing.assert_allclose(regularised.proportions_[untagged], plain.transform(X[untagged]), **tolerance)
+    if isinstance(model, LDA):
+        return
+    np.testing.assert_allclose(regularised.topic_tags_, plain.topic_tags_, **tolerance)
+    chances = plain.transform(new) @ plain.topic_tags_  # sLDA scores at least one of several draws
+    np.testing.assert_allclose(regularised.tag_chances(new), chances, **tolerance)
 
 
 @pytest.mark.parametrize("strength", [0.2, 2.0])
@@ -74,7 +87,8 @@ def test_infinite_strength_makes_components_agree(model, counts):
     X, tags, _ = counts
     fitted = GraphRegularized(model, PictureGraph(25), strength=np.inf, held_out_share=0).fit(X, tags)
     assert fitted.graph_.n_components_ == 1
-    np.testing.assert_allclose(fitted.proportions_, np.tile(fitted.proportions_[:1], (60, 1)))
+    compared = fitted.proportions_ if fitted.compared_ is None else fitted.compared_
+    np.testing.assert_allclose(compared, np.tile(compared[:1], (60, 1)))
     assert np.isfinite(fitted.score_tags(X)).all()
 
 
@@ -120,8 +134,9 @@ def test_strength_is_chosen_on_hidden_tags(counts):
     X, tags, _ = counts
     fitted = GraphRegularized(UnigramMixture(3, random_state=0), PictureGraph(5), strengths=(0, 1, 5)).fit(X, tags)
     tried, scores = fitted.held_out_.T
-    assert tried.tolist() == [0, 1, 5]
-    assert fitted.strength_ == tried[scores.argmax()]
+    # The largest is the best, so more are tried until that is no longer better.
+    assert tried.tolist() == [0, 1, 5, 15]
+    assert fitted.strength_ == tried[scores.argmax()] == 5
     few = sparse.csr_array(tags.toarray() * (np.arange(60) < 9)[:, None])
     assert GraphRegularized(UnigramMixture(3, random_state=0)).fit(X, few).strength_ == 1.0
 

@@ -33,13 +33,17 @@ class CorrLDA(JointTopicModel):
         self._fit_labelled(_without_classes(bags, check_tag_bags(tags, bags.shape[0])), n_classes=0)
         return self
 
-    def partial_fit(self, X: Features, tags: Any) -> Self:
-        """Learn from one more batch of pictures, tagged or not, by a step of stochastic EM, without refinement."""
+    def partial_fit(self, X: Features, tags: Any, *, n_total: int | None = None) -> Self:
+        """Learn from one more batch of pictures, tagged or not, after ``fit`` or from the start.
+
+        As in :meth:`visterm.topics.slda.SupervisedLDA.partial_fit`.
+        """
         self._validate_params()
-        begun = hasattr(self, "online_")
+        begun = hasattr(self, "topic_codewords_")
         bags = check_bags(self, X, fitting=not begun, n_tokens=self.n_tokens)
         n_tags = self.topic_tags_.shape[1] if begun else None
-        self._learn_batch(_without_classes(bags, check_tags(tags, bags.shape[0], n_tags=n_tags)), n_classes=0)
+        data = _without_classes(bags, check_tags(tags, bags.shape[0], n_tags=n_tags))
+        self._learn_batch(data, 0, n_total)
         return self
 
 

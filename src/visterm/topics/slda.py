@@ -136,27 +136,36 @@ class SupervisedLDA(JointMixin, JointTopicModel):
         return self
 
     def partial_fit(
-        self, X: Features, y: ArrayLike | None = None, tags: Any = None, *, classes: ArrayLike | None = None
+        self,
+        X: Features,
+        y: ArrayLike | None = None,
+        tags: Any = None,
+        *,
+        classes: ArrayLike | None = None,
+        n_total: int | None = None,
     ) -> Self:
-        """Learn from one more batch of pictures by a step of stochastic EM, without refinement.
+        """Learn from one more batch of pictures, after ``fit`` or from the start, by stochastic variational inference.
 
         ``classes`` lists all classes at the first call. Without it, the classes of the first batch are all classes.
+        ``n_total`` is the size of the collection, if it is known; otherwise the pictures seen are the collection. With
+        ``refine``, every batch also continues the refinement.
         """
         self._validate_params()
-        begun = hasattr(self, "online_")
+        begun = hasattr(self, "topic_codewords_")
         bags = check_bags(self, X, fitting=not begun, n_tokens=self.n_tokens)
         known, y = _known(y, bags.shape[0])
         if not begun:
             self.classes_ = np.unique(y[known] if classes is None else np.asarray(classes))
         strange = ~np.isin(y[known], self.classes_)
         if strange.any():
-            raise InputError(f"class {y[known][strange][0]!r} was not named at the first call of partial_fit")
+            raise InputError(
+                f"class {y[known][strange][0]!r} was not among the classes of fit or of the first call of partial_fit"
+            )
         n_tags = self.topic_tags_.shape[1] if begun else None
         if tags is None:
             tags = sparse.csr_array((bags.shape[0], n_tags or 0), dtype=np.float32)
-        self._learn_batch(
-            self._labelled(bags, known, y, check_tags(tags, bags.shape[0], n_tags=n_tags)), len(self.classes_)
-        )
+        data = self._labelled(bags, known, y, check_tags(tags, bags.shape[0], n_tags=n_tags))
+        self._learn_batch(data, len(self.classes_), n_total)
         return self
 
     def _labelled(
