@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any, Self
 from visterm.contracts.tasks import Task
 from visterm.errors import InputError, VistermError
 from visterm.models.card import model_card
-from visterm.models.upgrades import from_format_1
+from visterm.models.upgrades import from_format_1, from_format_2
 from visterm.version import __version__
 
 if TYPE_CHECKING:
     from visterm.models.state import Tensors
     from visterm.vision.recipes.base import Recipe
 
-FORMAT = 2
+FORMAT = 3
 #: By format: the function that upgrades a model to the next format.
-_UPGRADES = {1: from_format_1}
+_UPGRADES = {1: from_format_1, 2: from_format_2}
 _TENSORS, _INFO, _CARD = "model.safetensors", "model.json", "README.md"
 _RECIPE_PREFIX = "recipe/"
 _MAIN_MEASURES = {Task.CLASSIFY: "accuracy", Task.ANNOTATE: "tag accuracy", Task.RANK: "AvgP"}

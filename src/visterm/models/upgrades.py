@@ -22,6 +22,16 @@ def from_format_1(contents: dict[str, Any]) -> dict[str, Any]:
     return upgraded
 
 
+def from_format_2(contents: dict[str, Any]) -> dict[str, Any]:
+    """Format 2 called refined topic models by the names of the methods that they refine."""
+    estimator = contents.get("estimator")
+    fitted = estimator.get("parameters") if isinstance(estimator, dict) else None
+    method = contents.get("method")
+    if method in ("slda", "corr-lda") and isinstance(fitted, dict) and _is_positive(fitted.get("refine")):
+        return contents | {"method": f"{method}-refined"}
+    return contents
+
+
 def _from_format_1(stored: dict[str, Any]) -> dict[str, Any]:
     module, _, name = str(stored.get("class")).partition(":")
     target = _MOVED.get(f"{module}:{name}") or f"{'.'.join(module.split('.')[:2])}:{name}"

@@ -19,7 +19,7 @@ class CorrLDA(JointTopicModel):
     theta ~ Dirichlet(alpha); every codeword draws its topic z from theta, then itself from pi_z; every tag draws one of
     the picture's codewords and then itself from beta of that codeword's topic. This is the special case of
     :class:`visterm.topics.slda.SupervisedLDA` without classes, with the same variational EM and the same parameters.
-    Pictures without tags contribute their codewords.
+    Pictures without tags contribute their codewords. With ``refine`` it becomes the method ``corr-lda-refined``.
 
     >>> X, tags = [[4, 0], [3, 1], [0, 5], [1, 4]], [[1, 0], [1, 0], [0, 1], [0, 0]]
     >>> CorrLDA(n_topics=2, random_state=0).fit(X, tags).score_tags([[5, 0], [0, 5]]).argmax(axis=1)

@@ -85,7 +85,7 @@ class JointTopicModel(AnnotatorMixin, Estimator):
         alpha: float = 1.0,
         learn_alpha: bool = False,
         smoothing: float = 0.01,
-        refine: int = 25,
+        refine: int = 0,
         n_tokens: float | None = None,
         start: str = "spread",
         n_restarts: int = 1,
