@@ -76,7 +76,8 @@ def visterm(elsewhere, monkeypatch) -> Callable[..., Done]:
             patch.chdir(cwd)
             patch.delenv("VISTERM_WORKSPACE", raising=False)
             patch.delenv("VISTERM_DATA", raising=False)
-            done = CliRunner().invoke(app, [*map(str, arguments)], env=environment)
+            # wide enough for every sentence to stay in one line; a test of lengths says COLUMNS="80"
+            done = CliRunner().invoke(app, [*map(str, arguments)], env={"COLUMNS": "400"} | environment)
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         assert done.exit_code == code, f"exit code {done.exit_code}\n{done.stdout}\n{done.stderr}"

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
+from scipy import sparse
 
+from visterm import registry
 from visterm.app import choosing
 from visterm.app.choosing import Training
 from visterm.app.workspace import Workspace
 from visterm.contracts import Task
 from visterm.errors import InputError
+from visterm.learning import Dataset
 
 QUICK = ("colour", "colour+globals")
 
@@ -272,3 +276,23 @@ def test_nothing_is_never_silence(photos, visterm, tmp_path):
     assert "there is no picture" in visterm("tag", tmp_path / "empty", "-w", photos.folder, code=1).stdout
     printed = visterm("tag", "--precision", 0.99, "-w", photos.folder).stdout
     assert "nothing likely enough; --precision 0.6 or --best 3 shows more" in printed
+
+
+def test_search_is_compared_with_the_tags_as_they_were_trained(monkeypatch):
+    given = {}
+
+    def refuse(*_, **options):
+        given.update(options)
+        raise InputError("too few")
+
+    monkeypatch.setattr(choosing, "choose", refuse)
+    tags = sparse.csr_array(np.eye(4, dtype=np.float32))
+    labels = Dataset("four", np.ones((4, 1)), np.full(4, -1), (), tags, tuple("abcd"))
+    session = choosing._Session(None, labels, ("globals",), choose_again=True)
+    trained = SimpleNamespace(method="ridge-tags", recipe="globals", version=1)
+    monkeypatch.setattr(choosing, "train", lambda *_, **__: trained)
+    monkeypatch.setattr(choosing, "_outcome", lambda what, *_: what)
+    best = SimpleNamespace(method=registry.get("ridge-tags"), recipe="globals", parameters={"alpha": 0.3})
+    assert session.train("tags", SimpleNamespace(best=best)) == "tags"
+    assert session.choose("search", 1.0) is None
+    assert given["parameters"] == {"ridge-tags": {"alpha": 0.3}}

@@ -237,10 +237,10 @@ def test_sidecars_leave_pictures_alone(visterm, visterm_json, postcards, tmp_pat
     before = (picture.stat().st_mtime_ns, picture.read_bytes())
     visterm("init", home)
     visterm("add", home, "-w", home)
-    visterm("export", "--format", "xmp", "-w", home)
+    visterm("export", "--format", "xmp", "--yes", "-w", home)
     assert (picture.stat().st_mtime_ns, picture.read_bytes()) == before
     assert len(list((home / "pictures").glob("*.jpg.xmp"))) > 25
-    again = visterm_json("export", "--format", "xmp", "-w", home)
+    again = visterm_json("export", "--format", "xmp", "--yes", "-w", home)
     assert again["files"] == []
 
 
@@ -259,7 +259,7 @@ def test_wrong_use_is_told_from_failure(visterm, workspace, tmp_path):
         (("classify", "--model", "nobody"), "no model"),
         (("similar", tmp_path / "nowhere.jpg"), "No such file"),
         (("export", tmp_path / "x", "--format", "docx"), "unknown export format"),
-        (("label", "nowhere.jpg", "--tag", "x"), "not in the collection"),
+        (("label", "nowhere.jpg", "--tag", "x"), "does not exist"),
         (("remove", "nowhere.jpg"), "no such"),
     ]:
         done = visterm(*arguments, "-w", workspace, code=1)
@@ -319,7 +319,7 @@ def test_several_pictures_are_labelled_at_once(visterm, visterm_json, workspace,
     assert visterm_json("label", *pictures, "--tag", "heirloom", "-w", workspace)["labels"] == 3
     assert len(visterm_json("search", "heirloom", "-w", workspace)["found"]) == 3
     refused = visterm("label", pictures[0], "nowhere.jpg", "--tag", "keepsake", "-w", workspace, code=1)
-    assert "nowhere.jpg is not in the collection" in refused.stderr
+    assert "nowhere.jpg does not exist" in refused.stderr
     assert not visterm_json("search", "tag:keepsake", "-w", workspace)["found"]  # all or none
 
 

@@ -150,3 +150,16 @@ def test_damaged_workspaces_are_reported(visterm, visterm_json, workspace):
         beside.unlink()
     catalogue.write_bytes(b"this is not a database, whatever it is called" * 100)
     assert visterm("status", "-w", workspace, code=1).stderr.startswith("visterm: ")
+
+
+@pytest.mark.parametrize("name", ["pipe.jpg", "/dev/zero", "x" * 300, "pictures"])
+def test_what_is_no_file_costs_one_line(visterm, workspace, elsewhere, name):
+    os.mkfifo(elsewhere / "pipe.jpg")
+    (elsewhere / "pictures").mkdir()
+    for command in (("similar", name, "-r", "colour"), ("show", name), ("search", f"like:{name}")):
+        said = visterm(*command, *(() if command[0] == "show" else ("-w", workspace)), code=1).stderr.strip()
+        assert len(said.splitlines()) == 1
+        assert said.startswith("visterm: ")
+    if name != "pictures":  # the pictures of a folder are tagged
+        for command in ("tag", "classify"):
+            assert f"skipped {name[:60]}" in visterm(command, name, "-w", workspace, code=1).stderr.replace("\n", "")

@@ -91,6 +91,50 @@ def test_a_slip_that_was_cleared_is_asked_about_again(photos, folder):
         photos.label(folder / "3.png", tags="baot")
 
 
+def test_a_form_of_a_word_of_the_other_kind_is_asked_about(photos, folder, visterm):
+    photos.label(folder / "0.png", tags=["mountains", "coast"])
+    with pytest.raises(NewNameError, match=r"did you mean 'mountains' \(a tag of 1 picture\)") as caught:
+        photos.label(folder / "1.png", class_name="mountain")
+    assert (caught.value.kind, caught.value.near_kind, caught.value.near) == ("class", "tag", "mountains")
+    with pytest.raises(NewNameError, match="a class of 2 pictures"):
+        photos.label(folder / "1.png", tags="beaches")
+    photos.label(folder / "1.png", class_name="coast")  # one word for both kinds is fine
+    photos.label(folder / "1.png", class_name="mountain", new=["mountain"])
+
+
+def test_a_denied_word_that_nobody_uses_is_asked_about(photos, folder, visterm):
+    with pytest.raises(NewNameError, match="'sunst' is new: no picture has it, so there is nothing to deny"):
+        photos.label(folder / "0.png", no_tags="sunst")
+    assert "sunst" not in {use.name for use in photos.vocabulary().tag.terms}
+    refused = visterm("label", folder / "0.png", "--no-tag", "sunst", "-w", folder, code=1).stderr
+    assert "nothing to deny. If you mean 'sunst', add --new" in refused
+    photos.label(folder / "0.png", no_tags="sunst", new=True)
+    photos.label(folder / "1.png", tags="sunset")  # a word that is only denied is near to nothing
+
+
+def test_a_comma_is_asked_about(photos, folder, visterm):
+    refused = visterm("label", folder / "0.png", "--tag", "sea, sky", "-w", folder, code=1).stderr
+    assert "'sea, sky' has a comma in it: give each name by itself (--tag sea --tag sky)." in refused
+    assert "add --new" in refused
+    visterm("label", folder / "0.png", "--tag", "Bath, Somerset", "--new", "-w", folder)
+    assert "Bath, Somerset" in said(photos, "0.png")
+
+
+def test_a_picture_that_cannot_be_labelled_is_told_why(photos, folder):
+    (folder / "broken.png").write_bytes(b"no picture")
+    with pytest.raises(InputError, match=r"broken.png is not in the collection yet: add it with 'visterm add"):
+        photos.label(folder / "broken.png", tags="sea")
+    photos.add()
+    with pytest.raises(InputError, match=r"broken.png cannot be labelled, as it cannot be read: .*Replace the file"):
+        photos.label([folder / "0.png", folder / "broken.png"], tags="sea")
+    assert "sea" not in said(photos, "0.png")
+    assert photos.label(folder / "broken.png", clear="tags").cleared == 0
+    with pytest.raises(InputError, match=r"elsewhere/3.png does not exist.*did you mean 3.png\?"):
+        photos.label("elsewhere/3.png", tags="sea")
+    with pytest.raises(InputError, match=r"nowhere.png does not exist.*: check the name"):
+        photos.label("nowhere.png", tags="sea")
+
+
 def test_the_command_says_how_to_go_on(photos, folder, visterm, visterm_json):
     done = visterm("label", folder / "3.png", "--tag", "baot", "-w", folder, code=1)
     assert "'baot' is new; did you mean 'boat' (1 picture)? If you mean 'baot', add --new" in done.stderr
@@ -161,7 +205,7 @@ def test_what_makes_no_sense_is_refused(photos, folder, wrong, reason):
 
 def test_suggestions_become_a_persons_words(photos, folder):
     done = photos.label([folder / f"{number}.png" for number in (0, 2, 3)], accept=True, no_tags="car")
-    assert (done.labels, done.accepted) == (7, 4)
+    assert (done.labels, done.accepted) == (5, 2)  # what is denied is not accepted, too
     # an import had decided the class of the first picture
     assert said(photos, "0.png")["beach"] == ("accepted", IMPORT)
     assert said(photos, "0.png")["street"] == ("suggested", MODEL)
@@ -171,9 +215,31 @@ def test_suggestions_become_a_persons_words(photos, folder):
     assert photos.label(folder / "2.png", accept=True).labels == 0
 
 
+def test_a_correction_counts_once(photos, folder):
+    done = photos.label([folder / "2.png", folder / "2.png"], accept=True, class_name="street", tags=["sea", "sea"])
+    assert (done.labels, done.accepted) == (3, 1)  # street and sea, and boat of the model
+    assert said(photos, "2.png")["street"] == ("accepted", PERSON)
+    assert said(photos, "2.png")["beach"] == ("suggested", MODEL)
+
+
+def test_a_correction_by_an_old_name_counts_once(photos, folder):
+    photos.rename("boat", "ship")
+    done = photos.label(folder / "2.png", accept=True, no_tags="boat")
+    assert (done.labels, done.accepted) == (2, 1)
+    assert said(photos, "2.png")["ship"] == ("rejected", PERSON)
+
+
+def test_nothing_to_accept_is_told(photos, folder, visterm):
+    done = photos.label([folder / "1.png", folder / "3.png"], accept=True)
+    assert (done.labels, done.nothing_suggested) == (1, ["1.png"])
+    told = visterm("label", folder / "1.png", "--accept", "-w", folder).stdout
+    assert "0 labels noted" in told
+    assert "nothing is suggested for 1.png that is not decided yet: 'visterm tag PICTURE --write'" in told
+
+
 def test_a_change_of_several_pictures_is_whole_or_not_at_all(photos, folder, monkeypatch):
     photos.label(folder / "0.png", tags="sea")
-    with pytest.raises(InputError, match="not in the collection"):
+    with pytest.raises(InputError, match="does not exist"):
         photos.label([folder / "0.png", "nowhere.png"], clear="tags", tags="sky")
     photos.drop("boat")
     with pytest.raises(InputError, match="dropped"):
@@ -281,7 +347,9 @@ def test_status_counts_suggestions_that_wait(photos, folder, visterm, visterm_js
     # of the first picture the class is decided, the tag is not
     assert photos.status().suggestions == {"ridge-tags@2": 5}
     assert "5 suggestions by ridge-tags@2, not yet accepted" in visterm("status", "-w", folder).stdout
-    assert "labels: 3 by imports, 6 by model ridge-tags@2" in visterm("status", "-w", folder).stdout
+    shown = visterm("status", "-w", folder).stdout
+    assert "labels: 3 by imports\n" in shown  # suggestions are no labels
+    assert "not yet accepted; 1 more of them decided" in shown
     photos.label(folder / "2.png", accept=True)
     photos.label(folder / "3.png", no_tags="car")
     assert photos.status().suggestions == {"ridge-tags@2": 1}

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from visterm.calibration import TagProbabilities
-from visterm.calibration.tag_probabilities import _PRECISIONS, _fit_own, _precise
+from visterm.calibration.tag_probabilities import _PRECISIONS, _corrected, _fit_logistic, _fit_own, _precise
 from visterm.errors import InputError
 
 
@@ -132,3 +132,61 @@ def test_models_of_earlier_versions_have_only_shared_numbers(learned, unseen):
     vars(old).update({name: value for name, value in vars(learned).items() if name not in ("own_", "thresholds_")})
     np.testing.assert_allclose(old.log_odds(unseen[0][:9]), learned._shared_odds(unseen[0][:9], slice(None)), rtol=1e-5)
     assert (old.thresholds(0.8) == 0.8).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shared_coefficients_are_the_bounded_optimum(seed):
+    rng = np.random.default_rng(seed)
+    terms = [np.ones(3000), *rng.standard_normal((4, 3000))]
+    A = np.stack(terms, axis=1)
+    present = rng.random(3000) < expit(A @ [-4.0, -0.5, 2.0, -1.0, 0.3])
+    found = _fit_logistic(terms, present, n_free=2)
+
+    def surprise(w):
+        value = -log_expit(np.where(present, 1, -1) * (A @ w)).mean() + w @ w / len(A)
+        return value, A.T @ (expit(A @ w) - present) / len(A) + 2 * w / len(A)
+
+    bounds = [(None, None)] * 2 + [(0, None)] * 3
+    best = minimize(surprise, found, jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-9, "ftol": 1e-14})
+    assert found[3] == 0
+    assert (found[2:] >= 0).all()
+    assert found == pytest.approx(best.x, abs=1e-3)
+    assert surprise(found)[0] == pytest.approx(best.fun, rel=1e-7)
+
+
+def test_certain_truth_gives_finite_coefficients():
+    terms = [np.ones(40), np.linspace(-1e3, 1e3, 40)]
+    found = _fit_logistic(terms, terms[1] > 0, n_free=1)
+    assert np.isfinite(found).all()
+    assert found[1] > 0
+
+
+def votes(n, seed, n_tags=120):
+    """Rare tags, scored by the votes of 16 neighbours: many ties, and few likely pictures of each tag."""
+    rng = np.random.default_rng(seed)
+    chances = expit(-5 + np.linspace(-1, 1, n_tags) + 2.5 * rng.standard_normal((n, n_tags)))
+    tags = (rng.random((n, n_tags)) < chances).astype(int)
+    tags[~tags.any(axis=1), 0] = 1
+    return rng.binomial(16, chances) / 16, tags
+
+
+def test_all_suggestions_together_have_the_wanted_precision():
+    """Thresholds by the probabilities alone would give 0.62 for 0.7 and 0.68 for 0.8 here."""
+    _, train = votes(2000, seed=0)
+    scores, tags = votes(500, seed=1)
+    learned = TagProbabilities().fit(scores, tags, tag_counts=train.sum(axis=0), n_tagged=2000)
+    scores, tags = votes(4000, seed=2)
+    p = learned.probabilities(scores)
+    for wanted in (0.5, 0.7, 0.8, 0.9):
+        assert tags[p >= learned.thresholds(wanted)].mean() == pytest.approx(wanted, abs=0.04)
+
+
+def test_thresholds_move_to_where_the_promise_was_kept():
+    thresholds = np.repeat(_PRECISIONS[:, np.newaxis], 2, axis=1).astype(np.float32)
+    many = np.full(len(_PRECISIONS), 1e9)
+    surer = _corrected(thresholds, many * np.minimum(_PRECISIONS + 0.1, 1), many)
+    assert surer[10] == pytest.approx(_PRECISIONS[8], abs=1e-3)  # 0.55 was reached at 0.45
+    doubtful = _corrected(thresholds, many * (_PRECISIONS - 0.05), many)
+    assert doubtful[10] == pytest.approx(_PRECISIONS[11], abs=1e-3)
+    nobody = _corrected(thresholds, 0 * many, 0 * many)
+    assert nobody == pytest.approx(thresholds)

@@ -87,7 +87,7 @@ class TestFinding:
         os.mkfifo(folder / "pipe.jpg")
         (folder / "dead.jpg").symlink_to(folder / "nothing")
         (folder / "large.jpg").write_bytes(b"x" * 2000)
-        monkeypatch.setattr(scan, "MAX_FILE_BYTES", 1999)
+        monkeypatch.setattr("visterm.vision.decode.MAX_FILE_BYTES", 1999)
         found, skipped = walk(folder)
         assert found == ["good.jpg"]
         reasons = {Path(line.where).name: line.reason for line in skipped}
@@ -176,14 +176,14 @@ class TestHostileFiles:
     ) -> None:
         make(folder / "a.jpg", 1)
         make(folder / "b.jpg", 2)
-        real = Path.open
+        real = os.open
 
-        def refuse(path: Path, *arguments: object) -> object:
-            if path.name == "a.jpg":
+        def refuse(path: str, *arguments: int) -> int:
+            if Path(path).name == "a.jpg":
                 raise PermissionError(13, "Permission denied", str(path))
-            return real(path, *arguments)  # type: ignore[call-overload]
+            return real(path, *arguments)
 
-        monkeypatch.setattr(Path, "open", refuse)
+        monkeypatch.setattr(os, "open", refuse)
         report = add_folder(catalogue, [folder])
         assert figures(report) == {"added": 1}
         assert [str(line) for line in report.skipped] == [f"{folder / 'a.jpg'}: Permission denied"]
@@ -193,7 +193,7 @@ class TestHostileFiles:
             examine(folder / "absent.jpg")
         with pytest.raises(PictureError, match="directory"):
             examine(folder)
-        monkeypatch.setattr(scan, "MAX_FILE_BYTES", 10)
+        monkeypatch.setattr("visterm.vision.decode.MAX_FILE_BYTES", 10)
         with pytest.raises(PictureError, match="larger"):
             examine(make(folder / "a.jpg", 1))
 

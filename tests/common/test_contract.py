@@ -223,6 +223,16 @@ def test_pictures_of_unknown_class_are_no_class(method, known):
 
 
 @by_name(CLASSIFIERS)
+def test_unknown_classes_among_names_are_no_class(method, known):
+    names = np.array(["coast", "forest", "street"], dtype=object)[known.y]
+    for unknown in (None, "-1"):
+        y = names.copy()
+        y[::4] = unknown
+        estimator = fit(method, create(method), known.X, y.tolist(), known.tags)
+        assert list(estimator.classes_) == ["coast", "forest", "street"]
+
+
+@by_name(CLASSIFIERS)
 def test_class_names_may_be_strings(method, known):
     names = np.array(["coast", "forest", "street"])
     estimator = fit(method, create(method), known.X, names[known.y], known.tags)

@@ -17,7 +17,9 @@ from visterm.contracts import (
     check_features,
     check_queries,
     check_tags,
+    has_class,
     n_pictures,
+    rows_with_class,
     take,
 )
 from visterm.errors import InputError
@@ -89,6 +91,30 @@ def test_classes_are_one_a_row():
     assert check_classes([1.0, 2.0], 2).tolist() == [1, 2]
     with pytest.warns(UserWarning, match="column-vector"):
         assert check_classes([[1], [2]], 2).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("y", "marked"),
+    [
+        (["sea", None, "wood"], ["sea", "-1", "wood"]),
+        (["sea", "-1", "wood"], ["sea", "-1", "wood"]),
+        (["sea", -1, "wood"], ["sea", "-1", "wood"]),
+        ([3, None, 5], [3, -1, 5]),
+        (np.array([3.0, -1.0, 5.0]), [3, -1, 5]),
+        (np.array(["sea", -1, "wood"], dtype=object), ["sea", "-1", "wood"]),
+    ],
+)
+def test_unknown_classes_are_marked_in_one_way(y, marked):
+    classes = check_classes(y, 3)
+    assert classes.tolist() == marked
+    assert classes.dtype != object
+    assert has_class(classes).tolist() == [True, False, True]
+    assert rows_with_class(classes).tolist() == [0, 2]
+
+
+def test_when_all_classes_are_none_no_picture_has_a_class():
+    with pytest.raises(InputError, match="no picture has a class"):
+        rows_with_class(check_classes([None, None], 2))
 
 
 @pytest.mark.parametrize(

@@ -118,3 +118,27 @@ def test_blocks_of_tags_change_no_score(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(label_propagation, "_BLOCK", 2 * 40)
             np.testing.assert_allclose(label_propagation.LabelPropagation(4, alpha=alpha).fit(X, tags).scores_, whole)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.99, 1])
+def test_scores_of_few_pictures_are_those_of_all(halves, rng, alpha):
+    X, _ = halves
+    tags = sparse.csr_array((rng.random((60, 20)) < 0.1) * (np.arange(60) % 3 > 0)[:, None] * 1.0)
+    model = LabelPropagation(alpha=alpha, metric="euclidean").fit(X, tags)
+    rows = np.array([3, 17, 40])
+    np.testing.assert_allclose(model._propagate_to(rows, tags, alpha), model.score_training()[rows], atol=1e-6)
+
+
+def test_many_scores_are_computed_in_single_precision(halves, monkeypatch, rng):
+    X, _ = halves
+    tags = (rng.random((60, 70)) < 0.1) * (np.arange(60) % 2)[:, None]
+    exact = LabelPropagation(metric="euclidean").fit(X, tags)
+    monkeypatch.setattr("visterm.graph.label_propagation._DOUBLE_UP_TO", 0)
+    monkeypatch.setattr("visterm.graph.label_propagation._MOST_ASKED", 5)
+    monkeypatch.setattr("visterm.graph.label_propagation._BLOCK", 600)
+    single = LabelPropagation(alpha=exact.alpha_, metric="euclidean").fit(X, tags)
+    assert single.scores_.dtype == np.float32
+    np.testing.assert_allclose(single.scores_, exact.scores_, atol=1e-4)
+    chosen = LabelPropagation(metric="euclidean").fit(X, tags)
+    assert chosen.held_out_.shape == exact.held_out_.shape
+    assert np.isfinite(chosen.held_out_).all()

@@ -158,3 +158,25 @@ def test_the_best_method_is_tried_with_other_parameters():
         Task.CLASSIFY, [SDCA], ["deep"], named, seconds=0, measure_each=measure_each, variants={"sdca": [{"C": 3.0}]}
     )
     assert none.untried == ("sdca C=3.0 on deep",)
+
+
+def test_a_method_is_compared_with_the_parameters_that_are_given():
+    seen = []
+
+    def measure_each(method, data, split, parameters):
+        seen.append((method.name, dict(parameters)))
+        return np.full(len(split.test), 0.5)
+
+    choice = choose(
+        Task.CLASSIFY,
+        [SDCA, KNN],
+        ["deep"],
+        named,
+        seconds=60,
+        measure_each=measure_each,
+        parameters={"knn": {"n_neighbors": 3}},
+    )
+    assert ("knn", {"n_neighbors": 3}) in seen
+    assert ("knn", {}) not in seen
+    assert ("sdca", {}) in seen
+    assert [dict(each.parameters) for each in choice.tried] == [{}, {"n_neighbors": 3}]

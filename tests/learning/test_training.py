@@ -144,3 +144,21 @@ def test_classifiers_have_no_search_to_learn():
     trained = train_method(registry.baseline(Task.CLASSIFY), data)
     assert trained.held_out is None
     assert trained.metrics["accuracy"] == trained.baseline["accuracy"]
+
+
+def test_each_baseline_is_measured_on_its_own_task(monkeypatch):
+    """Each measure of tags calibrates twice, so a baseline that is measured on everything would double the work."""
+    asked = []
+    rng = np.random.default_rng(0)
+    tags = sparse.csr_array((rng.random((N, N_TAGS)) < 0.5).astype(np.float32))
+    names = tuple("abc")
+    data = Dataset("tags", rng.random((N, 4)), np.full(N, -1), (), tags, names)
+
+    def counted(method, *args, **options):
+        asked.append((method.name, tuple(options.get("tasks", tuple(Task)))))
+        return measure(method, *args, **options)
+
+    monkeypatch.setattr("visterm.learning.training.measure", counted)
+    trained = train_method(registry.get("knn-tags"), data)
+    assert set(trained.baseline) >= {"tag accuracy", "AvgP"}
+    assert asked[1:] == [("tag-frequency", (Task.ANNOTATE,)), ("tag-frequency", (Task.RANK,))]

@@ -198,6 +198,31 @@ def two_views(seed=0, n=80):
     return X, y, tags
 
 
+def test_of_very_many_tags_the_rare_ones_are_learned_alone(monkeypatch):
+    X, y, tags = two_views()
+    tags[::8] = 0  # not tagged
+    rest = np.column_stack([tags, np.roll(tags, 1, axis=1) * (np.arange(80) % 5 == 0)[:, None]])
+    monkeypatch.setattr("visterm.margin.mtl_sdca.MAX_WORK", (4 + 2) * 80**2)
+    model = MultitaskSDCA(C=3.0, random_state=0).fit(X, y=y, tags=rest)
+    counts = rest.sum(axis=0)
+    alone = np.setdiff1d(np.arange(6), model.shared_tags_)
+    assert len(model.shared_tags_) == 2
+    assert counts[model.shared_tags_].min() >= counts[alone].max()
+    assert model.task_similarity_.shape == (6, 6)
+    # The others are least-squares machines of the tagged pictures.
+    tagged = rest.any(axis=1)
+    G = X[tagged] @ X[tagged].T + 1
+    theta = np.linalg.solve(G + np.eye(len(G)) / 3.0, 2 * rest[np.ix_(tagged, alone)] - 1)
+    expected = (X @ X[tagged].T + 1) @ theta
+    np.testing.assert_allclose(model._tag_scores(X)[:, alone], expected, atol=1e-6)
+    assert model.score_tags(X).shape == model.tag_probabilities(X).shape == (80, 6)
+    assert model.score(X, y) > 0.8
+    probabilities = model.tag_probabilities(X[tagged])
+    np.testing.assert_allclose(probabilities.mean(axis=0), rest[tagged].mean(axis=0), atol=0.15)
+    bare = MultitaskSDCA(C=3.0, calibration_folds=0, random_state=0).fit(X, y=y, tags=rest)
+    np.testing.assert_allclose(bare.score_tags(X)[:, alone], expected, atol=1e-6)
+
+
 def test_classes_and_tags_in_one_model():
     X, y, tags = two_views()
     model = MultitaskSDCA(C=1.0, random_state=0).fit(X, y=y, tags=tags)

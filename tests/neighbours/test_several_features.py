@@ -307,3 +307,28 @@ def test_blocks_of_pictures_change_no_vote(monkeypatch):
     monkeypatch.setattr(votes, "_BLOCK", 7 * 5)
     for a, b in zip(whole, counted(), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weighting", ["distance", "rank"])
+def test_a_sample_of_many_pictures_teaches_the_same_weights(weighting, monkeypatch):
+    from visterm.neighbours import votes
+
+    rng = np.random.default_rng(0)
+    tags = np.repeat(np.eye(4, dtype=int), 100, axis=0)
+    X = {"good": tags + 0.5 * rng.standard_normal((400, 4)), "noise": rng.random((400, 4))}
+    settings = {"n_neighbors": 20, "weighting": weighting, "metric": "l1"}
+    every = TagProp(**settings).fit(X, tags)
+    monkeypatch.setattr(votes, "_MAX_PAIRS", 200 * 4)
+    asked = []
+    likelihood = votes.Votes.likelihood
+    monkeypatch.setattr(
+        votes.Votes, "likelihood", lambda self, *args, **kw: asked.append(len(args[0])) or likelihood(self, *args, **kw)
+    )
+    some = TagProp(**settings).fit(X, tags)
+    assert set(asked) == {200}
+    kept, expected = (
+        np.array(list(model.feature_weights_.values())) if weighting == "distance" else model.rank_weights_
+        for model in (some, every)
+    )
+    np.testing.assert_allclose(kept / kept.sum(), expected / expected.sum(), atol=0.1)
+    assert (some.score_tags(X).argmax(axis=1) == tags.argmax(axis=1)).mean() > 0.8

@@ -103,6 +103,33 @@ def test_every_word_chooses_its_own_c(captioned):
     assert model.C_.shape == (5,)
 
 
+def test_rare_words_get_least_squares_machines_if_words_are_many(captioned, monkeypatch):
+    monkeypatch.setattr("visterm.ranking.concept_svm.MAX_WORK", 2 * 50**2)
+    X, counts = captioned.X, np.asarray(captioned.tags.sum(axis=0)).ravel()
+    model = ConceptSVM(C=2.0, kernel="hellinger", random_state=0).fit(X, captioned.tags)
+    rare = np.sort(np.argsort(-counts, kind="stable")[2:])
+    assert np.flatnonzero(model.duality_gap_ == 0).tolist() == rare.tolist()
+
+    def gram(a, b):
+        return np.sqrt(a / a.sum(axis=1, keepdims=True)) @ np.sqrt(b / b.sum(axis=1, keepdims=True)).T + 1
+
+    labels = 2 * captioned.tags.toarray()[:, rare] - 1
+    theta = np.linalg.solve(gram(X, X) + np.eye(50) / 2.0, labels)
+    expected = gram(captioned.X_test, X) @ theta
+    ours = model.word_scores(captioned.X_test)[:, rare] * model.tag_scales_[rare] + model.tag_means_[rare]
+    np.testing.assert_allclose(ours, expected, atol=1e-6)
+    # Scores are in deviations over pictures that a machine has not seen.
+    kept = np.arange(50) != 7
+    left_out = gram(X[7:8], X[kept]) @ np.linalg.solve(gram(X[kept], X[kept]) + np.eye(49) / 2.0, labels[kept])
+    means = [model.tag_means_[rare], model.tag_scales_[rare]]
+    assert (np.abs(left_out[0] - means[0]) < 5 * means[1]).all()
+    several = ConceptSVM(C=[1e-4, 2.0], kernel="hellinger", random_state=0).fit(X, captioned.tags)
+    assert set(several.C_) <= {1e-4, 2.0}
+    same = rare[several.C_[rare] == 2.0]
+    assert len(same)
+    np.testing.assert_allclose(several.tag_means_[same], model.tag_means_[same])
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [

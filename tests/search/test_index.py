@@ -57,6 +57,68 @@ def test_the_nearest_are_those_of_brute_force(place, metric, dtype):
         np.testing.assert_allclose(found.scores, expected, atol=tolerance)
 
 
+def clustered(n, n_dims=160, seed=0):
+    """Codes in 25 tight clusters: the nearest differ by far less than their lengths."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((25, n_dims))
+    return (centres[np.arange(n) % 25] + 0.05 * rng.standard_normal((n, n_dims))).astype(np.float32)
+
+
+@pytest.mark.parametrize(("dtype", "offset"), [("float16", 0.0), ("float16", 30.0), ("float32", 1000.0)])
+def test_near_codes_of_many_dimensions_are_told_apart(place, dtype, offset):
+    X = clustered(1000) + np.float32(offset)
+    index = Index(160, metric="euclidean", dtype=dtype, folder=place)
+    for start, end in ((0, 640), (640, 960), (960, 1000)):  # segments with different centres, two of them merged
+        index.add(names(1000)[start:end], X[start:end])
+    assert len(index.snapshot().segments) == 2
+    index.remove(names(1000)[::50])
+    left = np.setdiff1d(np.arange(1000), np.arange(0, 1000, 50))
+    n_right = 0
+    for query in clustered(20) + np.float32(offset) + 0.03 * vectors(20, 160, seed=2):
+        apart = np.linalg.norm(X[left].astype(float) - query, axis=1)
+        best = left[np.argsort(apart)[:10]]
+        found = index.nearest(query, 10)
+        n_right += len({names(1000)[i] for i in best} & set(found.keys))
+        np.testing.assert_allclose(found.scores, np.sort(apart)[:10], rtol=2e-3)
+    assert n_right >= 196
+    snapshot = index.snapshot()
+    slots = np.flatnonzero(snapshot.alive())
+    rows = [int(snapshot.keys()[slot][1:]) for slot in slots]
+    np.testing.assert_allclose(snapshot.vectors(slots), X[rows], atol=2e-3)
+
+
+def test_an_index_from_before_centres_is_still_read(tmp_path):
+    """Its euclidean vectors are as given, and half their squared length is one more row."""
+    X = vectors(30, 4)
+    Index(4, metric="euclidean", folder=tmp_path).add(names(30), X)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    (entry,) = manifest["segments"]
+    assert entry.pop("centred")
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    old = np.vstack([X.T, 0.5 * (X**2).sum(axis=1)])
+    (tmp_path / f"{entry['name']}.vectors.npy").unlink()
+    ArrayFile(tmp_path / f"{entry['name']}.vectors.npy", "<f4", 30).create(old)
+    (tmp_path / f"{entry['name']}.centre.npy").unlink()
+    index = Index.open(tmp_path)
+    assert index.check() == []
+    index.add(names(20, "q"), vectors(20, 4, seed=1) + 5)
+    every = dict(zip(names(30) + names(20, "q"), [*X, *(vectors(20, 4, seed=1) + 5)], strict=True))
+    apart = {key: np.linalg.norm(row - 1.0) for key, row in every.items()}
+    assert Index.open(tmp_path).nearest(np.ones(4), 50).keys == sorted(apart, key=apart.get)
+
+
+def test_a_damaged_centre_is_told(tmp_path):
+    Index(4, metric="euclidean", folder=tmp_path).add(names(3), vectors(3, 4))
+    (file,) = tmp_path.glob("*.centre.npy")
+    for damage in (np.zeros(3, np.float32), np.full(4, np.nan, np.float32)):
+        np.save(file, damage)
+        with pytest.raises(InputError, match="does not hold 4 numbers"):
+            Index.open(tmp_path)
+    file.write_bytes(b"x")
+    with pytest.raises(InputError, match="is damaged"):
+        Index.open(tmp_path)
+
+
 def test_queries_of_few_dimensions_are_answered_alike():
     index = Index(40)
     X = vectors(200, 40)
@@ -168,12 +230,12 @@ def test_readers_never_see_half_a_change(place):
     assert set(seen) == {(200, 1)}
 
 
-def test_another_process_sees_changes_and_cannot_write_meanwhile(tmp_path):
+def test_another_process_sees_changes_and_does_not_write_meanwhile(tmp_path):
     index = Index(1, folder=tmp_path / "i")
     index.add(["a"], [[1.0]])
     code = (
         "import sys, pathlib; from visterm.search.index import Index\n"
-        "Index.open(pathlib.Path(sys.argv[1])).add(['b'], [[2.0]])"
+        "Index.open(pathlib.Path(sys.argv[1])).add(['b'], [[2.0]], wait=False)"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "i")], check=True)
     assert index.nearest([1.0], 5).keys == ["b", "a"]

@@ -118,6 +118,15 @@ def test_classes_captions_files():
     assert (reason.word, reason.by, reason.probability) == ("fjord", "file name", 1.0)
 
 
+def test_a_file_is_found_by_its_name():
+    searcher = made(paths=["a/Img_005.JPG", "b/img_005.png", "b/xImg_005.jpg", *PATHS[3:]])
+    for text, found in (("img_005.jpg", [0]), ("IMG_005", [0, 1]), ("b/img_005.png", [1]), ('"img_005.png"', [1])):
+        hits = searcher.search(text)
+        assert ([hit.row for hit in hits.hits], hits.notes) == (found, []), text
+    assert rows(searcher, "boat -img_005")[0] == 3
+    assert [note.word for note in searcher.search("img_006.jpg").notes] == ["img_006", "jpg"]
+
+
 def test_reasons_name_every_word():
     searcher = made(captions=["boats", None, None, None, None, None])
     found = {hit.row: hit.reasons for hit in searcher.search("boat -person", unlikely=True).hits}

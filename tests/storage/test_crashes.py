@@ -12,9 +12,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from io import StringIO
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
@@ -22,10 +24,11 @@ from typing import IO, Any
 import numpy as np
 import pytest
 
+from visterm.compute import progress
 from visterm.errors import VistermError
 from visterm.features import FeatureStore
 from visterm.search.index import Index
-from visterm.storage import RowSpec
+from visterm.storage import BusyError, RowSpec
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are forked and killed")
 
@@ -309,27 +312,54 @@ def test_a_writer_killed_at_random_leaves_a_prefix_of_whole_batches(tmp_path: Pa
 
 
 class TestLock:
-    def test_a_second_writer_is_refused_and_readers_are_not(self, tmp_path: Path) -> None:
+    def test_a_second_writer_waits_and_readers_do_not(self, tmp_path: Path) -> None:
         store, other = FeatureStore(tmp_path, RowSpec(2)), FeatureStore(tmp_path, RowSpec(2))
+        order: list[str] = []
+
+        def write_too() -> None:
+            other.append(keys_of(range(2, 3)), [[5, 6]])
+            order.append("second")
+
+        second = threading.Thread(target=write_too)
         with store.writer() as writer:
             writer.add(keys_of(range(1))[0], [1, 2])
-            for change in STORE_CHANGES.values():
-                with pytest.raises(VistermError, match=f"is being written to by process {os.getpid()}: try again"):
-                    change(other)
+            second.start()
             assert len(other) == 0
             store.append(keys_of(range(1, 2)), [[3, 4]])
-        other.append(keys_of(range(2, 3)), [[5, 6]])
+            order.append("first")
+        second.join()
+        assert order == ["first", "second"]
         assert len(store) == 3
 
-    def test_another_process_is_refused(self, tmp_path: Path) -> None:
+    def test_who_does_not_wait_is_told_who_writes(self, tmp_path: Path) -> None:
         store = FeatureStore(tmp_path, RowSpec(2))
 
         def intrude() -> None:
-            with pytest.raises(VistermError, match=f"written to by process {os.getppid()}"):
-                FeatureStore.open(tmp_path).remove([])
+            with (
+                pytest.raises(BusyError, match=f"written to by process {os.getppid()}: try again"),
+                FeatureStore.open(tmp_path).writer(wait=False),
+            ):
+                pass
 
         with store.writer():
             assert in_child(intrude) == 0
+
+    def test_another_process_waits_with_progress(self, tmp_path: Path) -> None:
+        store = FeatureStore(tmp_path, RowSpec(2))
+        shown = StringIO()
+
+        def append() -> None:
+            with progress.use(progress.JsonLines(shown)):
+                FeatureStore.open(tmp_path).append(keys_of(range(1)), [[1, 2]])
+
+        with store.writer():
+            thread = threading.Thread(target=append)
+            thread.start()
+            while "Waiting for process" not in shown.getvalue():
+                thread.join(0.01)
+        thread.join()
+        assert f"Waiting for process {os.getpid()}, which writes {tmp_path.name}" in shown.getvalue()
+        assert store.keys() == keys_of(range(1))
 
     def test_a_folder_that_may_not_be_written_can_be_read(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

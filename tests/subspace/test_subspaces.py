@@ -274,3 +274,31 @@ def test_leading_eigenvectors(size, n):
     np.testing.assert_allclose(values, np.maximum(expected, 0), rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-5)
     assert (vectors[np.argmax(np.abs(vectors), axis=0), np.arange(n)] > 0).all()
+
+
+def test_whitening_of_tags_is_the_same_by_cholesky_and_by_eigenvectors(monkeypatch):
+    rng = np.random.default_rng(0)
+    tags = (rng.random((80, 12)) < 0.3).astype(int)
+    X = tags @ rng.standard_normal((12, 7)) + rng.standard_normal((80, 7))
+    quick = CCA(4).fit(X, tags)
+
+    def by_eigenvectors(model, covariance):
+        P = model._whitening(covariance, len(covariance))
+        return lambda A: P.T @ A, lambda A: P @ A
+
+    monkeypatch.setattr(CCA, "_tag_whitening", by_eigenvectors)
+    slow = CCA(4).fit(X, tags)
+    np.testing.assert_allclose(quick.correlations_, slow.correlations_)
+    np.testing.assert_allclose(quick.components_, slow.components_, atol=1e-8)
+    np.testing.assert_allclose(quick.transform_tags(tags), slow.transform_tags(tags), atol=1e-8)
+
+
+def test_a_small_subspace_codes_the_same_but_learns_no_more(pictures):
+    X, tags = pictures[:2]
+    whole = CCA(2).fit(X, tags)
+    small = CCA(2).fit(X, tags).made_small()
+    np.testing.assert_array_equal(small.transform(X), whole.transform(X))
+    assert not hasattr(small, "moments_")
+    with pytest.raises(InputError, match="fit it again"):
+        small.partial_fit(X, tags)
+    small.fit(X, tags).partial_fit(X, tags)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
+import socket
 import struct
 import subprocess
 import sys
 import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -302,6 +305,59 @@ def test_refusals_say_why():
         decode_rgb(b"hello")
     with pytest.raises(PictureError, match=r"damaged picture: .*truncated"):
         decode_rgb(VALID["jpeg"][:1500])
+
+
+def flipped(data):
+    """``data`` with twenty bytes in its middle changed."""
+    middle = len(data) // 2
+    return data[:middle] + bytes(byte ^ 0x55 for byte in data[middle : middle + 20]) + data[middle + 20 :]
+
+
+def test_a_png_with_changed_pixels_is_refused():
+    noise = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
+    buffer = io.BytesIO()
+    Image.fromarray(noise).save(buffer, "PNG")
+    for call in (probe, decode_rgb):
+        with pytest.raises(PictureError, match="damaged picture"):
+            call(flipped(buffer.getvalue()))
+
+
+def test_a_png_whose_pixels_cannot_be_unpacked_is_refused():
+    """Its checksum is right, so only decoding tells; Pillow looks for EXIF behind the pixels and hides the error."""
+    body = flipped(zlib.compress(np.random.default_rng(0).integers(0, 256, 64 * 193, np.uint8).tobytes()))
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", 64, 64, 8, 2, 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+    assert verdicts(data) == [None, None]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device", "folder", "long", "zero", "absent"])
+def test_only_regular_files_are_read(kind, tmp_path):
+    file = tmp_path / "picture.jpg"
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(str(file))
+    elif kind == "device":
+        file = Path("/dev/zero")
+    elif kind == "folder":
+        file.mkdir()
+    elif kind != "absent":
+        file = tmp_path / {"long": "x" * 300, "zero": "a\0b"}[kind]
+    reason = {"folder": "directory", "long": "too long", "zero": "null byte", "absent": "No such file"}
+    with pytest.raises(PictureError, match=reason.get(kind, "not a regular file")):
+        decode_rgb(file)
+
+
+def test_files_of_too_many_bytes_are_not_read(tmp_path, monkeypatch):
+    (tmp_path / "large.png").write_bytes(VALID["png"])
+    monkeypatch.setattr("visterm.vision.decode.MAX_FILE_BYTES", 10)
+    with pytest.raises(PictureError, match="larger than"):
+        decode_rgb(tmp_path / "large.png")
 
 
 def png_claiming(width, height):

@@ -8,7 +8,7 @@ from PIL import Image
 
 from visterm.errors import InputError
 from visterm.postcards import paint
-from visterm.vision import DRAWINGS, BagRecipe, DenseGrid, TrainingPictures, draw_codewords, draw_lbp
+from visterm.vision import DRAWINGS, BagRecipe, DenseGrid, TrainingPictures, draw_codewords, draw_gist, draw_lbp
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
@@ -20,6 +20,18 @@ def test_drawings_are_pictures_that_depend_on_the_picture(name):
         assert drawing.shape[2] == 3
         assert drawing.std() > 5
     assert not np.array_equal(*drawings)
+
+
+def test_a_rose_points_across_the_stripes():
+    """Stripes whose normal points up to the right light the rose up to the right, not down to the right."""
+    rows, columns = np.mgrid[:128, :128]
+    stripes = np.where((columns - rows) % 8 < 4, 255, 0).astype(np.uint8)
+    drawing = draw_gist(np.repeat(stripes[..., None], 3, axis=2))[..., 0]
+    block = len(drawing) // 4
+    middle, reach = block + block // 2, block // 3
+    up_right = drawing[middle - reach, middle + reach].astype(int)
+    down_right = drawing[middle + reach, middle + reach].astype(int)
+    assert up_right > 2 * down_right
 
 
 def test_codewords_are_drawn_with_their_patches(tmp_path):

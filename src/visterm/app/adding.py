@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.app.document import Document
-from visterm.catalogue.records import PERSON, Reading, Skipped
+from visterm.catalogue.records import PERSON, Reading, Record, Skipped
 from visterm.catalogue.scan import AddReport, add_folder
 from visterm.compute import progress
 from visterm.errors import InputError
-from visterm.exchange.readers import find_labels, open_labels
+from visterm.exchange.readers import find_labels, open_labels, open_pictures
 from visterm.language.captions import CaptionTokenizer
 
 if TYPE_CHECKING:
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Files:
-    """How many files were found, by what became of them; ``removed`` ones were removed earlier and are left out."""
+    """How many files were found, by what became of them.
+
+    ``unreadable`` ones are also counted by what became of them. ``removed`` ones were removed earlier and are left out;
+    ``drawn`` ones were drawn by Visterm itself and are left out, too.
+    """
 
     added: int
     unchanged: int
@@ -33,6 +37,12 @@ class Files:
     unreadable: int
     skipped: int
     removed: int = 0
+    drawn: int = 0
+
+    @property
+    def n_pictures(self) -> int:
+        """The files that are in the catalogue now."""
+        return self.added + self.unchanged + self.moved + self.copies + self.changed
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,7 @@ class Addition(Document):
     """What adding did: with the files, with every label source, and with the words of captions.
 
     ``caption_tags`` labels were made of ``caption_words`` words and phrases; ``other_words`` stay searchable only.
+    ``other_formats`` counts files of pictures that Visterm cannot read, by their ending, such as ``.heic``.
     """
 
     dry_run: bool
@@ -63,6 +74,7 @@ class Addition(Document):
     skipped: list[Skipped]
     caption_words: int = 0
     other_words: int = 0
+    other_formats: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -133,18 +145,30 @@ def _add(
     if look_for_labels:
         places += [found for folder in folders if folder.is_dir() for found in find_labels(folder)]
     places += [(path, format) for path in labels]
+    sources = [open_labels(path, name) for path, name in dict.fromkeys(places)]
+    if look_for_labels:
+        sources[:0] = open_pictures(path for path in dict.fromkeys(folders) if path.is_file())
+    named = {str(path) for path in labels}
     readings = []
-    for path, name in dict.fromkeys(places):
-        reading = read_labels(workspace, path, name)
-        if reading.n_pictures or reading.skipped or path in labels:
+    for reading, base, records in sources:
+        _apply(workspace, reading, base, records)
+        if reading.n_pictures or reading.skipped or reading.source in named:
             readings.append(reading)
     if caption_tags is None:
         caption_tags = any(reading.n_captions and not reading.tags for reading in readings)
     words = _Remembering(tokenizer)
     n_caption_tags = workspace.catalogue.derive_tags(words) if caption_tags else 0
     skipped = [*files.skipped, *(skip for reading in readings for skip in reading.skipped)]
-    sources = [_label_source(reading) for reading in readings]
-    return Addition(False, _files(files), sources, n_caption_tags, skipped, words.n_kept, words.n_others)
+    return Addition(
+        False,
+        _files(files),
+        [_label_source(reading) for reading in readings],
+        n_caption_tags,
+        skipped,
+        words.n_kept,
+        words.n_others,
+        dict(files.other_formats.most_common()),
+    )
 
 
 class _Remembering:
@@ -160,12 +184,10 @@ class _Remembering:
         return words.tags
 
 
-def read_labels(workspace: Workspace, path: Path, format: str | None = None) -> Reading:
+def _apply(workspace: Workspace, reading: Reading, base: Path, records: Iterator[Record]) -> None:
     """Read one label source into the catalogue, all of it or, where the source itself is unusable, nothing."""
-    reading, base, records = open_labels(path, format)
-    with progress.task(f"Reading {path.name}"):
+    with progress.task(f"Reading {Path(reading.source).name}"):
         workspace.catalogue.apply(records, base=base, reading=reading)
-    return reading
 
 
 def remove(workspace: Workspace, references: Sequence[str | Path], *, dry_run: bool = False) -> Removal:
@@ -191,6 +213,7 @@ def _files(report: AddReport) -> Files:
         report.unreadable,
         len(report.skipped),
         report.removed,
+        report.drawn,
     )
 
 

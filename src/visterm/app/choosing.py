@@ -21,6 +21,7 @@ from visterm.learning import Choice, Dataset, choose, sample_rows
 from visterm.search.learned import search_values
 
 if TYPE_CHECKING:
+    from visterm.app.collection import Collection
     from visterm.app.workspace import Workspace
 
 #: What a person may ask to be trained, and the task it means; also the names of the models.
@@ -114,14 +115,15 @@ def train_all(
     labelled pictures, or until the person asks to ``choose_again``.
     """
     started = time.perf_counter()
-    labels = labels_only(workspace)
+    collection = workspace.collection()
+    labels = labels_only(workspace, collection)
     recipes, missing = _usable((recipe,) if recipe else RECIPES)
     reasons = {what: _why_not(WANTED[what], labels) for what in WANTED if what in wanted}
     able = [what for what, reason in reasons.items() if not reason]
     outcomes = [Outcome(what, reason=reason) for what, reason in reasons.items() if reason]
     if not able:
         raise InputError("; ".join(dict.fromkeys(outcome.reason for outcome in outcomes)))
-    session = _Session(workspace, labels, recipes, choose_again)
+    session = _Session(workspace, collection, recipes, choose_again)
     seconds = 60 * minutes
     for place, what in enumerate(able):
         # The first one computes the features that the others use, too: it may take nearly all of the time.
@@ -138,10 +140,14 @@ def train_all(
 class _Session:
     """One run of training: what was chosen for tags also serves search."""
 
-    def __init__(self, workspace: Workspace, labels: Dataset, recipes: tuple[str, ...], choose_again: bool) -> None:
-        self._workspace, self._labels, self._recipes = workspace, labels, recipes
+    def __init__(
+        self, workspace: Workspace, collection: Collection, recipes: tuple[str, ...], choose_again: bool
+    ) -> None:
+        self._workspace, self._collection, self._recipes = workspace, collection, recipes
+        self._labels = labels_only(workspace, collection)
         self._choose_again = choose_again
         self._tags: TrainedModel | None = None
+        self._tag_parameters: dict[str, Any] = {}
 
     def choose(self, what: str, seconds: float) -> Choice | None:
         """What is best, within about ``seconds``; None if an earlier choice is kept or nothing can be compared."""
@@ -159,11 +165,13 @@ class _Session:
                 task,
                 [method for method in methods if method.takes_any_features or "+" not in recipes[0]],
                 recipes,
-                lambda recipe: labelled(self._workspace, ready_recipe(self._workspace, recipe), rows),
+                lambda recipe: labelled(self._workspace, self._collection, ready_recipe(self._workspace, recipe), rows),
                 seconds=seconds,
                 cost_of=lambda recipe: self._cost(recipe, rows),
                 measure_each=search_values if task is Task.RANK else None,
                 variants=self._variants(what) if "+" in recipes[-1] else {},
+                # The model for tags is compared as it was trained.
+                parameters={self._tags.method: self._tag_parameters} if what == "search" and self._tags else {},
             )
         except InputError:  # too few pictures to hold some out: nothing can be compared
             return None
@@ -196,7 +204,7 @@ class _Session:
             choice=kept,
         )
         if what == "tags":
-            self._tags = model
+            self._tags, self._tag_parameters = model, dict(kept.get("parameters") or {})
         return _outcome(what, model, choice)
 
     def _kept_choice(self, what: str) -> dict[str, Any] | None:
@@ -230,7 +238,7 @@ class _Session:
 
     def _cost(self, recipe: str, rows: NDArray[np.int64]) -> float:
         """About how many seconds the features take that are missing."""
-        keys = self._workspace.collection().truth.sha256
+        keys = self._collection.truth.sha256
         return self._workspace.library.seconds_to_describe(recipe, [keys[row] for row in rows]) / n_cores()
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.app.document import Document
 from visterm.catalogue.records import Skipped
 from visterm.errors import InputError
+from visterm.exchange.writers import SidecarExample
 from visterm.exchange.writers import export as write
 
 if TYPE_CHECKING:
@@ -20,8 +22,20 @@ _ENDINGS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parque
 
 
 @dataclass(frozen=True)
+class SidecarFolder:
+    """How many sidecars an export writes in a folder."""
+
+    folder: Path
+    sidecars: int
+
+
+@dataclass(frozen=True)
 class Exported(Document):
-    """What an export wrote, or would write; ``n_unchanged`` counts sidecars that already said everything."""
+    """What an export wrote, or would write.
+
+    For sidecars: ``n_new`` of the files did not exist before, ``n_unchanged`` others already said everything,
+    ``n_failed`` cannot be written (``skipped`` has the reasons), ``folders`` says where they are, ``example`` is one.
+    """
 
     format: str
     files: list[Path]
@@ -29,6 +43,10 @@ class Exported(Document):
     n_unchanged: int
     skipped: list[Skipped]
     dry_run: bool
+    n_new: int = 0
+    n_failed: int = 0
+    folders: list[SidecarFolder] = field(default_factory=list)
+    example: SidecarExample | None = None
 
 
 def export(
@@ -42,9 +60,10 @@ def export(
 ) -> Exported:
     """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures.
 
-    Without ``format``, the ending of ``destination`` decides. With ``suggestions``, what models suggest with at least
-    that score is written, too, also to sidecars, where Visterm itself does not read it back. ``hierarchy`` is a keyword
-    below which sidecars show the class.
+    Without ``format``, the ending of ``destination`` decides. For sidecars, ``destination`` is a folder: only pictures
+    in it get sidecars, beside them; without it, all pictures do, wherever they are. With ``suggestions``, what models
+    suggest with at least that score is written, too, also to sidecars, where Visterm itself does not read it back.
+    ``hierarchy`` is a keyword below which sidecars show the class.
     """
     if destination is None and format != "xmp":
         raise InputError(f"name the {format or 'csv'} file to write")
@@ -58,11 +77,30 @@ def export(
         workspace.catalogue.mark_exported()
     done = write(
         workspace.catalogue.pictures(),
-        destination or workspace.folder,
+        destination,
         format,
+        root=workspace.folder,
         suggestions=suggestions,
         hierarchy=hierarchy,
         catalogue=workspace.catalogue.identity,
         dry_run=dry_run,
     )
-    return Exported(done.format, done.files, done.n_pictures, done.n_unchanged, done.skipped, dry_run)
+    if format == "xmp" and destination is not None and not done.n_pictures and not done.skipped:
+        raise InputError(f"the collection has no picture in {destination}: name a folder that you have added")
+    return Exported(
+        done.format,
+        done.files,
+        done.n_pictures,
+        done.n_unchanged,
+        done.skipped,
+        dry_run,
+        done.n_new,
+        done.n_failed,
+        _folders(done.files) if format == "xmp" else [],
+        done.example,
+    )
+
+
+def _folders(sidecars: list[Path]) -> list[SidecarFolder]:
+    """The folders of sidecars, those with most first."""
+    return [SidecarFolder(folder, number) for folder, number in Counter(file.parent for file in sidecars).most_common()]

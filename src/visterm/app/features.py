@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.app.document import Document
+from visterm.app.wording import counted
+from visterm.catalogue.records import Skipped
 from visterm.compute import progress
 from visterm.contracts import Features
 from visterm.errors import InputError
@@ -22,7 +24,9 @@ from visterm.vision.recipes.base import Recipe
 
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
-    from visterm.catalogue.records import Skipped
+
+#: Why a reader left pictures out.
+BUSY = "the features are being computed at this moment: ask again when that is done"
 
 
 @dataclass(frozen=True)
@@ -77,22 +81,27 @@ def ready_recipe(workspace: Workspace, name: str) -> Recipe:
     return workspace.library.recipe(name, workspace.collection().frame.files)
 
 
-def describe(workspace: Workspace, *recipes: Recipe) -> list[Description]:
+def describe(workspace: Workspace, *recipes: Recipe, wait: bool = True) -> list[Description]:
     """Compute the features that are missing, each picture decoded once for all recipes."""
-    return workspace.library.describe(workspace.collection().frame.files, *recipes)
+    return workspace.library.describe(workspace.collection().frame.files, *recipes, wait=wait)
 
 
-def described(workspace: Workspace, recipe: Recipe, keys: Sequence[str]) -> tuple[NDArray[np.intp], list[Skipped]]:
+def described(
+    workspace: Workspace, recipe: Recipe, keys: Sequence[str], *, wait: bool
+) -> tuple[NDArray[np.intp], list[Skipped]]:
     """The places of those of ``keys`` whose picture has features, and why others have none.
 
-    Features of these pictures that are missing are computed first. What the user should know about them is a note on
-    the display in use.
+    Features of these pictures that are missing are computed first. If somebody else is computing, this call waits for
+    them; without ``wait``, as readers want it, the pictures not finished are left out. What the user should know about
+    them is a note on the display in use.
     """
     files = workspace.collection().frame.files
-    (done,) = workspace.library.describe({key: files[key] for key in keys}, recipe)
+    # A picture that somebody has removed since its key was read has no file any more.
+    (done,) = workspace.library.describe({key: files.get(key) for key in keys}, recipe, wait=wait)
     for text in done.notes:
         progress.note(text)
-    return workspace.library.present(recipe, keys), done.failed
+    busy = [Skipped(counted(done.n_left_out, "picture"), BUSY)] if done.n_left_out else []
+    return workspace.library.present(recipe, keys), done.failed + busy
 
 
 def stored_features(workspace: Workspace, recipe: Recipe, keys: Sequence[str]) -> Features:

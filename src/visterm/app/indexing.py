@@ -1,7 +1,8 @@
 """A model's scores for every picture of the collection, stored in an index that is updated before each use.
 
 Indexes are stored in ``.visterm/index``. They can be deleted: they are made again. An index holds only what the model
-says; what people say is read from the catalogue at every search.
+says; what people say is read from the catalogue at every search. A search never waits for a writer: it scores the
+pictures whose features are there, and keeps the scores in memory while another process writes to the index.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +25,7 @@ from visterm.errors import InputError, VistermError
 from visterm.models import Model
 from visterm.search.index import Index
 from visterm.search.pairs import log_pairs_of, pairs_of
+from visterm.search.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
@@ -33,7 +37,24 @@ _UNMEASURED_ACCURACY = 0.5
 _LEAST = 1e-4
 
 
-def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Index:
+@dataclass(frozen=True)
+class Scored:
+    """A model's vectors as they are now; ``note`` says which pictures are left out for the moment, if any are."""
+
+    snapshot: Snapshot
+    note: str | None = None
+
+
+def prepare(workspace: Workspace, model: Model, kinds: Sequence[str], keys: Sequence[str]) -> None:
+    """Compute the features that indexes of these kinds lack, unless somebody else is computing them."""
+    indexes = (_stored(_folder(workspace, model, kind)) for kind in kinds)
+    if any(index is None or index.missing(keys) for index in indexes):
+        from visterm.app.features import describe
+
+        describe(workspace, model.recipe, wait=False)
+
+
+def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Scored:
     """Log-probabilities of the model's tags for the pictures with these content hashes."""
     relevance: Any = None
 
@@ -50,16 +71,16 @@ def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Index
     return _current(workspace, model, "words", len(model.info.tags), keys, log_probabilities, dtype="float16")
 
 
-def pair_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> tuple[Index, list[tuple[int, int]]]:
+def pair_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> tuple[Scored, list[tuple[int, int]]]:
     """Log-probabilities of pairs of the model's tags, for models that learned pairs of words; and the pairs."""
     _, columns = pairs_of(model.estimator)
-    index = _current(
+    scored = _current(
         workspace, model, "pairs", len(columns), keys, partial(log_pairs_of, model.estimator), dtype="float16"
     )
-    return index, columns
+    return scored, columns
 
 
-def class_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Index:
+def class_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Scored:
     """Log-probabilities of the model's classes, in the order of ``model.info.classes``."""
     n_classes = len(model.info.classes)
 
@@ -78,7 +99,7 @@ def class_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Inde
     return _current(workspace, model, "classes", n_classes, keys, log_probabilities, dtype="float16")
 
 
-def code_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Index:
+def code_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Scored:
     """The codes by which a model with ``transform`` compares pictures."""
 
     def codes(X: Features) -> NDArray[Any]:
@@ -97,18 +118,17 @@ def _current(
     *,
     metric: str = "dot",
     dtype: str = "float32",
-) -> Index:
-    """The index of a model, with vectors for exactly those ``keys`` whose features can be computed."""
-    info = model.info
-    # Two models may have the same name and version, if one was copied; the time they were made tells them apart.
-    made = zlib.crc32(f"{info.created} {info.recipe_hash}".encode())
-    folder = workspace.state / "index" / f"{info.name}@{info.version}.{made:08x}.{kind}"
-    index = Index.open(folder) if (folder / "manifest.json").exists() else None
+) -> Scored:
+    """The vectors of a model for those of ``keys`` whose features are there or can be computed now."""
+    info, folder = model.info, _folder(workspace, model, kind)
+    index = _stored(folder)
     missing = list(keys) if index is None else index.missing(keys)
+    note = None
     if missing:
         from visterm.app.features import describe, stored_features
 
-        describe(workspace, model.recipe)
+        (done,) = describe(workspace, model.recipe, wait=False)
+        note = done.notes[-1] if done.n_left_out else None
         without = workspace.library.missing(model.recipe, missing)
         missing = [key for key in missing if key not in without]
         with progress.task(f"Scoring pictures with {info.name}", total=len(missing)) as bar:
@@ -119,7 +139,7 @@ def _current(
                     if index is None:
                         about = f"{info.name} {kind}"
                         index = Index(rows.shape[1], metric=metric, dtype=dtype, folder=folder, about=about)
-                    index.add(some, rows)
+                    index.add(some, rows, wait=False)
                 except VistermError as error:
                     if isinstance(error, InputError):
                         raise
@@ -128,12 +148,30 @@ def _current(
                     index.add(some, rows)
                 bar.advance(len(some))
     if index is None:  # there was nothing to score
-        return Index(n_dims or 1, metric=metric, dtype=dtype)
-    gone = set(index.keys()).difference(keys)
+        return Scored(Index(n_dims or 1, metric=metric, dtype=dtype).snapshot(), note)
+    snapshot = index.snapshot()
+    _forget(workspace, index)
+    return Scored(snapshot, note)
+
+
+def _folder(workspace: Workspace, model: Model, kind: str) -> Path:
+    info = model.info
+    # Two models may have the same name and version, if one was copied; the time they were made tells them apart.
+    made = zlib.crc32(f"{info.created} {info.recipe_hash}".encode())
+    return workspace.state / "index" / f"{info.name}@{info.version}.{made:08x}.{kind}"
+
+
+def _stored(folder: Path) -> Index | None:
+    return Index.open(folder) if (folder / "manifest.json").exists() else None
+
+
+def _forget(workspace: Workspace, index: Index) -> None:
+    """Remove the vectors of pictures that are no longer in the collection."""
+    indexed = index.keys()  # read before the collection: what another process has just scored is in the collection
+    gone = set(indexed).difference(workspace.collection().frame.sha256)
     if gone:
         with suppress(VistermError):  # they do no harm; a later call removes them
-            index.remove(gone)
-    return index
+            index.remove(gone, wait=False)
 
 
 def _in_memory(index: Index) -> Index:

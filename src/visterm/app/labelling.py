@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from visterm.app.document import Document
 from visterm.app.wording import counted
-from visterm.catalogue.labels import Kind, LabelRow, clean_name
+from visterm.catalogue.labels import KINDS, Kind, LabelRow, clean_name
 from visterm.catalogue.pictures import Picture
 from visterm.catalogue.records import PERSON
 from visterm.catalogue.vocabulary import TermUse
@@ -26,25 +26,37 @@ _PREFIXES: dict[str, Kind] = {"class": "class", "tag": "tag"}
 
 
 class NewNameError(InputError):
-    """A class or tag is new and looks like a slip of one in use; nothing was changed."""
+    """A class or tag is new and may be a slip; nothing was changed.
 
-    def __init__(self, kind: Kind, name: str, near: str, n_pictures: int) -> None:
-        self.kind, self.name, self.near, self.n_pictures = kind, name, near, n_pictures
+    ``near`` is the name in use that it looks like, a ``near_kind`` with ``n_pictures``; None if there is none.
+    ``doubt`` says why the name is asked about.
+    """
+
+    def __init__(
+        self, kind: Kind, name: str, doubt: str, *, near: str | None = None, near_kind: Kind | None = None, n: int = 0
+    ) -> None:
+        self.kind, self.name, self.doubt = kind, name, doubt
+        self.near, self.near_kind, self.n_pictures = near, near_kind or kind, n
         super().__init__(f"the {kind} {self.question}; to make it all the same, say that it is meant to be new")
 
     @property
     def question(self) -> str:
         """What to ask a person."""
-        return f"{self.name!r} is new; did you mean {self.near!r} ({counted(self.n_pictures, 'picture')})?"
+        return f"{self.name!r} {self.doubt}"
 
 
 @dataclass(frozen=True)
 class Labelled(Document):
-    """How many labels were noted, how many of these accept a model's suggestion, and how many were cleared."""
+    """How many labels were noted, how many of these accept a model's suggestion, and how many were cleared.
+
+    ``nothing_suggested`` are the pictures whose suggestions were to be accepted, but no model suggests anything that
+    is not decided yet.
+    """
 
     labels: int
     accepted: int = 0
     cleared: int = 0
+    nothing_suggested: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -128,27 +140,66 @@ def label(
     if new is not True:
         names: list[tuple[Kind, str]] = [("tag", name) for name in (*tags, *no_tags)]
         _refuse_slips(workspace, names if class_name is None else [("class", class_name), *names], new or ())
-    ids = [_known(workspace, reference).id for reference in pictures]
+        _refuse_denials(workspace, no_tags, new or ())
+    known = {picture.id: picture for picture in (_known(workspace, reference) for reference in pictures)}
+    if class_name is not None or tags or no_tags or accept:
+        _refuse_unreadable(known.values())
     said: list[LabelRow] = []
-    for number in ids:
+    for number in known:
         said += [(number, "tag", name, "accepted", None) for name in tags]
         said += [(number, "tag", name, "rejected", None) for name in no_tags]
         said += [] if class_name is None else [(number, "class", class_name, "accepted", None)]
     catalogue = workspace.catalogue
     with catalogue.transaction():
-        n_cleared = sum(catalogue.unlabel(number, kind, name) for number in ids for kind, name in cleared)
-        accepted = [
-            row for reference in (pictures if accept else ()) for row in _suggested(_known(workspace, reference))
-        ]
-        n_labels = catalogue.write_labels([*accepted, *said], source=PERSON)
-    return Labelled(n_labels, len(accepted), n_cleared)
+        n_cleared = sum(catalogue.unlabel(number, kind, name) for number in known for kind, name in cleared)
+        accepted, nothing = _accepted(workspace, known.values(), said) if accept else ([], [])
+        n_labels = catalogue.write_labels(list(dict.fromkeys([*accepted, *said])), source=PERSON)
+    return Labelled(n_labels, len(accepted), n_cleared, nothing)
+
+
+def _accepted(
+    workspace: Workspace, pictures: Iterable[Picture], said: Sequence[LabelRow]
+) -> tuple[list[LabelRow], list[str]]:
+    """What models suggest, less what the person decides in the same breath; and the pictures without suggestions."""
+    aliases = workspace.catalogue.aliases("tag")
+
+    def decided(row: LabelRow) -> tuple[int, str, str]:
+        number, kind, name, *_ = row
+        return number, kind, "" if kind == "class" else aliases.get(clean_name(name), clean_name(name))
+
+    own = set(map(decided, said))
+    rows: list[LabelRow] = []
+    nothing = []
+    for picture in pictures:
+        suggested = _suggested(_known(workspace, picture.sha256))
+        rows += [row for row in suggested if decided(row) not in own]
+        if not suggested:
+            nothing.append(_name_of(picture))
+    return rows, nothing
 
 
 def _known(workspace: Workspace, reference: str | Path) -> Picture:
     known = workspace.picture(reference)
-    if known is None:
-        raise InputError(f"{reference} is not in the collection: add it first")
-    return known
+    if known is not None:
+        return known
+    if Path(reference).exists():
+        raise InputError(f"{reference} is not in the collection yet: add it with 'visterm add {reference}'")
+    named = [path for path in workspace.collection().evidence.paths if Path(path).name == Path(reference).name]
+    hint = f"; did you mean {' or '.join(named[:2])}?" if named else ": check the name"
+    raise InputError(f"{reference} does not exist, and no picture of the collection has this path{hint}")
+
+
+def _name_of(picture: Picture) -> str:
+    return next(iter(picture.paths), picture.sha256)
+
+
+def _refuse_unreadable(pictures: Iterable[Picture]) -> None:
+    for picture in pictures:
+        if picture.state != "ok":
+            raise InputError(
+                f"{_name_of(picture)} cannot be labelled, as it cannot be read: {picture.reason}. Replace the file,"
+                " add it again, then label it"
+            )
 
 
 def _clearing(workspace: Workspace, what: str) -> tuple[Kind, str | None]:
@@ -171,16 +222,37 @@ def _refuse_contradiction(tags: Iterable[str], no_tags: Iterable[str]) -> None:
 
 
 def _refuse_slips(workspace: Workspace, names: Iterable[tuple[Kind, str]], meant: Sequence[str]) -> None:
+    """Ask about new names that look like others in use, of the same kind or as a form of the other kind's word."""
     from visterm.language import nearest_name
 
     catalogue = workspace.catalogue
+    in_use = {kind: _in_use(workspace, kind) for kind in KINDS}
     for kind, name in names:
         if name in meant or catalogue.is_known(kind, name):
             continue
-        counts = {use.name: use.n_accepted for use in catalogue.vocabulary(kind)}
-        near = nearest_name(name, counts, catalogue.language)
-        if near is not None:
-            raise NewNameError(kind, name, near, counts[near])
+        if "," in name:
+            raise NewNameError(kind, name, "has a comma in it: give each name by itself")
+        for other in sorted(KINDS, key=lambda other: other != kind):
+            counts = in_use[other]
+            near = None if clean_name(name) in counts else nearest_name(name, counts, catalogue.language)
+            if near is not None:
+                what = "" if other == kind else f"a {other} of " if counts[near] else f"a {other}, "
+                doubt = f"is new; did you mean {near!r} ({what}{counted(counts[near], 'picture')})?"
+                raise NewNameError(kind, name, doubt, near=near, near_kind=other, n=counts[near])
+
+
+def _refuse_denials(workspace: Workspace, no_tags: Iterable[str], meant: Sequence[str]) -> None:
+    """Ask about denied tags that nobody uses: most are slips, and they would enter the vocabulary."""
+    for name in no_tags:
+        if name not in meant and not workspace.catalogue.is_known("tag", name):
+            raise NewNameError("tag", name, "is new: no picture has it, so there is nothing to deny")
+
+
+def _in_use(workspace: Workspace, kind: Kind) -> dict[str, int]:
+    """The names that pictures have or might have, with their number of pictures."""
+    return {
+        use.name: use.n_accepted for use in workspace.catalogue.vocabulary(kind) if use.n_accepted + use.n_suggested
+    }
 
 
 def _suggested(picture: Picture) -> list[LabelRow]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from visterm.app.collection import Collection, Frame
-from visterm.app.indexing import class_index, pair_index, word_index
+from visterm.app.indexing import class_index, pair_index, prepare, word_index
 from visterm.contracts import Task
-from visterm.language import folded, installed, word_key
+from visterm.language import folded, installed, name_key, word_key
 from visterm.models import Model, SearchSettings
 from visterm.search.beliefs import DEPENDENCE, Beliefs, Floats
 from visterm.search.pairs import Pairs
-from visterm.search.query import Node, Not, Term, parse
+from visterm.search.query import Node, parse
+from visterm.search.query import terms as terms_of
 from visterm.search.searcher import Hits, Searcher
 from visterm.search.threshold import NOTHING_BELOW
 
@@ -29,10 +30,14 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class Ready:
-    """A searcher over a collection; one thread at a time asks it, for it remembers what it has looked up."""
+    """A searcher over a collection; one thread at a time asks it, for it remembers what it has looked up.
+
+    ``notes`` say which pictures the model has not seen yet.
+    """
 
     collection: Collection
     searcher: Searcher
+    notes: list[str]
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def search(self, query: str, limit: int, *, unlikely: bool) -> Hits:
@@ -45,7 +50,8 @@ class Searchers:
     """Makes searchers and keeps them.
 
     What a model says of every picture is kept as long as the pictures and the names of the vocabulary stay the same;
-    a searcher is made anew when a label changes, which takes a few milliseconds.
+    a searcher is made anew when a label changes, which takes a few milliseconds. While another thread or process
+    computes features, searches use what is there; such a searcher is not kept.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -56,27 +62,44 @@ class Searchers:
     def ready(self, model: Model | None, query: str) -> Ready:
         """What answers ``query`` with what ``model`` knows; without one, with people's words only."""
         tree = parse(query)
+        collection = self._workspace.collection()
+        together = model is not None and sum(1 for _ in terms_of(tree)) > 1
+        classifier = self._classifier(model, tree, collection)
+        vectors = installed.installed()
+        state = (collection, model, classifier, together, vectors and vectors.file)
+        if self._known("searcher", state) is None:
+            # This may take minutes, so nobody waits for it: meanwhile other threads search what is there.
+            self._prepare(collection.frame, model, classifier)
         with self._guard:
-            collection = self._workspace.collection()
-            together = model is not None and sum(1 for _ in _terms(tree)) > 1
-            classifier = self._classifier(model, tree, collection)
-            vectors = installed.installed()
-            state = (collection, model, classifier, together, vectors and vectors.file)
-            return self._keep("searcher", state, lambda: self._make(collection, model, classifier, together))
+            ready, _ = self._keep("searcher", state, lambda: self._make(collection, model, classifier, together))
+            return ready
 
-    def _make(self, collection: Collection, model: Model | None, classifier: Model | None, together: bool) -> Ready:
+    def _prepare(self, frame: Frame, model: Model | None, classifier: Model | None) -> None:
+        """Compute the features of pictures that the models have not seen yet."""
+        if model is not None and frame.keys and self._known("words", (frame, model)) is None:
+            prepare(self._workspace, model, ("words",), frame.keys)
+        if classifier is not None and frame.keys and self._known("classes", (frame, classifier)) is None:
+            prepare(self._workspace, classifier, ("classes",), frame.keys)
+
+    def _make(
+        self, collection: Collection, model: Model | None, classifier: Model | None, together: bool
+    ) -> tuple[Ready, str | None]:
         frame = collection.frame
+        notes: list[str | None] = []
         settings = SearchSettings(DEPENDENCE, NOTHING_BELOW)
         tag_beliefs, pairs = None, None
         if model is not None and frame.keys:
             settings = model.search_settings or SearchSettings(DEPENDENCE, 0.0)  # never measured: anything is found
-            tag_beliefs = self._keep("words", (frame, model), lambda: self._words(frame, model))
+            tag_beliefs, note = self._keep("words", (frame, model), lambda: self._words(frame, model))
+            notes.append(note)
             if together and settings.pair_weight:
                 weight = settings.pair_weight
-                pairs = self._keep("pairs", (frame, model), lambda: self._pairs(frame, model, weight))
+                pairs, note = self._keep("pairs", (frame, model), lambda: self._pairs(frame, model, weight))
+                notes.append(note)
         class_beliefs = None
         if classifier is not None and frame.keys:
-            class_beliefs = self._keep("classes", (frame, classifier), lambda: self._classes(frame, classifier))
+            class_beliefs, note = self._keep("classes", (frame, classifier), lambda: self._classes(frame, classifier))
+            notes.append(note)
         searcher = Searcher(
             collection.evidence,
             tag_beliefs,
@@ -87,21 +110,22 @@ class Searchers:
             dependence=settings.dependence,
             nothing_below=settings.nothing_below,
         )
-        return Ready(collection, searcher)
+        left_out = list(dict.fromkeys(note for note in notes if note is not None))
+        return Ready(collection, searcher, left_out), " ".join(left_out) or None
 
-    def _words(self, frame: Frame, model: Model) -> Beliefs:
-        index = word_index(self._workspace, model, frame.keys)
-        return Beliefs(index.snapshot(), frame.current_names("tag", model.info.tags), frame.keys)
+    def _words(self, frame: Frame, model: Model) -> tuple[Beliefs, str | None]:
+        scored = word_index(self._workspace, model, frame.keys)
+        return Beliefs(scored.snapshot, frame.current_names("tag", model.info.tags), frame.keys), scored.note
 
-    def _pairs(self, frame: Frame, model: Model, weight: float) -> Pairs:
+    def _pairs(self, frame: Frame, model: Model, weight: float) -> tuple[Pairs, str | None]:
         """What a model says of two words together, and how much that counts."""
-        index, columns = pair_index(self._workspace, model, frame.keys)
+        scored, columns = pair_index(self._workspace, model, frame.keys)
         names = frame.current_names("tag", model.info.tags)
-        return Pairs(index.snapshot(), [(names[a], names[b]) for a, b in columns], frame.keys, weight)
+        return Pairs(scored.snapshot, [(names[a], names[b]) for a, b in columns], frame.keys, weight), scored.note
 
-    def _classes(self, frame: Frame, model: Model) -> Beliefs:
-        index = class_index(self._workspace, model, frame.keys)
-        return Beliefs(index.snapshot(), frame.current_names("class", model.info.classes), frame.keys)
+    def _classes(self, frame: Frame, model: Model) -> tuple[Beliefs, str | None]:
+        scored = class_index(self._workspace, model, frame.keys)
+        return Beliefs(scored.snapshot, frame.current_names("class", model.info.classes), frame.keys), scored.note
 
     def _like(self, reference: str, collection: Collection) -> Floats:
         from visterm.app.similar import log_likeness
@@ -112,34 +136,48 @@ class Searchers:
         """What says something of classes, where the query names one: the searching model if it can, else the best."""
         shelf = self._workspace.shelf
         infos = [info for info in shelf.infos() if info.does(Task.CLASSIFY)]
-        classes = {word_key(name) for info in infos for name in info.classes} | set(collection.evidence.class_names)
-        terms = list(_terms(tree))
+        classes = {name_key(name) for info in infos for name in info.classes} | set(collection.evidence.class_names)
+        terms = list(terms_of(tree))
+        exactly = {name_key(term.text) for term in terms if term.field is None}
         language = collection.frame.language
         # A name of several words may be typed as several words, in another form and without quotes.
         words = {word for term in terms if term.field is None for word in folded(word_key(term.text), language).split()}
-        named = any(set(folded(name, language).split()) <= words for name in classes if name)
+        named = bool(classes & exactly) or any(
+            set(folded(key, language).split()) <= words for name in classes if (key := word_key(name))
+        )
         if not (named or any(term.field == "class" for term in terms)):
             return None
         if model is not None and model.info.does(Task.CLASSIFY):
             return model
         return shelf.model(Task.CLASSIFY) if infos else None
 
-    def _keep(self, kind: str, state: tuple[Any, ...], make: Callable[[], T]) -> T:
-        """What was made for the same objects before, else what ``make`` makes."""
-        place = (kind, *(part if isinstance(part, (bool, type(None))) else id(part) for part in state))
-        kept = self._kept.get(place)
-        if kept is None:
-            kept = self._kept[place] = (make(), state)  # the state is held, so that no other object gets its id
+    def _known(self, kind: str, state: tuple[Any, ...]) -> Any:
+        """What was made for the same objects before; None if nothing was."""
+        place = _place(kind, state)
+        with self._guard:
+            kept = self._kept.get(place)
+            if kept is None:
+                return None
+            self._kept.move_to_end(place)
+            return kept[0]
+
+    def _keep(
+        self, kind: str, state: tuple[Any, ...], make: Callable[[], tuple[T, str | None]]
+    ) -> tuple[T, str | None]:
+        """What was made for the same objects before, else what ``make`` makes, and why it is not complete.
+
+        Only what is complete is kept.
+        """
+        known = self._known(kind, state)
+        if known is not None:
+            return known, None
+        made, note = make()
+        if note is None:
+            self._kept[_place(kind, state)] = (made, state)  # the state is held, so that no other object gets its id
             while len(self._kept) > _MAX_KEPT:
                 self._kept.popitem(last=False)
-        self._kept.move_to_end(place)
-        made: T = kept[0]
-        return made
+        return made, note
 
 
-def _terms(node: Node) -> Iterator[Term]:
-    if isinstance(node, Term):
-        yield node
-    else:
-        for part in (node.part,) if isinstance(node, Not) else node.parts:
-            yield from _terms(part)
+def _place(kind: str, state: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (kind, *(part if isinstance(part, (bool, type(None))) else id(part) for part in state))

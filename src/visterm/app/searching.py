@@ -98,12 +98,12 @@ def search(
     found = [Found(paths[h.row], h.probability, h.told, h.likely, h.reasons, missing=h.missing) for h in hits.hits]
     if why and searching is not None:
         found = _explained(workspace, ready, searching, hits, found)
-    return _findings(query, searching, hits, found).located(workspace.folder)
+    return _findings(query, searching, hits, found, ready.notes).located(workspace.folder)
 
 
-def _findings(query: str, model: Model | None, hits: Hits, found: list[Found]) -> Findings:
+def _findings(query: str, model: Model | None, hits: Hits, found: list[Found], left_out: list[str]) -> Findings:
     measured = model is None or model.search_settings is not None
-    notes = [*(str(note) for note in hits.notes), *hits.hints]
+    notes = [*(str(note) for note in hits.notes), *hits.hints, *left_out]
     if model is None:
         notes.append("no model can search yet, so only what people wrote was searched: see 'visterm train'")
     elif not measured:

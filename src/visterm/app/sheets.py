@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from visterm.app.wording import percent
 from visterm.errors import PictureError
 from visterm.storage import write_bytes_atomically
 from visterm.vision.decode import decode_rgb
+from visterm.vision.own import drawn
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw, ImageFont
@@ -108,10 +108,8 @@ def _mask(opacity: NDArray[np.float32]) -> Image.Image:
 
 
 def save_sheet(sheet: Image.Image, file: Path) -> None:
-    """Write a sheet as PNG or JPEG, by the extension of ``file``, whole or not at all."""
-    buffer = io.BytesIO()
-    sheet.save(buffer, "JPEG" if file.suffix.lower() in (".jpg", ".jpeg") else "PNG", quality=90)
-    write_bytes_atomically(file, buffer.getvalue())
+    """Write a sheet as PNG or JPEG, by the extension of ``file``, whole or not at all; ``add`` leaves it out."""
+    write_bytes_atomically(file, drawn(sheet, "JPEG" if file.suffix.lower() in (".jpg", ".jpeg") else "PNG"))
 
 
 def _wrapped(

@@ -6,10 +6,13 @@ import os
 import re
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.errors import InputError
+from visterm.storage import WriteLock, write_error
 
 if TYPE_CHECKING:
     from visterm.contracts.tasks import Task
@@ -55,6 +58,16 @@ class ModelShelf:
                 f"a model cannot be called {name!r}: use up to 64 letters, digits, '.', '_' and '-', a letter first"
             )
         return self.folder / name / str(version)
+
+    @contextmanager
+    def adding(self, name: str) -> Iterator[int]:
+        """The version of the next model called ``name``; nobody else adds a model inside the block."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise write_error(self.folder, error) from error
+        with WriteLock(self.folder).held():
+            yield self.next_version(name)
 
     def next_version(self, name: str) -> int:
         """The version that the next model called ``name`` gets."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from visterm.app.document import Document
 from visterm.app.features import ready_recipe
+from visterm.app.files import is_there
 from visterm.app.sheets import save_sheet
 from visterm.errors import InputError, PictureError
 from visterm.vision.decode import decode_rgb
@@ -43,7 +44,7 @@ def show_in(folder: Path | None, picture: Path, *, feature: str = "sift", output
     """As :func:`show`, in the workspace of ``folder``; only what is learned from a collection needs one."""
     from visterm.app.workspace import Workspace
 
-    if _known(feature) in DRAWINGS and picture.exists():
+    if _known(feature) in DRAWINGS and is_there(picture):
         return show(None, picture, feature=feature, output=output)
     try:
         workspace = Workspace.find(folder)
@@ -60,7 +61,7 @@ def draw(workspace: Workspace | None, picture: Path, feature: str) -> Image.Imag
     from PIL import Image
 
     name = _known(feature)
-    if workspace is not None and not picture.exists() and (known := workspace.picture(picture)) is not None:
+    if workspace is not None and not is_there(picture) and (known := workspace.picture(picture)) is not None:
         picture = workspace.catalogue.file_of(known)
     try:
         rgb = decode_rgb(picture)

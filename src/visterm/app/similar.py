@@ -11,8 +11,10 @@ import numpy as np
 
 from visterm.app.collection import Collection
 from visterm.app.features import described, features_of_picture, ready_recipe, stored_features
+from visterm.app.files import is_there
 from visterm.app.indexing import code_index
 from visterm.app.notebook import PictureDocument
+from visterm.compute import progress
 from visterm.contracts import Features, Matrix, Task, is_several, n_pictures, take
 from visterm.distances import metric_named
 from visterm.errors import InputError
@@ -88,7 +90,7 @@ def _by_features(
     limit: int,
 ) -> list[Lookalike]:
     recipe, truth = ready_recipe(workspace, name), collection.truth
-    places, _ = described(workspace, recipe, [truth.sha256[row] for row in rows])
+    places, _ = described(workspace, recipe, [truth.sha256[row] for row in rows], wait=False)
     rows = [rows[place] for place in places]
     if not rows:
         raise InputError("there is no other picture in the collection to compare with")
@@ -105,9 +107,11 @@ def _by_codes(
         raise InputError(f"the model {model.info.name} has no codes to compare pictures by: use one such as ccd2")
     frame = collection.frame
     path_of = {key: path for key, path in zip(frame.sha256, frame.paths, strict=True) if path and key != own}
-    index = code_index(workspace, model, frame.sha256)
+    codes = code_index(workspace, model, frame.sha256)
+    if codes.note:
+        progress.note(codes.note)
     code = np.asarray(model.estimator.transform(features_of_picture(workspace, model.recipe, picture, own)))[0]
-    found = index.nearest(code, limit + 1)  # one more, as the picture itself may be among them
+    found = codes.snapshot.nearest(code, limit + 1)  # one more, as the picture itself may be among them
     likeness = np.exp(-(found.scores.astype(np.float64) ** 2) / 2)
     near = [(path_of[name], float(s)) for name, s in zip(found.keys, likeness, strict=True) if name in path_of]
     return [Lookalike(path, score) for path, score in near[:limit]]
@@ -141,11 +145,11 @@ def log_likeness(workspace: Workspace, reference: str, collection: Collection) -
     """What ``like:PICTURE`` asks for: log-probabilities that pictures are labelled as it is; itself is left out."""
     picture = Path(reference)
     own = hash_of(workspace, picture)
-    if own is None and not picture.exists():
+    if own is None and not is_there(picture):
         raise InputError(f"like:{reference}: there is no such file, and no such picture in the collection")
     recipe = ready_recipe(workspace, RECIPE)
     keys, truth = collection.frame.keys, collection.truth
-    usable, _ = described(workspace, recipe, keys)
+    usable, _ = described(workspace, recipe, keys, wait=False)
     rows = np.array(collection.frame.rows, np.intp)[usable]
     X = stored_features(workspace, recipe, [keys[place] for place in usable])
     has_label = np.array([truth.classes[row] is not None for row in rows]) | (np.diff(truth.tags[rows].indptr) > 0)

@@ -22,20 +22,25 @@ class Unreadable:
 
 @dataclass(frozen=True)
 class Status(Counts, Document):
-    """Counts of everything, suggestions by models, unreadable files and models."""
+    """Counts of everything, suggestions by models, unreadable files and models; ``in_use`` has the model of a task."""
 
     workspace: str
     language: str
     unreadable: list[Unreadable]
     models: list[str]
+    in_use: dict[str, str]
 
 
 def status(workspace: Workspace) -> Status:
     """How much there is of everything."""
+    from visterm.app.training import models
+
+    found = models(workspace)
     return Status(
         **asdict(workspace.catalogue.counts()),
         workspace=str(workspace.folder),
         language=workspace.catalogue.language,
         unreadable=[Unreadable(path, reason) for path, reason in workspace.catalogue.unreadable()],
-        models=[info.reference for info in workspace.shelf.infos()],
+        models=[info.reference for info in found.models],
+        in_use=found.in_use,
     )

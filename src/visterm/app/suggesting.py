@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from visterm.app.features import described, features_of_files, stored_features
+from visterm.app.files import is_there
 from visterm.app.notebook import PictureDocument
+from visterm.app.wording import not_a_share
 from visterm.calibration import TagProbabilities
 from visterm.catalogue.labels import Kind, LabelRow
 from visterm.catalogue.pictures import Picture
@@ -83,7 +85,7 @@ def classify(
     workspace: Workspace | None, model: Model, pictures: Sequence[Path] = (), *, n_best: int = 3, write: bool = False
 ) -> Suggestions:
     """The most likely classes of pictures; without ``pictures``, of all that have no class yet."""
-    subjects = _subjects(workspace, model, pictures, lacking="class")
+    subjects = _subjects(workspace, model, pictures, lacking="class", wait=write)
     if not subjects.paths:
         return _suggestions(model, subjects, np.empty((0, 0)), [], (), "class")
     estimator = model.estimator
@@ -116,7 +118,10 @@ def tag(
     right. A picture may get no tag. With ``at_least``, instead, the tags of at least that probability; with ``n_best``,
     the best ones, however unlikely. ``rare`` puts tags first that stand out more than they usually do.
     """
-    subjects = _subjects(workspace, model, pictures, lacking="tags")
+    for what, share in (("the precision", precision), ("the least probability", at_least)):
+        if share is not None and not 0 <= share <= 1:
+            raise InputError(not_a_share(what, share))
+    subjects = _subjects(workspace, model, pictures, lacking="tags", wait=write)
     if not subjects.paths:
         return _suggestions(model, subjects, np.empty((0, 0)), [], (), "tag")
     scores = word_scores(model.estimator, subjects.X)
@@ -150,7 +155,9 @@ def _written(
     return replace(made, written=workspace.catalogue.write_labels(rows, source=source))
 
 
-def _subjects(workspace: Workspace | None, model: Model, pictures: Sequence[Path], *, lacking: str) -> _Subjects:
+def _subjects(
+    workspace: Workspace | None, model: Model, pictures: Sequence[Path], *, lacking: str, wait: bool
+) -> _Subjects:
     """The given pictures, else those of the collection that lack a class or tags."""
     if pictures:
         skipped: list[Skipped] = []
@@ -163,7 +170,7 @@ def _subjects(workspace: Workspace | None, model: Model, pictures: Sequence[Path
     chosen = [
         picture for picture in workspace.catalogue.pictures(state="ok") if picture.paths and not _has(picture, lacking)
     ]
-    places, failed = described(workspace, model.recipe, [picture.sha256 for picture in chosen])
+    places, failed = described(workspace, model.recipe, [picture.sha256 for picture in chosen], wait=wait)
     chosen = [chosen[place] for place in places]
     X = stored_features(workspace, model.recipe, [picture.sha256 for picture in chosen])
     return _Subjects(X, [picture.paths[0] for picture in chosen], [picture.id for picture in chosen], failed)
@@ -177,13 +184,13 @@ def _has(picture: Picture, what: str) -> bool:
 
 def _files(workspace: Workspace | None, path: Path, skipped: list[Skipped]) -> list[Path]:
     """The picture files that ``path`` means: a file, all pictures of a folder, or a catalogued picture."""
-    if path.is_dir():
+    if is_there(path) and path.is_dir():
         return [Path(found.path) for found in find_pictures(path, skipped.append)]
-    if not path.exists() and workspace is not None:
+    if not is_there(path) and workspace is not None:
         picture = workspace.catalogue.picture(path)
         if picture is not None:
             return [workspace.catalogue.file_of(picture)]
-    if not path.exists():
+    if not is_there(path):
         skipped.append(Skipped(str(path), "there is no such file"))
         return []
     return [path]

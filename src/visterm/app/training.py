@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from visterm import registry
 from visterm.app.document import Document
 from visterm.app.features import described, ready_recipe, stored_features
+from visterm.app.wording import counted
+from visterm.compute import progress
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.evaluate import Comparison, compare
@@ -22,6 +24,7 @@ from visterm.search.learned import learned_search
 from visterm.vision.recipes.base import Recipe
 
 if TYPE_CHECKING:
+    from visterm.app.collection import Collection
     from visterm.app.workspace import Workspace
 
 
@@ -108,34 +111,34 @@ class Evaluation(Document):
         return {task.value: results for task, results in named.items() if results}
 
 
-def labelled(workspace: Workspace, recipe: Recipe, rows: NDArray[Any] | None = None) -> Dataset:
+def labelled(workspace: Workspace, collection: Collection, recipe: Recipe, rows: NDArray[Any] | None = None) -> Dataset:
     """The collection as arrays: readable pictures, what people and imports said of them, their features.
 
-    ``rows`` are those of :func:`labels_only` (default: all); only their features are computed.
+    ``rows`` are those of :func:`labels_only` (default: all); only their features are computed. The caller keeps one
+    ``collection`` for all that it compares, whatever others add or label in the meantime.
     """
-    labels = labels_only(workspace)
+    labels = labels_only(workspace, collection)
     chosen = np.arange(len(labels)) if rows is None else np.asarray(rows)
-    keys = workspace.collection().truth.sha256
+    keys = collection.truth.sha256
     wanted = [keys[row] for row in chosen]
-    places, _ = described(workspace, recipe, wanted)
+    places, failed = described(workspace, recipe, wanted, wait=True)
+    if failed:
+        left_out = f"{counted(len(failed), 'picture')} of {len(wanted)}"
+        progress.note(f"{left_out} cannot be learned from; the first is {failed[0]}")
     X = stored_features(workspace, recipe, [wanted[place] for place in places])
     return replace(labels.select(chosen[places]), X=X)
 
 
-def labels_only(workspace: Workspace) -> Dataset:
+def labels_only(workspace: Workspace, collection: Collection) -> Dataset:
     """The readable pictures and what people and imports said of them, without features."""
-    _require_pictures(workspace)
-    truth = workspace.collection().truth
+    truth = collection.truth
+    if not len(truth):
+        raise InputError("there are no pictures yet: add some with 'visterm add FOLDER'")
     y, class_names = encode_classes(truth.classes)
     nothing = np.empty((len(truth), 0), np.float32)
     return Dataset(
         workspace.folder.name, nothing, y, class_names, truth.tags, tuple(truth.tag_names), tuple(truth.splits)
     )
-
-
-def _require_pictures(workspace: Workspace) -> None:
-    if not len(workspace.collection().truth):
-        raise InputError("there are no pictures yet: add some with 'visterm add FOLDER'")
 
 
 def train(
@@ -153,18 +156,21 @@ def train(
     ``choice`` is kept with the model: how it came to be chosen.
     """
     chosen = registry.get(method)
-    _require_pictures(workspace)
+    collection = workspace.collection()
+    labels = labels_only(workspace, collection)
     name = name or chosen.name
-    version = workspace.shelf.next_version(name)
+    workspace.shelf.place(name, 1)  # refuses an impossible name before the work
     ready = ready_recipe(workspace, recipe or chosen.recipe)
-    data = _learned_from(workspace, chosen, ready)
+    # The pictures to learn from: the labelled ones, or all if the method also learns from the others.
+    rows = None if learns_from_untagged(chosen) else np.flatnonzero(labels.has_class | labels.has_tags)
+    data = labelled(workspace, collection, ready, rows)
     trained = train_method(chosen, data, parameters)
     relevance, found = learned_search(trained)
     own, estimator = trained.own(), trained.estimator
     learns_class, learns_tags = Task.CLASSIFY in chosen.tasks, chosen.does(Task.RANK)
     info = ModelInfo(
         name=name,
-        version=version,
+        version=0,
         method=chosen.name,
         tasks=tuple(sorted(chosen.tasks)),
         classes=data.class_names if learns_class else (),
@@ -174,7 +180,7 @@ def train(
         recipe=ready.name,
         recipe_hash=ready.hash,
         training={
-            "pictures": len(workspace.collection().truth),
+            "pictures": len(collection.truth),
             "pictures_with_class": int(own.has_class.sum()),
             "pictures_with_tags": int(own.has_tags.sum()),
             "parameters": {key: str(value) for key, value in estimator.get_params(deep=False).items()},
@@ -186,16 +192,10 @@ def train(
         metrics=trained.metrics | found,
         baseline_metrics=trained.baseline,
     )
-    save_model(Model.of(info, estimator, ready, relevance), workspace.shelf.place(name, version))
+    with workspace.shelf.adding(name) as version:
+        info = replace(info, version=version)
+        save_model(Model.of(info, estimator, ready, relevance), workspace.shelf.place(name, version))
     return TrainedModel.of(info)
-
-
-def _learned_from(workspace: Workspace, method: registry.Method, recipe: Recipe) -> Dataset:
-    """The pictures that the method learns from: the labelled ones, or all if it also learns from the others."""
-    if learns_from_untagged(method):
-        return labelled(workspace, recipe)
-    labels = labels_only(workspace)
-    return labelled(workspace, recipe, np.flatnonzero(labels.has_class | labels.has_tags))
 
 
 def _about_labels(trained: Trained) -> dict[str, Any]:
@@ -252,10 +252,11 @@ def evaluate(
 
     With ``recipes``, every method is measured on each of them.
     """
-    _require_pictures(workspace)
+    collection = workspace.collection()
+    labels_only(workspace, collection)  # refuses an empty collection before the work
     found = compare(
         [registry.get(name) for name in methods],
-        lambda wanted: labelled(workspace, ready_recipe(workspace, wanted)),
+        lambda wanted: labelled(workspace, collection, ready_recipe(workspace, wanted)),
         recipes=recipes,
         max_seconds=math.inf if max_seconds is None else max_seconds,
     )

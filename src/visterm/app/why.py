@@ -16,7 +16,7 @@ from visterm.app.similar import cosines
 from visterm.catalogue.truth import Truth
 from visterm.contracts import Features, is_several
 from visterm.errors import MissingExtraError, PictureError
-from visterm.language import word_key
+from visterm.language import places_of_names
 from visterm.learning import word_scores
 from visterm.models import Model
 from visterm.search.beliefs import Floats, together
@@ -42,7 +42,7 @@ class Witnesses:
 
     def __init__(self, workspace: Workspace, model: Model, truth: Truth, names: Sequence[str]) -> None:
         self._workspace, self._model, self._truth = workspace, model, truth
-        self._column = {word_key(name): column for column, name in enumerate(names)}
+        self._column = {key: places[-1] for key, places in places_of_names(names).items()}
 
     def of(self, sha256: str, words: Sequence[str]) -> tuple[str, ...]:
         """One line each: the most similar picture that people tagged with the word, and the features that count."""
@@ -88,7 +88,7 @@ class Witnesses:
     def _lookalike(self, x: Features, sha256: str, word: str) -> tuple[str, float] | None:
         """The most similar picture that people tagged with ``word``, and its similarity."""
         truth = self._truth
-        columns = [column for column, name in enumerate(truth.tag_names) if word_key(name) == word]
+        columns = places_of_names(truth.tag_names).get(word, [])
         told = np.flatnonzero(np.asarray(truth.tags[:, columns].sum(axis=1)).ravel())
         keys = [truth.sha256[row] for row in told if truth.paths[row] is not None and truth.sha256[row] != sha256]
         without = self._workspace.library.missing(self._model.recipe, keys)

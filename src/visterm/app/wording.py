@@ -12,6 +12,16 @@ def percent(probability: float) -> str:
     return "under 1%" if 0 < probability < 0.01 else f"{probability:.0%}"
 
 
+def not_a_share(what: str, value: float) -> str:
+    """What is wrong with a share that is not between 0 and 1.
+
+    >>> not_a_share("the precision", 60.0)
+    'the precision is between 0 and 1, not 60: did you mean 0.6?'
+    """
+    meant = f": did you mean {value / 100:g}?" if 1 < value <= 100 else ""
+    return f"{what} is between 0 and 1, not {value:g}{meant}"
+
+
 def counted(number: int, thing: str) -> str:
     """A number of things.
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from visterm.app.files import is_there
 from visterm.app.shelf import ModelShelf
 from visterm.catalogue.catalogue import Catalogue
 from visterm.errors import InputError, VistermError
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from visterm.app.collection import Collection, Collections
     from visterm.app.exporting import Exported
     from visterm.app.features import Computed, Recipes
+    from visterm.app.gallery.pages import Gallery
+    from visterm.app.gallery.predictions import Predictions
+    from visterm.app.gallery.saved import Saved
+    from visterm.app.gallery.thumbnails import Thumbnails
+    from visterm.app.gallery.view import Views
+    from visterm.app.jobs import Jobs
     from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
     from visterm.app.searchers import Searchers
     from visterm.app.searching import Findings
@@ -386,6 +393,51 @@ class Workspace:
             return Searchers(self)
 
     @cached_property
+    def jobs(self) -> Jobs:
+        """Long work in processes of its own."""
+        from visterm.app.jobs import Jobs
+
+        return Jobs(self.folder, self.state)
+
+    @cached_property
+    def saved_searches(self) -> Saved:
+        """Searches that a person wants to keep."""
+        from visterm.app.gallery.saved import Saved
+
+        return Saved(self.state / "searches.json")
+
+    @cached_property
+    def thumbnails(self) -> Thumbnails:
+        """Small pictures of the pictures."""
+        from visterm.app.gallery.thumbnails import Thumbnails
+
+        return Thumbnails(self.state / "thumbnails")
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """What the models in use say of every picture, kept ready."""
+        from visterm.app.gallery.predictions import Predictions
+
+        with self._guard:
+            return Predictions(self)
+
+    @cached_property
+    def views(self) -> Views:
+        """The pictures as arrays, for lists and counts."""
+        from visterm.app.gallery.view import Views
+
+        with self._guard:
+            return Views(self)
+
+    @cached_property
+    def gallery(self) -> Gallery:
+        """Lists of pictures, page by page."""
+        from visterm.app.gallery.pages import Gallery
+
+        with self._guard:
+            return Gallery(self)
+
+    @cached_property
     def _collections(self) -> Collections:
         from visterm.app.collection import Collections
 
@@ -397,14 +449,14 @@ class Workspace:
         return self.catalogue.picture(self._reference(reference))
 
     def _reference(self, name: str | Path) -> str | Path:
-        return Path(name).absolute() if Path(name).exists() else name
+        return Path(name).absolute() if is_there(name) else name
 
     def _paths(self, names: Pictures) -> list[Path]:
         """The paths that a person means; a pattern stands for the files it matches, here or in the workspace."""
         return [path for name in _several(names) for path in self._matches(name)]
 
     def _matches(self, name: str | Path) -> list[Path]:
-        if Path(name).exists() or not glob.has_magic(str(name)):
+        if is_there(name) or not glob.has_magic(str(name)):
             return [Path(name)]
         for folder in (Path(), self.folder):
             found = sorted(glob.glob(str(folder / name), recursive=True))  # noqa: PTH207 - the name may be absolute

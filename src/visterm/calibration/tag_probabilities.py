@@ -29,6 +29,14 @@ _MAX_PAIRS = 1_000_000
 #: and 50, tried on Corel5K training pictures with three methods, this one had the least log loss.
 _PRIOR = (5.0, 1.0)
 _STEPS = 30
+#: Thresholds are corrected as if this many more suggestions had kept their promise.
+_DOUBT = 20.0
+#: What all tags share is settled when a step gains less than this share of the loss.
+_SETTLED = 1e-9
+#: This many pairs are treated at a time, so that they stay in the cache.
+_CACHED = 2**14
+#: The exponential of a larger number overflows.
+_LARGEST = 700.0
 #: At most this many numbers are in memory at once while tags are fitted, or while probabilities are computed.
 _BLOCK = 4_000_000
 #: The precisions for which thresholds are kept; between two of them, thresholds are interpolated.
@@ -86,13 +94,15 @@ class TagProbabilities(Estimator):
         terms = list(self._terms(given[some].astype(np.float64)))
         self.coefficients_ = _fit_logistic(terms, present[some].toarray() > 0, n_free=2)
         self.own_ = np.tile([[1.0], [0.0]], self.n_tags_)
-        self.thresholds_ = np.empty((len(_PRECISIONS), self.n_tags_), np.float32)
-        by_tag = present.tocsc()
+        thresholds = np.empty((len(_PRECISIONS), self.n_tags_), np.float32)
+        by_tag, kept = present.tocsc(), np.zeros((2, len(_PRECISIONS)))
         for tags_of_block in _blocks(self.n_tags_, len(given)):
             shared = self._shared_odds(given, tags_of_block)
             truth = by_tag[:, tags_of_block].toarray() > 0
             self.own_[:, tags_of_block] = own = _fit_own(shared, truth)
-            self.thresholds_[:, tags_of_block] = _precise(expit(own[0] * shared + own[1]))
+            thresholds[:, tags_of_block] = _precise(expit(own[0] * shared + own[1]))
+            kept += _kept_promises(shared, truth)
+        self.thresholds_ = _corrected(thresholds, *kept)
         return self
 
     @classmethod
@@ -130,7 +140,11 @@ class TagProbabilities(Estimator):
         return log_odds - self.word_odds_.astype(np.float32)
 
     def thresholds(self, precision: float) -> NDArray[np.float64]:
-        """For each tag, the probability from which on suggestions of the tag have this ``precision`` together."""
+        """For each tag, the probability from which on it is suggested, so that all suggestions have this ``precision``.
+
+        A tag's threshold is where its own suggestions would have some precision together. That precision is the same
+        for all tags, and is such that all suggestions had the wanted one on pictures that did not help to calibrate.
+        """
         if not 0 <= precision <= 1:
             raise InputError(f"the precision must lie between 0 and 1, not {precision}")
         place = float(np.interp(precision, _PRECISIONS, np.arange(len(_PRECISIONS))))
@@ -184,22 +198,48 @@ def _blocks(n: int, width: int) -> Iterator[slice]:
 
 
 def _fit_logistic(terms: Sequence[Floats], present: NDArray[np.bool_], n_free: int) -> NDArray[np.float64]:
-    """Maximum-likelihood coefficients; all but the first ``n_free`` are >= 0, so a higher score is never worse."""
-    from scipy.optimize import minimize
+    """Maximum-likelihood coefficients; all but the first ``n_free`` are >= 0, so a higher score is never worse.
+
+    Newton steps: each goes to the best allowed point of the quadratic model, or half as far until it is better.
+    """
+    from scipy.optimize import lsq_linear
 
     A = np.stack([term.ravel() for term in terms], axis=1)
-    y = present.ravel()
-    sign = np.where(y, 1.0, -1.0)
-    ridge = 1.0 / len(y)
+    w, lowest = np.zeros(A.shape[1]), np.full(A.shape[1], 0.0)
+    lowest[:n_free] = -np.inf
+    value, slope, curve = _surprise(A, present.ravel(), w)
+    for _ in range(_STEPS):
+        root = np.linalg.cholesky(curve).T
+        # The quadratic model is ||root (to - w) + root^-T slope||^2 / 2 and a constant.
+        model = root @ w - np.linalg.solve(root.T, slope)
+        step = lsq_linear(root, model, (lowest, np.inf), method="bvls").x - w
+        for _ in range(_STEPS):
+            tried = _surprise(A, present.ravel(), w + step)
+            if tried[0] <= value:
+                break
+            step /= 2
+        else:
+            break
+        gain, w = value - tried[0], w + step
+        value, slope, curve = tried
+        if gain <= _SETTLED * value:
+            break
+    return w
 
-    def surprise(w: Floats) -> tuple[float, Floats]:
-        odds = A @ w
-        value = -float(log_expit(sign * odds).mean()) + ridge * float(w @ w)
-        return value, A.T @ (expit(odds) - y) / len(y) + 2 * ridge * w
 
-    bounds = [(None, None)] * n_free + [(0.0, None)] * (A.shape[1] - n_free)
-    found = minimize(surprise, np.zeros(A.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds)
-    return np.asarray(found.x, dtype=np.float64)
+def _surprise(A: Floats, present: NDArray[np.bool_], w: Floats) -> tuple[float, Floats, Floats]:
+    """The mean of -log of the probability of what is true, with a little ridge; its gradient and its Hessian."""
+    ridge = 1.0 / len(A)
+    value, slope, curve = 0.0, np.zeros(len(w)), np.zeros((len(w), len(w)))
+    for start in range(0, len(A), _CACHED):
+        a, y = A[start : start + _CACHED], present[start : start + _CACHED]
+        odds = np.clip(a @ w, -_LARGEST, _LARGEST)
+        p = 1 / (1 + np.exp(-odds))
+        value -= float(np.log(np.where(y, p, 1 / (1 + np.exp(odds)))).sum())
+        slope += (p - y) @ a
+        curve += (a * (p * (1 - p))[:, np.newaxis]).T @ a
+    value, slope, curve = value / len(A), slope / len(A), curve / len(A)
+    return value + ridge * float(w @ w), slope + 2 * ridge * w, curve + 2 * ridge * np.eye(len(w))
 
 
 def _fit_own(x: Floats, present: NDArray[np.bool_]) -> Floats:
@@ -251,3 +291,30 @@ def _precise(p: Floats) -> Floats:
     last = np.take_along_axis(ordered, np.maximum(n_taken - 1, 0), axis=0)
     wanted = _PRECISIONS[:, np.newaxis]
     return np.clip(np.where(n_taken > 0, last, wanted), wanted / 2, wanted)
+
+
+def _kept_promises(shared: Floats, truth: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(2, n_precisions) how many suggestions are right, and how many there are, by what the other half taught."""
+    counts = np.zeros((2, len(_PRECISIONS)))
+    even = np.arange(len(shared)) % 2 == 0
+    for half in (even, ~even):
+        own = _fit_own(shared[~half], truth[~half])
+        thresholds = _precise(expit(own[0] * shared[~half] + own[1]))
+        p = expit(own[0] * shared[half] + own[1])
+        for level, lowest in enumerate(thresholds):
+            suggested = p >= lowest
+            counts[:, level] += np.count_nonzero(suggested & truth[half]), np.count_nonzero(suggested)
+    return counts
+
+
+def _corrected(thresholds: NDArray[np.float32], n_right: Floats, n_suggested: Floats) -> NDArray[np.float32]:
+    """For every precision, the thresholds of the precision that was found to give it.
+
+    A tag with few likely pictures has only suggestions that are surer than wanted. So thresholds that keep the promise
+    for every tag alone are too cautious for all tags together.
+    """
+    found = (n_right + _DOUBT * _PRECISIONS) / (n_suggested + _DOUBT)
+    levels = np.interp(_PRECISIONS, np.maximum.accumulate(found), np.arange(len(_PRECISIONS)))
+    below = np.minimum(levels.astype(np.intp), len(_PRECISIONS) - 2)
+    share = (levels - below)[:, np.newaxis].astype(np.float32)
+    return np.asarray((1 - share) * thresholds[below] + share * thresholds[below + 1], np.float32)

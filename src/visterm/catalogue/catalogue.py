@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Self
 from uuid import uuid4
 
-from visterm.catalogue import filing, importing, inventory, removals, schema, truth, vocabulary
+from visterm.catalogue import filing, importing, inventory, listing, removals, schema, truth, vocabulary
 from visterm.catalogue.changes import LabelChanges
 from visterm.catalogue.connections import Connections
 from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
@@ -108,6 +108,11 @@ class Catalogue:
         with schema.sqlite_errors(self.file):
             ids = self._places.ids_of(reference)
             return read_block(self._connection, ids[0], ids[0])[0] if ids else None
+
+    def pictures_with_ids(self, ids: Iterable[int]) -> list[Picture]:
+        """The pictures with these ids, in their order; ids that there are not are left out."""
+        with schema.sqlite_errors(self.file):
+            return [picture for number in ids for picture in read_block(self._connection, number, number)]
 
     def file_of(self, picture: Picture) -> Path:
         """The first of the picture's files that exists."""
@@ -352,6 +357,16 @@ class Catalogue:
         """``known`` with the labels of the pictures ``ids`` read again."""
         with schema.sqlite_errors(self.file):
             return truth.relabelled(self._connection, known, ids)
+
+    def listing(self) -> listing.Listing:
+        """The sizes of all readable pictures, and when they were added."""
+        with schema.sqlite_errors(self.file):
+            return listing.read_listing(self._connection)
+
+    def said(self, ids: Iterable[int] | None = None) -> dict[int, int]:
+        """Who said something of the pictures, as :class:`~visterm.catalogue.listing.Said` flags by picture id."""
+        with schema.sqlite_errors(self.file):
+            return listing.read_said(self._connection, ids)
 
     def counts(self) -> inventory.Counts:
         """The numbers of pictures, files, labels, classes and tags."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,12 +15,17 @@ from visterm.catalogue.pictures import Examined
 from visterm.catalogue.records import Skipped
 from visterm.compute.parallel import Engine, Shard, map_shards, split
 from visterm.errors import PictureError
-from visterm.vision.decode import SUFFIXES, probe
+from visterm.vision.decode import SUFFIXES, check_regular, probe, read_regular
+from visterm.vision.own import is_own
 
-#: Larger files are not read.
-MAX_FILE_BYTES = 512 * 2**20
 #: Files read by one task and recorded in one transaction; an interruption loses at most one task.
 _FILES_PER_TASK = 64
+
+#: Endings of pictures that cannot be read; such files are counted, so that nobody looks for them in vain.
+_OTHER_FORMATS = frozenset(
+    {".heic", ".heif", ".avif", ".jxl", ".jp2", ".psd", ".dng", ".raw", ".cr2", ".cr3", ".crw", ".nef", ".nrw"}
+    | {".arw", ".srf", ".sr2", ".orf", ".rw2", ".raf", ".pef", ".srw", ".x3f"}
+).difference(SUFFIXES)
 
 Report = Callable[[Skipped], None]
 
@@ -40,7 +44,8 @@ class AddReport:
     """The report of adding folders: the number of files by outcome, and what was skipped with the reason.
 
     ``unreadable`` files are not usable pictures; they are also counted under their outcome. ``removed`` files were
-    left out because a person removed them earlier.
+    left out because a person removed them earlier, ``drawn`` ones because Visterm itself drew them. ``other_formats``
+    counts files of pictures that Visterm cannot read, by their ending, such as ``.heic``.
     """
 
     added: int = 0
@@ -51,7 +56,9 @@ class AddReport:
     gone: int = 0
     unreadable: int = 0
     removed: int = 0
+    drawn: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    other_formats: Counter[str] = field(default_factory=Counter)
 
     def count(self, outcomes: Counter[Outcome]) -> None:
         """Add the outcomes of a batch of files."""
@@ -73,16 +80,21 @@ class AddReport:
         parts += [f"{number} {name}" for name in others if (number := getattr(self, name))]
         if self.removed:
             parts.append(f"{self.removed} removed earlier")
+        if self.drawn:
+            parts.append(f"{self.drawn} drawn by Visterm")
         if self.skipped:
             parts.append(f"{len(self.skipped)} skipped")
         return ", ".join(parts)
 
 
-def find_pictures(folder: str | Path, skipped: Report) -> Iterator[FoundFile]:
+def find_pictures(
+    folder: str | Path, skipped: Report, other_formats: Counter[str] | None = None
+) -> Iterator[FoundFile]:
     """Walk ``folder`` in order of names and yield the files with a picture's extension.
 
     Hidden files and folders (such as ``.visterm``) are ignored. Symbolic links are followed after everything in the
-    folder itself, and no folder is entered twice. What cannot be read is reported to ``skipped``.
+    folder itself, and no folder is entered twice. What cannot be read is reported to ``skipped``, and files of pictures
+    in formats that Visterm does not read are counted in ``other_formats``.
     """
     entered: set[tuple[int, int]] = set()
     pending, linked = [os.fspath(folder)], list[str]()
@@ -106,9 +118,11 @@ def find_pictures(folder: str | Path, skipped: Report) -> Iterator[FoundFile]:
                 if entry.is_dir():
                     _refuse_undecodable(entry.name)
                     (linked if entry.is_symlink() else folders).append(entry.path)
-                elif entry.name[entry.name.rfind(".") :].lower() in SUFFIXES:
+                elif (ending := entry.name[entry.name.rfind(".") :].lower()) in SUFFIXES:
                     _refuse_undecodable(entry.name)
                     yield _found(entry.path, entry.stat())
+                elif other_formats is not None and ending in _OTHER_FORMATS:
+                    other_formats[ending] += 1
             except (OSError, PictureError) as error:
                 skipped(Skipped(_shown(entry.path), _reason(error)))
         pending.extend(reversed(folders))
@@ -119,14 +133,10 @@ def examine(file: str | Path) -> Examined:
 
     Raises :class:`PictureError` if the file itself cannot be read.
     """
-    try:
-        with Path(file).open("rb") as stream:
-            status = os.fstat(stream.fileno())  # before reading, so that the next scan notices a change meanwhile
-            _refuse_special(status)
-            data = stream.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise PictureError(_reason(error)) from error
-    _refuse_large(len(data))
+    return _examined(file, *read_regular(Path(file)))  # the state of before reading: a later scan notices a change
+
+
+def _examined(file: str | Path, data: bytes, status: os.stat_result) -> Examined:
     width = height = orientation = reason = pixels = None
     try:
         info = probe(data)
@@ -152,7 +162,7 @@ def add_folder(catalogue: Catalogue, paths: Sequence[Path], *, again: bool = Fal
         known, missing = catalogue.known_files(path), catalogue.missing_files(path)
         returned: list[str] = []
         to_read: list[str] = []
-        for file in _files_of(path, report.skipped.append):
+        for file in _files_of(path, report.skipped.append, report.other_formats):
             stored = catalogue.stored_path(file.path)
             if removed.get(stored) == (file.size, file.mtime_ns):
                 report.removed += 1
@@ -180,12 +190,12 @@ def _outermost(paths: Sequence[Path]) -> list[Path]:
     return sorted(path for path in absolute if absolute.isdisjoint(path.parents))
 
 
-def _files_of(path: Path, skipped: Report) -> Iterator[FoundFile]:
+def _files_of(path: Path, skipped: Report, other_formats: Counter[str]) -> Iterator[FoundFile]:
     """The pictures in the folder ``path``, or the file itself, whatever its extension."""
     try:
         _refuse_undecodable(os.fspath(path))
         if path.is_dir():
-            yield from find_pictures(path, skipped)
+            yield from find_pictures(path, skipped, other_formats)
         else:
             yield _found(os.fspath(path), path.stat())
     except (OSError, PictureError) as error:
@@ -193,7 +203,7 @@ def _files_of(path: Path, skipped: Report) -> Iterator[FoundFile]:
 
 
 def _read_files(catalogue: Catalogue, files: Sequence[str], report: AddReport, *, again: bool) -> None:
-    def examine_shard(shard: Shard) -> list[Examined | Skipped]:
+    def examine_shard(shard: Shard) -> list[Examined | Skipped | None]:
         return [_examine_or_skip(file) for file in files[shard.rows]]
 
     if not files:
@@ -207,29 +217,21 @@ def _read_files(catalogue: Catalogue, files: Sequence[str], report: AddReport, *
         report.count(catalogue.add(examined, again=again))
         report.unreadable += sum(file.reason is not None for file in examined)
         report.skipped += [result for result in batch if isinstance(result, Skipped)]
+        report.drawn += sum(result is None for result in batch)
 
 
-def _examine_or_skip(file: str) -> Examined | Skipped:
+def _examine_or_skip(file: str) -> Examined | Skipped | None:
+    """What the file is, or why it cannot be read; None if Visterm itself drew it."""
     try:
-        return examine(file)
+        data, status = read_regular(Path(file))
+        return None if is_own(data) else _examined(file, data, status)
     except PictureError as error:
         return Skipped(file, str(error))
 
 
 def _found(path: str, status: os.stat_result) -> FoundFile:
-    _refuse_special(status)
-    _refuse_large(status.st_size)
+    check_regular(status)
     return FoundFile(path, status.st_size, status.st_mtime_ns)
-
-
-def _refuse_special(status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise PictureError("not a regular file (a pipe, socket or device)")
-
-
-def _refuse_large(size: int) -> None:
-    if size > MAX_FILE_BYTES:
-        raise PictureError(f"the file is larger than {MAX_FILE_BYTES // 2**20} MiB")
 
 
 def _refuse_undecodable(name: str) -> None:

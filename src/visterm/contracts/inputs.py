@@ -104,7 +104,7 @@ def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool) -> dict[str,
 
 
 def check_classes(y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
-    """``y`` as one class per row."""
+    """``y`` as one class per row; -1 (among names None or "-1" too) means unknown, see :func:`has_class`."""
     from sklearn.utils import column_or_1d
 
     if y is None:
@@ -117,12 +117,37 @@ def check_classes(y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
         classes = column_or_1d(classes, warn=True)
     if classes.shape != (n_rows,):
         raise InputError(f"y must hold one class for each of the {n_rows} pictures, but has shape {classes.shape}")
+    if classes.dtype.kind == "O":
+        classes = _marked(classes)
     if classes.dtype.kind == "f":
         if not np.isfinite(classes).all():
             raise InputError("y contains NaN or infinity; mark unknown classes with -1")
         if not np.equal(np.mod(classes, 1), 0).all():
             raise InputError(f"Unknown label type: continuous values such as {classes[0]} are not classes")
     return classes
+
+
+def _marked(classes: NDArray[Any]) -> NDArray[Any]:
+    """Objects of which some mean "unknown", None or -1 among names: these become -1, or "-1" among names."""
+    is_unknown = np.array([one is None or one in (UNKNOWN_CLASS, str(UNKNOWN_CLASS)) for one in classes], np.bool_)
+    if not is_unknown.any():
+        return classes
+    named = any(isinstance(one, str) for one in classes[~is_unknown])
+    marked = np.where(is_unknown, str(UNKNOWN_CLASS) if named else UNKNOWN_CLASS, classes)
+    return marked.astype(str) if named else np.array(marked.tolist())
+
+
+def has_class(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which classes are known: not -1, and not "-1" among names.
+
+    >>> has_class(check_classes(["sea", None, "wood"], 3))
+    array([ True, False,  True])
+    """
+    if y.dtype.kind in "iuf":
+        return np.asarray(y != UNKNOWN_CLASS, np.bool_)
+    if y.dtype.kind == "U":
+        return np.asarray(y != str(UNKNOWN_CLASS), np.bool_)
+    return np.ones(len(y), np.bool_)
 
 
 def check_tags(tags: Any, n_rows: int, *, n_tags: int | None = None) -> sparse.csr_array:
@@ -159,7 +184,7 @@ def rows_with_class(y: NDArray[Any]) -> NDArray[np.intp]:
     >>> rows_with_class(np.array([4, -1, 7]))
     array([0, 2])
     """
-    rows = np.flatnonzero(y != UNKNOWN_CLASS) if y.dtype.kind in "if" else np.arange(len(y))
+    rows = np.flatnonzero(has_class(y))
     if not len(rows):
         raise InputError("no picture has a class: at least one is needed to learn from")
     return rows

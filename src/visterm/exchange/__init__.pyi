@@ -2,16 +2,21 @@ from . import readers as readers
 from . import writers as writers
 from .embedded import Embedded as Embedded
 from .embedded import read_embedded as read_embedded
+from .exif import ExifTexts as ExifTexts
+from .iptc import IptcTexts as IptcTexts
+from .iptc import read_iptc as read_iptc
 from .iptc import read_keywords as read_keywords
 from .readers import READERS as READERS
 from .readers import Reader as Reader
 from .readers import find_labels as find_labels
 from .readers import open_labels as open_labels
+from .readers import open_pictures as open_pictures
 from .readers.hvecs import read_hvecs as read_hvecs
 from .readers.ldac import read_bags as read_bags
 from .readers.ldac import read_labels as read_labels
 from .writers import FORMATS as FORMATS
 from .writers import Export as Export
+from .writers import SidecarExample as SidecarExample
 from .writers import export as export
 from .writers.coco import write_coco as write_coco
 from .writers.table import write_table as write_table
@@ -26,17 +31,22 @@ __all__ = [
     "FORMATS",
     "READERS",
     "Embedded",
+    "ExifTexts",
     "Export",
+    "IptcTexts",
     "PacketLabels",
     "Reader",
+    "SidecarExample",
     "export",
     "find_labels",
     "merge_packet",
     "merged_sidecar",
     "open_labels",
+    "open_pictures",
     "read_bags",
     "read_embedded",
     "read_hvecs",
+    "read_iptc",
     "read_keywords",
     "read_labels",
     "read_packet",

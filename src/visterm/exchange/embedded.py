@@ -1,4 +1,4 @@
-"""Finds the XMP packet and IPTC block inside a picture file, without decoding any pixels.
+"""Finds the XMP packet, the IPTC block and the EXIF texts inside a picture file, without decoding any pixels.
 
 It skips from block to block by their lengths, so a picture takes a few small reads. A damaged file gives the blocks
 before the damage.
@@ -6,133 +6,259 @@ before the damage.
 
 from __future__ import annotations
 
-import struct
+import io
+import re
 import zlib
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from visterm.exchange.exif import TEXT_FIELDS, ExifTexts, exif_texts, read_fields
 from visterm.exchange.xmp_packet import MAX_BYTES
 
 #: At most this many blocks of a file are read (a large PNG has about ten thousand).
 MAX_BLOCKS = 100_000
 
 _JPEG_XMP = b"http://ns.adobe.com/xap/1.0/\0"
+_JPEG_EXTENDED_XMP = b"http://ns.adobe.com/xmp/extension/\0"
 _JPEG_PHOTOSHOP = b"Photoshop 3.0\0"
+_EXIF = b"Exif\0\0"
 _APP1, _APP13, _START_OF_SCAN, _END_OF_IMAGE = 0xE1, 0xED, 0xDA, 0xD9
-_PNG_XMP = b"XML:com.adobe.xmp\0"
+_EXTENSION_NAME = re.compile(rb"HasExtendedXMP\s*(?:=\s*[\"']|>)\s*([0-9A-Fa-f]{32})")
+_PNG_XMP = b"XML:com.adobe.xmp"
+_PNG_PROFILE = b"Raw profile type "
+_PNG_TEXTS = (b"iTXt", b"zTXt", b"tEXt")
+_GIF_XMP = b"XMP DataXMP"
+_GIF_XMP_END = bytes([1, *range(0xFF, 0xFB, -1)])
 _PHOTOSHOP_IPTC = 0x0404
 _TIFF_XMP, _TIFF_IPTC, _TIFF_PHOTOSHOP = 700, 33723, 34377
-_TIFF_TYPE_BYTES = {1: 1, 2: 1, 4: 4, 6: 1, 7: 1}
 
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Raw metadata blocks of a picture file; None if absent."""
+    """Raw metadata blocks and EXIF texts of a picture file; None or empty if absent.
+
+    A packet over 64 KiB in a JPEG continues in ``extended_xmp``, which is a packet of its own. ``problem`` says what
+    could not be read.
+    """
 
     xmp: bytes | None = None
     iptc: bytes | None = None
+    exif: ExifTexts = field(default_factory=ExifTexts)
+    extended_xmp: bytes | None = None
+    problem: str | None = None
 
 
 def read_embedded(file: Path) -> Embedded:
-    """The metadata blocks in a JPEG, PNG, WebP or TIFF file, whatever its extension; none in other files."""
+    """The metadata in a JPEG, PNG, WebP, TIFF or GIF file, whatever its extension; none in other files."""
     with file.open("rb") as stream:
         head = stream.read(12)
         if head.startswith(b"\xff\xd8"):
             return _in_jpeg(stream)
         if head.startswith(b"\x89PNG\r\n\x1a\n"):
-            return Embedded(xmp=_in_png(stream))
+            return _in_png(stream)
         if head.startswith(b"RIFF") and head.endswith(b"WEBP"):
-            return Embedded(xmp=_in_webp(stream))
+            return _in_webp(stream)
         if head.startswith((b"II*\0", b"MM\0*")):
-            return _in_tiff(stream, "<" if head.startswith(b"II") else ">")
+            return _in_tiff(stream)
+        if head.startswith((b"GIF87a", b"GIF89a")):
+            return Embedded(xmp=_in_gif(stream))
     return Embedded()
 
 
 def _in_jpeg(stream: BinaryIO) -> Embedded:
-    # A packet over 64 KiB continues in "extended" segments; programs put large data there (depth maps), never tags.
     xmp: bytes | None = None
+    exif = ExifTexts()
     photoshop = b""
+    extensions: list[bytes] = []
+    for marker, body in _jpeg_segments(stream):
+        if marker == _APP13:
+            if body.startswith(_JPEG_PHOTOSHOP) and len(photoshop) < MAX_BYTES:
+                photoshop += body[len(_JPEG_PHOTOSHOP) :]
+        elif body.startswith(_JPEG_XMP):
+            xmp = xmp or body[len(_JPEG_XMP) :]
+        elif body.startswith(_JPEG_EXTENDED_XMP):
+            if sum(map(len, extensions)) < MAX_BYTES:
+                extensions.append(body[len(_JPEG_EXTENDED_XMP) :])
+        elif body.startswith(_EXIF) and exif == ExifTexts():
+            exif = _exif(body)
+    extended, problem = _extended_xmp(xmp, extensions)
+    return Embedded(xmp, _iptc_of_photoshop(photoshop), exif, extended, problem)
+
+
+def _jpeg_segments(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The segments APP1 and APP13 before the pixels."""
     stream.seek(2)
     for _ in range(MAX_BLOCKS):
         head = stream.read(4)
         if len(head) < 4 or head[0] != 0xFF or head[1] in (_START_OF_SCAN, _END_OF_IMAGE):
-            break
+            return
         if head[1] == 0xFF:  # padding before a marker
             stream.seek(-3, 1)
             continue
         size = int.from_bytes(head[2:], "big") - 2
         if size < 0:
-            break
-        if head[1] not in (_APP1, _APP13):
+            return
+        if head[1] in (_APP1, _APP13):
+            yield head[1], stream.read(size)
+        else:
             stream.seek(size, 1)
-            continue
-        body = stream.read(size)
-        if head[1] == _APP1 and body.startswith(_JPEG_XMP):
-            xmp = xmp or body[len(_JPEG_XMP) :]
-        elif head[1] == _APP13 and body.startswith(_JPEG_PHOTOSHOP) and len(photoshop) < MAX_BYTES:
-            photoshop += body[len(_JPEG_PHOTOSHOP) :]
-    return Embedded(xmp, _iptc_of_photoshop(photoshop))
 
 
-def _in_png(stream: BinaryIO) -> bytes | None:
+def _extended_xmp(xmp: bytes | None, segments: list[bytes]) -> tuple[bytes | None, str | None]:
+    """The continuation that the packet names, put together from its segments; or why there is none.
+
+    Each segment holds the name of the continuation, its whole length, its own place in it, and its part.
+    """
+    named = _EXTENSION_NAME.search(xmp or b"")
+    if named is None:
+        return None, None
+    parts = {
+        int.from_bytes(segment[36:40], "big"): segment[40:]
+        for segment in segments
+        if segment[:32].upper() == named[1].upper()
+    }
+    length = max((int.from_bytes(s[32:36], "big") for s in segments if s[:32].upper() == named[1].upper()), default=0)
+    whole = b""
+    while len(whole) < length and (part := parts.get(len(whole))):
+        whole += part
+    if not whole or len(whole) != length:
+        return None, "its XMP continues in segments that are missing or damaged"
+    return whole, None
+
+
+def _in_png(stream: BinaryIO) -> Embedded:
     # Read to the end: some programs write the packet after the pixels.
+    xmp = iptc = None
+    exif = ExifTexts()
     stream.seek(8)
     for _ in range(MAX_BLOCKS):
         head = stream.read(8)
         if len(head) < 8:
             break
         size, kind = int.from_bytes(head[:4], "big"), head[4:]
-        if kind != b"iTXt" or size > MAX_BYTES:
+        if kind not in (*_PNG_TEXTS, b"eXIf") or size > MAX_BYTES:
             stream.seek(size + 4, 1)
             continue
         body = stream.read(size)
         stream.seek(4, 1)
-        if body.startswith(_PNG_XMP):
-            return _png_text(body[len(_PNG_XMP) :])
-    return None
+        if kind == b"eXIf":
+            exif = _exif(body) if exif == ExifTexts() else exif
+            continue
+        name, _, text = body.partition(b"\0")
+        if name == _PNG_XMP and kind == b"iTXt":
+            xmp = xmp or _png_text(kind, text)
+        elif name.startswith(_PNG_PROFILE):
+            profile = name.removeprefix(_PNG_PROFILE).lower()
+            content = _unhex(_png_text(kind, text))
+            if profile in (b"iptc", b"8bim"):
+                iptc = iptc or _iptc_of_photoshop(content) or (content if content.startswith(b"\x1c") else None)
+            elif profile in (b"exif", b"app1") and content.startswith(_EXIF) and exif == ExifTexts():
+                exif = _exif(content)
+            elif profile in (b"xmp", b"app1") and not content.startswith(_EXIF):
+                xmp = xmp or content.removeprefix(_JPEG_XMP) or None
+    return Embedded(xmp, iptc, exif)
 
 
-def _png_text(body: bytes) -> bytes | None:
-    compressed = body[:1] == b"\1"
-    text = body[2:].split(b"\0", 2)[-1]  # after language and translated keyword
-    if not compressed:
-        return text
+def _png_text(kind: bytes, body: bytes) -> bytes | None:
+    """The text of a PNG chunk after its name; None if it cannot be decompressed."""
+    if kind == b"tEXt":
+        return body
+    if kind == b"iTXt":
+        compressed, body = body[:1] == b"\1", body[2:].split(b"\0", 2)[-1]  # after language and translated name
+        if not compressed:
+            return body
+    else:
+        body = body[1:]  # after the method of compression
     try:
-        return zlib.decompressobj().decompress(text, MAX_BYTES)
+        return zlib.decompressobj().decompress(body, MAX_BYTES)
     except zlib.error:
         return None
 
 
-def _in_webp(stream: BinaryIO) -> bytes | None:
+def _unhex(text: bytes | None) -> bytes:
+    """The content of ImageMagick's raw profile: its name and length on lines of their own, then hexadecimal digits."""
+    lines = (text or b"").strip().split(b"\n", 2)
+    try:
+        return bytes.fromhex(lines[2].decode("ascii")) if len(lines) == 3 else b""
+    except ValueError:
+        return b""
+
+
+def _in_webp(stream: BinaryIO) -> Embedded:
+    xmp = None
+    exif = ExifTexts()
     for _ in range(MAX_BLOCKS):
         head = stream.read(8)
         if len(head) < 8:
             break
         size = int.from_bytes(head[4:], "little")
-        if head[:4] == b"XMP " and size <= MAX_BYTES:
-            return stream.read(size)
-        stream.seek(size + size % 2, 1)
+        if head[:4] not in (b"XMP ", b"EXIF") or size > MAX_BYTES:
+            stream.seek(size + size % 2, 1)
+            continue
+        body = stream.read(size)
+        stream.seek(size % 2, 1)
+        if head[:4] == b"EXIF":
+            exif = _exif(body) if exif == ExifTexts() else exif
+        else:
+            xmp = xmp or body
+    return Embedded(xmp, exif=exif)
+
+
+def _in_gif(stream: BinaryIO) -> bytes | None:
+    """The packet in an application extension; it is not divided into blocks, but its end makes it look so."""
+    stream.seek(10)
+    flags = stream.read(3)[:1]
+    stream.seek(_colours(flags), 1)
+    for _ in range(MAX_BLOCKS):
+        kind = stream.read(1)
+        if kind == b"!":
+            name = stream.read(1) == b"\xff" and _gif_block(stream)
+            blocks = _gif_blocks(stream)
+            if name and name[1:] == _GIF_XMP:
+                packet = b""
+                for block in blocks:
+                    packet += block
+                    if len(packet) > MAX_BYTES:
+                        return None
+                return packet[: packet.rfind(_GIF_XMP_END)] if _GIF_XMP_END in packet else packet
+        elif kind == b",":
+            stream.seek(_colours(stream.read(9)[8:]), 1)
+            stream.seek(1, 1)
+            blocks = _gif_blocks(stream)
+        else:
+            break
+        for _ in blocks:
+            pass
     return None
 
 
-def _in_tiff(stream: BinaryIO, order: str) -> Embedded:
+def _colours(flags: bytes) -> int:
+    """The bytes of the colour table that follows, if any."""
+    return 3 * 2 ** ((flags[0] & 7) + 1) if flags and flags[0] & 0x80 else 0
+
+
+def _gif_block(stream: BinaryIO) -> bytes:
+    """The next block with its length in front; empty at the end."""
+    size = stream.read(1)
+    return size + stream.read(size[0]) if size and size[0] else b""
+
+
+def _gif_blocks(stream: BinaryIO) -> Iterator[bytes]:
+    while block := _gif_block(stream):
+        yield block
+
+
+def _in_tiff(stream: BinaryIO) -> Embedded:
     """The metadata of the first picture in the file."""
-    stream.seek(4)
-    blocks: dict[int, bytes] = {}
-    try:
-        stream.seek(struct.unpack(f"{order}I", stream.read(4))[0])
-        n_entries = struct.unpack(f"{order}H", stream.read(2))[0]
-        entries = list(struct.iter_unpack(f"{order}HHII", stream.read(12 * n_entries)))
-    except struct.error:
-        return Embedded()
-    for tag, kind, count, offset in entries:
-        size = count * _TIFF_TYPE_BYTES.get(kind, 0)
-        if tag in (_TIFF_XMP, _TIFF_IPTC, _TIFF_PHOTOSHOP) and 4 < size <= MAX_BYTES:
-            stream.seek(offset)
-            blocks[tag] = stream.read(size)
+    blocks = read_fields(stream, (_TIFF_XMP, _TIFF_IPTC, _TIFF_PHOTOSHOP, *TEXT_FIELDS))
     iptc = blocks.get(_TIFF_IPTC) or _iptc_of_photoshop(blocks.get(_TIFF_PHOTOSHOP, b""))
-    return Embedded(blocks.get(_TIFF_XMP), iptc)
+    return Embedded(blocks.get(_TIFF_XMP), iptc, exif_texts(blocks))
+
+
+def _exif(block: bytes) -> ExifTexts:
+    return exif_texts(read_fields(io.BytesIO(block.removeprefix(_EXIF)), TEXT_FIELDS))
 
 
 def _iptc_of_photoshop(resources: bytes) -> bytes | None:

@@ -1,8 +1,11 @@
-"""Keywords in IPTC records (the Information Interchange Model), which older programs embed in pictures."""
+"""Keywords and captions in IPTC records (the Information Interchange Model), which older programs embed in pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+
+from visterm.exchange.charsets import decode_undeclared
 
 #: Programs cut a keyword to this many bytes, as the standard requires.
 MAX_KEYWORD_BYTES = 64
@@ -10,38 +13,58 @@ MAX_KEYWORD_BYTES = 64
 _MARKER = 0x1C
 _CHARACTER_SET = (1, 90)
 _KEYWORDS = (2, 25)
+_CAPTION = (2, 120)
 _UTF8 = b"\x1b%G"
+#: The parts of ISO 8859 by the letter of their escape sequence (ISO 2022).
+_ISO_8859 = {b"A": 1, b"B": 2, b"C": 3, b"D": 4, b"L": 5, b"G": 6, b"F": 7, b"H": 8, b"M": 9}
 
 
-def read_keywords(block: bytes) -> list[str]:
-    r"""The keywords of an IPTC block, in order, as far as the block is intact.
+@dataclass(frozen=True, slots=True)
+class IptcTexts:
+    """The keywords, in order, and the caption; ``guess`` names the character set if the block does not declare it."""
 
-    Text is UTF-8 if the block declares it, or declares nothing and the bytes are valid UTF-8. Otherwise it is Western
-    European (cp1252), which programs write without declaring it.
+    keywords: tuple[str, ...] = ()
+    caption: str | None = None
+    guess: str | None = None
 
-    >>> read_keywords(b"\x1c\x02\x19\x00\x05sk\xe5ne\x1c\x02\x19\x00\x03sea")
-    ['skåne', 'sea']
+
+def read_iptc(block: bytes) -> IptcTexts:
+    r"""The keywords and the caption of an IPTC block, as far as the block is intact.
+
+    Text is in the character set that the block declares, UTF-8 or a part of ISO 8859. Otherwise it is UTF-8 if the
+    bytes are valid, else a guess (see :mod:`visterm.exchange.charsets`).
+
+    >>> read_iptc(b"\x1c\x02\x19\x00\x05sk\xe5ne\x1c\x02\x19\x00\x03sea")
+    IptcTexts(keywords=('skåne', 'sea'), caption=None, guess='Western European')
     """
     character_set = b""
     keywords: list[bytes] = []
+    captions: list[bytes] = []
     for dataset, value in _datasets(block):
         if dataset == _CHARACTER_SET:
             character_set = value
         elif dataset == _KEYWORDS:
             keywords.append(value)
-    may_be_utf8 = character_set in (b"", _UTF8)
-    return [_decode(keyword, may_be_utf8) for keyword in keywords]
+        elif dataset == _CAPTION and not captions:
+            captions.append(value)
+    texts, guess = _decode(character_set, [*keywords, *captions])
+    caption = texts[len(keywords)] if captions else None
+    return IptcTexts(tuple(texts[: len(keywords)]), caption, guess)
 
 
-def _decode(value: bytes, may_be_utf8: bool) -> str:
-    if may_be_utf8:
-        try:
-            return value.decode("utf-8")
-        except UnicodeDecodeError:
-            # A keyword that was cut inside its last letter is still UTF-8.
-            if len(value) >= MAX_KEYWORD_BYTES - 3 and not (cut := value.decode("utf-8", "ignore")).isascii():
-                return cut
-    return value.decode("cp1252", "replace")
+def read_keywords(block: bytes) -> list[str]:
+    """The keywords of an IPTC block, in order (see :func:`read_iptc`)."""
+    return list(read_iptc(block).keywords)
+
+
+def _decode(character_set: bytes, values: list[bytes]) -> tuple[list[str], str | None]:
+    part = _ISO_8859.get(character_set[2:]) if character_set[:2] in (b"\x1b-", b"\x1b.", b"\x1b/") else None
+    if part is not None:
+        # Programs that declare Latin-1 write the curved quotes of Windows, too.
+        encoding = "cp1252" if part == 1 else f"iso8859-{part}"
+        return [value.decode(encoding, "replace") for value in values], None
+    decoded = decode_undeclared(values, cut_at=MAX_KEYWORD_BYTES)
+    return decoded.texts, decoded.guess
 
 
 def _datasets(block: bytes) -> Iterator[tuple[tuple[int, int], bytes]]:

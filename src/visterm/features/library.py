@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from visterm.catalogue.records import Skipped
 from visterm.errors import InputError
 from visterm.features._keys import KeyIndex, common
 from visterm.features.computing import Subject, computed
-from visterm.features.store import FeatureStore
-from visterm.storage import write_bytes_atomically
+from visterm.features.store import FeatureStore, FeatureWriter
+from visterm.storage import BusyError, WriteLock, write_bytes_atomically, write_error
 from visterm.vision import TrainingPictures
 from visterm.vision.recipes import recipe as recipe_named
 from visterm.vision.recipes.base import Recipe
@@ -37,8 +37,9 @@ _N_LEARNED = "n_pictures"
 class Description:
     """The outcome of computing the features of a collection.
 
-    ``featureless`` are the files whose newly computed row of some feature is empty or constant. ``notes`` are sentences
-    for the user: that the recipe learned again, or that many pictures are featureless.
+    ``featureless`` are the files whose newly computed row of some feature is empty or constant. ``n_left_out`` pictures
+    have no features yet because somebody else was computing them. ``notes`` are sentences for the user: that the recipe
+    learned again, that many pictures are featureless, or that some were left out.
     """
 
     recipe: str
@@ -49,14 +50,15 @@ class Description:
     seconds: float = 0.0
     featureless: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    n_left_out: int = 0
 
 
 class FeatureLibrary:
     """What recipes learned from a collection, and the features they computed, in ``folder``.
 
     Pictures are given as a mapping of the sha256 of their contents to their files (None: the file is missing). Any
-    number of threads may use it; those that compute take turns. Stores are opened once. What other processes write is
-    visible at the next call.
+    number of threads and processes may use it; those that compute take turns, and nobody else waits. Stores are opened
+    once. What other processes write is visible at the next call.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -83,8 +85,14 @@ class FeatureLibrary:
         if not _is_outgrown(recipe, file, pictures):
             _remember(recipe, file)
             return recipe
-        with self._turn:
-            if _is_outgrown(recipe, file, pictures):  # no other thread was faster
+        lock = self.folder / "features"
+        try:
+            for folder in (file.parent, lock):
+                folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise write_error(file, error) from error
+        with self._turn, WriteLock(lock).held():
+            if _is_outgrown(recipe, file, pictures):  # no other thread or process was faster
                 before = _n_learned(file) if file.exists() else None
                 n_learned = _learn(recipe, file, pictures)
                 if before is not None:
@@ -94,17 +102,18 @@ class FeatureLibrary:
                 _remember(recipe, file)
         return recipe
 
-    def describe(self, pictures: Mapping[str, Path | None], *recipes: Recipe) -> list[Description]:
+    def describe(self, pictures: Mapping[str, Path | None], *recipes: Recipe, wait: bool = True) -> list[Description]:
         """Compute the features that are missing, each picture decoded once for all recipes.
 
-        Finished features are kept even after an error or a kill; one bad picture never stops the rest.
+        Finished features are kept even after an error or a kill; one bad picture never stops the rest. If another
+        thread or process is computing, this call waits and then computes only what is still missing. Without ``wait``
+        it leaves those pictures out, and says so in the notes.
         """
         started = time.perf_counter()
         keys = list(pictures)
         parts = {(part.name, part.hash): part for recipe in recipes for part in recipe.stored_parts}
         if any(len(self.present(recipe, keys)) < len(keys) for recipe in recipes):
-            with self._turn:
-                described = self._describe(pictures, list(parts.values()))
+            described = self._describe(pictures, list(parts.values()), wait=wait)
         else:
             described = [Description(part.name, part.hash, n_known=len(keys)) for part in parts.values()]
         for description in described:
@@ -146,7 +155,49 @@ class FeatureLibrary:
         """The store of one output of ``recipe``."""
         return self._stores(recipe).stores[output]
 
-    def _describe(self, pictures: Mapping[str, Path | None], recipes: Sequence[Recipe]) -> list[Description]:
+    def _describe(
+        self, pictures: Mapping[str, Path | None], recipes: Sequence[Recipe], *, wait: bool
+    ) -> list[Description]:
+        keys = list(pictures)
+        there = [key for key, file in pictures.items() if file is not None]
+        try:
+            with self._writing(
+                {i: recipe for i, recipe in enumerate(recipes) if self.missing(recipe, there)}, wait=wait
+            ) as writers:
+                return self._compute(pictures, recipes, writers)  # only what nobody computed in the meantime
+        except BusyError:
+            return [self._left_out(recipe, keys) for recipe in recipes]
+
+    @contextmanager
+    def _writing(self, recipes: Mapping[int, Recipe], *, wait: bool) -> Iterator[dict[tuple[int, str], FeatureWriter]]:
+        """A writer for each output of each recipe, taken in one order, so that no two processes wait for each other."""
+        if not self._turn.acquire(blocking=wait):
+            raise BusyError("another thread is computing features")
+        try:
+            with ExitStack() as stack:
+                stores = {(i, output): s for i, r in recipes.items() for output, s in self._stores(r).stores.items()}
+                yield {
+                    place: stack.enter_context(store.writer(wait=wait))
+                    for place, store in sorted(stores.items(), key=lambda item: str(item[1].folder))
+                }
+        finally:
+            self._turn.release()
+
+    def _left_out(self, recipe: Recipe, keys: Sequence[str]) -> Description:
+        """What there is of a recipe while somebody else computes it."""
+        n_missing = len(self.missing(recipe, keys))
+        done = Description(recipe.name, recipe.hash, n_known=len(keys) - n_missing, n_left_out=n_missing)
+        if n_missing:
+            pictures = "1 picture is" if n_missing == 1 else f"{n_missing} pictures are"
+            done.notes.append(f"{pictures} left out: their {recipe.name} features are being computed at this moment")
+        return done
+
+    def _compute(
+        self,
+        pictures: Mapping[str, Path | None],
+        recipes: Sequence[Recipe],
+        writers: Mapping[tuple[int, str], FeatureWriter],
+    ) -> list[Description]:
         missing = [self.missing(recipe, list(pictures)) for recipe in recipes]
         done = [
             Description(recipe.name, recipe.hash, n_known=len(pictures) - len(absent))
@@ -160,23 +211,16 @@ class FeatureLibrary:
                     done[i].failed.append(Skipped(key[:12], "its file is missing"))
             elif wanted and file is not None:
                 subjects.append(Subject(key, file, wanted))
-        wanted_by = {i for subject in subjects for i in subject.wanted}
-        with ExitStack() as stack:
-            writers = {
-                (i, output): stack.enter_context(store.writer())
-                for i in sorted(wanted_by)
-                for output, store in self._stores(recipes[i]).stores.items()
-            }
-            for subject, results in computed(subjects, recipes):
-                for i, result in zip(subject.wanted, results, strict=True):
-                    if isinstance(result, Skipped):
-                        done[i].failed.append(result)
-                        continue
-                    for output, row in result.items():
-                        writers[i, output].add(subject.key, row)
-                    done[i].n_computed += 1
-                    if any(_is_featureless(row) for row in result.values()):
-                        done[i].featureless.append(str(subject.file))
+        for subject, results in computed(subjects, recipes):
+            for i, result in zip(subject.wanted, results, strict=True):
+                if isinstance(result, Skipped):
+                    done[i].failed.append(result)
+                    continue
+                for output, row in result.items():
+                    writers[i, output].add(subject.key, row)
+                done[i].n_computed += 1
+                if any(_is_featureless(row) for row in result.values()):
+                    done[i].featureless.append(str(subject.file))
         return done
 
     def _learned_file(self, name: str) -> Path:
@@ -236,6 +280,7 @@ def _of_parts(recipe: Recipe, parts: Sequence[Description], seconds: float) -> D
         seconds=seconds,
         featureless=sorted({file for part in parts for file in part.featureless}),
         notes=[note for part in parts for note in part.notes],
+        n_left_out=max(part.n_left_out for part in parts),
     )
 
 
@@ -283,7 +328,6 @@ def _learn(recipe: Recipe, file: Path, pictures: Mapping[str, Path | None]) -> i
     if not files:
         raise InputError(f"the recipe {recipe.name!r} learns from pictures, but there are none: add some first")
     recipe.train(TrainingPictures(files, pixel_budget=recipe.pixel_budget))
-    file.parent.mkdir(parents=True, exist_ok=True)
     write_bytes_atomically(file, save(recipe.state(), metadata={_N_LEARNED: str(len(files))}))
     return len(files)
 

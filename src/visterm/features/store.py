@@ -118,14 +118,15 @@ class FeatureStore:
         self._append(keys, prepare(rows, keys, self.spec))
 
     @contextmanager
-    def writer(self, *, batch_bytes: int = _BATCH_BYTES) -> Iterator[FeatureWriter]:
+    def writer(self, *, batch_bytes: int = _BATCH_BYTES, wait: bool = True) -> Iterator[FeatureWriter]:
         """Add rows one by one; they are appended in batches of about ``batch_bytes``, the last one when the block ends.
 
-        When the block fails, rows added before are kept. No other process can write meanwhile.
+        When the block fails, rows added before are kept. Other processes that want to write wait; if one is writing
+        already, this one waits or, without ``wait``, gets a :class:`~visterm.storage.BusyError`.
         """
         if batch_bytes < 1:
             raise InputError(f"a batch holds at least one byte, not {batch_bytes}")
-        with self._folder.holding():
+        with self._folder.holding(wait=wait):
             writer = FeatureWriter(self, batch_bytes)
             try:
                 yield writer

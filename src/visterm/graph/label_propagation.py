@@ -26,8 +26,12 @@ Array = NDArray[np.float64]
 REACHES = (0.5, 0.8, 0.95, 0.99)
 #: This many labels spread at a time, so that they stay in the cache.
 _BLOCK = 2**18
-#: Up to this many scores are kept in double precision.
+#: Up to this many scores are computed and kept in double precision, to the first of these relative residuals; more in
+#: single precision, to the second.
 _DOUBLE_UP_TO = 2**22
+_RESIDUALS = 1e-8, 1e-5
+#: The reach of tags is chosen by at most this many pictures whose tags are hidden.
+_MOST_ASKED = 1000
 
 
 def spread(links: sparse.csr_array, labels: Any, alpha: float) -> Array:
@@ -37,8 +41,10 @@ def spread(links: sparse.csr_array, labels: Any, alpha: float) -> Array:
     >>> spread(chain, np.array([[1.0], [0.0], [0.0]]), 0.5).ravel().round(3)
     array([0.583, 0.236, 0.083])
     """
+    labels = np.asarray(labels)
+    labels = labels if labels.dtype == np.float32 else labels.astype(np.float64)
     normal, _ = _normalised(links)
-    return _solve(alpha * normal, (1 - alpha) * np.asarray(labels, np.float64))
+    return _solve(labels.dtype.type(alpha) * normal.astype(labels.dtype, copy=False), (1 - alpha) * labels)
 
 
 def harmonic(links: sparse.csr_array, labels: Any, is_known: NDArray[np.bool_]) -> Array:
@@ -61,8 +67,9 @@ def _normalised(links: sparse.csr_array) -> tuple[sparse.csr_array, Array]:
     return sparse.csr_array(sparse.diags_array(roots) @ links @ sparse.diags_array(roots)), roots
 
 
-def _solve(normal: sparse.csr_array, given: Array, *, max_iter: int = 1000, tol: float = 1e-8) -> Array:
-    """``inv(I - normal) given`` by conjugate gradients, each column separately."""
+def _solve(normal: sparse.csr_array, given: Array, *, max_iter: int = 1000) -> Array:
+    """``inv(I - normal) given`` by conjugate gradients, each column separately, in the precision of ``given``."""
+    tol = _RESIDUALS[given.dtype == np.float32]
     state, residual = np.zeros_like(given), given.copy()
     direction, square = residual.copy(), (residual**2).sum(axis=0)
     target = tol**2 * square
@@ -139,11 +146,11 @@ class LabelPropagation(AnnotatorMixin, Estimator):
         self.held_out_ = np.empty((0, 2))
         hidden = hide_tags(tags, self.held_out_share, self.random_state) if self.alpha == "auto" else None
         if hidden is not None:
-            looks = []
+            looks, asked = [], _evenly(len(hidden.rows), _MOST_ASKED)
             with progress.task("Choosing how far tags spread", total=len(self.alphas)) as bar:
                 for alpha in self.alphas:
-                    scores = distributions(self._propagate(hidden.shown, alpha)[hidden.rows])
-                    looks.append((alpha, tag_surprise(scores, hidden.tags)))
+                    scores = distributions(self._propagate_to(hidden.rows[asked], hidden.shown, alpha))
+                    looks.append((alpha, tag_surprise(scores, hidden.tags[asked])))
                     bar.advance()
             self.held_out_ = np.array(looks)
             self.alpha_ = float(self.held_out_[self.held_out_[:, 1].argmax(), 0])
@@ -153,22 +160,35 @@ class LabelPropagation(AnnotatorMixin, Estimator):
     def _propagate(self, tags: sparse.csr_array, alpha: float) -> Array:
         """(n_pictures, n_tags); pictures without a path to a tagged picture get the frequency of every tag."""
         is_tagged, links = np.diff(tags.indptr) > 0, self.graph_.links_
+        scores = np.empty(tags.shape, _precision(tags.shape))
 
         def reached(labels: NDArray[Any]) -> Array:
+            labels = labels.astype(scores.dtype)
             return harmonic(links, labels, is_tagged) if alpha == 1 else spread(links, labels, alpha)
 
-        total, by_tag = reached(is_tagged[:, None]), sparse.csc_array(tags)
-        frequencies = np.asarray(tags.sum(axis=0)).ravel() / is_tagged.sum()
-        n_scores = tags.shape[0] * tags.shape[1]
-        scores = np.empty(tags.shape, np.float64 if n_scores <= _DOUBLE_UP_TO else np.float32)
+        total, by_tag, frequencies = reached(is_tagged[:, None]), sparse.csc_array(tags), _frequencies(tags)
 
         def of_tags(columns: slice) -> None:
-            votes = np.tile(frequencies[columns], (tags.shape[0], 1))
-            np.divide(reached(by_tag[:, columns].toarray()), total, out=votes, where=total > 0)
-            scores[:, columns] = np.clip(votes, 0, 1, out=votes)
+            scores[:, columns] = _shares(reached(by_tag[:, columns].toarray()), total, frequencies[columns])
 
-        size = max(1, _BLOCK // tags.shape[0])
-        in_threads(of_tags, [slice(start, start + size) for start in range(0, tags.shape[1], size)])
+        in_threads(of_tags, _blocks(*tags.shape))
+        return scores
+
+    def _propagate_to(self, rows: NDArray[np.intp], tags: sparse.csr_array, alpha: float) -> Array:
+        """:meth:`_propagate` at some pictures: walks are as likely backwards, so those from few pictures suffice."""
+        n_pictures, n_tags = tags.shape
+        if alpha == 1 or len(rows) >= n_tags:
+            return self._propagate(tags, alpha)[rows]
+        scores, is_tagged = np.empty((len(rows), n_tags), _precision(tags.shape)), np.diff(tags.indptr) > 0
+        frequencies = _frequencies(tags)
+
+        def from_pictures(part: slice) -> None:
+            starts = np.zeros((n_pictures, len(rows[part])), scores.dtype)
+            starts[rows[part], np.arange(starts.shape[1])] = 1
+            walks = np.maximum(spread(self.graph_.links_, starts, alpha), 0).T
+            scores[part] = _shares(walks @ tags, (walks @ is_tagged)[:, None], frequencies)
+
+        in_threads(from_pictures, _blocks(n_pictures, len(rows)))
         return scores
 
     def score_tags(self, X: Features) -> Scores:
@@ -186,3 +206,30 @@ class LabelPropagation(AnnotatorMixin, Estimator):
     def score_training(self) -> Scores:
         """:meth:`score_tags` of the training pictures, in their order."""
         return self.scores_
+
+
+def _precision(shape: tuple[int, ...]) -> Any:
+    return np.float64 if shape[0] * shape[1] <= _DOUBLE_UP_TO else np.float32
+
+
+def _frequencies(tags: sparse.csr_array) -> Array:
+    """The share of tagged pictures that carry each tag."""
+    return np.asarray(tags.sum(axis=0)).ravel() / np.count_nonzero(np.diff(tags.indptr))
+
+
+def _shares(votes: Array, total: Array, frequencies: Array) -> Array:
+    """``votes / total`` between 0 and 1; where nobody votes, the frequencies."""
+    shares = np.tile(frequencies, (len(votes), 1))
+    np.divide(votes, total, out=shares, where=total > 0)
+    return np.clip(shares, 0, 1, out=shares)
+
+
+def _blocks(height: int, n_columns: int) -> list[slice]:
+    """Columns of the given height that are treated at a time."""
+    size = max(1, _BLOCK // height)
+    return [slice(start, min(start + size, n_columns)) for start in range(0, n_columns, size)]
+
+
+def _evenly(n: int, most: int) -> NDArray[np.intp]:
+    """Numbers from 0 to n - 1: all of them, or ``most`` at equal distances."""
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(np.intp)

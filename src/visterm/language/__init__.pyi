@@ -17,6 +17,8 @@ from .words import Speller as Speller
 from .words import distance as distance
 from .words import file_key as file_key
 from .words import folded as folded
+from .words import name_key as name_key
+from .words import places_of_names as places_of_names
 from .words import rows_by_word as rows_by_word
 from .words import word_key as word_key
 
@@ -36,7 +38,9 @@ __all__ = [
     "filler_words",
     "folded",
     "is_ordinary",
+    "name_key",
     "nearest_name",
+    "places_of_names",
     "rows_by_word",
     "singular",
     "stop_words",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from visterm.language.english_lists import NOUNS, verb_of
-from visterm.language.words import folded, word_key
+from visterm.language.words import folded, name_key
 
 
 def word_families(counts: Mapping[str, int], language: str = "en") -> list[list[str]]:
@@ -37,7 +37,7 @@ def word_families(counts: Mapping[str, int], language: str = "en") -> list[list[
 
 def _forms(name: str, language: str) -> Iterator[str]:
     """What a name is compared by; names that share any of these belong together."""
-    key = word_key(name)
+    key = name_key(name)
     joined = key.replace(" ", "").replace("_", "")
     if not joined:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from visterm.language.words import Speller, folded, word_key
+from visterm.language.words import Speller, folded, name_key
 
 _NOT_DIGITS = re.compile(r"\D")
 
@@ -21,8 +21,8 @@ def nearest_name(name: str, counts: Mapping[str, int], language: str = "en") -> 
     >>> [nearest_name(name, in_use) for name in ("bech", "Beaches", "sun set", "boat", "trip 2018")]
     ['beach', 'beach', 'sunset', None, None]
     """
-    key = word_key(name)
-    known = {other: word_key(other) for other in sorted(counts, key=lambda other: (-counts[other], other))}
+    key = name_key(name)
+    known = {other: name_key(other) for other in sorted(counts, key=lambda other: (-counts[other], other))}
     for form in (_joined, lambda text: _joined(folded(text, language))):
         if key and (same := [other for other, text in known.items() if form(text) == form(key)]):
             return same[0]

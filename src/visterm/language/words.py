@@ -10,6 +10,8 @@ from functools import lru_cache
 from visterm.language.forms import singular
 
 _ASCII_WORDS = re.compile(r"[0-9A-Za-z_]+")
+#: What may stand between the words of a name without changing it.
+_BETWEEN_WORDS = re.compile(r"(?<=\w)[\s,.'’/\u2010-\u2015-]+(?=\w)")
 
 
 def word_key(text: str) -> str:
@@ -24,6 +26,35 @@ def word_key(text: str) -> str:
         return " ".join(_ASCII_WORDS.findall(text)).lower()
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join("".join(c if c == "_" or _is_of_word(c) else " " for c in folded).split())
+
+
+def name_key(name: str) -> str:
+    """The key of a class or tag: its :func:`word_key`, unless it has signs that are not just between two words.
+
+    So C, C++ and C# are three names, and ``*`` is one, while tall-building is the same name as tall building.
+
+    >>> [name_key(name) for name in ("Tall-Building", "C++", "-x", "a:b", "*", "Rock & Roll")]
+    ['tall building', 'c++', '-x', 'a:b', '*', 'rock & roll']
+    """
+    words = word_key(name)
+    exact = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
+    return words if _BETWEEN_WORDS.sub(" ", exact) == words else exact
+
+
+def places_of_names(names: Iterable[str]) -> dict[str, list[int]]:
+    """For every key by which a person can ask for one of ``names``, the places of those that it means.
+
+    That is the name's own key and, unless it is the key of another name, the key of its words.
+
+    >>> places_of_names(["C++", "C#", "rock & roll"])
+    {'c++': [0], 'c#': [1], 'rock & roll': [2], 'c': [0, 1], 'rock roll': [2]}
+    """
+    exact: dict[str, list[int]] = {}
+    loose: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        exact.setdefault(name_key(name), []).append(place)
+        loose.setdefault(word_key(name), []).append(place)
+    return exact | {key: places for key, places in loose.items() if key and key not in exact}
 
 
 def file_key(path: str) -> str:

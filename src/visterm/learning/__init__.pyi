@@ -18,6 +18,13 @@ from .measuring import measure as measure
 from .measuring import measure_fitted as measure_fitted
 from .measuring import measured_queries as measured_queries
 from .measuring import training_part as training_part
+from .reviewing import choose_questions as choose_questions
+from .reviewing import class_doubt as class_doubt
+from .reviewing import fit_classes as fit_classes
+from .reviewing import fit_tags as fit_tags
+from .reviewing import group as group
+from .reviewing import reduced as reduced
+from .reviewing import tag_doubt as tag_doubt
 from .splits import Split as Split
 from .suggestions import PRECISION as PRECISION
 from .suggestions import SUGGESTIONS_RIGHT as SUGGESTIONS_RIGHT
@@ -50,9 +57,14 @@ __all__ = [
     "Tried",
     "as_ranker",
     "choose",
+    "choose_questions",
+    "class_doubt",
     "class_scores",
     "encode_classes",
+    "fit_classes",
     "fit_method",
+    "fit_tags",
+    "group",
     "has_labels",
     "judge",
     "judge_by_halves",
@@ -61,8 +73,10 @@ __all__ = [
     "measure_fitted",
     "measured_queries",
     "rare_order",
+    "reduced",
     "sample_rows",
     "splits",
+    "tag_doubt",
     "tag_probabilities",
     "train_method",
     "training_part",

@@ -104,10 +104,12 @@ def choose(
     cost_of: Callable[[str], float] = lambda _: 0.0,
     measure_each: MeasureEach | None = None,
     variants: Mapping[str, Sequence[Parameters]] | None = None,
+    parameters: Mapping[str, Parameters] | None = None,
 ) -> Choice:
     """Compare ``methods`` on the first of ``recipes``, then the best of them on the others, the cheapest first.
 
     Then the best method is tried with other parameters on its features: ``variants`` by the name of the method.
+    ``parameters`` by the name of a method are those that it is compared with, if not its usual ones.
 
     ``data_of`` gives the labelled pictures with the features of a recipe; ``cost_of`` says about how many seconds that
     takes. What would not end within ``seconds`` is left out, but the first method on the first recipe is always tried.
@@ -121,15 +123,16 @@ def choose(
     tried: list[Tried] = []
     untried: list[str] = []
 
-    def attempt(method: Method, recipe: str, parameters: Parameters | None = None) -> None:
+    def attempt(method: Method, recipe: str, variant: Parameters | None = None) -> None:
+        used = (parameters or {}).get(method.name, {}) if variant is None else variant
         expected = cost_of(recipe) + (_like(tried, recipe) if tried else 0.0)
         if tried and time.perf_counter() - started + expected > seconds:
-            untried.append(f"{method.name}{_written(parameters)} on {recipe}")
+            untried.append(f"{method.name}{_written(used)} on {recipe}")
             return
         data = first if recipe == recipes[0] else data_of(recipe)
         began = time.perf_counter()
-        each = [of_task(method, data, part, parameters or {}) for part in parts]
-        tried.append(_tried(method, recipe, each, time.perf_counter() - began, parameters or {}))
+        each = [of_task(method, data, part, used) for part in parts]
+        tried.append(_tried(method, recipe, each, time.perf_counter() - began, used))
 
     with progress.task(f"Choosing how to {task}", total=len(methods) + len(recipes) - 1) as bar:
         for method in methods:
@@ -141,8 +144,8 @@ def choose(
                 attempt(max(able, key=lambda each: each.value).method, recipe)
             bar.advance()
         best = _worth_it(tried, recipes)
-        for parameters in (variants or {}).get(best.method.name, ()):
-            attempt(best.method, best.recipe, parameters)
+        for variant in (variants or {}).get(best.method.name, ()):
+            attempt(best.method, best.recipe, variant)
     best = _worth_it(tried, recipes)
     # A search is as good as its tags: what more labelled pictures bring is told of them.
     half = None if task is Task.RANK else _value_at_half(best, data_of(best.recipe), parts[0], of_task)
@@ -159,9 +162,9 @@ def _main_values(task: Task) -> MeasureEach:
     return values
 
 
-def _written(parameters: Parameters | None) -> str:
+def _written(parameters: Parameters) -> str:
     """Parameters as a person writes them."""
-    return "".join(f" {name}={value}" for name, value in (parameters or {}).items())
+    return "".join(f" {name}={value}" for name, value in parameters.items())
 
 
 def _tried(method: Method, recipe: str, each: Sequence[Floats], seconds: float, parameters: Parameters) -> Tried:

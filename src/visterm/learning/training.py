@@ -165,5 +165,5 @@ def _trained(
         return Trained(estimator, data, test, seconds, None, {}, held_out)
     baseline: dict[str, float] = {}
     for task in measured.values:
-        baseline |= measure(registry.baseline(task), data, split).values[task]
+        baseline |= measure(registry.baseline(task), data, split, tasks=(task,)).values[task]
     return Trained(estimator, data, test, seconds, measured.performance, baseline, held_out)

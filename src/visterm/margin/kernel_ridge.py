@@ -77,6 +77,31 @@ class Ridge:
             yield columns, *self.solve(sparse.csr_array(by_target[:, columns]))
 
 
+def least_squares_machines(
+    products: InnerProducts, tags: sparse.csr_array, C: float
+) -> Iterator[tuple[slice, Array, Array]]:
+    """Machines that minimise ``||w||^2 / 2 + C / 2 sum_i (y_i - <w, x_i>)^2`` for labels ``y`` of -1 and 1, per tag.
+
+    Gives the columns of some tags after the other, their coefficients (n_pictures, n_columns) and the scores of each
+    picture by machines that have not seen it (Suykens and Vandewalle, Neural Processing Letters 1999).
+    """
+    ridge = Ridge(products, 1 / C)
+    # y is 2 t - 1 for the 0/1 indicator t, and everything is linear in the labels.
+    of_ones, ones_left_out = ridge.solve(np.ones((tags.shape[0], 1)))
+    for columns, theta, left_out in ridge.blocks(tags):
+        yield columns, 2 * theta - of_ones, 2 * left_out - ones_left_out
+
+
+def frequent_and_rare(counts: Array, n_frequent: int) -> tuple[Array, Array]:
+    """The columns of the ``n_frequent`` most frequent tags, and those of the others; each in ascending order.
+
+    >>> [columns.tolist() for columns in frequent_and_rare(np.array([1, 3, 2]), 1)]
+    [[1], [0, 2]]
+    """
+    frequent_first = np.argsort(-counts, kind="stable")
+    return np.sort(frequent_first[:n_frequent]), np.sort(frequent_first[n_frequent:])
+
+
 def _inverse(system: Array) -> Array:
     """The inverse of a symmetric positive definite matrix, computed in place."""
     try:

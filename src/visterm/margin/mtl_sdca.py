@@ -21,6 +21,7 @@ from visterm.contracts import (
     Scores,
     check_classes,
     check_tags,
+    has_class,
     is_tag_matrix,
     n_pictures,
 )
@@ -35,6 +36,7 @@ from visterm.margin.expansion import (
     folds,
 )
 from visterm.margin.inner_products import InnerProducts
+from visterm.margin.kernel_ridge import frequent_and_rare, least_squares_machines
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
     OneVsAll,
@@ -46,6 +48,9 @@ from visterm.margin.one_vs_all import (
 )
 
 Array = NDArray[Any]
+
+#: At most this many tasks times pictures squared share the representation.
+MAX_WORK = 1e10
 
 
 class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
@@ -76,6 +81,11 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
     Also fitted: ``objective_`` after every step, and ``task_similarity_``, which shows which tasks are confused: the
     correlation of their scores on held-out pictures (without folds, the cosine of their predictors).
     :func:`visterm.margin.save_similarity` draws it.
+
+    With very many tags, only the most frequent ones share the representation: as many as make ``MAX_WORK`` tasks times
+    pictures squared. ``shared_tags_`` has their columns. Each of the others has few pictures. It is learned alone, by a
+    least-squares machine with the same ``C``, in closed form without
+    ``picture_weight``.
 
     A picture without a class is left out of the class tasks, one without tags out of the tag tasks. ``y`` may be a 0/1
     matrix, which means tags.
@@ -148,6 +158,7 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
             "tag_means_",
             "tag_scales_",
             "tag_platt_",
+            "shared_tags_",
             "n_tags_",
             "tag_counts_",
             "mean_n_tags_",
@@ -159,17 +170,19 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         start = self._start(truth.labels.shape)
         with progress.task("Sharing a representation") as bar:
             learned = settings.learn(products, truth.labels, rng, bar, start)
-        self._keep(X, rows, learned.theta)
+        left_out = self._keep_tasks(X, rows, products, learned.theta, truth)
         self.objective_ = np.array(learned.objectives)
         self.task_similarity_ = _cosines(learned.M)
         self.n_iter_ = (len(learned.objectives) - 1) // 2
         self._forget("duals_")
         if self.warm_start:
             self.duals_ = learned.duals._asdict()
+        if truth.n_tags:
+            self.tag_means_, self.tag_scales_ = np.zeros(self.n_tags_), np.ones(self.n_tags_)
         if self.calibration_folds > 0:
             self._calibrate(settings, products, truth, learned, rng)
-        elif truth.n_tags:
-            self.tag_means_, self.tag_scales_ = np.zeros(truth.n_tags), np.ones(truth.n_tags)
+            if truth.alone is not None:
+                self._scale(truth.alone.columns, left_out, truth.alone.tags.astype(np.bool_).toarray())
         return self
 
     def score_tags(self, X: Features) -> Scores:
@@ -199,29 +212,60 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
     def _training_labels(self, y: ArrayLike | None, tags: Any, n_pictures: int) -> tuple[Array, TrainingLabels]:
         """The rows that have any label, and their labels."""
         classes = check_classes(y, n_pictures) if y is not None else np.full(n_pictures, UNKNOWN_CLASS)
-        has_class = classes != UNKNOWN_CLASS if classes.dtype.kind in "if" else np.ones(n_pictures, np.bool_)
+        is_known = has_class(classes)
         tags = check_tags(tags, n_pictures) if tags is not None else sparse.csr_array((n_pictures, 0))
         has_tags = np.diff(tags.indptr) > 0
-        rows = np.flatnonzero(has_class | has_tags)
+        rows = np.flatnonzero(is_known | has_tags)
         if not len(rows):
             raise InputError("no picture has a class and no picture has a tag: at least one is needed to learn from")
-        labels = np.zeros((0, len(rows)))
+        labels, alone = np.zeros((0, len(rows))), None
         codes = np.full(len(rows), -1)
-        if has_class.any():
-            self.classes_, codes[has_class[rows]], of_classes = class_labels(classes[has_class])
+        if is_known.any():
+            self.classes_, codes[is_known[rows]], of_classes = class_labels(classes[is_known])
             labels = np.zeros((len(of_classes), len(rows)))
-            labels[:, has_class[rows]] = of_classes
+            labels[:, is_known[rows]] = of_classes
         if has_tags.any():
             self.n_tags_ = tags.shape[1]
             self._count_tags(tags)
-            of_tags = np.where(tags[rows].toarray().T > 0, 1.0, -1.0) * has_tags[rows]
+            most = max(1, int(MAX_WORK / len(rows) ** 2) - len(labels))
+            self.shared_tags_, rest = frequent_and_rare(self.tag_counts_, most)
+            by_tag, tagged = sparse.csc_array(tags[rows]), np.flatnonzero(has_tags[rows])
+            of_tags = np.where(by_tag[:, self.shared_tags_].toarray().T > 0, 1.0, -1.0) * has_tags[rows]
             labels = np.vstack([labels, of_tags])
-        return rows, TrainingLabels(labels, codes, getattr(self, "n_tags_", 0))
+            if len(rest):
+                alone = AloneTags(rest, tagged, sparse.csr_array(by_tag[:, rest])[tagged])
+        return rows, TrainingLabels(labels, codes, len(getattr(self, "shared_tags_", ())), alone)
 
     def _start(self, shape: tuple[int, ...]) -> Duals | None:
         """The dual variables of the last fit, if wanted and of the right shape for these pictures and tasks."""
         stored = getattr(self, "duals_", None) if self.warm_start else None
         return Duals(**stored) if stored is not None and stored["map"].shape == shape else None
+
+    def _keep_tasks(
+        self, X: Features, rows: Array, products: InnerProducts, theta: Array, truth: TrainingLabels
+    ) -> Array:
+        """Keep the functions of all tasks; returns the scores of tags learned alone, as if pictures were left out."""
+        alone = truth.alone
+        if alone is None:
+            self._keep(X, rows, theta)
+            return np.empty((len(rows), 0))
+        n_class_tasks = len(theta) - truth.n_tags
+        every = np.zeros((n_class_tasks + self.n_tags_, len(rows)), theta.dtype)
+        every[:n_class_tasks], every[n_class_tasks + self.shared_tags_] = theta[:n_class_tasks], theta[n_class_tasks:]
+        left_out = np.empty(alone.tags.shape, np.float32)
+        known = products if len(alone.tagged) == len(rows) else products.subset(alone.tagged)
+        for columns, of_tags, scores in least_squares_machines(known, alone.tags, self.C):
+            every[np.ix_(n_class_tasks + alone.columns[columns], alone.tagged)] = of_tags.T
+            left_out[:, columns] = scores
+        self._keep(X, rows, every)
+        return left_out
+
+    def _scale(self, tags: Array, scores: Array, present: Array) -> None:
+        """Set the scales and the sigmoids of some tags, from scores of held-out pictures."""
+        self.tag_means_[tags], self.tag_scales_[tags] = tag_scales(scores, present, self.tag_power)
+        if not hasattr(self, "tag_platt_"):
+            self.tag_platt_ = np.zeros((self.n_tags_, 2))
+        self.tag_platt_[tags] = fit_platt(scores, present)
 
     def _calibrate(
         self,
@@ -253,19 +297,27 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
             tagged = np.abs(of_tags).any(axis=1)
             scores = held_out[tagged, n_class_tasks:]
             present = of_tags[tagged] > 0
-            self.tag_means_, self.tag_scales_ = tag_scales(scores, present, self.tag_power)
-            self.tag_platt_ = fit_platt(scores, present)
+            self._scale(self.shared_tags_, scores, present)
+
+
+class AloneTags(NamedTuple):
+    """Tags that do not share the representation: their columns, the tagged pictures, and who of them has the tags."""
+
+    columns: Array
+    tagged: Array
+    tags: sparse.csr_array
 
 
 class TrainingLabels(NamedTuple):
-    """Labels (n_tasks, n_pictures), classes first, and class numbers, -1 if unknown.
+    """Labels (n_tasks, n_pictures) that share the representation, classes first, and class numbers, -1 if unknown.
 
-    The sign of a label says whether it is present; its size is its weight. 0 means unknown.
+    The sign of a label says whether it is present; its size is its weight. 0 means unknown. ``alone`` are further tags.
     """
 
     labels: Array
     codes: Array
     n_tags: int
+    alone: AloneTags | None
 
 
 def _cosines(M: Array) -> Array:

@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
 from visterm.calibration import class_probabilities
-from visterm.contracts import UNKNOWN_CLASS, Features, Scores
+from visterm.contracts import Features, Scores, has_class
 from visterm.errors import InputError
 from visterm.margin.inner_products import InnerProducts
 
@@ -55,7 +55,7 @@ class OneVsAll(ClassifierMixin):
 
 def known_rows(y: Array) -> Array:
     """The pictures whose class is known."""
-    rows = np.flatnonzero(y != UNKNOWN_CLASS) if y.dtype.kind in "if" else np.arange(len(y))
+    rows = np.flatnonzero(has_class(y))
     if not len(rows):
         raise InputError("no picture has a class: at least two of different classes are needed to learn from")
     return rows

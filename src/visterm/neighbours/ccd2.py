@@ -105,6 +105,7 @@ class CodeAnnotator(AnnotatorMixin, Estimator):
         self.n_dims_, n_neighbors = self._chosen(described, tags)
         self.subspace_ = SUBSPACES[self.subspace](self.n_dims_, self.ridge)
         codes = self.subspace_.fit_transform(described, tags)
+        self.subspace_.made_small()
         if self.code_bytes is None:
             self.neighbours_ = KnnAnnotator(n_neighbors, shrinkage=self.shrinkage)
         else:

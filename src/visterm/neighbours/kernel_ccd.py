@@ -107,7 +107,7 @@ class KernelContextualAnnotator(CalibratedVotes):
         rng = np.random.default_rng(self.random_state)
         self.feature_weights_ = self._weighed(features, tags, rng)
         coordinates = self._learn_coordinates(features, rng)
-        self.subspace_ = self._subspace().fit(coordinates, self.train_tags_)
+        self.subspace_ = self._subspace().fit(coordinates, self.train_tags_).made_small()
         self.train_codes_ = self.subspace_.transform_training(coordinates, self.train_tags_)
         self._learn_votes(coordinates, rng)
         return self
@@ -155,7 +155,9 @@ class KernelContextualAnnotator(CalibratedVotes):
         moments = Moments().fit(kernel)
         self.kernel_mean_ = moments.x_mean_
         between = kernel[landmarks].astype(np.float64)
-        _, self.components_ = kernel_components((between + between.T) / 2, moments, self.n_components)
+        between += kernel[landmarks].T
+        between /= 2
+        _, self.components_ = kernel_components(between, moments, self.n_components)
         return self._coordinates(kernel)
 
     def _kernel(self, features: Features) -> NDArray[Any]:
@@ -185,7 +187,7 @@ class KernelContextualAnnotator(CalibratedVotes):
         rows, base = np.empty((n, k), np.intp), np.empty((n, k, 1))
         for fold in np.array_split(rng.permutation(n), self.n_folds):
             rest = np.setdiff1d(np.arange(n), fold)
-            subspace = self._subspace().fit(coordinates[rest], self.train_tags_[rest])
+            subspace = self._subspace().fit(coordinates[rest], self.train_tags_[rest]).made_small()
             codes = subspace.transform_training(coordinates, self.train_tags_)
             queries = subspace.transform(coordinates[fold])
             rows[fold], base[fold, :, 0] = nearest(queries, codes, k, own_rows=fold)

@@ -152,10 +152,11 @@ class TagProp(CalibratedVotes):
 
         ``gamma_k <- gamma_k sum_i dL/dpi_ik``, then divided by the sum over all ranks.
         """
-        n, k = base.shape[:2]
+        votes, k = votes.of_pictures(votes.sample()), base.shape[1]
         ranks, trace = np.full(k, 1 / k), [-np.inf]
         for _ in range(self.max_iter):
-            value, slopes = votes.likelihood(np.tile(ranks, (n, 1)), self.slope_, self.offset_, expected=True)
+            shares = np.tile(ranks, (len(votes.neighbours), 1))
+            value, slopes = votes.likelihood(shares, self.slope_, self.offset_, expected=True)
             bar.report(objective=value)
             bar.advance()
             if value - trace[-1] <= 1e-7 * abs(value):

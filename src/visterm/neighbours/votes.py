@@ -19,6 +19,8 @@ Rows = NDArray[np.integer[Any]]
 _BLOCK = 2**20
 #: Up to this many votes are kept in double precision.
 _DOUBLE_UP_TO = 2**22
+#: The few weights of distances are learned from pictures with at most this many pairs of a picture and a tag.
+_MAX_PAIRS = 2**23
 
 
 def count_votes(neighbours: Rows, labels: sparse.csr_array) -> Floats:
@@ -66,13 +68,26 @@ class Votes:
     ``L = sum_iw c_iw log p_iw`` where ``p_iw`` is the probability, by the votes or a sigmoid of them, that tag ``w`` of
     picture ``i`` is present or absent as it really is. ``c_iw`` is ``gain`` (one over the number of present tags) where
     the tag is present, ``loss`` (one over the number of absent ones) where it is not. So all present tags together
-    count as much as all absent ones.
+    count as much as all absent ones. ``truth`` are the tags of the pictures that have the neighbours (default: all
+    training pictures).
     """
 
-    def __init__(self, neighbours: Rows, tags: sparse.csr_array) -> None:
+    def __init__(self, neighbours: Rows, tags: sparse.csr_array, truth: sparse.csr_array | None = None) -> None:
         self.neighbours, self.tags = neighbours, tags
-        n_present = max(1, tags.nnz)
-        self.gain, self.loss = 1 / n_present, 1 / max(1, tags.shape[0] * tags.shape[1] - n_present)
+        self.truth = tags if truth is None else truth
+        n_present = max(1, self.truth.nnz)
+        self.gain, self.loss = 1 / n_present, 1 / max(1, self.truth.shape[0] * tags.shape[1] - n_present)
+
+    def sample(self) -> NDArray[np.intp]:
+        """Pictures, from the first to the last, that suffice to learn a few weights; all of them if they are few."""
+        n_pictures, most = len(self.neighbours), max(1, _MAX_PAIRS // max(1, self.tags.shape[1]))
+        if n_pictures <= most:
+            return np.arange(n_pictures)
+        return np.linspace(0, n_pictures - 1, most).astype(np.intp)
+
+    def of_pictures(self, rows: NDArray[np.intp]) -> Votes:
+        """The votes of some of the pictures."""
+        return Votes(self.neighbours[rows], self.tags, self.truth[rows])
 
     @property
     def present(self) -> NDArray[np.bool_]:
@@ -80,7 +95,7 @@ class Votes:
         return self._present(slice(None))
 
     def _present(self, rows: slice) -> NDArray[np.bool_]:
-        return self.tags[rows].astype(np.bool_).toarray()
+        return self.truth[rows].astype(np.bool_).toarray()
 
     def tally(self, shares: Floats) -> Floats:
         """The votes of the training pictures, (n_pictures, n_tags)."""
@@ -108,7 +123,7 @@ class Votes:
                 slopes[rows] -= np.where(present, 0, slopes_of_votes).sum(axis=1, keepdims=True)
             return float(value)
 
-        return sum(in_threads(of_rows, _blocks(self.tags.shape))), slopes
+        return sum(in_threads(of_rows, _blocks(self.truth.shape))), slopes
 
 
 def maximise_likelihood(
@@ -124,8 +139,12 @@ def maximise_likelihood(
     """The weights ``v >= 0`` of the base distances that make the tags most likely, and ``L`` after every step.
 
     Neighbours vote with the shares of :func:`fading`. If ``g`` is the derivative of ``L`` by the shares, then
-    ``dL/dv = -sum_ij pi_ij (g_ij - sum_j' pi_ij' g_ij') d_ij``.
+    ``dL/dv = -sum_ij pi_ij (g_ij - sum_j' pi_ij' g_ij') d_ij``. With many pictures and tags, a sample of the pictures
+    is asked: see :meth:`Votes.sample`.
     """
+    sample = votes.sample()
+    if len(sample) < len(base):
+        votes, base = votes.of_pictures(sample), base[sample]
 
     def cost(weights: Floats) -> tuple[float, Floats]:
         shares = fading(base, weights)

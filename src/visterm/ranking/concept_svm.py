@@ -14,8 +14,9 @@ from sklearn.utils._param_validation import Interval
 from visterm.calibration import deviations
 from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
 from visterm.errors import InputError
-from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, folds
+from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, folds, precision
 from visterm.margin.inner_products import InnerProducts
+from visterm.margin.kernel_ridge import frequent_and_rare, least_squares_machines
 from visterm.margin.losses import Hinge
 from visterm.margin.one_vs_all import cross_scores, generator
 from visterm.margin.precision import solve
@@ -26,6 +27,9 @@ from visterm.ranking.word_space import WordSpaceRanker
 
 Array = NDArray[Any]
 
+#: Support vector machines are learned for at most this many words times pictures squared.
+MAX_WORK = 1e10
+
 
 class ConceptSVM(WordSpaceRanker, VistermExpansion):
     """Ranks by one support vector machine per word; a query's score is the mean of its words' standard scores.
@@ -34,6 +38,11 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
     ascent to the relative duality gap ``tol``. The scores of each machine are scaled to mean 0 and deviation 1 over
     pictures it has not seen, so that they are comparable (Chang & Chen's fusion, the best alternative of Grangier &
     Bengio 2008).
+
+    With very many words, only the most frequent ones get such a machine: as many as take ``MAX_WORK`` steps, which are
+    words times pictures squared. The other words, which have few pictures each, get a least-squares machine (Suykens &
+    Vandewalle 1999): it minimises ``||w||^2 / 2 + C / 2 sum_i (y_i - <w, x_i>)^2``. One factorisation solves all of
+    them and gives the scores of pictures they have not seen. ``duality_gap_`` is 0 for these words.
 
     - ``C``: a number, or several; for every word, the one with the best average precision on held-out folds is chosen.
     - ``kernel``: as for :class:`~visterm.ranking.PAMIR`.
@@ -79,26 +88,58 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         rows = np.flatnonzero(np.diff(tags.indptr))
         if not len(rows):
             raise InputError("no picture has a tag: at least one is needed to learn from")
-        present = tags[rows].toarray().T > 0
-        labels = np.where(present, 1.0, -1.0)
+        captions = tags[rows]
+        self.n_tags_ = int(tags.shape[1])
+        counts = np.bincount(captions.indices, minlength=self.n_tags_)
+        self.idf_ = idf(counts, len(rows))
+        self.C_, self.duality_gap_ = np.full(self.n_tags_, candidates[0]), np.zeros(self.n_tags_)
+        self.tag_means_, self.tag_scales_ = np.zeros(self.n_tags_), np.ones(self.n_tags_)
+        theta = np.zeros((self.n_tags_, len(rows)), precision(rows))
+        of_machines, of_squares = frequent_and_rare(counts, max(1, int(MAX_WORK / len(rows) ** 2)))
+        labels = 2 * captions.T.astype(np.int8).toarray() - 1
         products = self._inner_products(checked, rows, labels)
+        self._separate(products, labels[of_machines], of_machines, candidates, theta)
+        del labels  # large
+        if len(of_squares):
+            self._solve_squares(products, captions, of_squares, candidates, theta)
+        del products  # large
+        self._keep(checked, rows, theta)
+        return self
+
+    def _separate(
+        self, products: InnerProducts, labels: Array, words: Array, candidates: list[float], theta: Array
+    ) -> None:
+        """Learn the support vector machines of some words; fills in their rows of ``theta``."""
         rng = generator(self.random_state)
+        present, labels = labels > 0, labels.astype(np.float64)
         parts = folds(_rarest_tag(present), self.n_folds, rng)
         held_out = [self._held_out(products, labels, C, parts, rng) for C in candidates]
         # A word that no picture has is NaN for every C, and gets the first C.
         precisions = [np.nan_to_num(AveragePrecision().per_query(present, scores)) for scores in held_out]
         best = np.argmax(precisions, axis=0)
-        self.C_ = np.array(candidates)[best]
+        self.C_[words] = np.array(candidates)[best]
         solution = solve(
-            products, labels, np.broadcast_to(self.C_[:, None], labels.shape), Hinge(), tol=self.tol, rng=rng
+            products, labels, np.broadcast_to(self.C_[words, None], labels.shape), Hinge(), tol=self.tol, rng=rng
         )
-        self._keep(checked, rows, solution.theta)
-        self.duality_gap_ = solution.gaps
+        theta[words], self.duality_gap_[words] = solution.theta, solution.gaps
         chosen = np.stack(held_out)[best, np.arange(len(best))].T
-        self.tag_means_, self.tag_scales_ = deviations(chosen, 1.0)
-        self.n_tags_ = len(present)
-        self.idf_ = idf(present.sum(axis=1), len(rows))
-        return self
+        self.tag_means_[words], self.tag_scales_[words] = deviations(chosen, 1.0)
+
+    def _solve_squares(
+        self, products: InnerProducts, captions: sparse.csr_array, words: Array, candidates: list[float], theta: Array
+    ) -> None:
+        """Learn the least-squares machines of some words; fills in their rows of ``theta``."""
+        best = np.full(self.n_tags_, -np.inf)
+        of_words = sparse.csc_array(captions)[:, words]
+        for C in candidates:
+            for columns, of_block, scores in least_squares_machines(products, of_words, C):
+                has = of_words[:, columns].toarray() > 0
+                found = np.nan_to_num(AveragePrecision().per_query(has.T, scores.T)) if len(candidates) > 1 else 0.0
+                better = np.broadcast_to(found, columns.stop - columns.start) > best[words[columns]]
+                block = words[columns][better]
+                best[block] = np.broadcast_to(found, len(better))[better]
+                theta[block], self.C_[block] = of_block.T[better], C
+                self.tag_means_[block], self.tag_scales_[block] = deviations(scores[:, better], 1.0)
 
     def _held_out(
         self, products: InnerProducts, labels: Array, C: float, parts: list[Array], rng: np.random.Generator

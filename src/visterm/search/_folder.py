@@ -29,11 +29,6 @@ class About:
         if type(self.n_dims) is not int or not all(isinstance(t, str) for t in (self.metric, self.dtype, self.about)):
             raise TypeError("its manifest has no valid 'about'")
 
-    @property
-    def n_rows(self) -> int:
-        """Numbers stored per picture: its dimensions and, for euclidean distances, half its squared length."""
-        return self.n_dims + (self.metric == "euclidean")
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -43,6 +38,7 @@ class Entry:
     n: int
     dead: str
     lists: bool = False  # an earlier version sorted segments into lists; they are no longer read
+    centred: bool = False  # whether a centre was subtracted, as for euclidean distances; not in an earlier version
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[0-9a-f]{16}", self.name) or not re.fullmatch(r"([0-9a-f]{16})?", self.dead):
@@ -66,7 +62,7 @@ class IndexFolder(ArrayFolder[Manifest, Snapshot]):
     absent: ClassVar[str] = "there is no index"
     other: ClassVar[str] = "another index"
     file_names: ClassVar[re.Pattern[str]] = re.compile(
-        r"[0-9a-f]{16}\.(keys|vectors\.npy|dead\.npy|lists\.npy|centres\.npy)"
+        r"[0-9a-f]{16}\.(keys|vectors\.npy|centre\.npy|dead\.npy|lists\.npy|centres\.npy)"
     )
 
     def __init__(self, path: Path, about: About) -> None:
@@ -91,7 +87,7 @@ class IndexFolder(ArrayFolder[Manifest, Snapshot]):
 
     def arrays(self, manifest: Manifest) -> list[tuple[ArrayFile, int]]:
         """The vectors of every segment: a row for each dimension."""
-        return [(self._vectors(entry.name, entry.n), self._about.n_rows) for entry in manifest.segments]
+        return [(self._vectors(entry.name, entry.n), self._n_rows(entry)) for entry in manifest.segments]
 
     def load(self, manifest: Manifest, since: tuple[Manifest, Snapshot] | None) -> Snapshot:
         """Map all segments; of known segments, read only the columns removed ``since``."""
@@ -112,14 +108,20 @@ class IndexFolder(ArrayFolder[Manifest, Snapshot]):
             if part.name not in names:
                 write_text_atomically(self.path / f"{part.name}.keys", "\n".join(part.keys))
                 self._vectors(part.name, len(part)).create(part.vectors)
+                if part.centre is not None:
+                    ArrayFile(self.path / f"{part.name}.centre.npy", "<f4").create(part.centre)
             if part.dead_name and part.dead_name not in dead_names:
                 ArrayFile(self.path / f"{part.dead_name}.dead.npy", "<i8").create(part.dead)
-        entries = (Entry(part.name, len(part), part.dead_name) for part in parts)
+        entries = (Entry(part.name, len(part), part.dead_name, centred=part.centre is not None) for part in parts)
         self.commit(Manifest(self._about, tuple(entries)))
 
     def _vectors(self, name: str, n_pictures: int) -> ArrayFile:
         dtype = np.dtype(self._about.dtype).newbyteorder("<").str
         return ArrayFile(self.path / f"{name}.vectors.npy", dtype, n_pictures)
+
+    def _n_rows(self, entry: Entry) -> int:
+        """Numbers stored per picture: before centres, a euclidean vector was followed by half its squared length."""
+        return self._about.n_dims + (self._about.metric == "euclidean" and not entry.centred)
 
     def _segment(self, entry: Entry) -> Segment:
         """The segment with all its columns alive."""
@@ -130,19 +132,34 @@ class IndexFolder(ArrayFolder[Manifest, Snapshot]):
             raise damaged(file, error) from error
         keys = Keys(text.split("\n") if text else ())
         # A plain array view of the memory map: slicing it is faster.
-        vectors = np.asarray(self._vectors(entry.name, entry.n).map(self._about.n_rows))
+        vectors = np.asarray(self._vectors(entry.name, entry.n).map(self._n_rows(entry)))
         if len(keys) != entry.n:
             raise damaged(file, f"it has {len(keys)} keys, but the vectors have shape {vectors.shape}")
-        return Segment(entry.name, keys, vectors)
+        return Segment(entry.name, keys, vectors[: self._about.n_dims], self._centre(entry))
+
+    def _centre(self, entry: Entry) -> NDArray[np.float32] | None:
+        """The centre of a segment for euclidean distances; 0 for segments of an earlier version."""
+        if self._about.metric != "euclidean":
+            return None
+        if not entry.centred:
+            return np.zeros(self._about.n_dims, np.float32)
+        centre = self._small(f"{entry.name}.centre.npy").astype(np.float32)
+        if centre.shape != (self._about.n_dims,) or not np.isfinite(centre).all():
+            raise damaged(self.path / f"{entry.name}.centre.npy", f"it does not hold {self._about.n_dims} numbers")
+        return centre
 
     def _dead(self, entry: Entry) -> NDArray[np.int64]:
         if not entry.dead:
             return np.empty(0, np.int64)
         name = f"{entry.dead}.dead.npy"
-        try:
-            dead = np.load(self.path / name, allow_pickle=False).astype(np.int64)
-        except (ValueError, EOFError) as error:
-            raise damaged(self.path / name, error) from error
+        dead = self._small(name).astype(np.int64)
         if dead.ndim != 1 or (len(dead) and not 0 <= dead.min() <= dead.max() < entry.n):
             raise damaged(self.path / name, f"it lists columns that segment {entry.name} does not have")
         return dead
+
+    def _small(self, name: str) -> NDArray[Any]:
+        """A small array, read whole."""
+        try:
+            return np.asarray(np.load(self.path / name, allow_pickle=False))
+        except (ValueError, EOFError) as error:
+            raise damaged(self.path / name, error) from error

@@ -26,12 +26,14 @@ class Segment:
     """Vectors as columns, (n_rows, n_pictures): each row holds one dimension of all pictures.
 
     A query of a few words reads a few rows; a query of all dimensions is one product with contiguous rows. ``dead``
-    lists the columns that were removed or replaced.
+    lists the columns that were removed or replaced. For euclidean distances ``centre`` was subtracted from the vectors,
+    so that an offset that they share costs no digits.
     """
 
     name: str
     keys: Keys
     vectors: NDArray[Any]
+    centre: NDArray[np.float32] | None = None
     dead: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     dead_name: str = ""
 
@@ -45,6 +47,14 @@ class Segment:
         mask[self.dead] = False
         return mask
 
+    @cached_property
+    def half_squares(self) -> NDArray[np.float32]:
+        """Half the squared length of every column, summed in double precision."""
+        totals = np.zeros(len(self))
+        for row in self.vectors:
+            totals += np.square(row, dtype=np.float64)
+        return (0.5 * totals).astype(np.float32)
+
     def find(self, key: str) -> int | None:
         """The column of ``key``; None if it is dead or absent."""
         column = self.keys.columns.get(key)
@@ -55,13 +65,22 @@ class Segment:
         return replace(self, dead=np.union1d(self.dead, columns), dead_name=secrets.token_hex(8))
 
 
-def new_segment(keys: Sequence[str], vectors: NDArray[Any]) -> Segment:
+def new_segment(keys: Sequence[str], vectors: NDArray[Any], centre: NDArray[np.float32] | None = None) -> Segment:
     """A segment of these columns, under a new name."""
-    return Segment(secrets.token_hex(8), Keys(keys), np.ascontiguousarray(vectors))
+    return Segment(secrets.token_hex(8), Keys(keys), np.ascontiguousarray(vectors), centre)
 
 
 def merged(segments: Sequence[Segment]) -> Segment:
-    """One segment with the live columns of several, in their order."""
+    """One segment with the live columns of several, in their order; the longest one keeps its centre and its digits."""
     keys = [key for part in segments for key, alive in zip(part.keys, part.alive.tolist(), strict=True) if alive]
-    vectors = np.concatenate([part.vectors[:, part.alive] for part in segments], axis=1)
-    return new_segment(keys, vectors)
+    centre = max(segments, key=len).centre
+    vectors = np.concatenate([_around(part, centre) for part in segments], axis=1)
+    return new_segment(keys, vectors, centre)
+
+
+def _around(part: Segment, centre: NDArray[np.float32] | None) -> NDArray[Any]:
+    """The live columns of a segment around another centre."""
+    columns = part.vectors[:, part.alive]
+    if centre is None or part.centre is None or part.centre is centre:
+        return columns
+    return (columns + (part.centre - centre)[:, np.newaxis]).astype(columns.dtype)

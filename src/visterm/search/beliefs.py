@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.language import word_key
+from visterm.language import places_of_names
 from visterm.search.evidence import Rows, no_rows
 from visterm.search.omission import Doubts, doubted
 from visterm.search.snapshot import Snapshot
@@ -47,9 +46,7 @@ class Beliefs:
 
     def __init__(self, snapshot: Snapshot, names: Sequence[str], keys: Sequence[str]) -> None:
         self._snapshot = snapshot
-        self._dimensions: defaultdict[str, list[int]] = defaultdict(list)
-        for dimension, name in enumerate(names):
-            self._dimensions[word_key(name)].append(dimension)
+        self._dimensions = places_of_names(names)
         slots = {slot_key: slot for slot, slot_key in enumerate(snapshot.keys())}
         alive = snapshot.alive().tolist()
         slot_of = [slots.get(row_key, -1) for row_key in keys]

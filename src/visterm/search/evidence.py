@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.language import file_key, folded, rows_by_word, word_key
+from visterm.language import file_key, folded, places_of_names, rows_by_word, word_key
 
 Rows = NDArray[np.intp]
 
@@ -60,20 +60,18 @@ class Evidence:
         self._denied = None if denied is None else _given(denied)
         self.n_tags: NDArray[np.intp] = np.bincount(self._tags.indices, minlength=len(self))
         self.has_class: NDArray[np.bool_] = np.zeros(len(self), np.bool_)
-        self._columns: defaultdict[str, list[int]] = defaultdict(list)
-        for column, tag in enumerate(tag_names):
-            self._columns[word_key(tag)].append(column)
+        self._columns = places_of_names(tag_names)
         of_class: defaultdict[str, list[int]] = defaultdict(list)
         self.class_names: dict[str, str] = {}
         for row, name in enumerate(classes):
             if name is not None:
                 of_class[name].append(row)
         self._of_class: dict[str, Rows] = {}
-        for name, rows in sorted(of_class.items(), key=lambda item: item[1][0]):
-            self.class_names.setdefault(word_key(name), name)
-            self.has_class[rows] = True
-            earlier = self._of_class.get(word_key(name), no_rows())
-            self._of_class[word_key(name)] = np.union1d(earlier, np.array(rows, np.intp))
+        names = sorted(of_class, key=lambda name: of_class[name][0])
+        for key, places in places_of_names(names).items():
+            self.class_names[key] = names[places[0]]
+            self._of_class[key] = np.array(sorted(row for place in places for row in of_class[names[place]]), np.intp)
+            self.has_class[self._of_class[key]] = True
 
     @property
     def paths(self) -> Sequence[str]:
@@ -131,6 +129,11 @@ class Evidence:
         else:
             found = [row for row, path in enumerate(self._texts.folded_paths) if lower in path]
         return np.array(found, np.intp)
+
+    def named(self, name: str) -> Rows:
+        """The pictures whose file has this name, with or without its extension and folders; case is ignored."""
+        wanted = name.casefold()
+        return np.array([row for row, path in enumerate(self._texts.folded_paths) if _is_named(path, wanted)], np.intp)
 
     def counts(self) -> Counter[str]:
         """How many pictures each known word or phrase has; words in captions and file names count if all letters."""
@@ -200,6 +203,12 @@ def _with_words(phrase: str, rows_of: dict[str, list[int]], texts: Sequence[str]
     if len(lists) > 1:
         rows = [row for row in rows if f" {phrase} " in f" {texts[row]} "]
     return np.fromiter(rows, np.intp)
+
+
+def _is_named(path: str, name: str) -> bool:
+    if path.endswith(name):
+        return path == name or path[-len(name) - 1] == "/"
+    return path.rpartition("/")[2].rpartition(".")[0] == name
 
 
 def _common_folder(paths: Sequence[str]) -> str:

@@ -30,7 +30,8 @@ class Index:
     ``metric`` says what near means: "dot" (the largest product), "cosine" or "euclidean". Adding an existing key
     replaces its vector. Any number of threads and processes can read while one writes: a reader works on the
     :class:`Snapshot` it took, and sees a change whole or not at all. ``about`` says what made the vectors; a folder
-    with other vectors is refused. A picture takes ``n_dims`` numbers of 4 or 2 bytes, and its key.
+    with other vectors is refused. A picture takes ``n_dims`` numbers of 4 or 2 bytes, and its key. The search is exact
+    for the vectors as stored; euclidean ones are stored relative to a centre, so only their spread is rounded.
 
     New vectors go to a new segment. A segment at least half as long as the one before is merged with it, so there are
     never many segments.
@@ -94,19 +95,22 @@ class Index:
         """The ``n_best`` pictures nearest ``query``."""
         return self.snapshot().nearest(query, n_best)
 
-    def add(self, keys: Sequence[str], vectors: ArrayLike) -> None:
-        """Add or replace one vector per key, all or none."""
-        columns = self._columns(keys, vectors)
+    def add(self, keys: Sequence[str], vectors: ArrayLike, *, wait: bool = True) -> None:
+        """Add or replace one vector per key, all or none.
+
+        Writers take turns; without ``wait``, a :class:`~visterm.storage.BusyError` says that it is another's turn.
+        """
+        columns, centre = self._columns(keys, vectors)
         if not len(keys):
             return
-        with self._changing() as parts:
-            parts[:] = [*_without(parts, keys), new_segment(keys, columns)]
+        with self._changing(wait=wait) as parts:
+            parts[:] = [*_without(parts, keys), new_segment(keys, columns, centre)]
             while len(parts) > 1 and 2 * len(parts[-1]) >= len(parts[-2]):
                 parts[-2:] = [merged(parts[-2:])]
 
-    def remove(self, keys: Iterable[str]) -> int:
+    def remove(self, keys: Iterable[str], *, wait: bool = True) -> int:
         """Remove vectors; returns how many there were. Unknown keys are ignored."""
-        with self._changing() as parts:
+        with self._changing(wait=wait) as parts:
             n_before = _n_alive(parts)
             kept = [part if 2 * len(part.dead) < len(part) else merged([part]) for part in _without(parts, keys)]
             parts[:] = [part for part in kept if len(part)]
@@ -114,8 +118,8 @@ class Index:
 
     # Inside
 
-    def _columns(self, keys: Sequence[str], vectors: ArrayLike) -> NDArray[Any]:
-        """The vectors as columns of the stored type, prepared for the metric."""
+    def _columns(self, keys: Sequence[str], vectors: ArrayLike) -> tuple[NDArray[Any], NDArray[np.float32] | None]:
+        """The vectors as columns of the stored type, prepared for the metric; the centre that was subtracted."""
         rows = np.asarray(vectors, dtype=np.float32)
         if rows.shape != (len(keys), self.n_dims) and (len(keys) or rows.size):
             raise InputError(f"expected one vector per key, shape {(len(keys), self.n_dims)}, not {rows.shape}")
@@ -126,16 +130,18 @@ class Index:
                 raise InputError(f"{key!r} cannot be a key: it must be one line of text")
         if self.metric == "cosine":
             rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-        elif self.metric == "euclidean":
-            rows = np.hstack([rows, 0.5 * np.einsum("ij,ij->i", rows, rows)[:, np.newaxis]])
+        centre = None
+        if self.metric == "euclidean" and len(rows):
+            centre = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
+            rows = rows - centre
         with np.errstate(over="ignore"):
             columns = rows.T.astype(self.dtype)
         if not np.isfinite(columns).all():
             raise InputError(f"the vectors contain NaN, infinity or numbers beyond the range of {self.dtype}")
-        return columns
+        return columns, centre
 
     @contextmanager
-    def _changing(self) -> Iterator[list[Segment]]:
+    def _changing(self, *, wait: bool = True) -> Iterator[list[Segment]]:
         """The segments, to be changed in place; they become the index when the block ends without an error."""
         if self._folder is None:
             with self._guard:
@@ -143,7 +149,7 @@ class Index:
                 yield parts
                 self._in_memory = Snapshot(parts, self.metric, self.n_dims)
             return
-        with self._folder.changing() as before:
+        with self._folder.changing(wait=wait) as before:
             parts = list(before.segments)
             yield parts
             if parts != list(before.segments):

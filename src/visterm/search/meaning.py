@@ -18,6 +18,7 @@ from visterm.language import (
     filler_words,
     folded,
     is_ordinary,
+    name_key,
     stop_words,
     word_key,
 )
@@ -157,8 +158,8 @@ class Interpreter:
         while at < len(nodes):
             for end in range(min(at + _MAX_PHRASE, len(nodes)), at + 1, -1):
                 run = [node for node in nodes[at:end] if isinstance(node, Term) and _is_plain(node)]
-                if len(run) == end - at and self._label(word_key(" ".join(term.text for term in run))) is not None:
-                    joined.append(Term(" ".join(term.text for term in run), run[0].at, quoted=True))
+                if len(run) == end - at and self._is_name(texts := [term.text for term in run]):
+                    joined.append(Term(" ".join(texts), run[0].at, quoted=True))
                     at = end
                     break
             else:
@@ -166,7 +167,23 @@ class Interpreter:
                 at += 1
         return joined
 
+    def _is_name(self, texts: Sequence[str]) -> bool:
+        """Whether words form the name of a tag or class; a sign among them that is a name itself stays apart."""
+        text = " ".join(texts)
+        if self._is_exact(None, name_key(text)):
+            return True
+        signs = [name_key(word) for word in texts if not word_key(word)]
+        return self._label(word_key(text)) is not None and not any(self._is_exact(None, sign) for sign in signs)
+
     # Terms
+
+    def _name(self, term: Term) -> str:
+        """The key that a term is looked up by: the exact name of a tag or class if there is one, else its words."""
+        exact = name_key(term.text)
+        return exact if self._is_exact(term.field, exact) else word_key(term.text)
+
+    def _is_exact(self, field: str | None, name: str) -> bool:
+        return any(name in self._names[kind] for kind in (self._names if field is None else {field} & {*self._names}))
 
     def _term(self, term: Term, said: Reading, *, needed: bool) -> Asked | None:
         if term.field == "like":
@@ -175,10 +192,10 @@ class Interpreter:
             return Leaf(f"like {term.text}", len(self._evidence), likeness=self._like(term.text))
         if term.field == "is":
             return self._untagged
-        name = term.text if term.field == "filename" else word_key(term.text)
+        name = term.text if term.field == "filename" else self._name(term)
         if not name:
             return None if term.field is None else self._nothing(term, said)
-        if term.text.endswith("*") and term.field != "filename" and not term.quoted:
+        if term.text.endswith("*") and not name.endswith("*") and not term.quoted:
             said.hints.append(f"Visterm knows the forms of words: leave out the * of {term.text!r}")
         plain = term.field is None and not term.quoted
         if plain and self._label(name) is None:
@@ -189,6 +206,8 @@ class Interpreter:
         leaf = self._leaf(term.field, name)
         if leaf is not None:
             return leaf
+        if term.field is None and len(rows := self._evidence.named(term.text)):  # IMG_0042.jpg
+            return Leaf(term.text, len(self._evidence), {"file name": rows}, closed=True)
         if plain and " " in name:  # tall-building
             parts: list[Node] = [Term(word, term.at) for word in name.split()]
             return self._node(AllOf(tuple(parts)), said, needed=needed)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.contracts import Features
-from visterm.language import word_key
+from visterm.language import name_key, word_key
 from visterm.search.beliefs import Asked, Beliefs, Every, Leaf
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Pairs:
         labels = [str(dimension) for dimension in range(len(names))]
         self._beliefs = Beliefs(snapshot, labels, keys)
         self._labels = {frozenset(map(word_key, pair)): label for pair, label in zip(names, labels, strict=True)}
+        self._labels |= {frozenset(map(name_key, pair)): label for pair, label in zip(names, labels, strict=True)}
         self._leaves: dict[tuple[Leaf, Leaf], Leaf] = {}
 
     def joined(self, parts: Sequence[Asked], weights: Sequence[float]) -> Every:

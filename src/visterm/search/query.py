@@ -1,7 +1,8 @@
 """The query language: turns what a person typed into a tree.
 
     beach sunset            pictures of both
-    "tall building"         the words together
+    "tall building"         the words together; a quote inside quotes is written twice
+    "C++", "-x", "OR"       in quotes, signs and operators are part of a name
     -people, NOT people     without people
     boat OR ship            either; AND binds tighter than OR, parentheses group
     boat^2 sea              boat counts twice as much as sea
@@ -17,6 +18,7 @@ Operators are written in capitals, so that "and", "or" and "not" remain words.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NoReturn, TypeAlias
 
@@ -110,6 +112,7 @@ class _Token:
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
 _WORD = re.compile(r'[^\s\x00-\x1f\x7f()"^]+')
 _PATH = re.compile(r'[^\s\x00-\x1f\x7f"^]+')  # parentheses are common in the names of files
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"(?!")')
 _FIELD = re.compile(r"([A-Za-z_]+):(?!//)")
 _WEIGHT = re.compile(r"\^([^\s()]*)")
 
@@ -151,10 +154,14 @@ def _term(text: str, at: int) -> tuple[_Token, int]:
             )
         at = named.end()
     if text[at : at + 1] == '"':
-        end = text.find('"', at + 1)
-        if end < 0:
-            raise QueryError(f"the quote that begins at character {at + 1} is never closed")
-        return _Token("term", start, _checked(Term(text[at + 1 : end], start, field, quoted=True))), end + 1
+        quoted = _QUOTED.match(text, at)
+        if quoted is None:
+            raise QueryError(
+                f"the quote that begins at character {at + 1} is never closed; "
+                'a quote inside quotes is written twice, as in "5"" disc"'
+            )
+        phrase = quoted.group(1).replace('""', '"')
+        return _Token("term", start, _checked(Term(phrase, start, field, quoted=True))), quoted.end()
     found = (_PATH if field == "like" else _WORD).match(text, at)
     if found is None:
         raise QueryError(
@@ -269,3 +276,16 @@ class _Parser:
 
     def _at(self) -> int:
         return self._tokens[self._next].at if self._next < len(self._tokens) else self._length
+
+
+def terms(node: Node) -> Iterator[Term]:
+    """All terms of a tree, in their order.
+
+    >>> [term.text for term in terms(parse("boat -(sea OR tag:sky)"))]
+    ['boat', 'sea', 'sky']
+    """
+    if isinstance(node, Term):
+        yield node
+    else:
+        for part in (node.part,) if isinstance(node, Not) else node.parts:
+            yield from terms(part)

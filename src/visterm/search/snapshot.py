@@ -49,7 +49,7 @@ class Snapshot:
         return np.concatenate([np.empty(0, np.bool_), *(part.alive for part in self.segments)])
 
     def dimension(self, number: int) -> NDArray[np.float32]:
-        """One dimension of all slots."""
+        """One dimension of all slots; of euclidean vectors, relative to the centre of each segment."""
         rows = [singles(part.vectors[number]) for part in self.segments]
         return rows[0] if len(rows) == 1 else np.concatenate([np.empty(0, np.float32), *rows])
 
@@ -81,30 +81,25 @@ class Snapshot:
         of_slot = np.searchsorted(self._starts, slots, side="right") - 1
         for i in np.unique(of_slot):
             inside = np.flatnonzero(of_slot == i)
-            rows[inside] = self.segments[i].vectors[: self.n_dims, slots[inside] - self._starts[i]].T
+            part = self.segments[i]
+            rows[inside] = part.vectors[:, slots[inside] - self._starts[i]].T
+            if part.centre is not None:
+                rows[inside] += part.centre
         return rows
 
     def nearest(self, query: ArrayLike, n_best: int = 20) -> Nearest:
         """The ``n_best`` pictures nearest to ``query``."""
         wanted = self._prepared(query)
-        n_candidates = n_best if self.metric != "euclidean" else 2 * n_best + 16
         slots, scores = [np.empty(0, np.intp)], [np.empty(0, np.float32)]
         for start, part in zip(self._starts.tolist(), self.segments, strict=False):
-            found, values = _best_of(part, wanted, n_candidates)
+            find = _best_of if part.centre is None else _nearest_of
+            found, values = find(part, wanted, n_best)
             slots.append(found + start)
             scores.append(values)
         every = np.concatenate(scores)
-        chosen = largest(every, n_candidates)
-        return self._answer(wanted, np.concatenate(slots)[chosen], every[chosen], n_best)
-
-    def _answer(self, wanted: NDArray[Any], slots: NDArray[np.intp], scores: NDArray[Any], n_best: int) -> Nearest:
-        if self.metric == "euclidean":
-            # Products of long vectors lose digits by cancellation; the exact differences of the few candidates do not.
-            apart = np.linalg.norm(self.vectors(slots).astype(np.float64) - wanted[:-1], axis=1)
-            order = np.lexsort((slots, apart))[:n_best]
-            slots, scores = slots[order], apart[order].astype(np.float32)
-        keys = [self._key(int(slot)) for slot in slots]
-        return Nearest(keys, scores)
+        chosen = largest(every, n_best)
+        keys = [self._key(int(slot)) for slot in np.concatenate(slots)[chosen]]
+        return Nearest(keys, -every[chosen] if self.metric == "euclidean" else every[chosen])
 
     def _key(self, slot: int) -> str:
         part = int(np.searchsorted(self._starts, slot, side="right")) - 1
@@ -118,8 +113,7 @@ class Snapshot:
             raise InputError("the query contains NaN or infinity")
         if self.metric == "cosine":
             return vector / max(float(np.linalg.norm(vector)), 1e-12)
-        # -|q - x|^2 / 2 equals q.x - |x|^2 / 2 up to a constant, and |x|^2 / 2 is stored as an extra dimension.
-        return np.append(vector, np.float32(-1)) if self.metric == "euclidean" else vector
+        return vector
 
 
 def largest(scores: NDArray[Any], n: int) -> NDArray[np.intp]:
@@ -146,6 +140,22 @@ def _best_of(part: Segment, query: NDArray[np.float32], n_best: int) -> tuple[ND
         scores[part.dead] = -np.inf
     chosen = largest(scores, min(n_best, len(part) - len(part.dead)))
     return chosen, scores[chosen]
+
+
+def _nearest_of(part: Segment, query: NDArray[np.float32], n_best: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    """The columns of a segment nearest to the query, and their distances below zero.
+
+    ``-|q - x|^2 / 2`` equals ``q.x - |x|^2 / 2`` up to a constant, but the products of long vectors lose digits by
+    cancellation. So more columns than wanted are chosen by the products, and the exact differences order them.
+    """
+    around = query.astype(np.float64) - np.asarray(part.centre)
+    scores = _scores(part.vectors, around.astype(np.float32)) - part.half_squares
+    if len(part.dead):
+        scores[part.dead] = -np.inf
+    chosen = np.sort(largest(scores, min(2 * n_best + 16, len(part) - len(part.dead))))
+    apart = np.linalg.norm(part.vectors[:, chosen].astype(np.float64) - around[:, np.newaxis], axis=0)
+    first = largest(-apart, n_best)
+    return chosen[first], -apart[first].astype(np.float32)
 
 
 def _scores(vectors: NDArray[Any], query: NDArray[np.float32]) -> NDArray[np.float32]:

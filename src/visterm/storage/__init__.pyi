@@ -1,10 +1,12 @@
 from .array_file import ArrayFile as ArrayFile
 from .array_file import damaged as damaged
 from .array_folder import ArrayFolder as ArrayFolder
+from .atomic import clear_leftovers as clear_leftovers
 from .atomic import replacing as replacing
 from .atomic import write_bytes_atomically as write_bytes_atomically
 from .atomic import write_error as write_error
 from .atomic import write_text_atomically as write_text_atomically
+from .lock import BusyError as BusyError
 from .lock import WriteLock as WriteLock
 from .row_files import DenseRows as DenseRows
 from .row_files import MappedRows as MappedRows
@@ -17,11 +19,13 @@ from .row_spec import RowSpec as RowSpec
 __all__ = [
     "ArrayFile",
     "ArrayFolder",
+    "BusyError",
     "DenseRows",
     "MappedRows",
     "RowFiles",
     "RowSpec",
     "WriteLock",
+    "clear_leftovers",
     "cut",
     "damaged",
     "replacing",

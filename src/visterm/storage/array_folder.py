@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from visterm.errors import InputError, VistermError
 from visterm.storage.array_file import ArrayFile, damaged
 from visterm.storage.atomic import TEMPORARY_PATTERN, sync_folder, write_error, write_text_atomically
-from visterm.storage.lock import WriteLock
+from visterm.storage.lock import BusyError, WriteLock
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -67,7 +67,7 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
     def __init__(self, path: Path, about: object) -> None:
         self.path, self.about = path, about
         self._lock = WriteLock(path)
-        self._turn = threading.RLock()  # threads of this process wait for each other; other processes get an error
+        self._turn = threading.RLock()  # threads of this process take turns, as processes do by the lock
         self._guard = threading.RLock()
         self._seen: _Seen[Manifest, State] | None = None
 
@@ -177,7 +177,7 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
     # Writing
 
     def create(self, first: Callable[[], Manifest]) -> None:
-        """Create the folder with the manifest ``first()``, unless it has one."""
+        """Create the folder with the manifest ``first()``, unless it has one; others hold it only for a moment."""
         try:
             if not self.exists():
                 self.path.mkdir(parents=True, exist_ok=True)
@@ -188,17 +188,25 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
             raise write_error(self.path / MANIFEST, error) from error
 
     @contextmanager
-    def holding(self) -> Iterator[None]:
-        """Be the only writer inside the block; first remove what a killed writer left."""
-        with self._turn, self._lock.held() as first:
-            if first:
-                self._tidy()
-            yield
+    def holding(self, *, wait: bool = True) -> Iterator[None]:
+        """Be the only writer inside the block; first remove what a killed writer left.
+
+        Writers take turns. One that does not ``wait`` gets a :class:`BusyError` while it is another's turn.
+        """
+        if not self._turn.acquire(blocking=wait):
+            raise BusyError(f"{self.path} is being written to by another thread: try again when it is done")
+        try:
+            with self._lock.held(wait=wait) as first:
+                if first:
+                    self._tidy()
+                yield
+        finally:
+            self._turn.release()
 
     @contextmanager
-    def changing(self) -> Iterator[State]:
+    def changing(self, *, wait: bool = True) -> Iterator[State]:
         """Be the only writer and change files; a failure leaves a committed state and nothing else."""
-        with self.holding():
+        with self.holding(wait=wait):
             try:
                 yield self.current()
             except BaseException as error:

@@ -8,15 +8,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from visterm.compute import progress
 from visterm.errors import VistermError
 from visterm.storage.atomic import write_error
+
+#: A writer that waits looks this often whether it is its turn, in seconds.
+_LOOK_AGAIN = 0.05
+
+
+class BusyError(VistermError):
+    """Somebody else is writing, and the caller did not want to wait."""
 
 
 class WriteLock:
     """The right to write to ``folder``, held by one thread of one process; the holder may take it again.
 
-    Nobody waits: if the lock is taken, an error names the process that holds it. The file ``lock`` stays behind and
-    means nothing by itself: a killed holder blocks nobody.
+    A writer waits for its turn, with progress; one that does not want to wait gets a :class:`BusyError` that names the
+    process that holds the lock. The file ``lock`` stays behind and means nothing by itself: a killed holder blocks
+    nobody.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -24,7 +33,7 @@ class WriteLock:
         self._holder: int | None = None
 
     @contextmanager
-    def held(self) -> Iterator[bool]:
+    def held(self, *, wait: bool = True) -> Iterator[bool]:
         """Hold the lock inside the ``with`` block; yields False if this thread already held it, else True."""
         if self._holder == threading.get_ident():
             yield False
@@ -34,11 +43,16 @@ class WriteLock:
         file = self._folder / "lock"
         lock = FileLock(file)  # a new one each time: filelock refuses one that was made before a fork
         try:
-            lock.acquire(blocking=False)
-        except Timeout as error:
-            raise VistermError(
-                f"{self._folder} is being written to by process {_written(file)}: try again when it is done"
-            ) from error
+            try:
+                lock.acquire(blocking=False)
+            except Timeout as error:
+                writer = f"process {_written(file)}"
+                if not wait:
+                    raise BusyError(
+                        f"{self._folder} is being written to by {writer}: try again when it is done"
+                    ) from error
+                with progress.task(f"Waiting for {writer}, which writes {self._folder.name}"):
+                    lock.acquire(poll_interval=_LOOK_AGAIN)
         except OSError as error:
             raise write_error(file, error) from error
         self._holder = threading.get_ident()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
 from sklearn.utils._param_validation import Interval
 
 from visterm.contracts import check_tags
@@ -16,6 +18,10 @@ from visterm.subspace.moments import Moments
 
 #: With fewer pictures than this for every dimension, covariances are too uncertain to be inverted.
 PICTURES_PER_DIM = 20
+#: Directions with less than this share of the largest variance, ridge included, are left out.
+_NOISE = 1e-10
+
+Whitening = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 class CCA(LinearEmbedding):
@@ -51,11 +57,11 @@ class CCA(LinearEmbedding):
 
     def _solve(self, moments: Moments) -> None:
         x_whitening = self._whitening(moments.C_xx, self._n_kept(moments))
-        y_whitening = self._whitening(moments.C_yy, len(moments.y_mean_))
+        whiten_tags, unwhiten_tags = self._tag_whitening(moments.C_yy)
         # The singular vectors of the whitened cross-covariance are the canonical directions.
-        left, correlations, right = np.linalg.svd(x_whitening.T @ moments.C_xy @ y_whitening, full_matrices=False)
+        left, correlations, right = np.linalg.svd(whiten_tags(moments.C_xy.T @ x_whitening).T, full_matrices=False)
         n_dims = min(self.n_dims, len(correlations))
-        x_components, y_components = x_whitening @ left[:, :n_dims], y_whitening @ right[:n_dims].T
+        x_components, y_components = x_whitening @ left[:, :n_dims], unwhiten_tags(right[:n_dims].T)
         turn = signs(x_components)
         self.correlations_ = np.minimum(correlations[:n_dims], 1.0)  # Lambda
         self.x_components_, self.tag_components_ = x_components * turn, y_components * turn  # U_x, U_y
@@ -72,11 +78,29 @@ class CCA(LinearEmbedding):
             return width
         return min(width, self.reduce_to * len(moments.feature_widths_))
 
+    def _tag_whitening(self, covariance: NDArray[Any]) -> tuple[Whitening, Whitening]:
+        """``A -> P^T A`` and ``A -> P A`` for some ``P`` with ``P^T (C + ridge) P = I``.
+
+        With a ridge that leaves out no direction, ``P`` comes from a Cholesky factor: with thousands of tags,
+        eigenvectors would cost about fifty times as much.
+        """
+        ridge = self.ridge * np.trace(covariance) / max(1, len(covariance))
+        if not (ridge > 0 and self.ridge > _NOISE * len(covariance)):
+            P = self._whitening(covariance, len(covariance))
+            return lambda A: P.T @ A, lambda A: P @ A
+        covariance[np.diag_indices_from(covariance)] += ridge
+        # The transpose is the same matrix, stored by columns, as LAPACK needs it to work in place.
+        factor = cholesky(covariance.T, lower=True, overwrite_a=True, check_finite=False)
+        return (
+            lambda A: solve_triangular(factor, A, lower=True, check_finite=False),
+            lambda A: solve_triangular(factor, A, lower=True, trans="T", check_finite=False),
+        )
+
     def _whitening(self, covariance: NDArray[Any], n_kept: int) -> NDArray[Any]:
         """``P`` with ``P^T (C + ridge) P = I`` on the leading directions of ``C`` that vary."""
         values, vectors = leading(covariance, n_kept)
         values = values + self.ridge * np.trace(covariance) / len(covariance)
-        known = values > max(values.max(initial=0) * 1e-10, np.finfo(float).tiny)
+        known = values > max(values.max(initial=0) * _NOISE, np.finfo(float).tiny)
         if not known.any():
             return np.zeros((len(covariance), 1))  # nothing varies: every picture has the same code
         return vectors[:, known] / np.sqrt(values[known])

@@ -53,6 +53,8 @@ class LinearEmbedding(Estimator):
     def partial_fit(self, X: Features, tags: Any = None) -> Self:
         """Add more pictures; ``tags`` may have more columns than before, at the end."""
         if not hasattr(self, "moments_"):
+            if hasattr(self, "components_"):
+                raise InputError(f"this {type(self).__name__} was made small and cannot learn more: fit it again")
             return self.fit(X, tags)
         X, tags = self._tagged(X, tags, fitting=False)
         return self._fit_moments(self.moments_.partial_fit(X, tags))
@@ -62,6 +64,12 @@ class LinearEmbedding(Estimator):
         self._validate_params()
         self.n_features_in_, self.feature_widths_ = len(moments.x_mean_), moments.feature_widths_
         return self._fit_moments(moments)
+
+    def made_small(self) -> Self:
+        """Drop the moments, which only :meth:`partial_fit` needs: with thousands of tags they take 100 MB and more."""
+        if hasattr(self, "moments_"):
+            del self.moments_
+        return self
 
     def transform(self, X: Features) -> NDArray[Any]:
         """The codes of pictures, (n_pictures, n_dims)."""

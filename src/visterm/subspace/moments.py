@@ -125,6 +125,8 @@ class Moments(Estimator):
         n = len(X)
         shift, rest, xx, squares, xy = _sums(X, tags, self.covariance, device)
         y_mean = np.asarray(tags.sum(axis=0), np.float64).ravel() / n
+        yy = (tags.T @ tags).astype(np.float64).toarray()
+        yy -= np.outer(n * y_mean, y_mean)
         # ``rest`` is the mean that remains after centring because of rounding.
         if xx is not None:
             xx -= n * np.outer(rest, rest)
@@ -135,7 +137,7 @@ class Moments(Estimator):
             xx,
             squares - n * rest**2,
             xy - n * np.outer(rest, y_mean),
-            (tags.T @ tags).toarray().astype(np.float64) - n * np.outer(y_mean, y_mean),
+            yy,
         )
 
     def _new(self, n: int, x_mean: Any, y_mean: Any, xx: Any, squares: Any, xy: Any, yy: Any) -> Moments:
@@ -155,7 +157,8 @@ class Moments(Estimator):
             self.xx_ += np.outer(weight * dx, dx)
         self.x_squares_ += other.x_squares_ + weight * dx**2
         self.xy_ += other.xy_ + np.outer(weight * dx, dy)
-        self.yy_ += other.yy_ + np.outer(weight * dy, dy)
+        self.yy_ += other.yy_
+        self.yy_ += np.outer(weight * dy, dy)
         self.x_mean_ += dx * (m / (n + m))
         self.y_mean_ += dy * (m / (n + m))
         self.n_pictures_ = n + m

@@ -14,7 +14,16 @@ from scipy import sparse
 from scipy.special import softmax
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from visterm.contracts import UNKNOWN_CLASS, Features, JointMixin, Scores, check_classes, check_tags, is_tag_matrix
+from visterm.contracts import (
+    UNKNOWN_CLASS,
+    Features,
+    JointMixin,
+    Scores,
+    check_classes,
+    check_tags,
+    has_class,
+    is_tag_matrix,
+)
 from visterm.errors import InputError
 from visterm.topics.bags import check_bags
 from visterm.topics.explain import Reasons, class_reasons
@@ -211,4 +220,4 @@ def _known(y: ArrayLike | None, n_pictures: int) -> tuple[NDArray[np.bool_], NDA
     if y is None:
         return np.zeros(n_pictures, bool), np.full(n_pictures, UNKNOWN_CLASS)
     classes = check_classes(y, n_pictures)
-    return (classes != UNKNOWN_CLASS) if classes.dtype.kind in "if" else np.ones(n_pictures, bool), classes
+    return has_class(classes), classes

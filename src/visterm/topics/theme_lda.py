@@ -16,7 +16,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute import progress
-from visterm.contracts import UNKNOWN_CLASS, Features, Scores, check_classes
+from visterm.contracts import Features, Scores, check_classes, has_class
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.topics.bags import check_bags
@@ -97,7 +97,7 @@ class ThemeLDA(ClassifierMixin, Estimator):
         self._validate_params()
         bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
         y = check_classes(y, bags.shape[0])
-        known = np.flatnonzero(y != UNKNOWN_CLASS) if y.dtype.kind in "if" else np.arange(len(y))
+        known = np.flatnonzero(has_class(y))
         if not len(known):
             raise InputError("no picture has a class: at least one is needed to learn from")
         self.classes_, members, counts = np.unique(y[known], return_inverse=True, return_counts=True)

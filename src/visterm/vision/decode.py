@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
+import stat
 import warnings
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +30,9 @@ PIXEL_BUDGET = 100_000
 #: Files with these endings are read when a folder is added.
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
 
+#: Larger files are not read.
+MAX_FILE_BYTES = 512 * 2**20
+_PNG = b"\x89PNG\r\n\x1a\n"
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 _ORIENTATION_TAG = 0x0112
 #: Smaller pictures are checked at full size: this costs little, and an eighth of the size would be too coarse.
@@ -45,12 +52,70 @@ class PictureInfo:
     pixels: str = field(default="", compare=False)
 
 
+def read_regular(file: Path) -> tuple[bytes, os.stat_result]:
+    """The bytes of ``file``, and its status before they were read.
+
+    A pipe, a socket, a device, a folder and a file over 512 MiB are refused unread.
+    """
+    try:
+        with open(file, "rb", opener=_open_at_once) as stream:
+            status = os.fstat(stream.fileno())
+            check_regular(status)
+            data = stream.read(MAX_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:  # a name may be too long, or hold a zero byte
+        raise PictureError(_reason(file, error)) from error
+    _check_size(len(data))
+    return data, status
+
+
+def check_regular(status: os.stat_result) -> None:
+    """Refuse what is not a regular file, or is too large to be read."""
+    if not stat.S_ISREG(status.st_mode):
+        raise PictureError("not a regular file (a pipe, socket or device)")
+    _check_size(status.st_size)
+
+
+def _check_size(n_bytes: int) -> None:
+    """Refuse files of too many bytes."""
+    if n_bytes > MAX_FILE_BYTES:
+        raise PictureError(f"the file is larger than {MAX_FILE_BYTES // 2**20} MiB")
+
+
+def _open_at_once(file: str, flags: int) -> int:
+    """Open without waiting: a pipe that nobody writes to would never open."""
+    return os.open(file, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _reason(file: Path, error: OSError | ValueError) -> str:
+    # A socket cannot even be opened.
+    if isinstance(error, OSError) and error.errno == errno.ENXIO and not file.is_file():
+        return "not a regular file (a pipe, socket or device)"
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+
+
+def _check_png(data: bytes) -> None:
+    """Refuse a PNG whose pixels fail their checksums, which Pillow does not look at."""
+    if not data.startswith(_PNG):
+        return
+    view, place = memoryview(data), len(_PNG)
+    while (end := place + 12 + int.from_bytes(data[place : place + 4])) <= len(data):
+        is_right = zlib.crc32(view[place + 4 : end - 4]) == int.from_bytes(data[end - 4 : end])
+        if data[place + 4 : place + 8] == b"IDAT" and not is_right:
+            raise PictureError("damaged picture: its pixels fail their checksum")
+        place = end
+
+
 def probe(data: bytes) -> PictureInfo:
     """Check that ``data`` can be decoded from the first to the last byte, and measure its size.
 
-    Large JPEGs are decoded at an eighth of their size, which reads every byte at a fraction of the cost.
+    Large JPEGs are decoded at an eighth of their size, which reads every byte at a fraction of the cost. A JPEG whose
+    end is missing is refused, even if all rows could be shown; one with other numbers in its middle is not noticed,
+    since the format has no checksum.
     """
+    _check_png(data)
     with _opened(data) as image:
+        if image.format == "PNG":
+            image.load()  # Pillow looks for EXIF behind the pixels: _orientation would hide that they are damaged
         orientation = _orientation(image)
         width, height = image.size
         if width * height > _PROBED_WHOLE:
@@ -81,7 +146,8 @@ def decode_sizes(data: bytes | Path, pixel_budgets: Iterable[int | None]) -> dic
     import numpy as np
 
     if isinstance(data, Path):
-        data = data.read_bytes()
+        data, _ = read_regular(data)
+    _check_png(data)
     decoded: dict[tuple[int, int], tuple[Image.Image, int]] = {}
     arrays: dict[int | None, NDArray[np.uint8]] = {}
     for budget in pixel_budgets:

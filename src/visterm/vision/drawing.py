@@ -111,7 +111,8 @@ def draw_gist(rgb: RGB) -> RGB:
             shade = round(255 * float(energy[s, orientation, row, column]) ** 0.5)
             box = (cx - outer, cy - outer, cx + outer, cy + outer)
             for turn in (0, 180):
-                start = turn + (orientation - 0.5) * 180 / n_orientations
+                # GIST counts angles from right towards up, a slice of a pie from right towards down.
+                start = turn - (orientation + 0.5) * 180 / n_orientations
                 draw.pieslice(box, start, start + 180 / n_orientations, fill=(shade, round(shade * 0.8), shade // 4))
     return np.asarray(faded)
 

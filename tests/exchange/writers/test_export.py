@@ -153,3 +153,97 @@ def test_options_that_make_no_sense_are_refused(tmp_path: Path) -> None:
         export([], tmp_path / "x.csv", "csv", hierarchy="Class")
     with pytest.raises(InputError, match="between 0 and 1"):
         export([], tmp_path / "x.csv", "csv", suggestions=80)
+
+
+# Which sidecars, and where
+
+
+def test_only_pictures_in_the_folder_get_sidecars(root: Path, tmp_path: Path, make_picture: MakePicture) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "c.jpg").touch()
+    pictures = [
+        make_picture(paths=("a.jpg", "sub/copy.jpg"), tags=["sea"]),
+        make_picture(str(elsewhere / "c.jpg"), id=2, tags=["sea"]),
+        make_picture("sub/gone.jpg", id=3, tags=["sea"]),
+        make_picture("subway.jpg", id=4, tags=["sea"]),
+    ]
+    done = export(iter(pictures), root / "sub", "xmp", root=root)
+    assert done.files == [root / "sub" / "copy.jpg.xmp"]
+    assert [skipped.where for skipped in done.skipped] == ["sub/gone.jpg"], "and no word of the others"
+    (tmp_path / "link").symlink_to(elsewhere)
+    assert export(iter(pictures), tmp_path / "link", "xmp", root=root).files == [elsewhere / "c.jpg.xmp"]
+    assert sorted(tmp_path.rglob("*.xmp")) == [elsewhere / "c.jpg.xmp", root / "sub" / "copy.jpg.xmp"]
+    everywhere = export(iter(pictures), None, "xmp", root=root, dry_run=True)
+    assert (everywhere.files, everywhere.n_unchanged) == ([root / "a.jpg.xmp"], 2)
+
+
+def test_an_export_tells_what_is_new_and_gives_an_example(root: Path, make_picture: MakePicture) -> None:
+    first = [make_picture(tags=["sea"], class_label="coast", caption="words")]
+    export(first, root, "xmp")
+    pictures = [make_picture(tags=["sea", "sky"]), make_picture("b.jpg", id=2, tags=["sea"])]
+    plan = export(pictures, root, "xmp", dry_run=True)
+    assert (len(plan.files), plan.n_new, plan.n_unchanged, plan.n_failed) == (2, 1, 0, 0)
+    assert plan.example is not None
+    assert (plan.example.file, plan.example.new, plan.example.tags) == (root / "a.jpg.xmp", False, ["sea", "sky"])
+    assert export(pictures, root, "xmp") == plan
+
+
+def test_a_name_that_leaves_no_room_costs_one_line(root: Path, make_picture: MakePicture) -> None:
+    long = "é" * 124 + ".jpg"  # 252 bytes: a sidecar would have 256
+    (root / long).touch()
+    pictures = [make_picture(long, tags=["sea"]), make_picture("b.jpg", id=2, tags=["sea"])]
+    plan = export(pictures, root, "xmp", dry_run=True)
+    done = export(pictures, root, "xmp")
+    assert done == plan
+    assert (done.files, done.n_failed) == ([root / "b.jpg.xmp"], 1)
+    assert "shorten the name of the picture" in str(done.skipped[0])
+
+
+@pytest.mark.parametrize("what", ["picture", "sidecar"])
+def test_a_folder_that_cannot_be_entered_costs_one_line(
+    root: Path, make_picture: MakePicture, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    stat, lstat = Path.stat, Path.lstat
+
+    def refuse(path: Path) -> None:
+        if path.parent.name == "sub" and (what == "picture" or path.suffix == ".xmp"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "stat", lambda path, **options: refuse(path) or stat(path, **options))
+    monkeypatch.setattr(Path, "lstat", lambda path: refuse(path) or lstat(path))
+    pictures = [make_picture("sub/copy.jpg", tags=["sea"]), make_picture("b.jpg", id=2, tags=["sea"])]
+    done = export(pictures, root, "xmp")
+    assert (done.files, done.n_failed, len(done.skipped)) == ([root / "b.jpg.xmp"], 1, 1)
+    assert "cannot be reached: Permission denied" in str(done.skipped[0])
+
+
+def test_a_write_protected_folder_is_known_before(
+    root: Path, make_picture: MakePicture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "sub")
+    pictures = [make_picture("sub/copy.jpg", tags=["sea"]), make_picture("b.jpg", id=2, tags=["sea"])]
+    plan = export(pictures, root, "xmp", dry_run=True)
+    assert export(pictures, root, "xmp") == plan
+    assert (plan.n_failed, len(plan.files)) == (1, 1)
+    assert "write-protected" in str(plan.skipped[0])
+
+
+def test_merging_keeps_who_may_read_a_sidecar(root: Path, make_picture: MakePicture) -> None:
+    export([make_picture(tags=["sea"])], root, "xmp")
+    sidecar = root / "a.jpg.xmp"
+    sidecar.chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(sidecar, 12345, 23456)
+    before = sidecar.stat()
+    assert export([make_picture(tags=["sky"])], root, "xmp").files == [sidecar]
+    after = sidecar.stat()
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+
+
+def test_what_a_killed_export_left_is_cleared_by_the_next(root: Path, make_picture: MakePicture) -> None:
+    (root / ".visterm-0123456789abcdef.tmp").write_text("half a sidecar")
+    export([make_picture(tags=["sea"])], root, "xmp", dry_run=True)
+    assert (root / ".visterm-0123456789abcdef.tmp").exists(), "a dry run changes nothing"
+    export([make_picture(tags=["sea"])], root, "xmp")
+    assert names(root) == ["a.jpg", "a.jpg.xmp", "b.jpg", "sub/copy.jpg"]

@@ -8,6 +8,7 @@ import typer
 
 from visterm.app.cli import collection, doctor, experiment, finding, learning, vocabulary, words
 from visterm.app.cli.demo import demo
+from visterm.app.cli.serve import serve
 from visterm.version import __version__
 
 app = typer.Typer(
@@ -38,6 +39,7 @@ app.command(rich_help_panel=_FINDING)(finding.tag)
 app.command(cls=finding.QueryCommand, rich_help_panel=_FINDING)(finding.search)
 app.command(rich_help_panel=_FINDING)(finding.similar)
 app.command("show", rich_help_panel=_FINDING)(finding.show_picture)
+app.command(rich_help_panel=_FINDING)(serve)
 app.add_typer(words.app, name="words", rich_help_panel=_FINDING)
 app.command(rich_help_panel=_CARE)(doctor.doctor)
 

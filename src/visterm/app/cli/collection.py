@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +15,7 @@ from visterm.app.cli.output import (
     JsonOption,
     UsageError,
     WorkspaceOption,
+    check_share,
     command,
     opened,
     say,
@@ -21,6 +23,7 @@ from visterm.app.cli.output import (
     show_skipped,
     table,
 )
+from visterm.app.document import shorten
 from visterm.app.wording import counted
 from visterm.catalogue.records import IMPORT, PERSON
 from visterm.errors import InputError
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 
 #: Classes and unreadable files that are listed; machines get all of them.
 _LISTED = 20
+#: The sources of labels that count, in words.
+_WHO = {PERSON: "people", IMPORT: "imports"}
 
 
 def init(
@@ -100,9 +105,12 @@ def add(
 
 
 def _print_addition(console: Console, done: Addition) -> None:
-    say(console, _files_line(done.files))
-    if done.files.removed:
-        say(console, f"{done.files.removed} removed earlier; add them with --again")
+    for line in _file_lines(done.files):
+        say(console, line)
+    if done.other_formats:
+        number = counted(sum(done.other_formats.values()), "picture")
+        endings = ", ".join(f"{n} {ending}" for ending, n in done.other_formats.items())
+        say(console, f"{number} in formats that Visterm cannot read ({endings}): save copies as JPEG and add those")
     for source in done.labels:
         say(console, _source_line(source))
     if done.caption_tags:
@@ -113,17 +121,34 @@ def _print_addition(console: Console, done: Addition) -> None:
             f"{counted(done.other_words, 'other word')} can be searched but made no tags: visterm vocabulary --captions"
             " lists them, visterm add --caption-tags --phrase WORD makes one a tag",
         )
-    if not done.labels:
+    if not done.labels and done.files.n_pictures:
         say(console, "no labels found; if sub-folders are classes, say so: visterm add --format folders FOLDER")
     if done.dry_run:
         say(console, "nothing was changed (--dry-run)")
     show_skipped(done.skipped)
 
 
-def _files_line(files: Files) -> str:
-    parts = [f"{files.added} added", f"{files.unchanged} unchanged"]
-    others = ("moved", "copies", "changed", "gone", "unreadable", "skipped")
-    return ", ".join([*parts, *(f"{number} {name}" for name in others if (number := getattr(files, name)))])
+def _file_lines(files: Files) -> list[str]:
+    """What became of the files: one line of counts, then one for each kind that needs a word."""
+    from visterm.vision.decode import SUFFIXES
+
+    others = [f"{number} {name}" for name in ("moved", "copies", "changed") if (number := getattr(files, name))]
+    lines = [", ".join([f"{files.added} added", f"{files.unchanged} unchanged", *others])]
+    if not files.n_pictures:
+        lines = ["there is no new picture; 'visterm add FOLDER' adds those of another folder"]
+        if not (files.removed or files.gone or files.drawn or files.skipped):
+            lines = [f"there is no picture here: Visterm reads {', '.join(sorted(SUFFIXES))}"]
+    if files.unreadable:
+        lines.append(f"{files.unreadable} of these cannot be read as pictures: 'visterm status' says why")
+    if files.gone:
+        lines.append(f"{counted(files.gone, 'file')} gone since the last time; labels are kept in case they come back")
+    if files.removed:
+        lines.append(f"{files.removed} removed earlier; add them with --again")
+    if files.drawn:
+        lines.append(f"{counted(files.drawn, 'file')} left out that Visterm drew itself")
+    if files.skipped:
+        lines.append(f"{files.skipped} skipped")
+    return lines
 
 
 def _source_line(source: LabelSource) -> str:
@@ -148,28 +173,40 @@ def _print_status(console: Console, found: Status) -> None:
         ("with tags", found.n_with_tags, f"{found.n_with_tags / total:.0%}"),
         ("with a caption", found.n_with_caption, f"{found.n_with_caption / total:.0%}"),
     ]
+    if test := found.splits.get("test"):
+        rows.append(("to test on, never learned from", test, f"{test / total:.0%}"))
     say(console, f"{found.workspace}  (language: {found.language})", style="bold")
     table(console, ("", "number", "of readable"), rows)
-    if found.label_sources:
-        said = ", ".join(f"{number} by {_who(source)}" for source, number in found.label_sources.items())
-        say(console, f"labels: {said}")
-    for model, number in found.suggestions.items():
-        say(console, f"{counted(number, 'suggestion')} by {model}, not yet accepted (visterm label PICTURE --accept)")
+    said = {_WHO[source]: number for source, number in found.label_sources.items() if source in _WHO}
+    if said:
+        say(console, f"labels: {', '.join(f'{number} by {who}' for who, number in said.items())}")
+    for source, number in found.label_sources.items():
+        if source not in _WHO:
+            say(console, _suggestions_line(source.removeprefix("model "), number, found))
     if found.n_removed:
         say(console, f"{counted(found.n_removed, 'file')} removed; visterm add leaves them out (--again adds them)")
     if found.classes:
         table(console, ("class", "pictures"), list(found.classes.items())[:_LISTED])
     if found.frequent_tags:
         table(console, ("most frequent tags", "pictures"), found.frequent_tags.items())
-    if found.models:
-        say(console, f"models: {', '.join(found.models)}")
+    if found.in_use:
+        by_model: dict[str, list[str]] = {}
+        for task, model in found.in_use.items():
+            by_model.setdefault(model, []).append(task)
+        used = ", ".join(f"{model} to {' and '.join(tasks)}" for model, tasks in by_model.items())
+        others = len(found.models) - len(by_model)
+        say(console, f"models in use: {used}{f'; {others} more: visterm models' if others else ''}")
     for item in found.unreadable[:_LISTED]:
         say(console, f"unreadable {item.path}: {item.reason}", style="yellow")
 
 
-def _who(source: str) -> str:
-    """A source of labels in words."""
-    return {PERSON: "people", IMPORT: "imports"}.get(source, source)
+def _suggestions_line(model: str, number: int, found: Status) -> str:
+    """How many suggestions a model made, how many are decided, and how many wait."""
+    waiting = found.suggestions.get(model, 0)
+    decided = f"; {number - waiting} more of them decided" if waiting < number else ""
+    if not waiting:
+        return f"{counted(number, 'suggestion')} by {model}, all decided"
+    return f"{counted(waiting, 'suggestion')} by {model}, not yet accepted{decided} (visterm label PICTURE --accept)"
 
 
 def remove(
@@ -234,7 +271,10 @@ def label(
                 break
             except NewNameError as slip:
                 if not may_ask:
-                    raise InputError(f"the {slip.kind} {slip.question} If you mean {slip.name!r}, add --new") from slip
+                    end = "" if slip.question.endswith("?") else "."
+                    several = " (--tag sea --tag sky)" if "," in slip.name and slip.kind == "tag" else ""
+                    mean = f"If you mean {slip.name!r}, add --new"
+                    raise InputError(f"the {slip.kind} {slip.question}{several}{end} {mean}") from slip
                 _ask(slip, wanted)
         show(done, as_json, _print_labelled)
 
@@ -258,10 +298,11 @@ class _Wanted:
 
 def _ask(slip: NewNameError, wanted: _Wanted) -> None:
     """Let a person decide about a name that looks like a slip."""
-    question = f"{slip.question} [use {slip.near} / make {slip.name} / stop]"
+    use = f"use {slip.near} / " if slip.near is not None else ""
+    question = f"{slip.question} [{use}make {slip.name} / stop]"
     while True:
         answer = typer.prompt(question, err=True).strip().lower().partition(" ")[0]
-        if answer and "use".startswith(answer):
+        if answer and "use".startswith(answer) and slip.near is not None:
             return wanted.replace(slip.kind, slip.name, slip.near)
         if answer and "make".startswith(answer):
             return wanted.meant.append(slip.name)
@@ -280,11 +321,21 @@ def _print_labelled(console: Console, done: Labelled) -> None:
     if done.cleared:
         parts.append(f"{counted(done.cleared, 'label')} cleared")
     say(console, ", ".join(parts))
+    if done.nothing_suggested:
+        where = done.nothing_suggested[0]
+        if (number := len(done.nothing_suggested)) > 1:
+            where += f" and {counted(number - 1, 'other')}"
+        say(
+            console,
+            f"nothing is suggested for {where} that is not decided yet: 'visterm tag PICTURE --write' and 'visterm"
+            " classify PICTURE --write' keep suggestions",
+        )
 
 
 def export(
     destination: Annotated[
-        Path | None, typer.Argument(help="The file to write; for xmp the folder of the pictures (default: all).")
+        Path | None,
+        typer.Argument(help="The file to write; for xmp a folder: only pictures in it get sidecars (default: all)."),
     ] = None,
     export_format: Annotated[
         str | None,
@@ -292,28 +343,77 @@ def export(
     ] = None,
     suggestions: Annotated[
         float | None,
-        typer.Option(help="Also write what models suggest with at least this score, such as 0.8.", min=0, max=1),
+        typer.Option(help="Also write what models suggest with at least this score, such as 0.8."),
     ] = None,
     hierarchy: Annotated[
         str | None,
         typer.Option(help="xmp: show the class below this keyword, too; 'Class' gives Class|beach.", metavar="KEYWORD"),
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="xmp: write the sidecars without asking.")] = False,
     workspace: WorkspaceOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures."""
+    """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures.
+
+    Before sidecars are written, the command shows how many and where, and asks; --yes answers.
+    """
     with command(as_json=as_json), opened(workspace) as photos:
         if destination is None and export_format != "xmp":
             raise UsageError(f"name the {export_format or 'csv'} file to write")
-        done = photos.export(
-            destination, format=export_format, suggestions=suggestions, hierarchy=hierarchy, dry_run=dry_run
-        )
-        show(done, as_json, _print_exported)
+        check_share("--suggestions", suggestions)
+
+        def exported(*, dry_run: bool) -> Exported:
+            return photos.export(
+                destination, format=export_format, suggestions=suggestions, hierarchy=hierarchy, dry_run=dry_run
+            )
+
+        if export_format == "xmp" and not dry_run and not _may_write(exported, yes=yes, as_json=as_json):
+            return
+        done = show(exported(dry_run=dry_run), as_json, _print_exported)
+    if done.n_failed:
+        raise typer.Exit(1)
+
+
+def _may_write(exported: Callable[..., Exported], *, yes: bool, as_json: bool) -> bool:
+    """Show which sidecars would be written, and ask; there is nothing to ask if there are none."""
+    may_ask = not as_json and _at_a_terminal()
+    if not yes and not may_ask:
+        raise UsageError("sidecars are written beside your pictures: look with --dry-run, then add --yes")
+    if as_json:
+        return True
+    plan = show(exported(dry_run=True), as_json, _print_plan)
+    if yes or not plan.files:
+        return True
+    if typer.confirm(f"Write {counted(len(plan.files), 'sidecar')}?", err=True):
+        return True
+    typer.echo("nothing was written", err=True)
+    return False
 
 
 def _print_exported(console: Console, done: Exported) -> None:
-    would = "would be written" if done.dry_run else "written"
-    files = f"{counted(len(done.files), 'file')} {would}, {done.n_unchanged} unchanged"
-    say(console, f"{counted(done.n_pictures, 'picture')}, {files}")
+    if done.format == "xmp" and done.dry_run:
+        _print_plan(console, done)
+    else:
+        would = "would be written" if done.dry_run else "written"
+        files = f"{counted(len(done.files), 'file')} {would}, {done.n_unchanged} unchanged"
+        say(console, f"{counted(done.n_pictures, 'picture')}, {files}")
     show_skipped(done.skipped)
+
+
+def _print_plan(console: Console, plan: Exported) -> None:
+    merged = len(plan.files) - plan.n_new
+    files = f"{plan.n_new} new, {merged} merged into existing ones, {plan.n_unchanged} unchanged"
+    failed = f", {plan.n_failed} cannot be written" if plan.n_failed else ""
+    say(console, f"{counted(plan.n_pictures, 'picture')}: {files}{failed}")
+    for item in plan.folders[:_LISTED]:
+        say(console, f"  {counted(item.sidecars, 'sidecar')} in {item.folder}")
+    if len(plan.folders) > _LISTED:
+        rest = sum(item.sidecars for item in plan.folders[_LISTED:])
+        say(console, f"  {counted(rest, 'sidecar')} in {counted(len(plan.folders) - _LISTED, 'other folder')}")
+    if plan.example:
+        labels = [f"tags {', '.join(plan.example.tags)}"] if plan.example.tags else []
+        labels += [f"class {plan.example.class_name}"] if plan.example.class_name else []
+        labels += [f"caption {shorten(plan.example.caption)!r}"] if plan.example.caption else []
+        kind = "new" if plan.example.new else "merged"
+        say(console, f"  such as {plan.example.file} ({kind}): {'; '.join(labels) or 'suggestions only'}")

@@ -14,9 +14,11 @@ from visterm.app.cli.output import (
     DryRunOption,
     JsonOption,
     WorkspaceOption,
+    check_share,
     command,
     opened,
     say,
+    say_row,
     show,
     show_skipped,
 )
@@ -28,10 +30,12 @@ if TYPE_CHECKING:
     from visterm.app.searching import Findings, Found
     from visterm.app.showing import Drawing
     from visterm.app.similar import Lookalikes
-    from visterm.app.suggesting import Suggestions
+    from visterm.app.suggesting import LikelyName, Suggestion, Suggestions
     from visterm.app.workspace import Workspace
 
 _FAINT = "bright_black"
+#: Answers that are less likely than this are not shown beside a better one.
+_HOPELESS = 0.01
 ModelOption = Annotated[
     str | None, typer.Option("--model", "-m", help="NAME, NAME@VERSION or a model folder (default: the best).")
 ]
@@ -65,13 +69,13 @@ def tag(
     ] = None,
     model: ModelOption = None,
     precision: Annotated[
-        float, typer.Option("--precision", help="The share of suggestions that should be right.", min=0, max=1)
+        float, typer.Option("--precision", help="The share of suggestions that should be right, from 0 to 1.")
     ] = 0.8,
     n_best: Annotated[
         int | None, typer.Option("--best", "-k", help="This many tags of each picture, likely or not.", min=1)
     ] = None,
     sure: Annotated[
-        float | None, typer.Option("--sure", help="All tags at least this probable, such as 0.5.", min=0, max=1)
+        float | None, typer.Option("--sure", help="All tags at least this probable, from 0 to 1, such as 0.5.")
     ] = None,
     rare: Annotated[bool, typer.Option("--rare", help="Rare tags that stand out first.")] = False,
     write: WriteOption = False,
@@ -87,6 +91,8 @@ def tag(
     from visterm.app.loose import opened_or_loose
 
     with command(as_json=as_json), opened_or_loose(workspace, model, paths) as photos:
+        check_share("--precision", precision)
+        check_share("--sure", sure)
         done = photos.tag(
             paths or (),
             model=model,
@@ -107,9 +113,9 @@ def _show_suggestions(
             nothing = "there is no picture" if asked else "every picture has these labels already; name some to ask"
             say(console, nothing)
         for answer in done.answers:
-            said = ", ".join(f"{label.name} {percent(label.probability)}" for label in answer.labels)
+            said = ", ".join(f"{label.name} {percent(label.probability)}" for label in _worth_showing(answer))
             if said or len(done.answers) == 1:
-                say(console, f"{answer.path}: {said or 'nothing likely enough'}")
+                say_row(console, f"{answer.path}: {said or 'nothing likely enough'}")
         unsure = sum(not answer.labels for answer in done.answers)
         if unsure and len(done.answers) > 1:
             say(console, f"{counted(unsure, 'picture')}: nothing likely enough; --precision 0.6 or --best 3 shows more")
@@ -118,12 +124,21 @@ def _show_suggestions(
         if dry_run:
             say(console, "nothing was changed (--dry-run)")
         elif write:
-            say(console, f"{counted(done.written, 'suggestion')} of {done.model} kept")
+            say(
+                console, f"{counted(done.written, 'suggestion')} of {done.model} kept; 'visterm label PICTURE --accept'"
+            )
+        elif any(answer.labels and answer.picture_id is not None for answer in done.answers):
+            say(console, "nothing was kept: --write keeps these as suggestions, for 'label --accept'", style=_FAINT)
         show_skipped(done.skipped)
 
     show(done, as_json, print_suggestions)
     if asked and not done.answers:
         raise typer.Exit(1)
+
+
+def _worth_showing(answer: Suggestion) -> list[LikelyName]:
+    """The answers without the hopeless ones; the best is always shown."""
+    return [label for place, label in enumerate(answer.labels) if place == 0 or label.probability >= _HOPELESS]
 
 
 class QueryCommand(TyperCommand):
@@ -217,11 +232,11 @@ def _write_sheet(photos: Workspace, found: Findings | Lookalikes, file: Path | N
     if file is not None:
         written = photos.sheet(found, file)
         if not as_json:
-            typer.echo(f"contact sheet written to {written}")
+            typer.echo(f"contact sheet written to {written}; 'visterm add' leaves it out")
 
 
 def _print_drawing(console: Console, done: Drawing) -> None:
-    say(console, f"written to {done.written}")
+    say(console, f"written to {done.written}; 'visterm add' leaves it out")
 
 
 def _print_findings(console: Console, findings: Findings, *, why: bool, unlikely: bool) -> None:
@@ -236,8 +251,11 @@ def _print_findings(console: Console, findings: Findings, *, why: bool, unlikely
     hint = ", shown with --all" if guess and not unlikely else ""
     if n_shown and findings.n_likely == 0:  # not even one picture is likely to match all words
         say(console, f"nothing found for all words{guess}{hint}; these match some of them", style="bold")
-    _print_group(console, "people say", told, why=why)
-    _print_group(console, "the model thinks", likely, why=why)
+    for missing in dict.fromkeys(found.missing for found in findings.found if found.likely):
+        by_people = [found for found in told if found.missing == missing]
+        by_model = [found for found in likely if found.missing == missing]
+        _print_group(console, f"people say{_without(missing)}", by_people, why=why)
+        _print_group(console, f"the model thinks{_without(missing)}", by_model, why=why)
     if not n_shown:
         say(console, f"nothing found{guess}{hint}", style="bold")
     elif findings.n_likely is None or findings.n_likely > n_shown:
@@ -246,7 +264,9 @@ def _print_findings(console: Console, findings: Findings, *, why: bool, unlikely
     elif findings.n_less_likely and findings.n_likely:
         say(console, f"{counted(findings.n_less_likely, 'less likely picture')}: --all", style=_FAINT)
     others = [found for found in findings.found if not found.likely]
-    _print_group(console, "less likely", others, why=why, style=_FAINT)
+    for missing in dict.fromkeys(found.missing for found in others):
+        group = [found for found in others if found.missing == missing]
+        _print_group(console, f"less likely{_without(missing)}", group, why=why, style=_FAINT)
 
 
 def _print_group(console: Console, title: str, group: Sequence[Found], *, why: bool, style: str | None = None) -> None:
@@ -254,11 +274,15 @@ def _print_group(console: Console, title: str, group: Sequence[Found], *, why: b
         say(console, title, style=style or "bold")
     for found in group:
         chance = "" if found.told else percent(found.score)
-        without = f"  (without: {', '.join(found.missing)})" if found.missing else ""
-        say(console, f"{chance:>8}  {found.path}{without}", style=style)
+        say_row(console, f"{chance:>8}  {found.path}", style=style)
         if why:
             for line in (_because(found), *found.evidence):
-                say(console, f"          {line}", style=_FAINT)
+                say_row(console, f"          {line}", style=_FAINT)
+
+
+def _without(missing: Sequence[str]) -> str:
+    """The words of the query that a group of pictures lacks."""
+    return f", without {' and '.join(repr(word) for word in missing)}" if missing else ""
 
 
 def _because(found: Found) -> str:
@@ -274,5 +298,7 @@ def _because(found: Found) -> str:
 def _print_lookalikes(console: Console, lookalikes: Lookalikes) -> None:
     if not lookalikes.found:
         say(console, "nothing found")
+        return
+    say(console, f"pictures like {lookalikes.picture}, and how alike they are (100%: the same)", style="bold")
     for found in lookalikes.found:
-        say(console, f"{found.score:8.3f}  {found.path}")
+        say_row(console, f"{percent(found.score):>8}  {found.path}")

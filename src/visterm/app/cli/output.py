@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
 from visterm.app.document import Document
+from visterm.app.wording import not_a_share
 from visterm.compute import progress
 from visterm.errors import VistermError
 
@@ -65,7 +67,27 @@ def show(document: D, as_json: bool, print_for_people: Callable[[Console, D], No
 
 
 def say(console: Console, text: str, *, style: str | None = None) -> None:
-    """Print ``text`` as it is: no markup is read into it, and the terminal breaks long lines, not we."""
+    """Print a sentence, broken between words to fit the display; no markup is read into it."""
+    indent = text[: len(text) - len(text.lstrip())]
+    lines = fill(
+        text,
+        console.width,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+        drop_whitespace=True,
+    )
+    as_it_is(console, lines, style=style)
+
+
+def say_row(console: Console, text: str, *, style: str | None = None) -> None:
+    """Print one row of an answer: a display gets it broken between words, a pipe or file in one line."""
+    (say if console.is_terminal else as_it_is)(console, text, style=style)
+
+
+def as_it_is(console: Console, text: str, *, style: str | None = None) -> None:
+    """Print a line that must stay whole, such as a command to copy."""
     console.print(text, markup=False, soft_wrap=True, style=style)
 
 
@@ -93,6 +115,12 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.0f}" if value > 1 and value.is_integer() else f"{value:.3f}"
     return str(value)
+
+
+def check_share(option: str, value: float | None) -> None:
+    """Refuse a share that is not between 0 and 1."""
+    if value is not None and not 0 <= value <= 1:
+        raise UsageError(not_a_share(option, value))
 
 
 def show_skipped(skipped: Sequence[object]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from visterm.app.cli.output import JsonOption, WorkspaceOption, command, opened, say, show, table
+from visterm.app.cli.output import JsonOption, WorkspaceOption, as_it_is, command, opened, say, show, table
 from visterm.app.wording import counted, percent
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def suggest(
 def _print_merges(console: Console, proposed: Merges) -> None:
     for merge in proposed.merges:
         say(console, ", ".join(f"{name} ({counted(number, 'picture')})" for name, number in merge.names.items()))
-        say(console, f"  {merge.command}")
+        as_it_is(console, f"  {merge.command}")
     if not proposed.merges:
         say(console, f"no two {'classes' if proposed.kind == 'class' else 'tags'} look like forms of one word")
 

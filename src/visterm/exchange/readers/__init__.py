@@ -6,7 +6,7 @@ A reader is a module with ``FORMAT`` (its name), ``detect``, ``read`` and ``base
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
@@ -69,7 +69,23 @@ def open_labels(path: Path, format: str | None = None) -> tuple[Reading, Path, I
     if name is None:
         raise InputError(f"the label format of {path} was not recognised: choose one of {', '.join(READERS)}")
     reader, reading = READERS[name], Reading(str(path), name)
-    return reading, reader.base(path), reading.count(_guarded(path, reader, reading))
+    return reading, reader.base(path), reading.count(_guarded(path, reader.read(path, reading)))
+
+
+def open_pictures(files: Iterable[Path]) -> Iterator[tuple[Reading, Path, Iterator[Record]]]:
+    """The labels inside single picture files and in their sidecars, one source for each of their folders.
+
+    Each source is given like that of :func:`open_labels`.
+    """
+    from visterm.exchange.readers.xmp import FORMAT, read_pictures
+
+    names: dict[Path, list[str]] = {}
+    for file in files:
+        names.setdefault(file.parent, []).append(file.name)
+    for folder, pictures in names.items():
+        source = folder / pictures[0] if len(pictures) == 1 else folder
+        reading = Reading(str(source), FORMAT)
+        yield reading, folder, reading.count(_guarded(source, read_pictures(folder, pictures, reading)))
 
 
 def find_labels(folder: Path) -> list[tuple[Path, str]]:
@@ -94,9 +110,9 @@ def find_labels(folder: Path) -> list[tuple[Path, str]]:
     return [*found, (folder, "xmp")] if folder.is_dir() else []
 
 
-def _guarded(path: Path, reader: Reader, reading: Reading) -> Iterator[Record]:
+def _guarded(path: Path, records: Iterator[Record]) -> Iterator[Record]:
     try:
-        yield from reader.read(path, reading)
+        yield from records
     except OSError as error:
         raise _cannot_read(path, error) from error
 

@@ -1,26 +1,32 @@
-"""XMP sidecars (``IMG.jpg.xmp`` or ``IMG.xmp``) and the XMP and IPTC inside pictures, as photo programs write them.
+"""XMP sidecars (``IMG.jpg.xmp`` or ``IMG.xmp``) and the XMP, IPTC and EXIF inside pictures, as programs write them.
 
-The tags of a picture are the union of ``dc:subject``, ``lr:hierarchicalSubject``, ``digiKam:TagsList`` and the IPTC
-keywords in all these places. Items are never split, except in the two hierarchies, where every term becomes a tag (see
-:func:`visterm.exchange.xmp_packet.read_packet`). If places disagree on class or caption, the sidecar counts.
+The tags of a picture are the union of ``dc:subject``, ``lr:hierarchicalSubject``, ``digiKam:TagsList``, the IPTC
+keywords and those of Windows (``XPKeywords``) in all these places. Items are never split, except in the two
+hierarchies, where every term becomes a tag (see :func:`visterm.exchange.xmp_packet.read_packet`). If places disagree on
+class or caption, the first counts: sidecar, XMP, IPTC, EXIF. What a camera writes into every picture is no caption.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
 from visterm.catalogue.records import Echo, Reading, Record
 from visterm.errors import InputError
 from visterm.exchange.embedded import read_embedded
-from visterm.exchange.iptc import MAX_KEYWORD_BYTES, read_keywords
+from visterm.exchange.exif import is_stock_description
+from visterm.exchange.iptc import MAX_KEYWORD_BYTES, IptcTexts, read_iptc
 from visterm.exchange.readers._entries import make_record
 from visterm.exchange.readers._files import is_picture, read_bounded, walk
 from visterm.exchange.xmp_packet import MAX_BYTES, PacketLabels, read_packet
 
 FORMAT = "xmp"
 
+#: A continued packet without any of these has no labels: most hold the depth map of a telephone, megabytes of it.
+_NAMES_LABELS = re.compile(rb"subject|hierarchicalSubject|TagsList|description|urn:visterm")
 #: To detect the format, this many first pictures are read; of the rest, fewer and fewer.
 _PROBED = 20
 
@@ -37,7 +43,8 @@ def detect(path: Path) -> bool:
             if next(sidecars(name), None):
                 return True
             if position == due:
-                if any(True for _ in _embedded_labels(parent / name, name, Reading(name, FORMAT))):
+                labels = _embedded_labels(parent / name, name, Reading(name, FORMAT), _Guesses())
+                if any(found != PacketLabels() for found in labels):
                     return True
                 due += 1 if position < _PROBED else 1 + position // 10
             position += 1
@@ -53,27 +60,66 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
     """A record for each picture with labels in its metadata; no pixels are decoded."""
     if not path.is_dir():
         raise InputError(f"{path} is not a folder: expected a folder with pictures")
+    guesses = _Guesses()
     for parent, names in walk(path, reading):
-        sidecars = _sidecars(names)
-        for name in filter(is_picture, names):
-            where = (parent / name).relative_to(path).as_posix()
-            found = [
-                labels
-                for sidecar in sidecars(name)
-                if (labels := _sidecar_labels(parent / sidecar, where, reading)) is not None
-            ]
-            found += _embedded_labels(parent / name, where, reading)
-            if any(labels != PacketLabels() for labels in found):
-                record = make_record(
-                    reading,
-                    where,
-                    where,
-                    class_name=next((labels.class_name for labels in found if labels.class_name), None),
-                    tags=[tag for labels in found for tag in labels.tags],
-                    caption=next((labels.caption for labels in found if labels.caption), None),
-                )
-                if record:
-                    yield replace(record, echo=_echo(found))
+        yield from _records(path, parent, names, filter(is_picture, names), reading, guesses)
+    guesses.report(reading)
+
+
+def read_pictures(folder: Path, pictures: Sequence[str], reading: Reading) -> Iterator[Record]:
+    """The records of the files called ``pictures`` in ``folder``, from their own metadata and their sidecars."""
+    guesses = _Guesses()
+    yield from _records(folder, folder, [file.name for file in folder.iterdir()], pictures, reading, guesses)
+    guesses.report(reading)
+
+
+def _records(
+    base: Path, parent: Path, names: list[str], pictures: Iterable[str], reading: Reading, guesses: _Guesses
+) -> Iterator[Record]:
+    """The records of ``pictures`` in the folder ``parent``, whose files are called ``names``."""
+    sidecars = _sidecars(names)
+    for name in pictures:
+        where = (parent / name).relative_to(base).as_posix()
+        found = [
+            labels
+            for sidecar in sidecars(name)
+            if (labels := _sidecar_labels(parent / sidecar, where, reading)) is not None
+        ]
+        found += _embedded_labels(parent / name, where, reading, guesses)
+        if any(labels != PacketLabels() for labels in found):
+            captions = (labels.caption for labels in found if labels.caption)
+            record = make_record(
+                reading,
+                where,
+                where,
+                class_name=next((labels.class_name for labels in found if labels.class_name), None),
+                tags=[tag for labels in found for tag in labels.tags],
+                caption=next((caption for caption in captions if not is_stock_description(caption)), None),
+            )
+            if record and replace(record, path="") != Record(""):
+                yield replace(record, echo=_echo(found))
+
+
+class _Guesses:
+    """The guessed character sets of one source: counted, and told once with an example."""
+
+    def __init__(self) -> None:
+        self._numbers: Counter[tuple[str, str]] = Counter()
+        self._examples: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def note(self, block: str, guess: str, where: str, text: str) -> None:
+        self._numbers[block, guess] += 1
+        self._examples.setdefault((block, guess), (where, text))
+
+    def report(self, reading: Reading) -> None:
+        for (block, guess), number in self._numbers.items():
+            where, text = self._examples[block, guess]
+            others = f" (so in {number} pictures)" if number > 1 else ""
+            reading.skip(
+                where,
+                f"its {block} text names no character set and was read as {guess}, such as {text:.60}{others}; "
+                "if that is wrong, write the labels as XMP or UTF-8 and add it again",
+            )
 
 
 def _echo(found: list[PacketLabels]) -> Echo | None:
@@ -110,8 +156,8 @@ def _sidecar_labels(sidecar: Path, picture: str, reading: Reading) -> PacketLabe
     return None
 
 
-def _embedded_labels(file: Path, where: str, reading: Reading) -> Iterator[PacketLabels]:
-    """The labels in the picture's own XMP and IPTC, if any."""
+def _embedded_labels(file: Path, where: str, reading: Reading, guesses: _Guesses) -> Iterator[PacketLabels]:
+    """The labels in the picture's own XMP, IPTC and EXIF."""
     try:
         if not file.is_file():
             raise InputError("not a regular file")
@@ -122,18 +168,27 @@ def _embedded_labels(file: Path, where: str, reading: Reading) -> Iterator[Packe
     except OSError as error:
         reading.skip(where, f"cannot be read: {error.strerror}")
         return
-    labels = PacketLabels()
-    if embedded.xmp is not None:
+    if embedded.problem is not None:
+        reading.skip(where, embedded.problem)
+    tags: tuple[str, ...] = ()
+    for packet in (embedded.xmp, embedded.extended_xmp):
+        if packet is None or (packet is embedded.extended_xmp and not _NAMES_LABELS.search(packet)):
+            continue
         try:
-            labels = read_packet(embedded.xmp)
+            labels = read_packet(packet)
         except InputError as error:
             reading.skip(where, f"its XMP: {error}")
-    if labels != PacketLabels():
+            continue
+        tags += labels.tags
         yield labels
-    if embedded.iptc is not None:
-        keywords = [word for word in read_keywords(embedded.iptc) if not _is_cut(word, labels.tags)]
-        if keywords:
-            yield PacketLabels(tags=tuple(keywords))
+    iptc = IptcTexts() if embedded.iptc is None else read_iptc(embedded.iptc)
+    yield PacketLabels(tuple(word for word in iptc.keywords if not _is_cut(word, tags)), caption=iptc.caption)
+    exif = embedded.exif
+    yield PacketLabels(exif.keywords, caption=exif.caption)
+    for block, texts in (("IPTC", iptc), ("EXIF", exif)):
+        if texts.guess is not None:
+            shown = " ".join(filter(None, [*texts.keywords, texts.caption]))
+            guesses.note(block, texts.guess, where, shown)
 
 
 def _is_cut(keyword: str, tags: tuple[str, ...]) -> bool:

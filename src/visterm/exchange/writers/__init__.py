@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.catalogue.records import Skipped
-from visterm.compute import progress
-from visterm.errors import InputError, VistermError
+from visterm.errors import InputError
 
 if TYPE_CHECKING:
     from visterm.catalogue.pictures import Label, Picture
@@ -18,14 +16,24 @@ if TYPE_CHECKING:
 #: The formats that :func:`export` writes.
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "coco", "xmp")
 
-_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+@dataclass(frozen=True, slots=True)
+class SidecarExample:
+    """One of the sidecars that an export writes: whether it is new, and what Visterm says in it."""
+
+    file: Path
+    new: bool
+    tags: list[str]
+    class_name: str | None
+    caption: str | None
 
 
 @dataclass(slots=True)
 class Export:
     """What an export wrote, or would write: files, pictures, and what was left out with the reason.
 
-    ``n_unchanged`` counts sidecars that were already up to date.
+    Of the sidecars in ``files``, ``n_new`` did not exist before, and ``example`` is the first. ``n_unchanged`` counts
+    sidecars that were already up to date, and ``n_failed`` those that cannot be written; ``skipped`` has their reasons.
     """
 
     format: str
@@ -33,13 +41,22 @@ class Export:
     n_pictures: int = 0
     n_unchanged: int = 0
     skipped: list[Skipped] = field(default_factory=list)
+    n_new: int = 0
+    n_failed: int = 0
+    example: SidecarExample | None = None
+
+    def fail(self, file: Path, reason: str) -> None:
+        """Note that the labels of ``file`` cannot be written."""
+        self.n_failed += 1
+        self.skipped.append(Skipped(str(file), reason))
 
 
 def export(
     pictures: Iterable[Picture],
-    destination: Path,
+    destination: Path | None,
     format: str,
     *,
+    root: Path | None = None,
     suggestions: float | None = None,
     hierarchy: str | None = None,
     catalogue: str | None = None,
@@ -47,9 +64,10 @@ def export(
 ) -> Export:
     """Write the labels of ``pictures`` in one of :data:`FORMATS`; with ``dry_run`` only say what would be written.
 
-    ``destination`` is the file to write; it appears whole or not at all. For ``xmp`` it is the collection's root, and
-    the labels are merged into a sidecar beside each existing file of a picture. A sidecar that cannot be read or
-    written is skipped with the reason, but a full disk ends the export.
+    ``destination`` is the file to write; it appears whole or not at all. For ``xmp`` it is a folder: the labels of the
+    pictures in it are merged into sidecars beside them; None means all pictures. Paths of pictures are relative to
+    ``root``, by default that folder. A sidecar that cannot be read or written is skipped with the reason, but a full
+    disk ends the export.
 
     Tables hold all suggestions of models in columns of their own; with ``suggestions``, only those of at least that
     score. Sidecars and COCO hold suggestions only then. ``hierarchy`` is the keyword above the class in sidecars,
@@ -64,8 +82,15 @@ def export(
             raise InputError(f"the least score of suggestions is between 0 and 1, not {suggestions}")
         pictures = _with_suggestions(pictures, suggestions)
     if format == "xmp":
-        options = _SidecarOptions(hierarchy, suggestions is not None, catalogue)
-        return _export_sidecars(pictures, destination, options, dry_run=dry_run)
+        from visterm.exchange.writers.sidecars import SidecarOptions, export_sidecars
+
+        home = root or destination
+        if home is None:
+            raise InputError("name the folder of the pictures")
+        options = SidecarOptions(hierarchy, suggestions is not None, catalogue)
+        return export_sidecars(pictures, home, destination, options, dry_run=dry_run)
+    if destination is None:
+        raise InputError(f"name the {format} file to write")
     if destination.is_dir():
         raise InputError(f"{destination} is a folder: give the name of the {format} file to write")
     return _export_file(pictures, destination, format, suggestions=suggestions is not None, dry_run=dry_run)
@@ -103,66 +128,3 @@ def _export_file(pictures: Iterable[Picture], file: Path, format: str, *, sugges
             else write_table(pictures, file, format)
         )
     return Export(format, files=[file], n_pictures=n_pictures)
-
-
-@dataclass(frozen=True, slots=True)
-class _SidecarOptions:
-    hierarchy: str | None
-    suggestions: bool
-    catalogue: str | None
-
-
-def _export_sidecars(pictures: Iterable[Picture], root: Path, options: _SidecarOptions, *, dry_run: bool) -> Export:
-    if not root.is_dir():
-        raise InputError(f"{root} is not a folder: sidecars are written to the folder of the pictures")
-    done = Export("xmp")
-    with progress.task("Writing sidecars") as bar:
-        for picture in pictures:
-            files = [root / path for path in picture.paths if (root / path).is_file()]
-            for file in files:
-                _export_sidecar(picture, file, done, options, dry_run=dry_run)
-            if files:
-                done.n_pictures += 1
-            else:
-                name = next(iter(picture.paths), picture.sha256)
-                done.skipped.append(Skipped(name, f"the picture is not in {root}"))
-            bar.advance()
-    return done
-
-
-def _export_sidecar(picture: Picture, file: Path, done: Export, options: _SidecarOptions, *, dry_run: bool) -> None:
-    from visterm.exchange.writers.xmp import merged_sidecar
-    from visterm.storage import write_bytes_atomically
-
-    tags = [label.name for label in picture.tags if label.state == "accepted"]
-    class_name = picture.class_label.name if picture.class_label else None
-    try:
-        sidecar, contents = merged_sidecar(
-            file,
-            tags,
-            caption=picture.caption,
-            class_name=class_name,
-            hierarchy=options.hierarchy,
-            suggestions=_suggested_names(picture) if options.suggestions else (),
-            catalogue=options.catalogue,
-        )
-        if contents is not None and not dry_run:
-            write_bytes_atomically(sidecar, contents)
-    except VistermError as error:
-        if isinstance(error.__cause__, OSError) and error.__cause__.errno in _DISK_FULL:
-            raise
-        done.skipped.append(Skipped(str(file), str(error)))
-        return
-    if contents is not None:
-        done.files.append(sidecar)
-    else:
-        done.n_unchanged += sidecar.exists()
-
-
-def _suggested_names(picture: Picture) -> list[str]:
-    """What models suggest where people and imports have not decided."""
-    best = best_suggested_class(picture) if picture.class_label is None else None
-    return [
-        *(label.name for label in picture.tags if label.state == "suggested"),
-        *(() if best is None else (best.name,)),
-    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Sequence
@@ -57,8 +58,13 @@ def write_sidecar(
         picture_file, tags, caption=caption, class_name=class_name, hierarchy=hierarchy, suggestions=suggestions
     )
     if contents is not None:
-        write_bytes_atomically(sidecar, contents)
+        store_sidecar(sidecar, contents)
     return sidecar
+
+
+def store_sidecar(sidecar: Path, contents: bytes) -> None:
+    """Write a sidecar whole or not at all; one that exists keeps its mode and, where permitted, its owner."""
+    write_bytes_atomically(sidecar, contents, keep_access=sidecar.exists())
 
 
 def merged_sidecar(
@@ -82,6 +88,7 @@ def merged_sidecar(
         catalogue=catalogue,
     )
     sidecar = sidecar_of(picture_file)
+    _refuse_unreachable(sidecar)
     if sidecar.is_symlink():  # write the target, so that the link survives
         sidecar = Path(os.path.realpath(sidecar))
     present = _contents(sidecar)
@@ -93,6 +100,20 @@ def merged_sidecar(
     except InputError as error:
         raise InputError(f"{sidecar}: left as it is, because it cannot be read: {error}") from error
     return sidecar, None if merged == present else merged
+
+
+def _refuse_unreachable(sidecar: Path) -> None:
+    """Refuse a sidecar whose name is too long, or whose folder cannot be entered."""
+    try:
+        sidecar.lstat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError(
+                f"{sidecar.name[:40]}... is too long a name for a sidecar: shorten the name of the picture"
+            ) from error
+        raise InputError(f"{sidecar}: cannot be reached: {error.strerror}") from error
 
 
 def _contents(sidecar: Path) -> bytes | None:

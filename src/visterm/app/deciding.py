@@ -1,0 +1,34 @@
+"""A person's decisions about what models suggest: many at once, as one step that can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from visterm.app.labelling import Labelled
+from visterm.catalogue.labels import Kind, LabelRow
+from visterm.catalogue.records import PERSON
+from visterm.errors import InputError
+
+if TYPE_CHECKING:
+    from visterm.app.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether the picture with this number has a class or tag."""
+
+    id: int
+    kind: Kind
+    name: str
+    state: Literal["accepted", "rejected"]
+
+
+def decide(workspace: Workspace, decisions: Sequence[Decision]) -> Labelled:
+    """Note a person's decisions, all or none."""
+    if not decisions:
+        raise InputError("there is nothing to decide")
+    rows: list[LabelRow] = [(each.id, each.kind, each.name, each.state, None) for each in decisions]
+    n_labels = workspace.catalogue.write_labels(rows, source=PERSON)
+    return Labelled(n_labels, sum(each.state == "accepted" for each in decisions))

@@ -1,0 +1,72 @@
+"""Counts by which a list of pictures can be narrowed down."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from visterm.app.document import Document
+from visterm.app.gallery.filters import By, Filters, State, in_state, said_by
+
+if TYPE_CHECKING:
+    from visterm.app.workspace import Workspace
+
+#: Tags and folders shown; there may be thousands.
+_MOST = 100
+
+
+@dataclass(frozen=True)
+class Count:
+    """A value that pictures can be narrowed down to, and how many pictures of the list have it."""
+
+    value: str
+    pictures: int
+
+
+@dataclass(frozen=True)
+class Facets(Document):
+    """Counts over the pictures of a list, the most frequent first.
+
+    ``unreadable`` are files of the collection that are no usable pictures, whatever the list.
+    """
+
+    total: int
+    classes: list[Count]
+    tags: list[Count]
+    suggested: list[Count]
+    by: list[Count]
+    states: list[Count]
+    folders: list[Count]
+    unreadable: int
+
+
+def facets(workspace: Workspace, query: str = "", filters: Filters = Filters()) -> Facets:  # noqa: B008 - frozen
+    """The counts of the pictures that a query finds and ``filters`` keep."""
+    view, listed = workspace.gallery.listed(query, filters)
+    rows = listed.rows[: listed.n_likely] if query else listed.rows
+    truth = view.collection.truth
+    tags = np.bincount(truth.tags[view.rows[rows]].indices, minlength=len(truth.tag_names))
+    classes = np.bincount(view.classes[rows][view.classes[rows] >= 0], minlength=len(view.class_names))
+    suggested, names = np.empty(0, np.int64), list[str]()
+    if view.tag_predictions is not None:
+        names = view.tag_predictions.names
+        suggested = np.bincount(view.open_suggestions[rows].indices, minlength=len(names))
+    folders = Counter(view.folders[row] for row in rows.tolist())
+    return Facets(
+        total=len(rows),
+        classes=_most(view.class_names, classes),
+        tags=_most(truth.tag_names, tags),
+        suggested=_most(names, suggested),
+        by=[Count(by, int(said_by(view, by)[rows].sum())) for by in get_args(By)],
+        states=[Count(state, int(in_state(view, state)[rows].sum())) for state in get_args(State)],
+        folders=[Count(name, number) for name, number in sorted(folders.items())[:_MOST]],
+        unreadable=sum(1 for _ in workspace.catalogue.unreadable()),
+    )
+
+
+def _most(names: list[str], counts: np.ndarray) -> list[Count]:
+    order = np.argsort(-counts, kind="stable")[:_MOST]
+    return [Count(names[place], int(counts[place])) for place in order.tolist() if counts[place] and names[place]]

@@ -1,0 +1,157 @@
+"""Small pictures of the pictures: WebP in two sizes, kept by content in ``.visterm/thumbnails``, made when asked for.
+
+They are derived: the folder can be deleted. The mean colours of each picture are kept with them, so that a page can
+show a place for a picture before its thumbnail has come.
+"""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from visterm.compute import progress
+from visterm.errors import InputError, PictureError, VistermError
+from visterm.storage import write_bytes_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from visterm.app.workspace import Workspace
+
+Size = Literal["small", "large"]
+#: The largest width and height of each size.
+BOXES: dict[Size, tuple[int, int]] = {"small": (480, 320), "large": (1600, 1600)}
+_QUALITY: dict[Size, int] = {"small": 75, "large": 85}
+#: The mean colours are those of this many columns and rows.
+_GRID = 2
+
+
+class Thumbnails:
+    """Makes and keeps thumbnails; any number of threads and processes may ask for them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._guard = threading.Lock()
+        self._known: dict[str, str] | None = None
+
+    def file(self, sha256: str, size: Size, original: Path) -> Path:
+        """The thumbnail of the picture with this content, which is made from ``original`` if it is new."""
+        place = self.place(sha256, size)
+        if not place.exists():
+            self._make(sha256, size, original)
+        return place
+
+    def place(self, sha256: str, size: Size) -> Path:
+        """Where the thumbnail is kept."""
+        if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
+            raise InputError("a thumbnail is named by the content hash of its picture")
+        return self.folder / size / sha256[:2] / f"{sha256}.webp"
+
+    def colours(self, keys: Iterable[str]) -> list[str]:
+        """The mean colours of four parts of each picture as 24 hexadecimal digits; empty if not yet known."""
+        with self._guard:
+            if self._known is None:
+                self._known = self._read_colours()
+            known = self._known
+        return [known.get(key, "") for key in keys]
+
+    def _make(self, sha256: str, size: Size, original: Path) -> None:
+        from PIL import Image
+
+        from visterm.vision import decode_rgb
+
+        width, height = BOXES[size]
+        try:
+            picture = Image.fromarray(decode_rgb(original, pixel_budget=4 * width * height))
+        except OSError as error:
+            raise InputError(f"{original}: cannot be read: {error.strerror or error}") from error
+        except PictureError as error:
+            raise InputError(f"{original}: {error}") from error
+        picture.thumbnail((width, height), Image.Resampling.LANCZOS)
+        buffer = io.BytesIO()
+        picture.save(buffer, "WEBP", quality=_QUALITY[size], method=2)
+        place = self.place(sha256, size)
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise VistermError(f"{place.parent}: cannot be made: {error.strerror or error}") from error
+        write_bytes_atomically(place, buffer.getvalue())
+        if size == "small":
+            self._keep_colours(sha256, mean_colours(np.asarray(picture)))
+
+    def _keep_colours(self, sha256: str, colours: str) -> None:
+        with self._guard:
+            if self._known is None:
+                self._known = self._read_colours()
+            self._known[sha256] = colours
+            with _database(self.folder) as database:
+                database.execute("INSERT OR REPLACE INTO colour VALUES (?, ?)", (sha256, colours))
+                database.commit()
+
+    def _read_colours(self) -> dict[str, str]:
+        if not (self.folder / _COLOURS).exists():
+            return {}
+        try:
+            with _database(self.folder) as database:
+                return dict(database.execute("SELECT sha256, colours FROM colour"))
+        except sqlite3.DatabaseError:  # damaged: they are derived, so begin again
+            (self.folder / _COLOURS).unlink(missing_ok=True)
+            return {}
+
+
+_COLOURS = "colours.sqlite"
+
+
+class _database:  # noqa: N801 - used as a function
+    """A connection to the colours, closed at the end of the ``with`` block."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(folder / _COLOURS, timeout=10.0)
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute(
+            "CREATE TABLE IF NOT EXISTS colour (sha256 TEXT PRIMARY KEY, colours TEXT NOT NULL) WITHOUT ROWID"
+        )
+        return self._connection
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+
+def mean_colours(rgb: np.ndarray) -> str:
+    """The mean colours of a picture's quarters, row by row, as hexadecimal digits.
+
+    >>> mean_colours(np.full((4, 4, 3), 255, np.uint8))
+    'ffffffffffffffffffffffff'
+    """
+    rows = np.array_split(rgb, _GRID, axis=0) if rgb.shape[0] >= _GRID else [rgb] * _GRID
+    cells = [
+        cell
+        for row in rows
+        for cell in (np.array_split(row, _GRID, axis=1) if row.shape[1] >= _GRID else [row] * _GRID)
+    ]
+    return "".join(bytes(cell.reshape(-1, 3).mean(axis=0).round().astype(np.uint8).tolist()).hex() for cell in cells)
+
+
+def make_thumbnails(workspace: Workspace) -> int:
+    """Make the small thumbnails that are missing; returns how many there were. What cannot be read is left out."""
+    thumbnails = workspace.thumbnails
+    files = workspace.collection().frame.files
+    missing = [(key, file) for key, file in files.items() if file and not thumbnails.place(key, "small").exists()]
+    n_made = 0
+    with progress.task("Making thumbnails", total=len(missing)) as bar:
+        for key, file in missing:
+            try:
+                thumbnails.file(key, "small", file)
+                n_made += 1
+            except InputError:
+                pass
+            bar.advance()
+    return n_made

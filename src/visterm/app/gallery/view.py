@@ -1,0 +1,174 @@
+"""The pictures that have a file, as arrays: one row each, for lists, filters and counts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from visterm.app.collection import Collection
+from visterm.app.gallery.predictions import ClassPredictions, TagPredictions
+from visterm.catalogue.listing import Listing
+
+if TYPE_CHECKING:
+    from visterm.app.workspace import Workspace
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What lists of pictures are made of, at one state of the collection. Rows are those of ``collection.evidence``."""
+
+    collection: Collection
+    listing: Listing
+    said: NDArray[np.int64]
+    tag_predictions: TagPredictions | None
+    class_predictions: ClassPredictions | None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def rows(self) -> NDArray[np.intp]:
+        """The row of each picture in the truth and the listing."""
+        return np.array(self.collection.frame.rows, np.intp)
+
+    @cached_property
+    def ids(self) -> NDArray[np.int64]:
+        """The catalogue's ids."""
+        return self.collection.truth.ids[self.rows]
+
+    @cached_property
+    def row_of(self) -> dict[int, int]:
+        """The row of each id."""
+        return {number: row for row, number in enumerate(self.ids.tolist())}
+
+    @cached_property
+    def paths(self) -> Sequence[str]:
+        """The path of each picture."""
+        return self.collection.evidence.paths
+
+    @cached_property
+    def class_names(self) -> list[str]:
+        """The classes that people and imports gave."""
+        return sorted({name for name in self.collection.truth.classes if name is not None})
+
+    @cached_property
+    def classes(self) -> NDArray[np.int32]:
+        """The number of each picture's class among ``class_names``; -1 for none."""
+        number = {name: place for place, name in enumerate(self.class_names)}
+        given = self.collection.truth.classes
+        return np.array([number.get(given[row] or "", -1) for row in self.rows.tolist()], np.int32)
+
+    def number_of_class(self, name: str) -> int:
+        """The number of a class; -2 if no picture has it."""
+        return self.class_names.index(name) if name in self.class_names else -2
+
+    def has_tag(self, name: str) -> NDArray[np.bool_]:
+        """Which pictures people or imports gave this tag."""
+        truth = self.collection.truth
+        found = np.zeros(len(self), np.bool_)
+        if name in truth.tag_names:
+            found[:] = truth.tags[self.rows][:, [truth.tag_names.index(name)]].toarray().ravel() > 0
+        return found
+
+    def is_suggested(self, name: str) -> NDArray[np.bool_]:
+        """Which pictures the model suggests this tag for, unless people have decided about it."""
+        known = self.tag_predictions
+        if known is None or name not in known.names:
+            return np.zeros(len(self), np.bool_)
+        return np.asarray(self.open_suggestions[:, [known.names.index(name)]].toarray().ravel() > 0)
+
+    @cached_property
+    def open_suggestions(self) -> sparse.csr_array:
+        """The suggested tags that nobody has decided about: probabilities, columns as in ``tag_predictions``."""
+        known, truth = self.tag_predictions, self.collection.truth
+        if known is None:
+            return sparse.csr_array((len(self), 0), dtype=np.float32)
+        column_of = {name: column for column, name in enumerate(truth.tag_names)}
+        pairs = [(place, column_of[name]) for place, name in enumerate(known.names) if name in column_of]
+        places, columns = np.array(pairs, np.intp).reshape(-1, 2).T
+        renamed = sparse.csr_array(
+            (np.ones(len(places), np.float32), (columns, places)), shape=(len(truth.tag_names), len(known.names))
+        )
+        decided = (truth.tags + truth.rejected)[self.rows] @ renamed
+        undecided = known.likely - known.likely.multiply(decided > 0)
+        undecided.eliminate_zeros()
+        return sparse.csr_array(undecided)
+
+    @cached_property
+    def has_suggestion(self) -> NDArray[np.bool_]:
+        """Which pictures have a suggested tag that nobody has decided about, or a likely class where there is none."""
+        found = np.diff(self.open_suggestions.indptr) > 0
+        if self.class_predictions is not None:
+            found |= (self.classes < 0) & (self.class_predictions.best >= 0)
+        return np.asarray(found)
+
+    @cached_property
+    def folders(self) -> list[str]:
+        """The folder of each picture, in POSIX form; "" is the collection's own."""
+        return [str(PurePosixPath(path).parent).removeprefix(".") for path in self.paths]
+
+    def in_folder(self, folder: str) -> NDArray[np.bool_]:
+        """Which pictures lie in a folder or below it."""
+        start = f"{folder}/" if folder else ""
+        return np.array([own == folder or own.startswith(start) for own in self.folders], np.bool_)
+
+    @cached_property
+    def doubt(self) -> NDArray[np.float32]:
+        """How unsure the models are of each picture that has no class or no tags from people, from 0 to 1."""
+        doubt = np.zeros(len(self), np.float32)
+        if self.class_predictions is not None:
+            doubt = np.where(self.classes < 0, self.class_predictions.doubt, 0.0).astype(np.float32)
+        if self.tag_predictions is not None:
+            untagged = np.diff(self.collection.truth.tags[self.rows].indptr) == 0
+            doubt = np.maximum(doubt, np.where(untagged, self.tag_predictions.doubt, 0.0))
+        return doubt.astype(np.float32)
+
+
+class Views:
+    """Keeps the newest :class:`View`; any number of threads may ask for it."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._guard = threading.Lock()
+        self._newest: View | None = None
+
+    def newest(self) -> View:
+        """The collection as it is now; only what has changed is read again."""
+        with self._guard:
+            workspace = self._workspace
+            collection = workspace.collection()
+            tags, classes = workspace.predictions.tags(), workspace.predictions.classes()
+            known = self._newest
+            if known is None or known.collection.frame is not collection.frame:
+                self._newest = View(collection, workspace.catalogue.listing(), self._said(collection), tags, classes)
+            elif known.collection is not collection:
+                self._newest = View(collection, known.listing, self._said_again(known, collection), tags, classes)
+            elif known.tag_predictions is not tags or known.class_predictions is not classes:
+                self._newest = replace(known, tag_predictions=tags, class_predictions=classes)
+            assert self._newest is not None  # noqa: S101 - for mypy
+            return self._newest
+
+    def _said(self, collection: Collection) -> NDArray[np.int64]:
+        said = self._workspace.catalogue.said()
+        ids = collection.truth.ids[collection.frame.rows].tolist()
+        return np.array([said.get(number, 0) for number in ids], np.int64)
+
+    def _said_again(self, known: View, collection: Collection) -> NDArray[np.int64]:
+        """Who said something, read again for the pictures that this process has changed; else for all."""
+        changed = self._workspace.catalogue.relabelled_since(known.collection.version[1])
+        if changed is None:
+            return self._said(collection)
+        said = known.said.copy()
+        flags = self._workspace.catalogue.said(changed)
+        for number in changed:
+            if number in known.row_of:
+                said[known.row_of[number]] = flags.get(number, 0)
+        return said

@@ -1,0 +1,79 @@
+"""Errors as RFC 9457 problem documents: a person reads ``detail``, a program reads ``status`` and ``type``."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from visterm.app.labelling import NewNameError
+from visterm.errors import InputError, PictureError, VistermError
+
+MEDIA_TYPE = "application/problem+json"
+_TITLES = {
+    400: "This cannot be done as asked",
+    401: "A token is needed",
+    403: "Not allowed",
+    404: "There is no such thing",
+    405: "This address does not work so",
+    408: "The upload took too long",
+    409: "This needs a decision",
+    413: "Too large",
+    415: "This is no usable picture",
+    421: "Wrong address",
+    422: "The request does not have the right form",
+    429: "Too many at once",
+    503: "Not now",
+}
+_log = logging.getLogger("visterm.server")
+
+
+class NotFoundError(InputError):
+    """What was asked for does not exist."""
+
+
+class BusyError(VistermError):
+    """Too many expensive requests at once."""
+
+
+def problem(status: int, detail: str, *, headers: dict[str, str] | None = None, **more: Any) -> JSONResponse:
+    """A problem document; ``more`` are members of its own."""
+    content = {"type": "about:blank", "title": _TITLES.get(status, "It failed"), "status": status, "detail": detail}
+    return JSONResponse(content | more, status, headers, media_type=MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Make every error of ``app`` a problem document."""
+
+    @app.exception_handler(NewNameError)
+    def ask(_: Request, error: NewNameError) -> JSONResponse:
+        return problem(409, str(error), question=error.question, kind=error.kind, name=error.name, near=error.near)
+
+    @app.exception_handler(VistermError)
+    def refuse(_: Request, error: VistermError) -> JSONResponse:
+        if isinstance(error, NotFoundError):
+            return problem(404, str(error))
+        if isinstance(error, BusyError):
+            return problem(429, str(error), headers={"Retry-After": "1"})
+        if isinstance(error, PictureError):
+            return problem(415, str(error))
+        return problem(400 if isinstance(error, InputError) else 503, str(error))
+
+    @app.exception_handler(RequestValidationError)
+    def explain(_: Request, error: RequestValidationError) -> JSONResponse:
+        found = [{"at": ".".join(map(str, item["loc"])), "message": item["msg"]} for item in error.errors()]
+        return problem(422, "; ".join(f"{item['at']}: {item['message']}" for item in found), errors=found)
+
+    @app.exception_handler(HTTPException)
+    def plain(_: Request, error: HTTPException) -> JSONResponse:
+        headers = dict(error.headers) if error.headers else None
+        return problem(error.status_code, str(error.detail), headers=headers)
+
+    @app.exception_handler(Exception)
+    def unexpected(request: Request, error: Exception) -> JSONResponse:
+        _log.exception("%s %s failed", request.method, request.url.path, exc_info=error)
+        return problem(500, "something went wrong inside; the terminal in which the page was started tells what")

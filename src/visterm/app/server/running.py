@@ -1,0 +1,97 @@
+"""Starts the server: where it listens, who may ask, and the browser that opens."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from visterm.app.server.guard import LOOPBACK, Rules
+from visterm.app.workspace import Workspace
+from visterm.errors import InputError, VistermError
+
+PORT = 8020
+TOKEN_VARIABLE = "VISTERM_TOKEN"  # noqa: S105 - the name of a variable, not a token
+_LEAST_TOKEN = 16
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens, and the token it wants (None: no token)."""
+
+    host: str
+    port: int
+    token: str | None
+
+    @property
+    def url(self) -> str:
+        """What to type into a browser; a token travels after the #, which no server sees."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}/" + (f"#token={self.token}" if self.token else "")
+
+
+def serve(
+    photos: Workspace,
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    token_file: Path | None = None,
+    read_only: bool = False,
+    browser: bool = True,
+    started: Callable[[Address], None] = lambda _: None,
+) -> None:
+    """Serve the page until interrupted. Without a port, the usual one or the next that is free.
+
+    Beyond this computer a token is needed: from ``token_file``, from VISTERM_TOKEN, or a new one.
+    """
+    import uvicorn
+
+    from visterm.app.server.application import application
+
+    token = _token(host, token_file)
+    listening = _listening(host, port)
+    address = Address(host, listening.getsockname()[1], token)
+    names = {*LOOPBACK, host.lower(), f"[{host.lower()}]"} | ({socket.gethostname().lower()} if token else set())
+    app = application(photos, Rules(frozenset(names), token, read_only))
+    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_keep_alive=30, server_header=False)
+    server = uvicorn.Server(config)
+    started(address)
+    if browser:
+        threading.Timer(0.5, lambda: webbrowser.open(address.url)).start()
+    server.run(sockets=[listening])
+
+
+def _token(host: str, token_file: Path | None) -> str | None:
+    given = os.environ.get(TOKEN_VARIABLE)
+    if token_file is not None:
+        try:
+            given = token_file.read_text(encoding="utf-8").strip()
+        except (OSError, ValueError) as error:
+            raise InputError(f"{token_file}: the token cannot be read: {error}") from error
+    if given is not None and len(given) < _LEAST_TOKEN:
+        raise InputError(f"the token has {len(given)} characters; take at least {_LEAST_TOKEN}")
+    if given is None and f"[{host}]" not in LOOPBACK and host not in LOOPBACK:
+        return secrets.token_urlsafe(24)
+    return given
+
+
+def _listening(host: str, port: int | None) -> socket.socket:
+    """A socket that listens at the port, or without one at the first free port from the usual one on."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    last: OSError | None = None
+    for number in range(PORT, PORT + 20) if port is None else (port,):
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, number))
+            return listening
+        except OSError as error:
+            listening.close()
+            last = error
+    where = f"port {port}" if port is not None else f"ports {PORT} to {PORT + 19}"
+    raise VistermError(f"{host}: {where} cannot be used: {last.strerror if last else ''}; choose another with --port")

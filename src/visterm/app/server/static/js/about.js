@@ -1,0 +1,69 @@
+// What is known of one picture: labels with their source, suggestions, caption, files. Used beside the grid and large.
+
+import { get } from "./api.js";
+import { saidChip, suggestedChip, suggestions } from "./chips.js";
+import { h, thumbnail } from "./dom.js";
+import { give } from "./naming.js";
+import { told } from "./notices.js";
+import { address, go, read } from "./state.js";
+import { store } from "./store.js";
+
+const when = (time) => new Date(time).toLocaleString();
+const whom = (label) => `${label.source === "person" ? "a person" : label.source === "import" ? "imported" : label.source}, ${when(label.time)}`;
+
+/** Accepts or rejects suggestion number n (from 1) of a picture. */
+export async function decideNumber(id, n, state) {
+  const one = suggestions(store.labels.get(id))[n - 1];
+  if (one) await store.decide([{ id, kind: one.kind, name: one.name, state }]);
+}
+
+/** The elements that say all about a picture; `why(tag)` shows what counts. */
+export function about(details, { why = null } = {}) {
+  const { id } = details;
+  const known = { suggested_class: details.suggested_class, suggested_tags: details.suggested_tags };
+  const people = details.tags.filter((label) => label.state !== "suggested");
+  const open = suggestions(known);
+  return [
+    h("h2", {}, "Class"),
+    h("ul", { class: "labels" }, details.class
+      ? saidChip(details.class.name, { kind: "class", title: whom(details.class), remove: details.class.source === "person" ? () => store.label([id], { clear: ["class"] }) : null })
+      : h("li", { class: "soft" }, "none yet")),
+    h("h2", {}, "Tags"),
+    h("ul", { class: "labels" }, people.length
+      ? people.map((label) => saidChip(label.name, {
+        title: whom(label), denied: label.state === "rejected",
+        remove: () => (label.state === "rejected" || label.source === "person"
+          ? store.label([id], { clear: [`tag:${label.name}`] }) : store.label([id], { no_tags: [label.name] })),
+      }))
+      : h("li", { class: "soft" }, "none yet")),
+    open.length ? [h("h2", {}, "Suggested"), h("ul", { class: "labels" }, open.map((one, i) => suggestedChip(one, i < 9 ? i + 1 : null, {
+      accept: () => store.decide([{ id, kind: one.kind, name: one.name, state: "accepted" }]),
+      reject: () => store.decide([{ id, kind: one.kind, name: one.name, state: "rejected" }]),
+      why: why && one.kind === "tag" ? () => why(one.name) : null,
+    })))] : null,
+    h("div", { class: "actions" },
+      h("button", { type: "button", onclick: () => give("tag", [id]) }, "Add tag ", h("kbd", {}, "t")),
+      h("button", { type: "button", onclick: () => give("class", [id]) }, "Class ", h("kbd", {}, "c"))),
+    details.caption ? [h("h2", {}, "Caption"), h("p", {}, details.caption)] : null,
+    h("h2", {}, "File"),
+    h("dl", {},
+      details.width ? [h("dt", {}, "Size"), h("dd", { class: "number" }, `${details.width} × ${details.height}, ${(details.bytes / 1000).toLocaleString("en", { maximumFractionDigits: 0 })} kB`)] : null,
+      h("dt", {}, details.paths.length > 1 ? "Files" : "File"), h("dd", {}, details.paths.map((path) => h("div", {}, path)))),
+  ];
+}
+
+/** Pictures that look alike, as a strip of links. */
+export async function alikeStrip(id) {
+  const found = await told(() => get(`/pictures/${id}/similar`, { limit: 12 }));
+  if (!found?.pictures.length) return null;
+  const names = new Map(found.labels.map((one) => [one.id, one.name]));
+  return [h("h2", {}, "Looks like"), h("div", { class: "strip" }, found.pictures.map((one) =>
+    h("a", { href: address({ ...read(), view: "picture", part: [String(one.id)] }) },
+      h("img", { src: thumbnail(one.key), alt: names.get(one.id) || "a picture", loading: "lazy", decoding: "async" })))),
+  h("div", { class: "actions" }, h("button", { type: "button", onclick: () => likeThis(id) }, "Find more like this"))];
+}
+
+async function likeThis(id) {
+  const details = await told(() => get(`/pictures/${id}`));
+  if (details) go({ view: "pictures", part: [], q: `like:${details.key.slice(0, 16)}`, class: null, tag: [], suggested: null, by: null, state: null, folder: null, sort: null });
+}

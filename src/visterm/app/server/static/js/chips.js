@@ -1,0 +1,27 @@
+// What is said of a picture, as small marks: filled by people, outlined by machines.
+
+import { h, percent } from "./dom.js";
+
+export const chance = (p) => h("span", { class: "chance" },
+  h("span", { class: "bar", "aria-hidden": "true" }, h("i", { style: { width: `${Math.round(100 * p)}%` } })), percent(p));
+
+/** A label of people; `remove` takes it away. */
+export const saidChip = (name, { kind = "tag", title = "", denied = false, remove = null } = {}) =>
+  h("li", { class: `label ${kind === "class" ? "class" : ""} ${denied ? "denied" : ""}`, title },
+    h("span", { class: "name" }, name),
+    remove ? h("button", { type: "button", "aria-label": `Take ${name} away`, onclick: remove }, "×") : null);
+
+/** A suggestion with its number, probability, and yes and no. */
+export const suggestedChip = ({ kind, name, probability }, number, { accept, reject, why = null }) =>
+  h("li", { class: "label machine" },
+    number ? h("kbd", {}, number) : null,
+    h("span", { class: "name" }, kind === "class" ? `class ${name}` : name), chance(probability),
+    why ? h("button", { type: "button", "aria-label": `Why ${name}?`, title: "Why?", onclick: why }, "?") : null,
+    h("button", { type: "button", "aria-label": `Accept ${name}`, title: "Yes", onclick: accept }, "✓"),
+    h("button", { type: "button", "aria-label": `Reject ${name}`, title: "No", onclick: reject }, "✕"));
+
+/** The open suggestions of a picture in the order in which keys 1 to 9 take them. */
+export const suggestions = (known) => [
+  ...(known?.suggested_class ? [{ kind: "class", ...known.suggested_class }] : []),
+  ...(known?.suggested_tags || []).map((one) => ({ kind: "tag", ...one })),
+];

@@ -1,0 +1,69 @@
+// What narrows the list down, with counts.
+
+import { get } from "./api.js";
+import { fill, h } from "./dom.js";
+import { told } from "./notices.js";
+import { go, narrowed, read } from "./state.js";
+
+const WORDS = {
+  person: "a person", import: "an import", model: "only a model", nobody: "nobody",
+  suggested: "with suggestions", accepted: "labelled", rejected: "with rejections", unlabelled: "not labelled",
+};
+const SHOWN = 12;
+
+export class FacetPanel {
+  constructor() {
+    this.element = h("nav", { class: "side facets", "aria-label": "Narrow down" });
+    this.more = new Set();
+  }
+
+  async refresh() {
+    const state = read();
+    const found = await told(() => get("/facets", { ...narrowed(state), q: state.q }));
+    if (!found) return;
+    this.found = found;
+    this.#show(state);
+  }
+
+  #show(state) {
+    const { found } = this;
+    const one = (key, title, counts, named = (value) => value) => this.#facet(state, key, title, counts, named);
+    fill(this.element,
+      h("button", { type: "button", class: "sheet-close quiet narrow", onclick: () => this.element.classList.remove("open") }, "Close"),
+      one("state", "Show", found.states, (value) => WORDS[value]),
+      one("class", "Class", found.classes),
+      one("tag", "Tag", found.tags),
+      one("suggested", "Suggested tag", found.suggested),
+      one("by", "Who said so", found.by, (value) => WORDS[value]),
+      found.folders.length > 1 || state.folder !== null ? one("folder", "Folder", found.folders, (value) => value || "(here)") : null,
+      found.unreadable ? h("p", { class: "facet soft" }, `${found.unreadable} files cannot be read: see 'visterm status'.`) : null);
+  }
+
+  #facet(state, key, title, counts, named) {
+    const chosen = [state[key]].flat().filter((value) => value !== null);
+    const listed = counts.filter((count) => count.pictures || chosen.includes(count.value));
+    for (const value of chosen) if (!listed.some((count) => count.value === value)) listed.unshift({ value, pictures: 0 });
+    if (!listed.length) return null;
+    listed.sort((a, b) => chosen.includes(b.value) - chosen.includes(a.value));
+    const all = this.more.has(key);
+    const shown = all ? listed : listed.slice(0, SHOWN);
+    return h("section", { class: "facet" },
+      h("h2", {}, title),
+      shown.map(({ value, pictures }) => {
+        const on = chosen.includes(value);
+        return h("button", {
+          type: "button", "aria-pressed": String(on), title: named(value), onclick: () => this.#choose(key, value, on),
+        }, h("span", {}, named(value)), h("span", { class: "number" }, pictures.toLocaleString("en")));
+      }),
+      listed.length > SHOWN
+        ? h("button", { type: "button", class: "soft", onclick: () => { if (!this.more.delete(key)) this.more.add(key); this.#show(read()); } },
+          h("span", {}, all ? "fewer" : `${listed.length - SHOWN} more`))
+        : null);
+  }
+
+  #choose(key, value, on) {
+    const state = read();
+    if (key === "tag") go({ tag: on ? state.tag.filter((tag) => tag !== value) : [...state.tag, value] });
+    else go({ [key]: on ? null : value });
+  }
+}

@@ -1,0 +1,54 @@
+// Short messages at the edge, and questions that need an answer.
+
+import { fill, h } from "./dom.js";
+
+const place = () => document.getElementById("notices");
+
+/** Shows a sentence for a while; `action` is {label, run}. */
+export function notice(text, { bad = false, action = null, seconds = bad ? 10 : 5 } = {}) {
+  const element = h("div", { class: bad ? "notice bad" : "notice" }, h("span", {}, text));
+  const close = () => element.remove();
+  if (action) {
+    element.append(h("button", { type: "button", onclick: () => { close(); action.run(); } }, action.label));
+  }
+  place().append(element);
+  while (place().children.length > 3) place().firstChild.remove();
+  setTimeout(close, 1000 * seconds);
+}
+
+/** Runs f; what goes wrong is told. Returns undefined then. */
+export async function told(f) {
+  try {
+    return await f();
+  } catch (error) {
+    if (error.name !== "AbortError") notice(error.message, { bad: true });
+    return undefined;
+  }
+}
+
+/** Opens a dialog; resolves with what `close` is called with, or null. */
+export function dialog(title, build) {
+  return new Promise((resolve) => {
+    const element = h("dialog", { "aria-label": title });
+    const close = (value = null) => {
+      element.close();
+      element.remove();
+      resolve(value);
+    };
+    element.addEventListener("cancel", (event) => { event.preventDefault(); close(); });
+    element.addEventListener("click", (event) => { if (event.target === element) close(); });
+    fill(element, h("h1", {}, title), build(close, element));
+    document.body.append(element);
+    element.showModal();
+  });
+}
+
+/** Asks a question with two answers; resolves with true or false. */
+export async function confirm(title, text, yes, no = "Cancel") {
+  return (await dialog(title, (close) => [
+    h("p", {}, text),
+    h("div", { class: "choices" },
+      h("button", { type: "button", onclick: () => close(false) }, no),
+      h("button", { type: "button", class: "main", autofocus: true, onclick: () => close(true) }, yes)),
+  ])) === true;
+}

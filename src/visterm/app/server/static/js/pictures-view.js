@@ -1,0 +1,92 @@
+// The view of all pictures: facets, the grid, the selection.
+
+import { post } from "./api.js";
+import { counted, fill, h, percent } from "./dom.js";
+import { FacetPanel } from "./facets.js";
+import { Grid } from "./grid.js";
+import { told } from "./notices.js";
+import { SelectionPanel } from "./selection.js";
+import { go, listKey, narrowed, read } from "./state.js";
+import { store } from "./store.js";
+
+const SORTS = { best: "Best match", newest: "Newest first", name: "By name", unsure: "Least sure first" };
+
+export class PicturesView {
+  constructor() {
+    this.facets = new FacetPanel();
+    this.selection = new SelectionPanel();
+    this.grid = new Grid({ opened: (i) => { if (store.list.ids[i]) go({ view: "picture", part: [String(store.list.ids[i])] }); } });
+    this.count = h("h1", { class: "number" });
+    this.notes = h("p", { class: "list-notes", role: "status" });
+    this.sort = h("select", { "aria-label": "Order", onchange: () => go({ sort: this.sort.value }) });
+    this.empty = h("div", { class: "empty", hidden: true });
+    this.bar = h("div", { class: "list-bar" },
+      h("button", { type: "button", class: "narrow", onclick: () => this.facets.element.classList.toggle("open") }, "Narrow down"),
+      this.count, h("span", { class: "grow" }), this.sort, this.notes);
+    this.middle = h("div", { class: "middle" });
+    this.element = h("div", { class: "pictures-view" }, this.facets.element, this.bar, this.grid.element, this.selection.element);
+    this.heard = { list: () => this.#told(), more: () => this.#told(), changed: () => this.facets.refresh(), reload: () => this.load({ again: true }) };
+    for (const [name, f] of Object.entries(this.heard)) store.addEventListener(name, f);
+    this.selection.refresh();
+  }
+
+  close() {
+    this.grid.close();
+    this.selection.close();
+    for (const [name, f] of Object.entries(this.heard)) store.removeEventListener(name, f);
+  }
+
+  /** Shows the list that the address names. */
+  async load({ again = false } = {}) {
+    const state = read();
+    const key = listKey(state);
+    if (key === this.key && !again) return;
+    this.key = key;
+    const sort = state.sort || (state.q ? "best" : "newest");
+    fill(this.sort, Object.entries(SORTS).filter(([value]) => value !== "best" || state.q)
+      .map(([value, text]) => h("option", { value, selected: value === sort }, text)));
+    this.sort.value = sort;
+    store.selected = new Set();
+    this.facets.refresh();
+    await store.load({ ...narrowed(state), sort }, state.q);
+  }
+
+  #told() {
+    const { list } = store;
+    const state = read();
+    const found = list.understood ? list.nLikely : list.total;
+    this.count.textContent = list.understood?.partial ? "No picture has all of it" : counted(found, "picture");
+    const notes = [...(list.understood?.notes || [])];
+    if (list.understood?.partial) notes.unshift(`These come closest. Left out: ${list.understood.missing.join(", ")}.`);
+    this.notes.textContent = notes.join(" ");
+    this.element.querySelector(".empty-state")?.remove();
+    this.grid.element.hidden = false;
+    if (list.loading && !list.ids.length) return;
+    if (list.error) this.#say("This did not work", list.error, [["Try again", () => this.load({ again: true })]]);
+    else if (!list.total || (list.understood && !list.nLikely && !list.understood.partial && !list.ids.length)) this.#nothing(state, list);
+    else if (list.understood && !list.nLikely && !list.understood.partial) {
+      this.count.textContent = "Nothing found";
+      this.notes.textContent = [...notes, `No picture is likely to match; the best has ${percent(list.understood.best)}. The closest are below.`].join(" ");
+    }
+  }
+
+  #nothing(state, list) {
+    const clear = () => go({ class: null, tag: [], suggested: null, by: null, state: null, folder: null });
+    const isNarrowed = Object.keys(narrowed(state)).some((key) => narrowed(state)[key]?.length);
+    if (state.q) {
+      const unknown = list.understood?.unknown || [];
+      const why = unknown.length ? `Nobody has used ${unknown.map((word) => `“${word}”`).join(" or ")} here, and no model knows it.` : "No picture matches, as far as people and models know.";
+      this.#say("Nothing found", why, [...(isNarrowed ? [["Search all pictures", clear]] : []), ["Show all pictures", () => go({ q: null })]]);
+    } else if (isNarrowed) {
+      this.#say("No picture is like that", "Nothing in the collection meets all that is chosen at the left.", [["Show all pictures", clear]]);
+    } else {
+      this.#say("No pictures yet", "Put pictures into the folder of this collection, then look for them.", [["Look for pictures", () => told(() => post("/jobs", { kind: "add" }))]]);
+    }
+  }
+
+  #say(title, text, choices) {
+    this.grid.element.hidden = true;
+    this.bar.after(h("div", { class: "empty-state" }, h("h1", {}, title), h("p", {}, text),
+      h("div", { class: "choices" }, choices.map(([label, run], i) => h("button", { type: "button", class: i ? "" : "main", onclick: run }, label)))));
+  }
+}

@@ -1,0 +1,124 @@
+// What the page knows: the list, its labels, the selection. Views hear of changes by name.
+
+import { get, post } from "./api.js";
+import { notice, told } from "./notices.js";
+
+const FIRST_PAGE = 300;
+const NEXT_PAGES = 5000;
+
+class Store extends EventTarget {
+  collection = null;
+  list = emptyList();
+  labels = new Map();
+  selected = new Set();
+  #asked = new Set();
+  #loading = null;
+
+  tell(name) {
+    this.dispatchEvent(new Event(name));
+  }
+
+  async refreshCollection() {
+    this.collection = await get("/collection");
+    this.tell("collection");
+  }
+
+  /** Loads a list page by page; the first pictures show as soon as they are there. */
+  async load(parameters, query) {
+    this.#loading?.abort();
+    const control = (this.#loading = new AbortController());
+    const path = query ? "/search" : "/pictures";
+    const asked = { ...parameters, q: query };
+    const list = emptyList();
+    list.loading = true;
+    let cursor;
+    try {
+      do {
+        const page = await get(path, { ...asked, cursor, limit: cursor ? NEXT_PAGES : FIRST_PAGE }, control.signal);
+        list.total = page.total;
+        list.understood = page.understood;
+        list.nLikely = page.n_likely;
+        for (const name of ["ids", "keys", "widths", "heights", "colours", "probabilities", "told"]) {
+          for (const value of page[name]) list[name].push(value);
+        }
+        list.loading = page.next !== null;
+        if (this.list !== list) {
+          this.list = list;
+          this.tell("list");
+        } else {
+          this.tell("more");
+        }
+        cursor = page.next;
+      } while (cursor);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      list.loading = false;
+      list.error = error.message;
+      this.list = list;
+      this.tell("list");
+    }
+  }
+
+  /** Asks for the labels of pictures that are not known yet, in one request. */
+  async need(ids, { again = false } = {}) {
+    const missing = ids.filter((id) => again || (!this.labels.has(id) && !this.#asked.has(id))).slice(0, 1000);
+    if (!missing.length) return;
+    for (const id of missing) this.#asked.add(id);
+    const answer = await told(() => get("/labels", { ids: missing.join(",") }));
+    for (const id of missing) this.#asked.delete(id);
+    if (!answer) return;
+    for (const one of answer.pictures) this.labels.set(one.id, one);
+    this.tell("labels");
+  }
+
+  forgetLabels() {
+    const known = [...this.labels.keys()];
+    this.labels.clear();
+    this.tell("stale");
+    return known;
+  }
+
+  select(ids) {
+    this.selected = new Set(ids);
+    this.tell("selection");
+  }
+
+  toggle(id) {
+    if (!this.selected.delete(id)) this.selected.add(id);
+    this.tell("selection");
+  }
+
+  /** Says something of pictures: {tags, no_tags, class, clear, new}. True if it was noted. */
+  async label(ids, said) {
+    return this.#change(ids, () => post("/labels", { ids, ...said }));
+  }
+
+  /** Accepts or rejects: [{id, kind, name, state}]. */
+  async decide(decisions) {
+    return this.#change([...new Set(decisions.map((one) => one.id))], () => post("/decisions", { decisions }));
+  }
+
+  async #change(ids, request) {
+    try {
+      await request();
+    } catch (error) {
+      if (error.status !== 409) {
+        notice(error.message, { bad: true });
+        return false;
+      }
+      throw error;
+    }
+    await this.need(ids, { again: true });
+    this.tell("changed");
+    return true;
+  }
+}
+
+function emptyList() {
+  return {
+    total: 0, ids: [], keys: [], widths: [], heights: [], colours: [], probabilities: [], told: [], nLikely: 0,
+    understood: null, loading: false, error: null,
+  };
+}
+
+export const store = new Store();

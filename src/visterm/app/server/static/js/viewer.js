@@ -1,0 +1,93 @@
+// One picture, large: zoom, next and previous in the list, its labels, why, look-alikes.
+
+import { about, alikeStrip } from "./about.js";
+import { get } from "./api.js";
+import { fill, h, thumbnail } from "./dom.js";
+import { notice, told } from "./notices.js";
+import { go } from "./state.js";
+import { store } from "./store.js";
+
+export class Viewer {
+  constructor() {
+    this.image = h("img", { alt: "", draggable: "false", onclick: () => this.zoom() });
+    this.stage = h("div", { class: "stage" }, this.image,
+      h("button", { type: "button", class: "back icon", "aria-label": "Back to the list", onclick: () => this.leave() }, "×"),
+      h("button", { type: "button", class: "previous icon", "aria-label": "Previous picture", onclick: () => this.step(-1) }, "‹"),
+      h("button", { type: "button", class: "next icon", "aria-label": "Next picture", onclick: () => this.step(1) }, "›"));
+    this.aside = h("aside", { "aria-label": "About this picture" });
+    this.element = h("div", { class: "viewer", role: "region", "aria-label": "Picture", tabindex: "-1" }, this.stage, this.aside);
+    this.heard = () => this.show(this.id, { again: true });
+    store.addEventListener("changed", this.heard);
+  }
+
+  close() {
+    store.removeEventListener("changed", this.heard);
+    this.element.remove();
+  }
+
+  leave() {
+    go({ view: "pictures", part: [] });
+  }
+
+  async show(id, { again = false } = {}) {
+    this.id = id;
+    const details = await told(() => get(`/pictures/${id}`));
+    if (!details || this.id !== id) return;
+    store.labels.set(id, { ...(store.labels.get(id) || { id, tags: [], class: null, name: details.name }), suggested_class: details.suggested_class, suggested_tags: details.suggested_tags });
+    if (!again) {
+      this.#clearWhy();
+      this.stage.classList.remove("zoomed");
+      this.image.src = thumbnail(details.key, "large");
+      this.image.alt = details.name;
+      this.element.focus({ preventScroll: true });
+    }
+    const alike = again && this.alike ? this.alike : (this.alike = h("div"));
+    fill(this.aside, h("p", { class: "file-name" }, details.name), about(details, { why: (tag) => this.#why(tag) }), alike);
+    if (!again) {
+      const strip = await alikeStrip(id);
+      if (strip && this.id === id) fill(alike, strip);
+      const next = store.list.keys[store.list.ids.indexOf(id) + 1];
+      if (next) new Image().src = thumbnail(next, "large");
+    }
+  }
+
+  step(by) {
+    const at = store.list.ids.indexOf(this.id);
+    const next = store.list.ids[at + by];
+    if (next === undefined) { notice(by > 0 ? "This is the last picture of the list." : "This is the first picture of the list."); return; }
+    go({ view: "picture", part: [String(next)] }, { replace: true });
+  }
+
+  zoom() {
+    this.#clearWhy();
+    this.stage.classList.toggle("zoomed");
+  }
+
+  #clearWhy() {
+    this.cells?.remove();
+    this.cells = null;
+  }
+
+  async #why(tag) {
+    const found = await told(() => get(`/pictures/${this.id}/why`, { word: tag }));
+    if (!found) return;
+    this.#clearWhy();
+    notice(`${tag}: ${[found.where, ...found.lines].filter(Boolean).join("; ")}`, { seconds: 10 });
+    if (!found.shares.length) return;
+    const most = Math.max(...found.shares.flat());
+    const box = this.#box();
+    this.cells = h("div", {
+      class: "why-cells",
+      style: { ...box, gridTemplateColumns: `repeat(${found.shares[0].length}, 1fr)`, gridTemplateRows: `repeat(${found.shares.length}, 1fr)` },
+    }, found.shares.flat().map((share) => h("i", { style: { opacity: String(Math.max(0, 0.75 * share / most)) } })));
+    this.stage.append(this.cells);
+  }
+
+  /** Where the picture lies on the stage: it keeps its shape. */
+  #box() {
+    const { clientWidth: w, clientHeight: t } = this.stage;
+    const scale = Math.min(w / this.image.naturalWidth, t / this.image.naturalHeight);
+    const [width, height] = [this.image.naturalWidth * scale, this.image.naturalHeight * scale];
+    return { left: `${(w - width) / 2}px`, top: `${(t - height) / 2}px`, width: `${width}px`, height: `${height}px` };
+  }
+}

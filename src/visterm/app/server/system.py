@@ -1,0 +1,134 @@
+"""Routes: the collection as a whole, models, jobs, and events as they happen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+
+from visterm.app.gallery.overview import Overview, overview
+from visterm.app.jobs import Job
+from visterm.app.server.answering import Photos
+from visterm.app.server.guard import COOKIE, Rules, is_token
+from visterm.app.server.problems import NotFoundError, problem
+from visterm.app.server.teaching import Body
+from visterm.app.status import Status
+from visterm.app.training import Models
+from visterm.app.workspace import Workspace
+from visterm.errors import InputError
+
+router = APIRouter(tags=["collection"])
+
+#: How often the catalogue and the jobs are looked at for events.
+_SECONDS = 0.4
+
+JobNumber = Annotated[int, Path(ge=1, le=2**31, description="The job's number.")]
+
+
+class JobBody(Body):
+    """A job to start."""
+
+    kind: Literal["train", "add", "features"]
+    minutes: float | None = Field(None, gt=0, le=600, description="For training: about how long to compare methods.")
+
+
+class TokenBody(Body):
+    """The token of this server."""
+
+    token: str = Field(min_length=1, max_length=1000)
+
+
+@router.get("/collection")
+def collection(photos: Photos) -> Overview:
+    """How much there is, what is trained, what waits to be done."""
+    return overview(photos)
+
+
+@router.get("/status")
+def status(photos: Photos) -> Status:
+    """All counts of the collection."""
+    return photos.status()
+
+
+@router.get("/models")
+def models(photos: Photos) -> Models:
+    """The trained models, how good each is on held-out pictures, and which is in use."""
+    return photos.models()
+
+
+@router.get("/jobs")
+def jobs(photos: Photos) -> list[Job]:
+    """Long work, the newest first."""
+    return photos.jobs.all()
+
+
+@router.post("/jobs")
+def start(photos: Photos, body: JobBody) -> Job:
+    """Start long work. If work of this kind is going on, that is the answer."""
+    arguments = ["--minutes", str(body.minutes)] if body.kind == "train" and body.minutes else []
+    return photos.jobs.start(body.kind, arguments)
+
+
+@router.get("/jobs/{number}")
+def job(photos: Photos, number: JobNumber) -> Job:
+    """One job as it is now."""
+    return _job(photos, number)
+
+
+@router.post("/jobs/{number}/cancel")
+def cancel(photos: Photos, number: JobNumber) -> Job:
+    """Stop a job; what it has finished is kept."""
+    _job(photos, number)
+    return photos.jobs.cancel(number)
+
+
+@router.post("/session")
+def session(request: Request, body: TokenBody) -> Response:
+    """Exchange the token for a cookie, so that a browser can show pictures."""
+    rules: Rules = request.app.state.rules
+    if not is_token(body.token, rules.token):
+        return problem(401, "this is not the token")
+    response = JSONResponse({"ok": True})
+    response.set_cookie(COOKIE, body.token, httponly=True, samesite="strict", path="/api/")
+    return response
+
+
+@router.get("/events", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
+async def events(request: Request, photos: Photos) -> StreamingResponse:
+    """Server-sent events: ``changed`` when any program changed the catalogue, ``job`` when a job has moved."""
+    return StreamingResponse(_events(request, photos), media_type="text/event-stream")
+
+
+async def _events(request: Request, photos: Workspace) -> AsyncIterator[str]:
+    version, known, idle = None, dict[int, str](), 0
+    while not await request.is_disconnected():
+        now, found = await run_in_threadpool(lambda: (photos.catalogue.version()[1], photos.jobs.all()))
+        if now != version:
+            version = now
+            yield _event("changed", {"changes": now})
+        for each in found:
+            text = json.dumps(each.to_dict())
+            if known.get(each.id) != text:
+                yield _event("job", each.to_dict())
+                known[each.id] = text
+        idle += 1
+        if idle % 40 == 0:
+            yield ": still here\n\n"
+        await asyncio.sleep(_SECONDS)
+
+
+def _event(name: str, data: object) -> str:
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+
+
+def _job(photos: Workspace, number: int) -> Job:
+    try:
+        return photos.jobs.job(number)
+    except InputError as error:
+        raise NotFoundError(str(error)) from error

@@ -1,0 +1,138 @@
+"""Routes: what people say of pictures, the vocabulary, what was done and its undoing."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from visterm.app.adding import Removal
+from visterm.app.deciding import Decision, decide
+from visterm.app.gallery.picture import picture_with
+from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
+from visterm.app.server.answering import Photos
+from visterm.catalogue.labels import Kind
+
+router = APIRouter(tags=["labels"])
+
+Name = Annotated[str, Field(min_length=1, max_length=1000)]
+Ids = Annotated[list[Annotated[int, Field(ge=1, le=2**62)]], Field(min_length=1, max_length=20_000)]
+
+
+class Body(BaseModel):
+    """A body without members that nobody knows."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+
+class LabelBody(Body):
+    """What a person says of some pictures, all at once."""
+
+    ids: Ids
+    class_: Name | None = Field(None, alias="class", examples=["harbour"])
+    tags: list[Name] = Field([], max_length=200, examples=[["boat"]])
+    no_tags: list[Name] = Field([], max_length=200)
+    clear: list[Name] = Field([], max_length=200, description="'class', 'tags', or names to withdraw.")
+    new: bool = Field(False, description="Names that look like slips are meant to be new.")
+
+
+class DecisionBody(Body):
+    """A person's decision about one class or tag of one picture."""
+
+    id: Annotated[int, Field(ge=1, le=2**62)]
+    kind: Kind = "tag"
+    name: Name
+    state: Literal["accepted", "rejected"]
+
+
+class DecisionsBody(Body):
+    """Decisions that belong together: one undo takes them all back."""
+
+    decisions: list[DecisionBody] = Field(min_length=1, max_length=20_000)
+
+
+class RemovalBody(Body):
+    """Pictures to forget; no file is touched."""
+
+    ids: Ids
+
+
+class RenameBody(Body):
+    """A class or tag and its new name."""
+
+    kind: Kind = "tag"
+    old: Name
+    new: Name
+
+
+class MergeBody(Body):
+    """Classes or tags that become one."""
+
+    kind: Kind = "tag"
+    names: list[Name] = Field(min_length=1, max_length=1000)
+    into: Name
+
+
+class NamesBody(Body):
+    """Classes or tags."""
+
+    kind: Kind = "tag"
+    names: list[Name] = Field(min_length=1, max_length=1000)
+
+
+@router.post("/labels")
+def label(photos: Photos, body: LabelBody) -> Labelled:
+    """Say what pictures are: their class, tags they have, tags they do not have. All is noted or nothing."""
+    keys = [picture_with(photos, number).sha256 for number in body.ids]
+    return photos.label(
+        keys, class_name=body.class_, tags=body.tags, no_tags=body.no_tags, clear=body.clear, new=body.new
+    )
+
+
+@router.post("/decisions")
+def decisions(photos: Photos, body: DecisionsBody) -> Labelled:
+    """Accept or reject suggestions, as many as there are, in one step."""
+    return decide(photos, [Decision(each.id, each.kind, each.name, each.state) for each in body.decisions])
+
+
+@router.post("/removals")
+def remove(photos: Photos, body: RemovalBody) -> Removal:
+    """Forget pictures with their labels; the files stay."""
+    return photos.remove([picture_with(photos, number).sha256 for number in body.ids])
+
+
+@router.get("/vocabulary")
+def vocabulary(photos: Photos) -> Vocabulary:
+    """The classes and tags in use, the most used first, and how well each is recognised."""
+    return photos.vocabulary()
+
+
+@router.get("/vocabulary/merges")
+def proposed_merges(photos: Photos, kind: Kind = "tag") -> Merges:
+    """Names that look like forms of one word."""
+    return photos.propose_merges(kind=kind)
+
+
+@router.post("/vocabulary/rename")
+def rename(photos: Photos, body: RenameBody) -> Edit:
+    """Give a class or tag another name."""
+    return photos.rename(body.old, body.new, kind=body.kind)
+
+
+@router.post("/vocabulary/merge")
+def merge(photos: Photos, body: MergeBody) -> Edit:
+    """Make several classes or tags one."""
+    return photos.merge(body.names, into=body.into, kind=body.kind)
+
+
+@router.post("/vocabulary/drop")
+def drop(photos: Photos, body: NamesBody) -> Edit:
+    """Leave classes or tags out until they are restored."""
+    return photos.drop(body.names, kind=body.kind)
+
+
+@router.post("/vocabulary/restore")
+def restore(photos: Photos, body: NamesBody) -> Edit:
+    """Bring dropped, renamed or merged names back."""
+    return photos.restore(body.names, kind=body.kind)

@@ -1,0 +1,142 @@
+"""Exports labels as XMP sidecars beside the pictures: which ones, what is new, what cannot be written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from visterm.catalogue.pictures import Picture
+from visterm.catalogue.records import Skipped
+from visterm.compute import progress
+from visterm.errors import InputError, VistermError
+from visterm.exchange.writers import Export, SidecarExample, best_suggested_class
+from visterm.exchange.writers.xmp import merged_sidecar, store_sidecar
+from visterm.storage import clear_leftovers
+
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+_ABSENT = (errno.ENOENT, errno.ENOTDIR)
+
+
+@dataclass(frozen=True, slots=True)
+class SidecarOptions:
+    """What goes into sidecars besides tags, class and caption (see :func:`visterm.exchange.export`)."""
+
+    hierarchy: str | None
+    suggestions: bool
+    catalogue: str | None
+
+
+def export_sidecars(
+    pictures: Iterable[Picture], root: Path, under: Path | None, options: SidecarOptions, *, dry_run: bool
+) -> Export:
+    """Merge labels into a sidecar beside each existing file of ``pictures``, or only of files in the folder ``under``.
+
+    Paths of pictures are relative to ``root``, or absolute. What cannot be read or written costs one line of the
+    report, but a full disk ends the export. Unfinished files that a killed export left in these folders are deleted.
+    """
+    for folder in (root, under or root):
+        if not folder.is_dir():
+            raise InputError(f"{folder} is not a folder: sidecars are written to the folders of the pictures")
+    scope = None if under is None else _Scope(under)
+    done = Export("xmp")
+    visited: set[Path] = set()
+    with progress.task("Comparing sidecars" if dry_run else "Writing sidecars") as bar:
+        for picture in pictures:
+            bar.advance()
+            named = [path for path in picture.paths if scope is None or scope.holds(root / path)]
+            if not named and (picture.paths or scope is not None):
+                continue
+            files = []
+            n_failed = done.n_failed
+            for path in named:
+                try:
+                    if _is_present(root / path):
+                        files.append(root / path)
+                except OSError as error:
+                    done.fail(root / path, f"cannot be reached: {error.strerror}")
+            for file in files:
+                if not dry_run and file.parent not in visited:
+                    visited.add(file.parent)
+                    clear_leftovers(file.parent)
+                _export_sidecar(picture, file, done, options, dry_run=dry_run)
+            if files:
+                done.n_pictures += 1
+            elif done.n_failed == n_failed:
+                name = next(iter(named), picture.sha256)
+                done.skipped.append(Skipped(name, "the file of the picture is missing"))
+    return done
+
+
+def _export_sidecar(picture: Picture, file: Path, done: Export, options: SidecarOptions, *, dry_run: bool) -> None:
+    tags = [label.name for label in picture.tags if label.state == "accepted"]
+    class_name = picture.class_label.name if picture.class_label else None
+    try:
+        sidecar, contents = merged_sidecar(
+            file,
+            tags,
+            caption=picture.caption,
+            class_name=class_name,
+            hierarchy=options.hierarchy,
+            suggestions=_suggested_names(picture) if options.suggestions else (),
+            catalogue=options.catalogue,
+        )
+        exists = sidecar.exists()
+        if contents is not None:
+            if not os.access(sidecar.parent, os.W_OK | os.X_OK):
+                raise InputError(f"{sidecar}: the folder is write-protected")
+            if not dry_run:
+                store_sidecar(sidecar, contents)
+    except VistermError as error:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno in _DISK_FULL:
+            raise
+        done.fail(file, str(error))
+        return
+    if contents is None:
+        done.n_unchanged += exists
+        return
+    done.files.append(sidecar)
+    done.n_new += not exists
+    if done.example is None:
+        done.example = SidecarExample(sidecar, not exists, tags, class_name, picture.caption)
+
+
+def _suggested_names(picture: Picture) -> list[str]:
+    """What models suggest where people and imports have not decided."""
+    best = best_suggested_class(picture) if picture.class_label is None else None
+    return [
+        *(label.name for label in picture.tags if label.state == "suggested"),
+        *(() if best is None else (best.name,)),
+    ]
+
+
+def _is_present(file: Path) -> bool:
+    """Whether there is a regular file; raises :class:`OSError` where that cannot be found out."""
+    try:
+        return stat.S_ISREG(file.stat().st_mode)
+    except OSError as error:
+        if error.errno in _ABSENT:
+            return False
+        raise
+
+
+class _Scope:
+    """The files in a folder, however both are named: a path may lead there through a symbolic link."""
+
+    def __init__(self, folder: Path) -> None:
+        self._prefixes = [_prefix(os.path.abspath(folder)), _prefix(os.path.realpath(folder))]  # noqa: PTH100
+        self._inside: dict[str, bool] = {}
+
+    def holds(self, file: Path) -> bool:
+        parent = os.path.abspath(file.parent)  # noqa: PTH100 - '..' goes, links stay
+        if parent not in self._inside:
+            forms = (_prefix(parent), _prefix(os.path.realpath(parent)))
+            self._inside[parent] = any(form.startswith(prefix) for form in forms for prefix in self._prefixes)
+        return self._inside[parent]
+
+
+def _prefix(folder: str) -> str:
+    return folder.rstrip(os.sep) + os.sep

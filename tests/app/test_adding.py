@@ -1,0 +1,52 @@
+"""What `add` finds beside and inside pictures, and what it says about pictures it cannot read."""
+
+from __future__ import annotations
+
+import pytest
+from PIL import Image
+
+from visterm.app.workspace import Workspace
+from visterm.exchange import PacketLabels, merge_packet
+
+
+@pytest.fixture
+def picture(tmp_path):
+    """A picture with keywords inside and beside it, outside of any workspace."""
+    file = tmp_path / "photos" / "one.png"
+    file.parent.mkdir()
+    Image.new("RGB", (20, 10), "navy").save(file, exif=_exif())
+    (file.parent / "one.png.xmp").write_bytes(merge_packet(None, PacketLabels(tags=("beside",))))
+    Image.new("RGB", (20, 10), "red").save(file.parent / "two.png", exif=_exif())
+    return file
+
+
+def _exif():
+    exif = Image.Exif()
+    exif[0x9C9E] = "inside\0".encode("utf-16-le")
+    return exif
+
+
+def test_a_single_picture_is_added_with_its_keywords(picture, tmp_path):
+    with Workspace.create(tmp_path / "home") as photos:
+        done = photos.add([picture])
+        (found,) = photos.catalogue.pictures()
+        assert [tag.name for tag in found.tags] == ["beside", "inside"]
+        assert [(source.source, source.pictures) for source in done.labels] == [(str(picture), 1)]
+        assert photos.add([picture], look_for_labels=False).labels == []
+
+
+def test_named_pictures_of_a_folder_are_one_source(picture, tmp_path):
+    with Workspace.create(tmp_path / "home") as photos:
+        done = photos.add([picture, picture.with_name("two.png")])
+        assert [(source.source, source.pictures) for source in done.labels] == [(str(picture.parent), 2)]
+
+
+def test_pictures_in_other_formats_are_counted(visterm, visterm_json, tmp_path):
+    folder = tmp_path / "phone"
+    (folder / "sub").mkdir(parents=True)
+    for name in ("a.HEIC", "b.heic", "sub/c.cr2", "notes.txt", "sub/movie.mp4", ".d.heic"):
+        (folder / name).write_bytes(b"content")
+    visterm("init", folder)
+    said = visterm("add", "-w", folder).stdout
+    assert "3 pictures in formats that Visterm cannot read (2 .heic, 1 .cr2): save copies as JPEG" in said
+    assert visterm_json("add", "-w", folder)["other_formats"] == {".heic": 2, ".cr2": 1}

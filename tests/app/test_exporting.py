@@ -1,0 +1,92 @@
+"""Sidecars through the workspace and the real command line: which, where, and only when a person says so."""
+
+from __future__ import annotations
+
+import pytest
+from PIL import Image
+
+from visterm.app.workspace import Workspace
+from visterm.errors import InputError
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A workspace with pictures in a sub-folder of it, and others outside; all are tagged."""
+    for number, folder in enumerate(("home/sub", "home", "outside/one", "outside/two")):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (20, 10), (60 * number, 0, 0)).save(tmp_path / folder / "a.png")
+    with Workspace.create(tmp_path / "home") as photos:
+        photos.add([tmp_path / "home", tmp_path / "outside"])
+        photos.label([picture.sha256 for picture in photos.catalogue.pictures()], class_name="dark", tags=["sea"])
+    return tmp_path / "home"
+
+
+def sidecars(home):
+    return sorted(file.relative_to(home.parent).as_posix() for file in home.parent.rglob("*.xmp"))
+
+
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [
+        ("home/sub", ["home/sub/a.png.xmp"]),
+        ("outside/one", ["outside/one/a.png.xmp"]),
+        ("outside", ["outside/one/a.png.xmp", "outside/two/a.png.xmp"]),
+        (None, ["home/a.png.xmp", "home/sub/a.png.xmp", "outside/one/a.png.xmp", "outside/two/a.png.xmp"]),
+    ],
+)
+def test_a_folder_limits_the_sidecars(home, folder, expected):
+    with Workspace.find(home) as photos:
+        done = photos.export(None if folder is None else home.parent / folder, format="xmp")
+    assert sidecars(home) == expected
+    assert sum(item.sidecars for item in done.folders) == done.n_new == len(expected)
+
+
+def test_a_folder_without_pictures_of_the_collection_is_refused(home, tmp_path):
+    (tmp_path / "strange").mkdir()
+    with Workspace.find(home) as photos, pytest.raises(InputError, match=r"no picture in .*strange"):
+        photos.export(tmp_path / "strange", format="xmp")
+
+
+def test_no_sidecar_without_a_yes(home, visterm, visterm_json):
+    refused = visterm("export", home.parent / "outside", "--format", "xmp", "-w", home, code=2)
+    assert "--yes" in refused.stderr
+    assert "--yes" in visterm("export", "--format", "xmp", "--json", "-w", home, code=2).stderr
+    planned = visterm("export", home.parent / "outside", "--format", "xmp", "--dry-run", "-w", home)
+    assert sidecars(home) == []
+    for said in (
+        "2 pictures: 2 new, 0 merged into existing ones, 0 unchanged",
+        f"1 sidecar in {home.parent / 'outside' / 'one'}",
+        "a.png.xmp (new): tags sea; class dark",
+    ):
+        assert said in planned.stdout
+    done = visterm("export", home.parent / "outside", "--format", "xmp", "--yes", "-w", home)
+    assert done.stdout.startswith(planned.stdout), "the same is shown before it is done"
+    assert sidecars(home) == ["outside/one/a.png.xmp", "outside/two/a.png.xmp"]
+    again = visterm_json("export", "--format", "xmp", "--yes", "-w", home)
+    assert (len(again["files"]), again["n_unchanged"]) == (2, 2)
+
+
+@pytest.mark.parametrize(("answer", "n_written"), [("y\n", 4), ("n\n", 0)])
+def test_a_person_at_a_terminal_is_asked(home, monkeypatch, answer, n_written):
+    from typer.testing import CliRunner
+
+    from visterm.app.cli import app, collection
+
+    monkeypatch.setattr(collection, "_at_a_terminal", lambda: True)
+    done = CliRunner().invoke(app, ["export", "--format", "xmp", "-w", str(home)], input=answer)
+    assert done.exit_code == 0
+    assert "Write 4 sidecars?" in done.stderr
+    assert len(sidecars(home)) == n_written
+    if not n_written:
+        assert "nothing was written" in done.stderr
+
+
+def test_the_exit_code_tells_that_a_sidecar_is_missing(home, visterm):
+    long = "n" * 248 + ".png"
+    (home / "sub" / "a.png").rename(home / "sub" / long)
+    visterm("add", "-w", home)
+    done = visterm("export", "--format", "xmp", "--yes", "-w", home, code=1)
+    assert "1 cannot be written" in done.stdout
+    assert done.stderr.count("shorten the name of the picture") == 1
+    assert "Traceback" not in done.stderr
+    assert len(sidecars(home)) == 3
