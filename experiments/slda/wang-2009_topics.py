@@ -23,18 +23,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from visterm.contracts import take
 from visterm.evaluate import research_data
 from visterm.learning import Dataset, splits
 from visterm.measures import Accuracy, PictureF, evaluate
 from visterm.storage import write_text_atomically
-from visterm.topics import CorrLDA, SupervisedLDA, ThemeLDA, TopicCommittee, TopicNeighbours
+from visterm.topics import LDA, CorrLDA, SupervisedLDA, ThemeLDA, TopicCommittee, TopicNeighbours, roots
 
 SETS = ("labelme8", "corel5k-blobs")
 TRACED = "sLDA of the paper"
 ITERATIONS = (1, 2, 3, 5, 8, 12, 20, 30)
 N_FOLDS, N_REPEATS = 5, 3
+RIDGE = 0.6  # per topic, as in refinement
 
 Fit = Callable[[Dataset, int, int], Any]
 Row = tuple[str, int, dict[str, list[float]]]  # method, topics, every measure of every seed
@@ -59,6 +63,9 @@ def methods(has_tags: bool) -> dict[str, Fit]:
         "Fei-Fei and Perona 2005": lambda data, k, seed: ThemeLDA(k, random_state=seed).fit(data.X, data.y),
         "Bosch et al. 2006": lambda data, k, seed: TopicNeighbours(k, random_state=seed).fit(data.X, data.y),
         TRACED: supervised(tags=False),
+        "LDA, regression on roots": lambda data, k, seed: regression(k, seed).fit(data.X, data.y),
+        # Before the first M step, class coefficients are zero: one iteration of EM is one of plain LDA.
+        "LDA, refined": supervised(tags=False, refine=25, max_iter=1),
     }
     if has_tags:
         chosen |= {
@@ -68,6 +75,16 @@ def methods(has_tags: bool) -> dict[str, Fit]:
             "sLDA of the paper with tags": supervised(tags=True),
         }
     return chosen
+
+
+def regression(n_topics: int, seed: int) -> Any:
+    """Topics of plain LDA, learned as those that sLDA starts from, and softmax regression on their roots."""
+    return make_pipeline(
+        LDA(n_topics, alpha=1.0, max_iter=80, tol=0, random_state=seed),
+        FunctionTransformer(roots),
+        StandardScaler(),
+        LogisticRegression(C=1 / (RIDGE * n_topics), max_iter=1000),
+    )
 
 
 def measure(model: Any, test: Dataset, counts: Any) -> dict[str, float]:

@@ -129,6 +129,21 @@ def test_no_sweep_lowers_the_bound(seed, n_topics, n_classes, eta, scale):
     assert np.all(np.diff(bounds) >= -1e-9 * (1 + np.abs(bounds[:-1])))
 
 
+@pytest.mark.parametrize(("count", "eta"), [(5.0, 10.0), (20.0, 40.0), (20.0, 150.0), (60.0, 40.0)])
+def test_a_codeword_that_is_most_of_a_picture_does_not_overshoot(count, eta):
+    """All its tokens move together, and a full step would lower the bound by up to 176."""
+    rng = np.random.default_rng(4)
+    bags = sparse.csr_array(np.array([[count, 1.0, 2.0]]))
+    data = Labelled(bags, np.array([0]), np.ones(1), sparse.csr_array((1, 0)))
+    codewords, coefficients = rng.dirichlet(np.full(3, 3.0), 2), rng.normal(size=(2, 2)) * eta
+    model = JointTopics(codewords, np.empty((2, 0)), coefficients, np.full(2, 0.5), np.zeros(2))
+    start = np.full((1, 2), count / 2 + 2)
+    bounds = [
+        infer_labelled(data, model, start.copy(), max_sweeps=n, tolerance=0).statistics.bound for n in range(1, 7)
+    ]
+    assert np.all(np.diff(bounds) >= 0)
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([1.0, 30.0]))
 def test_a_step_of_the_coefficients_never_lowers_the_bound(seed, eta):
@@ -287,6 +302,30 @@ def test_balanced_weights_make_every_class_count_the_same():
     )
     totals = np.bincount(y[keep], weights=data.class_weights)
     np.testing.assert_allclose(totals, totals[0])
+
+
+def test_the_strength_of_classes_is_the_weight_of_their_term():
+    X, y, _ = collection()
+    y[:6] = -1
+    weak, strong = (SupervisedLDA(4, class_strength=s, max_iter=5, random_state=0).fit(X, y) for s in (0.1, 10.0))
+    assert np.abs(weak.topic_codewords_ - strong.topic_codewords_).max() > 1e-3
+    data = strong._labelled(sparse.csr_array(X), y >= 0, y, sparse.csr_array((60, 0)))
+    np.testing.assert_array_equal(data.class_weights[y >= 0], 10.0)
+
+
+def test_probabilities_of_classes_have_the_temperature_of_the_model():
+    X, y, _ = collection()
+    model = SupervisedLDA(4, random_state=0).fit(X, y)
+    model.temperature_ = 3.0
+    np.testing.assert_allclose(model.predict_proba(X), softmax(model.decision_function(X) / 3, axis=1))
+
+
+def test_a_tag_is_probable_if_one_of_several_draws_is_likely_to_be_it():
+    X, y, tags = collection()
+    model = SupervisedLDA(4, random_state=0).fit(X, y, tags)
+    assert model.mean_n_tags_ == pytest.approx(tags.sum() / 60)
+    chances = model.transform(X) @ model.topic_tags_
+    np.testing.assert_allclose(model.score_tags(X), 1 - (1 - chances) ** model.mean_n_tags_)
 
 
 @pytest.mark.parametrize("refine", [0, 10])
