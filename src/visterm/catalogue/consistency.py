@@ -82,7 +82,7 @@ _IMPOSSIBLE = (
 def problems(connection: sqlite3.Connection) -> list[str]:
     """What is wrong with the database: damage, broken references, impossible contents; empty if nothing is."""
     try:
-        found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
+        found = [" ".join(text.split()) for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
         found += [
             f"row {row} of {table} refers to a {parent} that does not exist"
             for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check")
