@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO ?= demo
 
-.PHONY: demo test check attacks soak fuzz licences clean
+.PHONY: demo test check attacks soak fuzz licences mutants clean
 demo: .venv/.installed
 	$(BIN)/visterm demo $(DEMO)
 
@@ -34,6 +34,10 @@ fuzz: .venv/.installed-dev
 
 licences: .venv/.installed
 	$(BIN)/python tests/attacks/licences.py
+
+# Small changes that no test notices: make mutants ARGS="--packages margin --sample 40 --seed 1"
+mutants: .venv/.installed-dev
+	$(BIN)/python tests/tools/mutants.py $(ARGS)
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

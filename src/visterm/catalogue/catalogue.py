@@ -8,7 +8,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
-from visterm.catalogue import filing, identity, importing, inventory, listing, log, removals, schema, truth, vocabulary
+from visterm.catalogue import (
+    backups,
+    filing,
+    identity,
+    importing,
+    inventory,
+    listing,
+    log,
+    removals,
+    schema,
+    truth,
+    vocabulary,
+)
 from visterm.catalogue.database import Database
 from visterm.catalogue.history import History, said
 from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
@@ -365,9 +377,12 @@ class Catalogue(Database):
         with schema.sqlite_errors(self.file):
             return inventory.count(self._connection)
 
-    def check(self) -> list[str]:
-        """What is wrong with the database; empty if nothing is."""
-        return inventory.problems(self._connection)
+    def backup(self, file: Path) -> None:
+        """Write everything to ``file``, which must be new; consistent while others write."""
+        if file.exists():
+            raise InputError(f"{file} exists already: name a new file for the backup")
+        with schema.sqlite_errors(self.file):
+            backups.copy(self._connection, file)
 
     # Inside
 

@@ -21,6 +21,7 @@ class KeepBody(Body):
     id: Annotated[int, Field(ge=1, le=2**62)]
     kind: Kind
     name: Name
+    keep: bool = Field(True, description="False takes it back: the label is asked about again.")
 
 
 @router.get("")
@@ -53,5 +54,5 @@ def groups(photos: Photos, limit: Annotated[int, Query(ge=1, le=60)] = 30) -> Gr
 @router.post("/keep")
 def keep(photos: Photos, body: KeepBody) -> ReviewState:
     """Say that a label that looked wrong is right, so that it is not asked about again."""
-    photos.reviewer.keep(body.id, body.kind, body.name)
+    photos.reviewer.keep(body.id, body.kind, body.name, keep=body.keep)
     return photos.reviewer.state()

@@ -8,6 +8,7 @@ const NEXT_PAGES = 5000;
 
 class Store extends EventTarget {
   collection = null;
+  review = null;
   list = emptyList();
   labels = new Map();
   selected = new Set();
@@ -21,6 +22,13 @@ class Store extends EventTarget {
   async refreshCollection() {
     this.collection = await get("/collection");
     this.tell("collection");
+  }
+
+  /** What waits in review; null until it is known. */
+  async refreshReview() {
+    this.review = await get("/review");
+    this.tell("review");
+    return this.review;
   }
 
   /** Loads a list page by page; the first pictures show as soon as they are there. */
