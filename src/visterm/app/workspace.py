@@ -276,9 +276,13 @@ class Workspace:
 
         return recipes(self)
 
-    def features(self, *recipes: str) -> Computed:
-        """Compute the features that are missing."""
+    def features(self, *recipes: str, for_models: bool = False) -> Computed:
+        """Compute the features that are missing; ``for_models``, those of the models in use and what they say."""
         from visterm.app.features import compute
+        from visterm.app.indexing import look_at_all
+
+        if for_models:
+            return look_at_all(self)
 
         return compute(self, recipes)
 
