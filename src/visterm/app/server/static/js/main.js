@@ -8,7 +8,7 @@ import { heardOfJob, jobsButton } from "./jobs.js";
 import { listenToKeys, showKeys } from "./keys.js";
 import { lookAt, takePictures } from "./look.js";
 import { give } from "./naming.js";
-import { told } from "./notices.js";
+import { dialog, standing, told } from "./notices.js";
 import { PicturesView } from "./pictures-view.js";
 import { ReviewView } from "./review/view.js";
 import { searchBox } from "./search-box.js";
@@ -41,9 +41,17 @@ function frame() {
   fill(document.getElementById("tools"),
     jobsButton(),
     h("button", { type: "button", class: "quiet icon", title: "Undo (z)", "aria-label": "Undo", onclick: undo }, "↶"),
-    h("button", { type: "button", class: "quiet icon", title: "Redo (shift + z)", "aria-label": "Redo", onclick: redo }, "↷"),
+    h("button", { type: "button", class: "quiet icon wide", title: "Redo (shift + z)", "aria-label": "Redo", onclick: redo }, "↷"),
     h("button", { type: "button", class: "quiet wide", title: "All keys (?)", onclick: showKeys }, "Keys"),
-    h("button", { type: "button", class: "quiet icon", title: "Light or dark (d)", "aria-label": "Light or dark", onclick: toggleTheme }, "◐"));
+    h("button", { type: "button", class: "quiet icon wide", title: "Light or dark (d)", "aria-label": "Light or dark", onclick: toggleTheme }, "◐"),
+    h("button", { type: "button", class: "quiet icon narrow", "aria-label": "More", onclick: showMore }, "⋯"));
+}
+
+/** What has no room on a narrow screen. */
+function showMore() {
+  dialog("More", (close) => h("div", { class: "menu" }, [
+    ["Search by a picture", search.byPicture], ["Keep this search", search.keep], ["Redo", redo], ["Light or dark", toggleTheme], ["Keys", showKeys], ["Close", () => {}],
+  ].map(([text, run]) => h("button", { type: "button", class: "quiet", onclick: () => { close(); run(); } }, text))));
 }
 
 function views() {
@@ -119,7 +127,7 @@ const decide = (n, state) => {
 const everywhere = {
   "/": () => search.focus(),
   "?": () => { showKeys(); },
-  back: () => { if (viewer) viewer.leave(); else if (store.selected.size) store.select([]); else return false; return true; },
+  back: () => { if (viewer) viewer.leave(); else if (pictures?.facets.isOpen) pictures.facets.toggle(false); else if (store.selected.size) store.select([]); else return false; return true; },
   left: () => (viewer ? viewer.step(-1) : false), right: () => (viewer ? viewer.step(1) : false),
   h: () => (viewer ? viewer.step(-1) : false), l: () => (viewer ? viewer.step(1) : false),
   accept: (n) => decide(n, "accepted"), reject: (n) => decide(n, "rejected"),
@@ -145,6 +153,8 @@ const changed = settled(() => {
   if (pictures && !pictures.element.hidden) pictures.facets.refresh();
 }, 300);
 listen((name, data) => {
+  if (name === "lost") { standing("Visterm does not answer. Is 'visterm serve' still running? This page tries again."); return; }
+  if (name === "here") { standing(null); return; }
   if (name === "job") { heardOfJob(data); return; }
   if (changes !== null && data.changes !== changes) changed();
   changes = data.changes;

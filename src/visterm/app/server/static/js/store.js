@@ -67,16 +67,17 @@ class Store extends EventTarget {
     }
   }
 
-  /** Asks for the labels of pictures that are not known yet, in one request. */
+  /** Asks for the labels of pictures that are not known yet, in one request. True if there was something to ask. */
   async need(ids, { again = false } = {}) {
     const missing = ids.filter((id) => again || (!this.labels.has(id) && !this.#asked.has(id))).slice(0, 1000);
-    if (!missing.length) return;
+    if (!missing.length) return false;
     for (const id of missing) this.#asked.add(id);
     const answer = await told(() => get("/labels", { ids: missing.join(",") }));
     for (const id of missing) this.#asked.delete(id);
-    if (!answer) return;
+    if (!answer) return false;
     for (const one of answer.pictures) this.labels.set(one.id, one);
     this.tell("labels");
+    return true;
   }
 
   forgetLabels() {
