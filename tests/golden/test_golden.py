@@ -128,7 +128,7 @@ def own_tags(folder: Path, reference: str, pictures: Sequence[Path], n_best: int
     """The best tags of pictures by the method's own scores, which is what the first version answered."""
     with Workspace(folder) as photos:
         model = photos.shelf.model(Task.ANNOTATE, reference)
-        subjects = _subjects(photos, model, pictures, lacking="tags")
+        subjects = _subjects(photos, model, pictures, lacking="tags", wait=True)
         scores = model.estimator.score_tags(subjects.X)
         best = predict_tags(scores, n_best, frequencies=model.info.tag_counts)
         return {
