@@ -27,7 +27,17 @@ from visterm.vision import TrainingPictures, recipe
 N_TRAIN, N_TEST, N_BAGS = 1500, 500, 1000
 RECIPES = ("deep", "deep+deep-lite2", "deep+tagging-fast", "deep+deep-lite2+tagging-fast", "deep+tagging")
 BAGS = ("bow-240", "bow-deep")
-BAG_METHODS = ("cmrm", "cmtt", "pamir", "graph-mixture", "link-lda", "plsa", "plsa-words", "unigram-mixture", "slda")
+BAG_METHODS = (
+    "cmrm",
+    "cmtt",
+    "pamir",
+    "graph-mixture",
+    "link-lda",
+    "plsa",
+    "plsa-words",
+    "unigram-mixture",
+    "slda-refined",
+)
 
 
 def drawn(folder: Path) -> tuple[list[Path], list[str], sparse.csr_array]:

@@ -127,11 +127,11 @@ class Reviewer:
             shown.append(PictureGroup(number, len(members), round(each.tightness, 3), members))
         return Groups(shown, len(rows))
 
-    def keep(self, number: int, kind: Kind, name: str) -> None:
-        """A person says that a label that looked wrong is right: it is not asked about again."""
+    def keep(self, number: int, kind: Kind, name: str, *, keep: bool = True) -> None:
+        """A person says that a label that looked wrong is right, and it is not asked about again (``keep``), or is."""
         with self._guard:
             kept = self._known_kept()
-            kept.add((number, kind, name))
+            (kept.add if keep else kept.discard)((number, kind, name))
             with suppress(VistermError):
                 write_text_atomically(self._kept_file, json.dumps(sorted(kept)))
 

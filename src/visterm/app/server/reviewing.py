@@ -22,6 +22,7 @@ class KeepBody(Body):
     id: Number
     kind: Kind = Field(examples=["class"])
     name: Name = Field(examples=["harbour"])
+    keep: bool = Field(True, description="False takes it back: the label is asked about again.")
 
 
 @router.get("")
@@ -61,5 +62,5 @@ def groups(photos: Photos, limit: Annotated[int, Query(ge=1, le=60, examples=[30
 def keep(photos: Photos, body: KeepBody) -> ReviewState:
     """Say that a label that looked wrong is right, so that it is not asked about again."""
     keys_of(photos, [body.id])  # there is such a picture
-    photos.reviewer.keep(body.id, body.kind, body.name)
+    photos.reviewer.keep(body.id, body.kind, body.name, keep=body.keep)
     return photos.reviewer.state()
