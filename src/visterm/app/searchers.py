@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from visterm.app.collection import Collection, Frame
-from visterm.app.indexing import class_index, pair_index, prepare, word_index
+from visterm.app.indexing import class_index, edition, is_same, pair_index, prepare, word_index
 from visterm.contracts import Task
 from visterm.language import folded, installed, name_key, word_key
 from visterm.models import Model, SearchSettings
@@ -162,15 +162,15 @@ class Searchers:
             if kept is None:
                 return None
             made, held, editions = kept
-            if editions and any(a is not b for a, b in zip(editions, self._editions(held), strict=True)):
-                return None  # there are more features now
+            if editions and not is_same(editions, self._editions(held)):
+                return None  # there are more features or scores now
             self._kept.move_to_end(place)
             return made
 
     def _editions(self, state: tuple[Any, ...]) -> list[object]:
         """What tells whether the features of the models in ``state`` are still those of before."""
-        library = self._workspace.library
-        return [library.edition(part.recipe) for part in state if isinstance(part, Model)]
+        models = [part for part in state if isinstance(part, Model)]
+        return [part for model in models for part in edition(self._workspace, model)]
 
     def _keep(
         self, kind: str, state: tuple[Any, ...], make: Callable[[], tuple[T, str | None]]
