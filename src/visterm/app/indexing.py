@@ -7,6 +7,7 @@ pictures whose features are there, and keeps the scores in memory while another 
 
 from __future__ import annotations
 
+import time
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -39,6 +40,8 @@ _BLOCK = 2_000_000
 #: A classifier without probabilities gets its measured accuracy as the probability; this value if it was not measured.
 _UNMEASURED_ACCURACY = 0.5
 _LEAST = 1e-4
+#: What costs less processor time than this is read again at once; else after this many times its cost.
+_CHEAP, _SHARE = 0.1, 30.0
 #: What an index may hold.
 _KINDS = ("words", "pairs", "classes")
 
@@ -91,6 +94,23 @@ def _stamp(folder: Path) -> str:
     except OSError:
         return ""
     return f"{found.st_mtime_ns} {found.st_ino}"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """When something was read that was not complete, and what that cost, in seconds."""
+
+    time: float
+    cost: float
+
+    @classmethod
+    def since(cls, started: float) -> Reading:
+        """A reading that began at this time of the thread's clock."""
+        return cls(time.monotonic(), time.thread_time() - started)
+
+    def is_recent(self) -> bool:
+        """Whether reading again would take more than a small share of the time; what is cheap is read at once."""
+        return self.cost > _CHEAP and time.monotonic() - self.time < _SHARE * self.cost
 
 
 def is_same(before: Sequence[object], now: Sequence[object]) -> bool:
