@@ -18,6 +18,8 @@ from visterm.errors import InputError, VistermError
 PORT = 8020
 TOKEN_VARIABLE = "VISTERM_TOKEN"  # noqa: S105 - the name of a variable, not a token
 _LEAST_TOKEN = 16
+#: Open pages listen for events without an end; a server that stops does not wait for them longer than this.
+_GRACE_SECONDS = 2
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,14 @@ def serve(
     address = Address(host, listening.getsockname()[1], token)
     names = {*LOOPBACK, host.lower(), f"[{host.lower()}]"} | ({socket.gethostname().lower()} if token else set())
     app = application(photos, Rules(frozenset(names), token, read_only))
-    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_keep_alive=30, server_header=False)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        server_header=False,
+    )
     server = uvicorn.Server(config)
     started(address)
     if browser:
