@@ -36,7 +36,7 @@ BAG_METHODS = (
     "plsa",
     "plsa-words",
     "unigram-mixture",
-    "slda",
+    "slda-refined",
 )
 
 

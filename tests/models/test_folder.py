@@ -342,6 +342,25 @@ def test_models_of_format_2_tell_which_pamir_they_are(loss, method):
     assert from_format_2({"method": "pamir", "estimator": None})["method"] == "pamir"
 
 
+@pytest.mark.parametrize(
+    ("method", "parameters", "name"),
+    [
+        ("slda", {"refine": 25}, "slda-refined"),
+        ("slda", {"refine": 0}, "slda"),
+        ("corr-lda", {"refine": 5}, "corr-lda-refined"),
+        ("slda-committee", {"refine": 25}, "slda-committee"),
+        ("knn", {}, "knn"),
+    ],
+)
+def test_refined_topic_models_of_format_2_get_the_name_of_their_method(saved, method, parameters, name):
+    contents = json.loads((saved / "model.json").read_text(encoding="utf-8"))
+    contents["estimator"]["parameters"] = parameters
+    (saved / "model.json").write_text(json.dumps(contents | {"format": 2, "method": method}), encoding="utf-8")
+    assert read_info(saved).method == name
+    (saved / "model.json").write_text(json.dumps(contents | {"method": method}), encoding="utf-8")
+    assert read_info(saved).method == method
+
+
 def test_a_name_that_a_package_only_borrowed_is_refused(saved, monkeypatch):
     from sklearn.linear_model import LogisticRegression
 

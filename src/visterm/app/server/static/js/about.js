@@ -54,8 +54,13 @@ export function about(details, { why = null } = {}) {
 
 /** Pictures that look alike, as a strip of links. */
 export async function alikeStrip(id) {
-  const found = await told(() => get(`/pictures/${id}/similar`, { limit: 12 }));
-  if (!found?.pictures.length) return null;
+  let found;
+  try {
+    found = await get(`/pictures/${id}/similar`, { limit: 12 });
+  } catch {
+    return null; // before any picture has been looked at, nothing is alike
+  }
+  if (!found.pictures.length) return null;
   const names = new Map(found.labels.map((one) => [one.id, one.name]));
   return [h("h2", {}, "Looks like"), h("div", { class: "strip" }, found.pictures.map((one) =>
     h("a", { href: address({ ...read(), view: "picture", part: [String(one.id)] }) },

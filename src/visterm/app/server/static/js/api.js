@@ -26,6 +26,7 @@ async function ask(path, options) {
   } catch {
     problem = { status: response.status, detail: `It failed (${response.status}).` };
   }
+  if (response.status === 401) problem.detail = "This page needs its token. Open it with the address that 'visterm serve' showed.";
   throw new ApiError(problem);
 }
 
@@ -48,11 +49,19 @@ export const post = (path, body = {}) =>
 export const look = (file) =>
   ask("/look", { method: "POST", headers: { "Content-Type": file.type || "application/octet-stream" }, body: file });
 
-/** Calls `heard` with (name, data) for every event of the server; it connects again by itself. */
+const AGAIN_MILLISECONDS = 2000;
+
+/** Calls `heard` with (name, data) for every event of the server, and with ("lost" or "here") about the connection. */
 export function listen(heard) {
   const source = new EventSource(`${ROOT}/events`);
   for (const name of ["changed", "job"]) {
     source.addEventListener(name, (event) => heard(name, JSON.parse(event.data)));
   }
-  return source;
+  source.addEventListener("open", () => heard("here"));
+  source.addEventListener("error", () => {
+    heard("lost");
+    source.close();
+    setTimeout(() => listen(heard), AGAIN_MILLISECONDS);
+  });
+  addEventListener("pagehide", () => source.close());
 }

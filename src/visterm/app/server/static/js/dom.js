@@ -14,6 +14,14 @@ export function h(name, attributes = {}, ...children) {
   return element;
 }
 
+/** The same for drawings. */
+export function svg(name, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  element.append(...children.filter(Boolean));
+  return element;
+}
+
 /** Replaces all children. */
 export function fill(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));

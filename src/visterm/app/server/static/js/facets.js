@@ -17,6 +17,16 @@ export class FacetPanel {
     this.more = new Set();
   }
 
+  /** On a narrow screen the panel slides over the pictures. */
+  toggle(open = !this.isOpen) {
+    this.element.classList.toggle("open", open);
+    if (open) this.element.querySelector("button")?.focus();
+  }
+
+  get isOpen() {
+    return this.element.classList.contains("open");
+  }
+
   async refresh() {
     const state = read();
     const found = await told(() => get("/facets", { ...narrowed(state), q: state.q }));
@@ -29,14 +39,15 @@ export class FacetPanel {
     const { found } = this;
     const one = (key, title, counts, named = (value) => value) => this.#facet(state, key, title, counts, named);
     fill(this.element,
-      h("button", { type: "button", class: "sheet-close quiet narrow", onclick: () => this.element.classList.remove("open") }, "Close"),
+      h("button", { type: "button", class: "sheet-close quiet narrow", onclick: () => this.toggle(false) }, "Close"),
       one("state", "Show", found.states, (value) => WORDS[value]),
       one("class", "Class", found.classes),
       one("tag", "Tag", found.tags),
       one("suggested", "Suggested tag", found.suggested),
       one("by", "Who said so", found.by, (value) => WORDS[value]),
       found.folders.length > 1 || state.folder !== null ? one("folder", "Folder", found.folders, (value) => value || "(here)") : null,
-      found.unreadable ? h("p", { class: "facet soft" }, `${found.unreadable} files cannot be read: see 'visterm status'.`) : null);
+      found.unreadable ? h("p", { class: "facet soft" }, `${found.unreadable} files cannot be read: see 'visterm status'.`) : null,
+      found.total ? null : h("p", { class: "facet soft" }, "No picture is in this list."));
   }
 
   #facet(state, key, title, counts, named) {

@@ -53,7 +53,7 @@ export class Grid {
     const lessFrom = list.understood && list.nLikely < n && list.probabilities.length ? list.nLikely : -1;
     const narrow = width < 480;
     this.plan = justify(n, (i) => (i < list.ids.length ? list.widths[i] / list.heights[i] : FILLER), {
-      width, target: narrow ? width / 2 / 1.45 : 168, gap: GAP, ruleAt: lessFrom > 0 ? lessFrom : -1, ruleHeight: RULE,
+      width, target: narrow ? width / 2 / 1.2 : 168, most: narrow ? 2 : Infinity, gap: GAP, ruleAt: lessFrom > 0 ? lessFrom : -1, ruleHeight: RULE,
     });
     this.space.style.height = `${this.plan.height}px`;
     this.rule.hidden = this.plan.ruleTop < 0;
@@ -118,7 +118,8 @@ export class Grid {
     const row = rowOf(this.plan.firsts, i);
     const known = i < list.ids.length;
     const cell = h("div", {
-      class: "cell", role: "option", "aria-selected": "false", "data-index": i, id: `cell-${i}`,
+      class: "cell", role: "option", "aria-selected": "false", "aria-label": `Picture ${i + 1}`, "aria-setsize": this.plan.n,
+      "aria-posinset": i + 1, "data-index": i, id: `cell-${i}`,
       style: {
         left: `${this.plan.x[i]}px`, top: `${this.plan.tops[row]}px`,
         width: `${this.plan.widths[i]}px`, height: `${this.plan.heights[row]}px`,
@@ -130,12 +131,12 @@ export class Grid {
     const image = h("img", { src: thumbnail(list.keys[i]), alt: "", decoding: "async", draggable: "false" });
     image.addEventListener("load", () => { cell.style.background = ""; });
     image.addEventListener("error", () => image.replaceWith(h("div", { class: "failed" }, "This picture cannot be shown.")));
-    cell.append(image, h("div", { class: "caption" }));
+    cell.append(image, h("div", { class: "caption", "aria-hidden": "true" }));
     const p = list.probabilities[i];
     if (p !== undefined) {
       const less = i >= list.nLikely && !list.understood?.partial;
       cell.classList.toggle("less", less);
-      if (!list.told[i]) cell.append(h("span", { class: "percent" }, percent(p)));
+      if (!list.told[i]) cell.append(h("span", { class: "percent", "aria-hidden": "true" }, percent(p)));
     }
     return cell;
   }
@@ -168,7 +169,8 @@ export class Grid {
       cell.setAttribute("aria-selected", String(store.selected.has(ids[i])));
       cell.classList.toggle("here", i === this.here);
     }
-    this.element.setAttribute("aria-activedescendant", `cell-${this.here}`);
+    if (this.cells.has(this.here)) this.element.setAttribute("aria-activedescendant", `cell-${this.here}`);
+    else this.element.removeAttribute("aria-activedescendant");
   }
 
   #caption() {
@@ -182,7 +184,8 @@ export class Grid {
       caption.replaceChildren(
         h("div", {}, said || known.name), guessed ? h("div", { class: "suggestion" }, guessed) : "");
       cell.querySelector("img")?.setAttribute("alt", said ? `${known.name}: ${said}` : known.name);
-      cell.setAttribute("aria-label", [known.name, said, guessed && `suggested: ${guessed}`].filter(Boolean).join(". "));
+      const p = store.list.told[i] ? undefined : store.list.probabilities[i];
+      cell.setAttribute("aria-label", [known.name, p !== undefined && percent(p), said, guessed && `suggested: ${guessed}`].filter(Boolean).join(". "));
     }
   }
 

@@ -5,7 +5,7 @@ import { dialog } from "./notices.js";
 
 const HELP = [
   ["/", "Search"], ["← ↑ ↓ →  h j k l", "Move"], ["space", "Select"], ["shift + arrows", "Select several"], ["enter", "Open"],
-  ["esc", "Back; select none"], ["1 … 9", "Accept suggestion"], ["shift + 1 … 9", "Reject suggestion"], ["t", "Add a tag"],
+  ["esc", "Back; select none"], ["1 … 9", "Accept suggestion; choose in review"], ["shift + 1 … 9", "Reject suggestion"], ["t", "Add a tag"],
   ["c", "Give a class"], ["y  n  s", "Yes, no, skip in review"], ["z", "Undo"], ["shift + z", "Redo"],
   ["g then p, r", "Go to pictures, review"], ["d", "Light or dark"], ["?", "This help"],
 ];
@@ -16,8 +16,8 @@ export const showKeys = () => dialog("Keys", (close) => [
   h("div", { class: "choices" }, h("button", { type: "button", class: "main", onclick: () => close() }, "Close")),
 ]);
 
-/** Calls actions[name] for keys anywhere outside of inputs and dialogs. */
-export function listenToKeys(actions) {
+/** Calls the first action for a key, anywhere outside of inputs and dialogs; `current()` lists the tables of actions in order. */
+export function listenToKeys(current) {
   let going = false;
   addEventListener("keydown", (event) => {
     const typing = event.target.matches?.("input, textarea, select") || document.querySelector("dialog[open]");
@@ -26,13 +26,18 @@ export function listenToKeys(actions) {
       if (event.key === "Escape" && event.target.matches?.("input")) event.target.blur();
       return;
     }
-    const digit = /^Digit([1-9])$/.exec(event.code)?.[1];
+    if ((event.key === "Enter" || event.key === " ") && event.target.matches?.("button, a[href], summary")) return;
+    const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code)?.[1];
     const name = digit ? (event.shiftKey ? "reject" : "accept")
       : going ? `go ${event.key}`
         : { Escape: "back", Enter: "enter", " ": "space", ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" }[event.key]
           || (event.key === "Z" ? "redo" : event.key === "z" ? "undo" : event.key);
     going = event.key === "g" && !going;
-    if (!actions[name] || actions[name](Number(digit)) === false) return;
-    event.preventDefault();
+    for (const actions of current()) {
+      if (actions?.[name] && actions[name](Number(digit)) !== false) {
+        event.preventDefault();
+        return;
+      }
+    }
   });
 }

@@ -2,9 +2,9 @@
 
 /**
  * Rows of pictures. `shape(i)` is width / height. Returns arrays: x, width by picture; top, height, first by row.
- * A rule of `ruleHeight` is left before picture `ruleAt` (the first that is less likely).
+ * A rule of `ruleHeight` is left before picture `ruleAt` (the first that is less likely). A row has at most `most` pictures.
  */
-export function justify(n, shape, { width, target, gap, ruleAt = -1, ruleHeight = 0 }) {
+export function justify(n, shape, { width, target, gap, most = Infinity, ruleAt = -1, ruleHeight = 0 }) {
   const x = new Float32Array(n);
   const widths = new Float32Array(n);
   const tops = [];
@@ -21,13 +21,13 @@ export function justify(n, shape, { width, target, gap, ruleAt = -1, ruleHeight 
     const stop = at < ruleAt ? ruleAt : n;
     let sum = 0;
     let end = at;
-    while (end < stop && sum * target + gap * (end - at) < width) {
+    while (end < stop && end - at < most && sum * target + gap * (end - at) < width) {
       sum += clamp(shape(end));
       end += 1;
     }
     const room = width - gap * (end - at - 1);
-    const full = sum * target + gap * (end - at) >= width;
-    const height = full ? room / sum : Math.min(target, room / sum);
+    const full = end - at === most || sum * target + gap * (end - at) >= width;
+    const height = full ? Math.min(room / sum, 2 * target) : Math.min(target, room / sum);
     let left = 0;
     for (let i = at; i < end; i += 1) {
       widths[i] = clamp(shape(i)) * height;

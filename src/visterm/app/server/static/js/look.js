@@ -32,8 +32,16 @@ const likely = (title, names) => [h("h2", {}, title), h("ul", { class: "labels" 
 
 /** Takes pictures that are dropped on or pasted into the page. */
 export function takePictures() {
-  addEventListener("dragover", (event) => { if ([...event.dataTransfer.types].includes("Files")) event.preventDefault(); });
+  const hint = h("div", { class: "drop-hint", hidden: true }, h("p", {}, "Drop the picture to see what it is and what looks like it."));
+  document.body.append(hint);
+  addEventListener("dragover", (event) => {
+    if (!event.dataTransfer || ![...event.dataTransfer.types].includes("Files")) return;
+    event.preventDefault();
+    hint.hidden = false;
+  });
+  addEventListener("dragleave", (event) => { if (!event.relatedTarget) hint.hidden = true; });
   addEventListener("drop", (event) => {
+    hint.hidden = true;
     const [file] = event.dataTransfer.files;
     if (file) { event.preventDefault(); lookAt(file); }
   });

@@ -2,23 +2,29 @@
 
 import { decideNumber } from "./about.js";
 import { listen, post } from "./api.js";
-import { fill, h } from "./dom.js";
+import { fill, h, settled } from "./dom.js";
 import { redo, undo } from "./history.js";
 import { heardOfJob, jobsButton } from "./jobs.js";
 import { listenToKeys, showKeys } from "./keys.js";
 import { lookAt, takePictures } from "./look.js";
 import { give } from "./naming.js";
-import { told } from "./notices.js";
+import { dialog, standing, told } from "./notices.js";
 import { PicturesView } from "./pictures-view.js";
+import { ReviewView } from "./review/view.js";
 import { searchBox } from "./search-box.js";
 import { address, go, read } from "./state.js";
 import { store } from "./store.js";
 import { startTheme, toggleTheme } from "./theme.js";
 import { Viewer } from "./viewer.js";
 
-const VIEWS = [["pictures", "Pictures"]];
+// Each view: its name in the address, its word, and how much work waits there.
+const VIEWS = [
+  ["pictures", "Pictures", () => 0],
+  ["review", "Review", () => (store.review?.ready ? store.review.teach + store.review.errors : 0)],
+];
 const main = document.getElementById("main");
 let pictures = null;
+let review = null;
 let viewer = null;
 let search;
 
@@ -35,27 +41,62 @@ function frame() {
   fill(document.getElementById("tools"),
     jobsButton(),
     h("button", { type: "button", class: "quiet icon", title: "Undo (z)", "aria-label": "Undo", onclick: undo }, "↶"),
-    h("button", { type: "button", class: "quiet icon", title: "Redo (shift + z)", "aria-label": "Redo", onclick: redo }, "↷"),
+    h("button", { type: "button", class: "quiet icon wide", title: "Redo (shift + z)", "aria-label": "Redo", onclick: redo }, "↷"),
     h("button", { type: "button", class: "quiet wide", title: "All keys (?)", onclick: showKeys }, "Keys"),
-    h("button", { type: "button", class: "quiet icon", title: "Light or dark (d)", "aria-label": "Light or dark", onclick: toggleTheme }, "◐"));
+    h("button", { type: "button", class: "quiet icon wide", title: "Light or dark (d)", "aria-label": "Light or dark", onclick: toggleTheme }, "◐"),
+    h("button", { type: "button", class: "quiet icon narrow", "aria-label": "More", onclick: showMore }, "⋯"));
+}
+
+/** What has no room on a narrow screen. */
+function showMore() {
+  dialog("More", (close) => h("div", { class: "menu" }, [
+    ["Search by a picture", search.byPicture], ["Keep this search", search.keep], ["Redo", redo], ["Light or dark", toggleTheme], ["Keys", showKeys], ["Close", () => {}],
+  ].map(([text, run]) => h("button", { type: "button", class: "quiet", onclick: () => { close(); run(); } }, text))));
 }
 
 function views() {
   const { view } = read();
-  fill(document.getElementById("views"), VIEWS.map(([name, text]) =>
-    h("a", { href: `#/${name}`, "aria-current": (view === name || (name === "pictures" && view === "picture")) && "page" }, text)));
+  fill(document.getElementById("views"), VIEWS.map(([name, text, waiting]) =>
+    h("a", { href: `#/${name}`, "aria-current": (view === name || (name === "pictures" && view === "picture")) && "page" },
+      text, waiting() ? h("span", { class: "count" }, waiting().toLocaleString("en")) : null)));
   if (store.collection) document.title = `${store.collection.name} – Visterm`;
+}
+
+function picturesView() {
+  if (!pictures) {
+    pictures = new PicturesView();
+    main.append(pictures.element);
+  }
+  return pictures;
+}
+
+function reviewView() {
+  if (!review) {
+    review = new ReviewView();
+    main.append(review.element);
+  }
+  return review;
 }
 
 /** Shows what the address names. */
 async function route() {
   const state = read();
+  const reviewing = state.view === "review";
   views();
   search.show();
-  if (!pictures) {
-    pictures = new PicturesView();
-    fill(main, pictures.element);
+  if (viewer && (state.view !== "picture" || reviewing)) leaveViewer();
+  if (reviewing) {
+    reviewView().element.hidden = false;
+    if (pictures) pictures.element.hidden = true;
+    await review.show();
+    return;
   }
+  if (review && !review.element.hidden) {
+    review.element.hidden = true;
+    store.forgetLabels();
+    store.tell("changed");
+  }
+  picturesView().element.hidden = false;
   if (state.view === "picture" && Number(state.part[0])) {
     if (!viewer) {
       viewer = new Viewer();
@@ -64,14 +105,15 @@ async function route() {
     await Promise.all([pictures.load(), viewer.show(Number(state.part[0]))]);
     return;
   }
-  if (viewer) {
-    const at = store.list.ids.indexOf(viewer.id);
-    viewer.close();
-    viewer = null;
-    if (at >= 0) pictures.grid.focus(at);
-    pictures.grid.element.focus({ preventScroll: true });
-  }
   await pictures.load();
+}
+
+function leaveViewer() {
+  const at = store.list.ids.indexOf(viewer.id);
+  viewer.close();
+  viewer = null;
+  if (at >= 0) pictures.grid.focus(at);
+  pictures.grid.element.focus({ preventScroll: true });
 }
 
 const chosen = () => (viewer ? [viewer.id] : [...store.selected]);
@@ -82,17 +124,18 @@ const decide = (n, state) => {
   return true;
 };
 
-listenToKeys({
+const everywhere = {
   "/": () => search.focus(),
   "?": () => { showKeys(); },
-  back: () => { if (viewer) viewer.leave(); else if (store.selected.size) store.select([]); else return false; return true; },
+  back: () => { if (viewer) viewer.leave(); else if (pictures?.facets.isOpen) pictures.facets.toggle(false); else if (store.selected.size) store.select([]); else return false; return true; },
   left: () => (viewer ? viewer.step(-1) : false), right: () => (viewer ? viewer.step(1) : false),
   h: () => (viewer ? viewer.step(-1) : false), l: () => (viewer ? viewer.step(1) : false),
   accept: (n) => decide(n, "accepted"), reject: (n) => decide(n, "rejected"),
   t: () => { give("tag", chosen()); }, c: () => { give("class", chosen()); },
   undo: () => { undo(); }, redo: () => { redo(); }, d: () => toggleTheme(),
   "go p": () => go({ view: "pictures", part: [] }), "go r": () => go({ view: "review", part: [] }),
-});
+};
+listenToKeys(() => [read().view === "review" ? review?.keys : null, everywhere]);
 
 startTheme();
 frame();
@@ -101,15 +144,22 @@ await enter();
 addEventListener("hashchange", () => told(route));
 store.addEventListener("collection", views);
 if (!location.hash || location.hash === "#") history.replaceState(null, "", address({ ...read(), view: "pictures" }));
-await told(route);
-await told(() => store.refreshCollection());
+const shown = told(route);
+told(() => store.refreshCollection());
+store.addEventListener("review", views);
 let changes = null;
+const changed = settled(() => {
+  told(() => store.refreshCollection());
+  if (pictures && !pictures.element.hidden) pictures.facets.refresh();
+}, 300);
 listen((name, data) => {
+  if (name === "lost") { standing("Visterm does not answer. Is 'visterm serve' still running? This page tries again."); return; }
+  if (name === "here") { standing(null); return; }
   if (name === "job") { heardOfJob(data); return; }
-  if (changes !== null && data.changes !== changes) {
-    told(() => store.refreshCollection());
-    pictures?.facets.refresh();
-  }
+  if (changes !== null && data.changes !== changes) changed();
   changes = data.changes;
 });
 document.documentElement.dataset.ready = "";
+// What waits in review is learned from all labels, which takes a moment: the pictures come first.
+await shown;
+if (!store.review) told(() => store.refreshReview());

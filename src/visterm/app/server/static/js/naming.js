@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { completing } from "./completing.js";
 import { counted, h } from "./dom.js";
-import { confirm, dialog, notice } from "./notices.js";
+import { dialog, notice } from "./notices.js";
 import { store } from "./store.js";
 
 /** Asks for a name of `kind` and gives it to the pictures. True if it was given. */
@@ -20,26 +20,37 @@ export async function say(kind, name, ids, more = {}) {
     if (!(await store.label(ids, { ...said, ...more }))) return false;
   } catch (error) {
     const { question, near } = error.problem;
-    if (near && (await confirm("Is this meant to be new?", question, `Use ${near}`, `Make ${name}`))) {
-      return say(kind, near, ids);
-    }
-    return say(kind, name, ids, { new: true });
+    const meant = await dialog("Is this meant to be new?", (close) => [
+      h("p", {}, question || error.message),
+      h("div", { class: "choices" },
+        h("button", { type: "button", onclick: () => close() }, "Cancel"),
+        h("button", { type: "button", class: near ? "" : "main", onclick: () => close({ name, new: true }) }, `Make ${name}`),
+        near ? h("button", { type: "button", class: "main", autofocus: true, onclick: () => close({ name: near }) }, `Use ${near}`) : null)]);
+    return meant ? say(kind, meant.name, ids, meant.new ? { new: true } : {}) : false;
   }
   notice(`${counted(ids.length, "picture")}: ${kind === "class" ? "class " : ""}${name}`);
   return true;
 }
 
+/** An input for a name that completes it; `kind()` is what it names, `done(text)` is called at Enter. */
+export function nameInput(kind, done) {
+  const input = h("input", { type: "text", autofocus: true, maxlength: 200, autocomplete: "off", spellcheck: "false" });
+  const field = h("div", { class: "field" }, input);
+  completing(input, {
+    find: async (text) => (text.trim() ? (await get("/complete", { text: `${kind()}:${text.trim().replace(/[\s(-].*$/, "")}` })).found : [])
+      .filter((item) => item.kind === kind() && item.text.toLowerCase().startsWith(text.trim().toLowerCase())),
+    take: (item) => { input.value = item.text; },
+    done,
+  });
+  return { field, input };
+}
+
 function askName(kind, n) {
-  return dialog(`${kind === "class" ? "Class" : "Tag"} for ${counted(n, "picture")}`, (close) => {
-    const input = h("input", { type: "text", "aria-label": kind === "class" ? "Class" : "Tag", autofocus: true, maxlength: 200 });
+  const what = kind === "class" ? "Class" : "Tag";
+  return dialog(`${what} for ${counted(n, "picture")}`, (close) => {
     const finish = () => close(input.value.trim() || null);
-    const field = h("div", { class: "field" }, input);
-    completing(input, {
-      find: async (text) => (text.trim() ? (await get("/complete", { text: `${kind}:${text.trim().replace(/[\s(-].*$/, "")}` })).found : [])
-        .filter((item) => item.kind === kind && item.text.toLowerCase().startsWith(text.trim().toLowerCase())),
-      take: (item) => { input.value = item.text; },
-      done: finish,
-    });
+    const { field, input } = nameInput(() => kind, finish);
+    input.setAttribute("aria-label", what);
     return [field, h("div", { class: "choices" },
       h("button", { type: "button", onclick: () => close() }, "Cancel"),
       h("button", { type: "button", class: "main", onclick: finish }, kind === "class" ? "Give class" : "Give tag"))];

@@ -12,8 +12,14 @@ export function notice(text, { bad = false, action = null, seconds = bad ? 10 : 
     element.append(h("button", { type: "button", onclick: () => { close(); action.run(); } }, action.label));
   }
   place().append(element);
-  while (place().children.length > 3) place().firstChild.remove();
+  while (place().children.length > 3) place().querySelector(".notice:not(.standing)").remove();
   setTimeout(close, 1000 * seconds);
+}
+
+/** A sentence that stays until it is called with null. */
+export function standing(text) {
+  place().querySelector(".standing")?.remove();
+  if (text) place().prepend(h("div", { class: "notice bad standing" }, h("span", {}, text)));
 }
 
 /** Runs f; what goes wrong is told. Returns undefined then. */

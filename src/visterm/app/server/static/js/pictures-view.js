@@ -1,10 +1,9 @@
 // The view of all pictures: facets, the grid, the selection.
 
-import { post } from "./api.js";
 import { counted, fill, h, percent } from "./dom.js";
 import { FacetPanel } from "./facets.js";
 import { Grid } from "./grid.js";
-import { told } from "./notices.js";
+import { startJob } from "./jobs.js";
 import { SelectionPanel } from "./selection.js";
 import { go, listKey, narrowed, read } from "./state.js";
 import { store } from "./store.js";
@@ -19,11 +18,9 @@ export class PicturesView {
     this.count = h("h1", { class: "number" });
     this.notes = h("p", { class: "list-notes", role: "status" });
     this.sort = h("select", { "aria-label": "Order", onchange: () => go({ sort: this.sort.value }) });
-    this.empty = h("div", { class: "empty", hidden: true });
     this.bar = h("div", { class: "list-bar" },
-      h("button", { type: "button", class: "narrow", onclick: () => this.facets.element.classList.toggle("open") }, "Narrow down"),
+      h("button", { type: "button", class: "narrow", onclick: () => this.facets.toggle() }, "Filter"),
       this.count, h("span", { class: "grow" }), this.sort, this.notes);
-    this.middle = h("div", { class: "middle" });
     this.element = h("div", { class: "pictures-view" }, this.facets.element, this.bar, this.grid.element, this.selection.element);
     this.heard = { list: () => this.#told(), more: () => this.#told(), changed: () => this.facets.refresh(), reload: () => this.load({ again: true }) };
     for (const [name, f] of Object.entries(this.heard)) store.addEventListener(name, f);
@@ -47,6 +44,7 @@ export class PicturesView {
       .map(([value, text]) => h("option", { value, selected: value === sort }, text)));
     this.sort.value = sort;
     store.selected = new Set();
+    if (!store.list.ids.length) this.count.textContent = "Loading";
     this.facets.refresh();
     await store.load({ ...narrowed(state), sort }, state.q);
   }
@@ -56,11 +54,11 @@ export class PicturesView {
     const state = read();
     const found = list.understood ? list.nLikely : list.total;
     this.count.textContent = list.understood?.partial ? "No picture has all of it" : counted(found, "picture");
-    const notes = [...(list.understood?.notes || [])];
+    const notes = (list.understood?.notes || []).map((note) => `${note[0].toUpperCase()}${note.slice(1)}.`);
     if (list.understood?.partial) notes.unshift(`These come closest. Left out: ${list.understood.missing.join(", ")}.`);
     this.notes.textContent = notes.join(" ");
     this.element.querySelector(".empty-state")?.remove();
-    this.grid.element.hidden = false;
+    this.grid.element.hidden = this.sort.hidden = false;
     if (list.loading && !list.ids.length) return;
     if (list.error) this.#say("This did not work", list.error, [["Try again", () => this.load({ again: true })]]);
     else if (!list.total || (list.understood && !list.nLikely && !list.understood.partial && !list.ids.length)) this.#nothing(state, list);
@@ -80,12 +78,13 @@ export class PicturesView {
     } else if (isNarrowed) {
       this.#say("No picture is like that", "Nothing in the collection meets all that is chosen at the left.", [["Show all pictures", clear]]);
     } else {
-      this.#say("No pictures yet", "Put pictures into the folder of this collection, then look for them.", [["Look for pictures", () => told(() => post("/jobs", { kind: "add" }))]]);
+      this.#say("No pictures yet", "Put pictures into the folder of this collection, then look for them.", [["Look for pictures", () => startJob("add")]]);
     }
   }
 
   #say(title, text, choices) {
-    this.grid.element.hidden = true;
+    this.grid.element.hidden = this.sort.hidden = true;
+    this.notes.textContent = "";
     this.bar.after(h("div", { class: "empty-state" }, h("h1", {}, title), h("p", {}, text),
       h("div", { class: "choices" }, choices.map(([label, run], i) => h("button", { type: "button", class: i ? "" : "main", onclick: run }, label)))));
   }

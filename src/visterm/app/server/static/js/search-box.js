@@ -15,12 +15,14 @@ export function searchBox(form, { lookAt }) {
     enterkeyhint: "search",
   });
   const field = h("div", { class: "search-field" }, input);
+  const keeping = h("button", { type: "button", class: "quiet wide", onclick: keep }, "Keep");
+  let kept = [];
   const file = h("input", { type: "file", accept: "image/*", hidden: true, "aria-label": "A picture to search by" });
   file.addEventListener("change", () => { if (file.files[0]) lookAt(file.files[0]); file.value = ""; });
   form.append(
     field,
     h("button", { type: "button", class: "quiet wide", title: "Search by a picture", onclick: () => file.click() }, "By picture"),
-    h("button", { type: "button", class: "quiet wide", title: "Keep this search", onclick: keep }, "Keep"),
+    keeping,
     file,
   );
   form.addEventListener("submit", (event) => { event.preventDefault(); search(input.value); });
@@ -48,15 +50,30 @@ export function searchBox(form, { lookAt }) {
     if (query) input.blur();
   }
 
+  /** Keeps the search, or forgets it if it is kept. */
   async function keep() {
-    const query = input.value.trim();
+    const query = input.value.trim().replace(/\s+/g, " ");
     if (!query) { notice("Type a search first."); return; }
-    if (await told(() => post("/searches", { query }))) notice(`Kept: ${query}`);
+    const forget = kept.includes(query);
+    const now = await told(() => post(forget ? "/searches/forget" : "/searches", { query }));
+    if (!now) return;
+    kept = now.queries;
+    notice(forget ? `Forgotten: ${query}` : `Kept: ${query}`);
+    showKept();
+  }
+
+  function showKept() {
+    const query = read().q;
+    keeping.hidden = !query;
+    const known = kept.includes(query);
+    keeping.textContent = known ? "Kept ✓" : "Keep";
+    keeping.title = known ? "Forget this search" : "Keep this search";
   }
 
   async function remembered() {
     const recent = JSON.parse(localStorage.getItem(RECENT) || "[]");
-    const kept = (await get("/searches")).queries;
+    kept = (await get("/searches")).queries;
+    showKept();
     return [
       ...(kept.length ? [{ heading: "Kept" }, ...kept.map((text) => ({ text, whole: true }))] : []),
       ...(recent.length ? [{ heading: "Recent" }, ...recent.map((text) => ({ text, whole: true }))] : []),
@@ -70,6 +87,8 @@ export function searchBox(form, { lookAt }) {
 
   return {
     focus: () => { input.focus(); input.select(); },
-    show: () => { if (document.activeElement !== input) input.value = read().q || ""; },
+    show: () => { if (document.activeElement !== input) input.value = read().q || ""; showKept(); },
+    byPicture: () => file.click(),
+    keep,
   };
 }

@@ -8,6 +8,7 @@ const NEXT_PAGES = 5000;
 
 class Store extends EventTarget {
   collection = null;
+  review = null;
   list = emptyList();
   labels = new Map();
   selected = new Set();
@@ -21,6 +22,13 @@ class Store extends EventTarget {
   async refreshCollection() {
     this.collection = await get("/collection");
     this.tell("collection");
+  }
+
+  /** What waits in review; null until it is known. */
+  async refreshReview() {
+    this.review = await get("/review");
+    this.tell("review");
+    return this.review;
   }
 
   /** Loads a list page by page; the first pictures show as soon as they are there. */
@@ -59,16 +67,17 @@ class Store extends EventTarget {
     }
   }
 
-  /** Asks for the labels of pictures that are not known yet, in one request. */
+  /** Asks for the labels of pictures that are not known yet, in one request. True if there was something to ask. */
   async need(ids, { again = false } = {}) {
     const missing = ids.filter((id) => again || (!this.labels.has(id) && !this.#asked.has(id))).slice(0, 1000);
-    if (!missing.length) return;
+    if (!missing.length) return false;
     for (const id of missing) this.#asked.add(id);
     const answer = await told(() => get("/labels", { ids: missing.join(",") }));
     for (const id of missing) this.#asked.delete(id);
-    if (!answer) return;
+    if (!answer) return false;
     for (const one of answer.pictures) this.labels.set(one.id, one);
     this.tell("labels");
+    return true;
   }
 
   forgetLabels() {

@@ -7,6 +7,8 @@ import { notice, told } from "./notices.js";
 import { go } from "./state.js";
 import { store } from "./store.js";
 
+const ALIKE_MILLISECONDS = 350; // who leafs through pictures does not wait for look-alikes
+
 export class Viewer {
   constructor() {
     this.image = h("img", { alt: "", draggable: "false", onclick: () => this.zoom() });
@@ -44,10 +46,13 @@ export class Viewer {
     const alike = again && this.alike ? this.alike : (this.alike = h("div"));
     fill(this.aside, h("p", { class: "file-name" }, details.name), about(details, { why: (tag) => this.#why(tag) }), alike);
     if (!again) {
-      const strip = await alikeStrip(id);
-      if (strip && this.id === id) fill(alike, strip);
       const next = store.list.keys[store.list.ids.indexOf(id) + 1];
       if (next) new Image().src = thumbnail(next, "large");
+      setTimeout(async () => {
+        if (this.id !== id || !alike.isConnected) return;
+        const strip = await alikeStrip(id);
+        if (strip && this.id === id) fill(alike, strip);
+      }, ALIKE_MILLISECONDS);
     }
   }
 
