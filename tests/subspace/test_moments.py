@@ -123,7 +123,7 @@ def test_some_rows_are_those_pictures_without_a_copy(monkeypatch):
     X, tags = rng.random((3000, 400), dtype=np.float32), (rng.random((3000, 3)) < 0.5).astype(np.float32)
     rows = np.setdiff1d(np.arange(3000), [7, 1500])
     expected = Moments(covariance=False).fit(X[rows], tags[rows])
-    tracemalloc.start()
+    tracemalloc.start()  # everything that is imported was imported above
     found = Moments(covariance=False).fit(X, tags, rows=rows)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

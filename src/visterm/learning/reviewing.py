@@ -42,8 +42,12 @@ def reduced(X: Floats, n_directions: int = N_DIRECTIONS) -> Floats:
     length = np.linalg.norm(X, axis=1, keepdims=True)
     unit = X / np.maximum(length, 1e-12)
     unit -= unit.mean(axis=0)
-    _, directions = np.linalg.eigh((unit.T @ unit).astype(np.float64))
-    Z = (unit @ directions[:, ::-1][:, :n_directions].astype(np.float32)).astype(np.float32)
+    if len(unit) <= unit.shape[1]:  # few pictures: their own products are the smaller problem, with the same answer
+        values, vectors = np.linalg.eigh((unit @ unit.T).astype(np.float64))
+        Z = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :n_directions].astype(np.float32)
+    else:
+        _, directions = np.linalg.eigh((unit.T @ unit).astype(np.float64))
+        Z = (unit @ directions[:, ::-1][:, :n_directions].astype(np.float32)).astype(np.float32)
     Z /= np.maximum(np.linalg.norm(Z, axis=1, keepdims=True), 1e-12)
     return np.hstack([Z, np.ones((len(Z), 1), np.float32)])
 

@@ -25,7 +25,7 @@ _PICTURE = {
     "required": True,
     "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
 }
-Number = Annotated[int, Path(ge=1, le=2**62, description="The picture's number.", examples=[1])]
+Number = Annotated[int, Path(ge=1, le=2**53, description="The picture's number.", examples=[1])]
 
 
 class QueryBody(Body):

@@ -20,7 +20,7 @@ from visterm.errors import InputError
 router = APIRouter(tags=["pictures"])
 
 Words = Annotated[str, Query(alias="q", max_length=1000, description="What to search for.", examples=["boat -people"])]
-Number = Annotated[int, Path(ge=1, le=2**62, description="The picture's number.", examples=[1])]
+Number = Annotated[int, Path(ge=1, le=2**53, description="The picture's number.", examples=[1])]
 Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Pictures on a page.", examples=[100])]
 Order = Annotated[Sort, Query(description="`best`: the likeliest first, without words the newest.", examples=["name"])]
 #: The client has the answer already.

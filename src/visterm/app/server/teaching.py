@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from visterm.app.adding import Removal
 from visterm.app.deciding import Decision, decide
@@ -19,14 +19,21 @@ from visterm.catalogue.labels import Kind
 router = APIRouter(tags=["labels"])
 
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
-Number = Annotated[int, Field(ge=1, le=2**62, examples=[1])]
-Ids = Annotated[list[Annotated[int, Field(ge=1, le=2**62)]], Field(min_length=1, max_length=20_000, examples=[[1, 2]])]
+
+
+def _whole(value: object) -> object:
+    """JSON knows no integers: 1.0 is 1."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Number = Annotated[int, Field(ge=1, le=2**53, examples=[1]), BeforeValidator(_whole)]
+Ids = Annotated[list[Number], Field(min_length=1, max_length=20_000, examples=[[1, 2]])]
 
 
 class Body(BaseModel):
-    """A body without members that nobody knows."""
+    """A body without members that nobody knows, and in which "1" is no number."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class LabelBody(Body):
@@ -117,9 +124,9 @@ def remove(photos: Photos, body: RemovalBody) -> Removal:
 def history(
     photos: Photos,
     picture: Annotated[
-        int | None, Query(ge=1, le=2**62, description="Only what changed this picture.", examples=[1])
+        int | None, Query(ge=1, le=2**53, description="Only what changed this picture.", examples=[1])
     ] = None,
-    before: Annotated[int | None, Query(ge=1, le=2**62, description="`next` of the page before.", examples=[3])] = None,
+    before: Annotated[int | None, Query(ge=1, le=2**53, description="`next` of the page before.", examples=[3])] = None,
     limit: Annotated[int, Query(ge=1, le=200, examples=[20])] = 20,
 ) -> History:
     """What was changed, by whom and when, the newest first."""
