@@ -200,18 +200,25 @@ def tasks(arguments: argparse.Namespace) -> Iterator[tuple[str, Task, list[Ranke
             tables = {part: select(distances, which, rows["train"]) for part, which in rows.items()}
             features = dict.fromkeys(rows)
             learned = ProductKernel(1.0, metric="precomputed", weights="likelihood")
-        kernels = {"train": learned.fit_transform(tables["train"], tags["train"])}
-        kernels |= {part: learned.transform(tables[part]) for part in ("validation", "test")}
-
-        def kernel(part: str, scale: float, kernels: Mapping[str, np.ndarray] = kernels) -> np.ndarray:
-            return kernels[part] ** np.float32(scale)
-
         parts = {part: Part(features[part], tags[part]) for part in rows}
-        task = Task(**parts, asked=asked, idf=weights, kernel=kernel)
+        task = Task(**parts, asked=asked, idf=weights, kernel=_kernel(learned, tables, tags["train"]))
         if description == "visterms":
             yield description, task, list(visterm_rankers(task)), pictures.tags[own]
         else:
             yield description, task, [*kernel_rankers(task), tagprop(tables, task)], pictures.tags[own]
+
+
+def _kernel(learned: ProductKernel, tables: Mapping[str, Any], tags: sparse.csr_array) -> Any:
+    """The kernel of any scale between any part and the training pictures; computed when a ranker first asks."""
+    kernels: dict[str, np.ndarray] = {}
+
+    def kernel(part: str, scale: float) -> np.ndarray:
+        if not kernels:
+            kernels["train"] = learned.fit_transform(tables["train"], tags)
+            kernels.update({other: learned.transform(tables[other]) for other in ("validation", "test")})
+        return kernels[part] ** np.float32(scale)
+
+    return kernel
 
 
 def _asked(tags: sparse.csr_array) -> Queries:
