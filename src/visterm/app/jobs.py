@@ -153,7 +153,7 @@ class Jobs:
         if not (folder / "lock").exists():
             return time.time() - asked["started"] < _START_SECONDS
         try:
-            with WriteLock(folder).held():
+            with WriteLock(folder).held(wait=False):
                 return False
         except VistermError:
             return True
