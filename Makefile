@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO ?= demo
 
-.PHONY: demo test check clean
+.PHONY: demo test check attacks soak fuzz licences mutants clean
 demo: .venv/.installed
 	$(BIN)/visterm demo $(DEMO)
 
@@ -15,6 +15,29 @@ check: .venv/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Attacks on the real program, at length; docs/robustness.md says what each does. `make test` runs short samples.
+N ?= 100000
+MINUTES ?= 15
+POINTS ?= 500
+attacks: .venv/.installed-dev
+	$(BIN)/python tests/attacks/kills.py --points $(POINTS)
+	$(BIN)/python tests/attacks/kills.py --points 200 --errors
+	$(BIN)/python tests/attacks/determinism.py
+	$(MAKE) fuzz soak
+
+soak: .venv/.installed-dev
+	$(BIN)/python tests/attacks/soak.py --minutes $(MINUTES)
+
+fuzz: .venv/.installed-dev
+	$(BIN)/python tests/attacks/fuzz.py -n $(N)
+
+licences: .venv/.installed
+	$(BIN)/python tests/attacks/licences.py
+
+# Small changes that no test notices: make mutants ARGS="--packages margin --sample 40 --seed 1"
+mutants: .venv/.installed-dev
+	$(BIN)/python tests/tools/mutants.py $(ARGS)
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

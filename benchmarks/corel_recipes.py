@@ -27,7 +27,17 @@ from visterm.vision import TrainingPictures, recipe
 N_TRAIN, N_TEST, N_BAGS = 1500, 500, 1000
 RECIPES = ("deep", "deep+deep-lite2", "deep+tagging-fast", "deep+deep-lite2+tagging-fast", "deep+tagging")
 BAGS = ("bow-240", "bow-deep")
-BAG_METHODS = ("cmrm", "cmtt", "pamir", "graph-mixture", "link-lda", "plsa", "plsa-words", "unigram-mixture", "slda")
+BAG_METHODS = (
+    "cmrm",
+    "cmtt",
+    "pamir-warp",
+    "graph-mixture",
+    "link-lda",
+    "plsa",
+    "plsa-words",
+    "unigram-mixture",
+    "slda-refined",
+)
 
 
 def drawn(folder: Path) -> tuple[list[Path], list[str], sparse.csr_array]:
@@ -75,7 +85,7 @@ def main() -> None:
         if options.bags:
             data = Dataset("corel5k", X, np.full(len(y), -1, np.intp), (), tags, words)
             for method in map(registry.get, BAG_METHODS):
-                measures = [AveragePrecision()] if method.name == "pamir" else [WordF(5), AveragePrecision()]
+                measures = [AveragePrecision()] if method.name == "pamir-warp" else [WordF(5), AveragePrecision()]
                 split = Split.of(np.arange(N_BAGS), held_out)
                 found = measure(method, data, split, measures=measures, max_query_words=2)
                 print(f"  {method.name}: {found.performance.flat()}", flush=True)

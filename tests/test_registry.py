@@ -98,5 +98,11 @@ def test_a_preset_holds_only_what_the_class_has_otherwise(method):
 @pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
 def test_a_method_is_in_the_file_of_its_name(method):
     module = method.target.partition(":")[0].rpartition(".")[2]
-    own = {"plsa-words": "plsa"}  # one class, whose default is the asymmetric kind
+    # One class, with another parameter: pLSA of tags first, refined topics, PAMIR with the rank-weighted loss.
+    own = {
+        "plsa-words": "plsa",
+        "slda-refined": "slda",
+        "corr-lda-refined": "corr_lda",
+        "pamir-warp": "pamir",
+    }
     assert module == own.get(method.name, method.name.replace("-", "_"))

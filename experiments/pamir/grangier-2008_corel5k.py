@@ -2,7 +2,10 @@
 
     python experiments/pamir/grangier-2008_corel5k.py --data FOLDER --features visterms strong deep [--validation-only]
 
-Rankers learn from 4,000 pictures. 500 pictures choose every setting by average precision, and 499 are tested once.
+Rankers learn from 4,000 pictures. 500 pictures choose every setting by average precision, and 499 are tested. Every
+ranker may try the same rules (``rankers.py``) and at most 12 settings. The search tries the neighbours of the best
+setting on the ladders of values, and ends when no neighbour is better. So the setting that is chosen is not at the edge
+of what was tried, unless the ladder or the 12 settings end there; then a * follows it.
 Queries are all sets of words of a test caption, made of the words that two or more test pictures have: the paper's 179
 words and 2,241 queries. There are three kinds of features: ``visterms`` as in the paper; ``strong``, the product kernel
 of thirteen features; ``deep``, the same with those of a pretrained network. Tables and plots go to ``results/``.
@@ -14,11 +17,12 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from rankers import Part, Ranker, Setting, Task, kernel_rankers, tagprop, visterm_rankers
+from rankers import RULES, Part, Ranker, Setting, Task, kernel_rankers, tagprop, visterm_rankers
 from scipy import sparse
 
 from visterm.distances import select
@@ -33,33 +37,80 @@ PUBLISHED = {"PAMIR": (26.3, 10.0), "one SVM per word": (22.0, 9.3)}
 MEASURES = (AveragePrecision(), PrecisionAt(10), BreakEvenPoint())
 
 
+#: The most settings that a ranker may try.
+MOST_SETTINGS = 12
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """The setting chosen, its average precision on validation pictures, the test scores, processor seconds of a fit."""
+    """What was chosen, its average precision on validation pictures, the test scores, processor seconds of a fit."""
 
     setting: Setting
+    rule: str
     validation: float
     scores: np.ndarray
     seconds: float
+    #: Average precision of the test queries by every rule, with this setting.
+    of_rules: Mapping[str, float]
+    n_tried: int = 0
+    is_inside: bool = True
 
 
-def carry_out(rankers: Iterator[Ranker], task: Task, *, test: bool) -> dict[str, Outcome]:
-    """Choose the setting of every ranker on the validation queries; then ask it the test queries."""
+def carry_out(rankers: list[Ranker], task: Task, most: int, *, test: bool) -> dict[str, Outcome]:
+    """Choose setting and rule of every ranker on the validation queries; then ask it the test queries."""
     outcomes: dict[str, Outcome] = {}
-    truth = task.asked["validation"].relevance
     for ranker in rankers:
-        best: Outcome | None = None
-        for setting in ranker.settings:
-            began = time.process_time()
-            answer = ranker.fit(**setting)
-            seconds = time.process_time() - began
-            validation = AveragePrecision()(truth, answer("validation"))
-            if best is None or validation > best.validation:
-                best = Outcome(setting, validation, answer("test") if test else np.empty(0), seconds)
-            print(f"{ranker.name:40}{100 * validation:6.2f}  {seconds:6.1f} s  {setting}", flush=True)
-        if best is not None:
-            outcomes[ranker.name] = best
+        tried: dict[tuple[int, ...], Outcome] = {}
+
+        def attempt(place: tuple[int, ...], ranker: Ranker = ranker, tried: dict = tried) -> Outcome:  # type: ignore[type-arg]
+            if place not in tried:
+                ladders = zip(ranker.ladders.items(), place, strict=True)
+                tried[place] = _attempt(ranker, {name: values[at] for (name, values), at in ladders}, task, test)
+            return tried[place]
+
+        best, is_inside = climb(ranker, attempt, tried, most)
+        outcomes[ranker.name] = replace(best, n_tried=len(tried), is_inside=is_inside)
     return outcomes
+
+
+def climb(ranker: Ranker, attempt: Any, tried: Mapping[tuple[int, ...], Outcome], most: int) -> tuple[Outcome, bool]:
+    """From the start to the best neighbour until none is better; whether the end has neighbours on all sides."""
+    sizes = [len(values) for values in ranker.ladders.values()]
+    place = tuple(values.index(ranker.start[name]) for name, values in ranker.ladders.items())
+    attempt(place)
+    while True:
+        around = [
+            tuple(at + step if axis == moved else at for axis, at in enumerate(place))
+            for moved in range(len(place))
+            for step in (-1, 1)
+        ]
+        around = [other for other in around if all(0 <= at < size for at, size in zip(other, sizes, strict=True))]
+        for other in around:
+            if other in tried or len(tried) < most:
+                attempt(other)
+        best = max([place, *(other for other in around if other in tried)], key=lambda at: tried[at].validation)
+        if tried[best].validation <= tried[place].validation:
+            # Of two values (kinds of counts, averages) every one is at an edge.
+            at_end = any(at in (0, size - 1) for at, size in zip(place, sizes, strict=True) if size > 2)
+            return tried[place], not at_end and all(other in tried for other in around)
+        place = best
+
+
+def _attempt(ranker: Ranker, setting: Setting, task: Task, test: bool) -> Outcome:
+    """The best rule with one setting."""
+    began = time.process_time()
+    answer = ranker.fit(**setting)
+    seconds = time.process_time() - began
+    truth, of_rules = task.asked["validation"].relevance, answer("validation")
+    values = {rule: AveragePrecision()(truth, scores) for rule, scores in of_rules.items()}
+    rule = max(values, key=lambda one: values[one])
+    shown = ", ".join(f"{one} {100 * value:.2f}" for one, value in values.items())
+    print(f"{ranker.name:34} {shown}  {seconds:.1f} s  {setting}", flush=True)
+    if not test:
+        return Outcome(setting, rule, values[rule], np.empty(0), seconds, {})
+    tested, truth = answer("test"), task.asked["test"].relevance
+    of_rules = {one: AveragePrecision()(truth, scores) for one, scores in tested.items()}
+    return Outcome(setting, rule, values[rule], tested[rule], seconds, of_rules)
 
 
 def table(outcomes: Mapping[str, Outcome], task: Task, seen: sparse.csr_array) -> list[str]:
@@ -75,17 +126,27 @@ def table(outcomes: Mapping[str, Outcome], task: Task, seen: sparse.csr_array) -
         "several": asked.n_words > 1,
         "unseen": ~is_seen,
     }
-    head = ["", "ranker", "AvgP", "beats", "P10", "BEP", *groups, "validation", "s", "chosen"]
+    head = ["", "ranker", "AvgP", "beats", "P10", "BEP", *groups, "validation", "s", "rule", "chosen"]
     lines = [_row(head), _row(["---"] * len(head))]
     for letter, (name, outcome) in zip("abcdefghijklmnopqrstuvwxyz", outcomes.items(), strict=False):
         precision, *others = values[name]
         figures = [precision.mean(), *(other.mean() for other in others)]
         shown = [f"{100 * value:.1f}" for value in [*figures, *(precision[of].mean() for of in groups.values())]]
         setting = ", ".join(f"{key} {value}" for key, value in outcome.setting.items())
+        setting += "" if outcome.is_inside else " *"
         cells = [letter, name, shown[0], beaten[name], *shown[1:], f"{100 * outcome.validation:.1f}"]
-        lines.append(_row([*cells, f"{outcome.seconds:.1f}", setting]))
+        lines.append(_row([*cells, f"{outcome.seconds:.1f}", outcome.rule, setting]))
     sizes = ", ".join(f"{int(of.sum())} {name}" for name, of in groups.items())
-    return [*lines, "", f"{len(asked)} test queries: {sizes}."]
+    return [*lines, "", f"{len(asked)} test queries: {sizes}.", "", *_table_of_rules(outcomes)]
+
+
+def _table_of_rules(outcomes: Mapping[str, Outcome]) -> list[str]:
+    """The average precision of every ranker by every rule, with the setting that was chosen."""
+    lines = [_row(["ranker", *RULES, "settings tried"]), _row(["---"] * (len(RULES) + 2))]
+    for name, outcome in outcomes.items():
+        cells = [f"{100 * outcome.of_rules[rule]:.1f}" if rule in outcome.of_rules else "" for rule in RULES]
+        lines.append(_row([name, *cells, str(outcome.n_tried)]))
+    return lines
 
 
 def graded(task: Task, *, test: bool) -> list[str]:
@@ -139,18 +200,25 @@ def tasks(arguments: argparse.Namespace) -> Iterator[tuple[str, Task, list[Ranke
             tables = {part: select(distances, which, rows["train"]) for part, which in rows.items()}
             features = dict.fromkeys(rows)
             learned = ProductKernel(1.0, metric="precomputed", weights="likelihood")
-        kernels = {"train": learned.fit_transform(tables["train"], tags["train"])}
-        kernels |= {part: learned.transform(tables[part]) for part in ("validation", "test")}
-
-        def kernel(part: str, scale: float, kernels: Mapping[str, np.ndarray] = kernels) -> np.ndarray:
-            return kernels[part] ** np.float32(scale)
-
         parts = {part: Part(features[part], tags[part]) for part in rows}
-        task = Task(**parts, asked=asked, idf=weights, kernel=kernel)
+        task = Task(**parts, asked=asked, idf=weights, kernel=_kernel(learned, tables, tags["train"]))
         if description == "visterms":
             yield description, task, list(visterm_rankers(task)), pictures.tags[own]
         else:
             yield description, task, [*kernel_rankers(task), tagprop(tables, task)], pictures.tags[own]
+
+
+def _kernel(learned: ProductKernel, tables: Mapping[str, Any], tags: sparse.csr_array) -> Any:
+    """The kernel of any scale between any part and the training pictures; computed when a ranker first asks."""
+    kernels: dict[str, np.ndarray] = {}
+
+    def kernel(part: str, scale: float) -> np.ndarray:
+        if not kernels:
+            kernels["train"] = learned.fit_transform(tables["train"], tags)
+            kernels.update({other: learned.transform(tables[other]) for other in ("validation", "test")})
+        return kernels[part] ** np.float32(scale)
+
+    return kernel
 
 
 def _asked(tags: sparse.csr_array) -> Queries:
@@ -191,6 +259,8 @@ def main() -> None:
     parser.add_argument(
         "--validation-only", action="store_true", help="choose settings without looking at test pictures"
     )
+    parser.add_argument("--rankers", nargs="+", help="names of rankers, or beginnings of names (default: all)")
+    parser.add_argument("--settings", type=int, default=MOST_SETTINGS, help="the most settings that a ranker may try")
     parser.add_argument("--out", type=Path, default=Path("results"))
     arguments = parser.parse_args()
     lines, found = [], {}
@@ -198,13 +268,16 @@ def main() -> None:
     for description, task, rankers, seen in tasks(arguments):
         print(f"--- {description}", flush=True)
         test = not arguments.validation_only
-        outcomes = carry_out(iter(rankers), task, test=test)
-        if description == "visterms":
+        if arguments.rankers:
+            rankers = [one for one in rankers if one.name.startswith(tuple(arguments.rankers))]
+        outcomes = carry_out(rankers, task, arguments.settings, test=test)
+        is_graded = description == "visterms" and not arguments.rankers
+        if is_graded:
             of_graded = graded(task, test=test)
         if test:
             asked, found[description] = task.asked["test"], outcomes
             lines += ["", f"## {description}", "", *table(outcomes, task, seen)]
-            lines += ["", *of_graded] if description == "visterms" else []
+            lines += ["", *of_graded] if is_graded else []
     if asked is not None:
         arguments.out.mkdir(parents=True, exist_ok=True)
         name = f"grangier-2008_corel5k_{'-'.join(arguments.features)}"

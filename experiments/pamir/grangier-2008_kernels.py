@@ -27,7 +27,7 @@ from visterm.ranking import PAMIR, LocalDescriptors, best_matches, expected_like
 from visterm.ranking.queries import from_tags, query_vectors
 from visterm.vision import decode_rgb
 
-AGGRESSIVENESS = (0.03, 0.1, 0.3, 1.0)
+AGGRESSIVENESS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 def main() -> None:
@@ -64,14 +64,14 @@ def kernels(
     for kernel in ("visterm", "log-visterm"):
         yield kernel, kernel, counts[train], counts[validation], 0.0
     blocks = [blocks_of(arguments, rows) for rows in (train, validation)]
-    for smallest in (0.01, 0.1, 1.0, 10.0):
+    for smallest in (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0):
         began = time.process_time()
         own, others = (part.gaussians(smallest_variance=smallest) for part in blocks)
         G, K = expected_likelihood(own), expected_likelihood(others, own)
         name = f"expected likelihood, variances at least {smallest:g} of the whole"
         yield name, "precomputed", G, K, time.process_time() - began
     spread = float(np.sqrt(blocks[0].rows.var(axis=0).sum()))
-    for share in (0.25, 0.5, 1.0):
+    for share in (0.125, 0.25, 0.5, 1.0, 2.0):
         began = time.process_time()
         deviation = share * spread
         G, K = best_matches(blocks[0], deviation=deviation), best_matches(blocks[1], blocks[0], deviation=deviation)

@@ -1,15 +1,27 @@
-"""The rankers that the experiments on Corel5K compare, and the settings of each."""
+"""The rankers that the experiments on Corel5K compare: the same rules and the same number of settings for each.
+
+A ranker gives every word of every picture a score, and a probability. Four rules make the score of a query from them:
+
+- ``weighed``: the scores, each times the idf weight of its word in the query; PAMIR is trained for this rule;
+- ``standard``: scores with mean 0 and deviation 1 over the pictures, added up; the paper's rule for machines;
+- ``cosine``: the picture as a text, whose words occur as often as they are probable, as in text retrieval; the paper's
+  rule for models that give probabilities;
+- ``logarithms``: the sum of the logarithms of the words' probabilities, none below 0.001.
+
+Models of P(word | picture) have probabilities. The scores of the others become probabilities by Platt's sigmoid,
+learned from scores of left-out training pictures. PAMIR stops when its average precision on the validation pictures no
+longer rises, as in the paper.
+"""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import log_expit
+from scipy.special import expit, log_expit
 
 from visterm.calibration import fit_platt
 from visterm.margin import GramInnerProducts, KernelRidgeAnnotator, ridge
@@ -22,7 +34,6 @@ from visterm.ranking import (
     CaptionRidge,
     ConceptSVM,
     FeatureSpace,
-    TagRanker,
     Triplets,
     TripletSettings,
     learn_from_triplets,
@@ -31,6 +42,13 @@ from visterm.ranking.queries import Queries, from_tags, query_vectors, wanted_wo
 from visterm.topics import PLSA
 
 Setting = dict[str, Any]
+Answers = Callable[[str], dict[str, np.ndarray]]
+
+RULES = ("weighed", "standard", "cosine", "logarithms")
+#: Probabilities below this count as equal.
+FLOOR = 1e-3
+#: Folds of training pictures that are left out to learn probabilities.
+N_FOLDS = 3
 
 
 @dataclass(frozen=True)
@@ -61,75 +79,108 @@ class Task:
 
 @dataclass
 class Ranker:
-    """A ranker, its settings to choose from, and how to fit it with one of them."""
+    """A ranker, how to fit it, the ladder of values of each parameter, and where on them the search begins.
+
+    ``fit(**setting)`` gives a function from a part to the scores of its queries by every rule.
+    """
 
     name: str
-    fit: Callable[..., Any]
-    settings: list[Setting] = field(default_factory=lambda: [{}])
+    fit: Callable[..., Answers]
+    ladders: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    start: Setting = field(default_factory=dict)
 
 
-def grid(**values: tuple[Any, ...]) -> list[Setting]:
-    """All combinations."""
-    return [dict(zip(values, setting, strict=True)) for setting in itertools.product(*values.values())]
+@dataclass(frozen=True)
+class Words:
+    """The scores of words for the pictures of one part (n_pictures, n_tags), and their probabilities."""
+
+    scores: np.ndarray
+    probabilities: np.ndarray
 
 
-def on_features(task: Task, make: Callable[..., Any]) -> Callable[..., Any]:
-    """A ranker that takes the features directly."""
-
-    def fit(**setting: Any) -> Callable[[str], np.ndarray]:
-        model = make(**setting)
-        more = {"validation": (task.validation.X, task.validation.tags)} if isinstance(model, PAMIR) else {}
-        model.fit(task.train.X, task.train.tags, **more)
-        return lambda part: task.scores(model, part)
-
-    return fit
-
-
-def on_kernel(task: Task, make: Callable[..., Any]) -> Callable[..., Any]:
-    """A ranker that takes the kernel; its scale is chosen."""
-
-    def fit(scale: float, **setting: Any) -> Callable[[str], np.ndarray]:
-        model = make(**setting)
-        kernels = {part: task.kernel(part, scale) for part in ("train", "validation", "test")}
-        more = {"validation": (kernels["validation"], task.validation.tags)} if isinstance(model, PAMIR) else {}
-        model.fit(kernels["train"], task.train.tags, **more)
-        return lambda part: task.scores(model, part, kernels[part])
-
-    return fit
+def by_rules(task: Task, part: str, words: Words) -> dict[str, np.ndarray]:
+    """The scores of a part's queries by every rule."""
+    Q = query_vectors(task.asked[part].words, task.idf)
+    wanted = wanted_words(Q, task.idf)
+    deviations = np.maximum(words.scores.std(axis=0), 1e-12)
+    texts = words.probabilities * task.idf
+    texts = texts / np.maximum(np.linalg.norm(texts, axis=1, keepdims=True), 1e-12)
+    of_rules = {
+        "weighed": Q @ words.scores.T,
+        "standard": wanted @ ((words.scores - words.scores.mean(axis=0)) / deviations).T,
+        "cosine": Q @ texts.T,
+        "logarithms": wanted @ np.log(np.maximum(words.probabilities, FLOOR)).T,
+    }
+    return {rule: np.asarray(scores) for rule, scores in of_rules.items()}
 
 
-def log_sum(alpha: float, kernel: str) -> TagRanker:
-    """Ridge regression of every word, calibrated left-out probabilities, the sum of their logarithms."""
-    return TagRanker(KernelRidgeAnnotator(alpha, kernel=kernel), probabilities=True, equal_words=True)
+def probable(task: Task, make: Callable[..., Any]) -> Callable[..., Answers]:
+    """A model of P(word | picture) on the features."""
 
+    def fit(**setting: Any) -> Answers:
+        model = make(**setting).fit(task.train.X, tags=task.train.tags)
 
-def calibrated(task: Task) -> Callable[..., Any]:
-    """PAMIR's word scores as probabilities, by Platt's sigmoid on three held-out folds; the sum of their logarithms."""
-
-    def fit(scale: float, **setting: Any) -> Callable[[str], np.ndarray]:
-        G, tags = task.kernel("train", scale), task.train.tags
-        common = {"kernel": "precomputed", "held_out_share": 0, "random_state": 0}
-        held_out = np.empty(tags.shape, np.float32)
-        for fold in np.array_split(np.random.default_rng(0).permutation(len(G)), 3):
-            rest = np.setdiff1d(np.arange(len(G)), fold)
-            part = PAMIR(**common, **setting).fit(np.ascontiguousarray(G[np.ix_(rest, rest)]), tags[rest])
-            held_out[fold] = part.word_scores(G[np.ix_(fold, rest)])
-        slope, offset = fit_platt(held_out, tags.toarray()).T
-        model = PAMIR(**common, **setting).fit(G, tags)
-
-        def answer(part: str) -> np.ndarray:
-            wanted = wanted_words(query_vectors(task.asked[part].words, task.idf), task.idf)
-            return np.asarray(wanted @ log_expit(model.word_scores(task.kernel(part, scale)) * slope + offset).T)
+        def answer(part: str) -> dict[str, np.ndarray]:
+            probabilities = model.score_tags(getattr(task, part).X)
+            return by_rules(task, part, Words(probabilities, probabilities))
 
         return answer
 
     return fit
 
 
-def ranked_logarithms(task: Task) -> Callable[..., Any]:
+def scored(task: Task, make: Callable[..., Any], *, on_kernel: bool) -> Callable[..., Answers]:
+    """A model that scores words, on the features or on the kernel of the given scale."""
+
+    def fit(**setting: Any) -> Answers:
+        scale = setting.pop("scale", None)
+
+        def features(part: str, rows: Any = slice(None), columns: Any = slice(None)) -> Any:
+            if not on_kernel:
+                return getattr(task, part).X[rows]
+            return np.ascontiguousarray(task.kernel(part, scale)[rows][:, columns])
+
+        tags, model = task.train.tags, make(**setting)
+        if isinstance(model, PAMIR):
+            model.fit(features("train"), tags, validation=(features("validation"), task.validation.tags))
+            setting["n_steps"] = model.n_steps_
+        else:
+            model.fit(features("train"), tags)
+        held_out = np.empty(tags.shape, np.float32)
+        for fold in np.array_split(np.random.default_rng(0).permutation(tags.shape[0]), N_FOLDS):
+            rest = np.setdiff1d(np.arange(tags.shape[0]), fold)
+            part = make(**setting).fit(features("train", rest, rest), tags[rest])
+            held_out[fold] = word_scores(part, features("train", fold, rest))
+        slope, offset = fit_platt(held_out, tags.toarray()).T
+
+        def answer(part: str) -> dict[str, np.ndarray]:
+            scores = word_scores(model, features(part))
+            return by_rules(task, part, Words(scores, expit(scores * slope + offset)))
+
+        return answer
+
+    return fit
+
+
+def word_scores(model: Any, X: Any) -> np.ndarray:
+    """The scores of words of a ranker or an annotator."""
+    return np.asarray(model.word_scores(X) if hasattr(model, "word_scores") else model.score_tags(X))
+
+
+def whole(task: Task, make: Callable[..., Any]) -> Callable[..., Answers]:
+    """A ranker of whole queries on the kernel, which has its own rule."""
+
+    def fit(scale: float, **setting: Any) -> Answers:
+        model = make(**setting).fit(task.kernel("train", scale), task.train.tags)
+        return lambda part: {"own": task.scores(model, part, task.kernel(part, scale))}
+
+    return fit
+
+
+def ranked_logarithms(task: Task) -> Callable[..., Answers]:
     """PAMIR on the left-out log-probabilities of ridge regression; it starts from the ranking by their sum."""
 
-    def fit(scale: float, alpha: float, aggressiveness: float, loss: str) -> Callable[[str], np.ndarray]:
+    def fit(scale: float, alpha: float, aggressiveness: float, loss: str) -> Answers:
         present = task.train.tags.toarray()
         theta, left_out = ridge(GramInnerProducts(task.kernel("train", scale), 1.0), present, alpha)
         slope, offset = fit_platt(left_out, present).T
@@ -151,80 +202,106 @@ def ranked_logarithms(task: Task) -> Callable[..., Any]:
         space = FeatureSpace(log_expit(left_out * slope + offset).astype(np.float32))
         settings = TripletSettings(aggressiveness, 500_000, loss)
         course = learn_from_triplets(space, triplets, settings, 0, precision, start=np.eye(len(slope)))
-        return lambda part: np.asarray(asked[part] @ (logarithms(part) @ course.coefficients.T).T)
+        return lambda part: {"own": np.asarray(asked[part] @ (logarithms(part) @ course.coefficients.T).T)}
 
     return fit
 
 
+AGGRESSIVENESS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+COSTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+SCALES = (0.03125, 0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+ALPHAS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+
+
 def visterm_rankers(task: Task) -> Iterator[Ranker]:
     """The rankers of the paper, and ours, on visterms."""
-    pamir = {"aggressiveness": (0.03, 0.1, 0.3), "averaged": (True, False)}
-    yield Ranker("CMRM", on_features(task, CMRM), grid(alpha=(0.1, 0.3, 0.5), beta=(0.1, 0.3, 0.6, 0.9)))
-    yield Ranker("CMTT", on_features(task, CMTT), grid(n_singular_values=(20, 50, 100, 200, 400)))
     yield Ranker(
-        "PLSA",
-        on_features(task, lambda **s: TagRanker(PLSA(random_state=0, **s), equal_words=True)),
-        grid(n_topics=(60, 120, 240)),
+        "CMRM",
+        probable(task, CMRM),
+        {"alpha": (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9), "beta": (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.97)},
+        {"alpha": 0.3, "beta": 0.5},
     )
-    machines = [{"C": (0.1, 0.3, 1.0, 3.0, 10.0), "kernel": kernel} for kernel in ("visterm", "log-visterm")]
-    yield Ranker("one SVM per word", on_features(task, lambda **s: ConceptSVM(random_state=0, **s)), machines)
-    for name, loss, kernel, n_steps in (
-        ("PAMIR, as in the paper", "hinge", "visterm", 3_000_000),
-        ("PAMIR, damped counts", "hinge", "log-visterm", 3_000_000),
-        ("PAMIR, damped, top-weighted", "warp", "log-visterm", 1_000_000),
+    yield Ranker(
+        "CMTT",
+        probable(task, CMTT),
+        {"n_singular_values": (10, 20, 35, 50, 75, 100, 150, 200, 300, 400, 600, 800)},
+        {"n_singular_values": 100},
+    )
+    yield Ranker(
+        "PLSA, tags first",
+        probable(task, lambda **s: PLSA(random_state=0, **s)),
+        {"n_topics": (30, 60, 120, 180, 240, 360, 480, 720, 960)},
+        {"n_topics": 240},
+    )
+    machine = {"random_state": 0, "n_folds": 2}
+    yield Ranker(
+        "one SVM per word",
+        scored(task, lambda **s: ConceptSVM(**machine, **s), on_kernel=False),
+        {"C": COSTS, "kernel": ("visterm", "log-visterm")},
+        {"C": 1.0, "kernel": "log-visterm"},
+    )
+    for name, fixed in (
+        ("PAMIR, as in the paper", {"loss": "hinge", "kernel": "visterm", "n_steps": 1_000_000}),
+        ("PAMIR, damped counts", {"loss": "hinge", "kernel": "log-visterm", "n_steps": 1_000_000}),
+        ("PAMIR, damped, top-weighted", {"loss": "warp", "kernel": "log-visterm", "n_steps": 300_000}),
     ):
-        fixed = {"kernel": kernel, "loss": loss, "n_steps": n_steps, "random_state": 0}
-        choices = pamir if loss == "hinge" else {"aggressiveness": (0.1, 0.3)}
-        yield Ranker(name, on_features(task, lambda fixed=fixed, **s: PAMIR(**fixed, **s)), grid(**choices))
-    yield from regressions(task, {"scale": (0.5, 1.0), "alpha": (0.03, 0.1, 0.3)})
+        common = fixed | {"random_state": 0, "held_out_share": 0}
+        yield Ranker(
+            name,
+            scored(task, lambda common=common, **s: PAMIR(**(common | s)), on_kernel=False),
+            {"aggressiveness": AGGRESSIVENESS, "averaged": (True, False)},
+            {"aggressiveness": 0.1, "averaged": True},
+        )
+    yield from regressions(task)
 
 
-def regressions(task: Task, choices: dict[str, tuple[float, ...]]) -> Iterator[Ranker]:
-    """Ridge regression of every word by three rules, on the kernel."""
-    given = {"kernel": "precomputed"}
-    yield Ranker(
-        "ridge, sum of standard scores",
-        on_kernel(task, lambda **s: TagRanker(KernelRidgeAnnotator(**given, **s), equal_words=True)),
-        grid(**choices),
-    )
-    yield Ranker("ridge, sum of logarithms", on_kernel(task, lambda **s: log_sum(**given, **s)), grid(**choices))
-    yield Ranker("caption-ridge", on_kernel(task, lambda **s: CaptionRidge(**given, **s)), grid(**choices))
+def regressions(task: Task) -> Iterator[Ranker]:
+    """Ridge regression of every word, and of words and pairs of words, on the kernel."""
+    given, ladders = {"kernel": "precomputed"}, {"scale": SCALES, "alpha": ALPHAS}
+    start = {"scale": 0.5, "alpha": 0.1}
+    yield Ranker("ridge", scored(task, lambda **s: KernelRidgeAnnotator(**given, **s), on_kernel=True), ladders, start)
+    yield Ranker("caption-ridge", whole(task, lambda **s: CaptionRidge(**given, **s)), ladders, start)
 
 
 def kernel_rankers(task: Task) -> Iterator[Ranker]:
     """Rankers on the product kernel of several features."""
-    given = {"kernel": "precomputed"}
-    common = given | {"random_state": 0}
+    given = {"kernel": "precomputed", "random_state": 0}
     yield Ranker(
-        "one SVM per word", on_kernel(task, lambda **s: ConceptSVM(**common, **s)), grid(scale=(0.5,), C=(10.0,))
+        "one SVM per word",
+        scored(task, lambda **s: ConceptSVM(n_folds=2, **given, **s), on_kernel=True),
+        {"scale": SCALES, "C": COSTS},
+        {"scale": 0.5, "C": 10.0},
     )
     for name, fixed in (
-        ("PAMIR", {"loss": "hinge", "n_steps": 3_000_000}),
-        ("PAMIR, top-weighted", {"loss": "warp", "n_steps": 1_500_000}),
+        ("PAMIR", {"loss": "hinge", "n_steps": 1_000_000}),
+        ("PAMIR, top-weighted", {"loss": "warp", "n_steps": 500_000}),
     ):
+        common = given | fixed | {"held_out_share": 0}
         yield Ranker(
             name,
-            on_kernel(task, lambda fixed=fixed, **s: PAMIR(**common, **fixed, **s)),
-            grid(scale=(0.0625, 0.125, 0.25), aggressiveness=(1.0, 10.0)),
+            scored(task, lambda common=common, **s: PAMIR(**(common | s)), on_kernel=True),
+            {"scale": SCALES, "aggressiveness": AGGRESSIVENESS},
+            {"scale": 0.125, "aggressiveness": 1.0},
         )
-    yield Ranker(
-        "PAMIR, top-weighted, sum of logarithms",
-        calibrated(task),
-        grid(scale=(0.0625, 0.125), aggressiveness=(1.0,), loss=("warp",), n_steps=(1_000_000,)),
-    )
-    yield from regressions(task, {"scale": (0.5, 1.0), "alpha": (0.03, 0.1)})
+    yield from regressions(task)
     yield Ranker(
         "PAMIR on the logarithms of ridge",
         ranked_logarithms(task),
-        grid(scale=(1.0,), alpha=(0.03,), aggressiveness=(3e-4, 1e-3, 3e-3), loss=("hinge", "warp")),
+        {"scale": SCALES, "alpha": ALPHAS, "aggressiveness": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2), "loss": ("hinge", "warp")},
+        {"scale": 1.0, "alpha": 0.03, "aggressiveness": 1e-3, "loss": "warp"},
     )
 
 
 def tagprop(tables: Mapping[str, Mapping[str, np.ndarray]], task: Task) -> Ranker:
     """Neighbours with weights learned by likelihood, on the same base distances."""
 
-    def fit() -> Callable[[str], np.ndarray]:
-        model = TagRanker(TagProp(metric="precomputed"), equal_words=True).fit(tables["train"], task.train.tags)
-        return lambda part: task.scores(model, part, tables[part])
+    def fit(n_neighbors: int) -> Answers:
+        model = TagProp(n_neighbors, metric="precomputed").fit(tables["train"], task.train.tags)
 
-    return Ranker("TagProp, sum of logarithms", fit)
+        def answer(part: str) -> dict[str, np.ndarray]:
+            scores = model.score_tags(tables[part])
+            return by_rules(task, part, Words(scores, scores))
+
+        return answer
+
+    return Ranker("TagProp", fit, {"n_neighbors": (12, 25, 50, 100, 200, 400, 800)}, {"n_neighbors": 200})

@@ -46,6 +46,20 @@ def workspace(tmp_path, trained) -> Path:
     return tmp_path / "workspace"
 
 
+@pytest.fixture(scope="session")
+def looked_at(tmp_path_factory, trained) -> Callable[[], Path]:
+    """Make a copy of the trained workspace, in which all features of the page are computed."""
+    ready = tmp_path_factory.mktemp("ready") / "workspace"
+    shutil.copytree(trained, ready)
+    with Workspace(ready) as workspace:
+        workspace.features(for_models=True)
+
+    def copy() -> Path:
+        return Path(shutil.copytree(ready, tmp_path_factory.mktemp("copy") / "workspace"))
+
+    return copy
+
+
 @pytest.fixture(autouse=True)
 def _no_word_vectors(tmp_path_factory, monkeypatch):
     """Word vectors that the person who runs the tests has installed are not looked at."""

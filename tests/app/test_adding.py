@@ -50,3 +50,12 @@ def test_pictures_in_other_formats_are_counted(visterm, visterm_json, tmp_path):
     said = visterm("add", "-w", folder).stdout
     assert "3 pictures in formats that Visterm cannot read (2 .heic, 1 .cr2): save copies as JPEG" in said
     assert visterm_json("add", "-w", folder)["other_formats"] == {".heic": 2, ".cr2": 1}
+
+
+def test_reading_one_picture_says_nothing_of_the_others(picture, tmp_path):
+    with Workspace.create(tmp_path / "home") as photos:
+        photos.add([picture.parent])
+        before = [[tag.name for tag in found.tags] for found in photos.catalogue.pictures()]
+        assert all(before)
+        photos.add([picture])
+        assert [[tag.name for tag in found.tags] for found in photos.catalogue.pictures()] == before

@@ -70,9 +70,9 @@ def test_no_sidecar_without_a_yes(home, visterm, visterm_json):
 def test_a_person_at_a_terminal_is_asked(home, monkeypatch, answer, n_written):
     from typer.testing import CliRunner
 
-    from visterm.app.cli import app, collection
+    from visterm.app.cli import app, exporting
 
-    monkeypatch.setattr(collection, "_at_a_terminal", lambda: True)
+    monkeypatch.setattr(exporting, "at_a_terminal", lambda: True)
     done = CliRunner().invoke(app, ["export", "--format", "xmp", "-w", str(home)], input=answer)
     assert done.exit_code == 0
     assert "Write 4 sidecars?" in done.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 
 import pytest
@@ -49,10 +48,10 @@ def test_an_edited_picture_is_found_trained_on_and_exported(photos, folder, tmp_
     after = photos.picture("0.jpg")
     assert (after.id, after.width, after.height) == (before.id, before.height, before.width)
     assert [found.path for found in photos.search("treasure").found] == ["0.jpg"]
-    photos.export(tmp_path / "labels.csv")
-    with (tmp_path / "labels.csv").open(encoding="utf-8-sig") as stream:
-        rows = {row["file_name"]: row for row in csv.DictReader(stream)}
-    assert (rows["0.jpg"]["class"], json.loads(rows["0.jpg"]["tags"])) == ("coast", ["treasure"])
+    photos.export(tmp_path / "labels.jsonl")
+    written = [json.loads(line) for line in (tmp_path / "labels.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = {row["file_name"]: row for row in written}
+    assert (rows["0.jpg"]["class"], rows["0.jpg"]["tags"]) == ("coast", ["treasure"])
     assert rows["0.jpg"]["sha256"] == after.sha256
     assert photos.features("colour").recipes[0].n_computed == 1  # of the new content
     keys = photos.collection().frame.keys

@@ -154,7 +154,7 @@ def test_the_command_says_how_to_go_on(photos, folder, visterm, visterm_json):
     ],
 )
 def test_a_person_at_a_terminal_is_asked(photos, folder, monkeypatch, answers, found, code):
-    monkeypatch.setattr(collection, "_at_a_terminal", lambda: True)
+    monkeypatch.setattr(collection, "at_a_terminal", lambda: True)
     arguments = ["label", str(folder / "1.png"), "--tag", "baot", "-w", str(folder)]
     done = CliRunner().invoke(app, arguments, input=answers)
     assert done.exit_code == code

@@ -156,7 +156,7 @@ def test_of_models_made_within_a_second_the_later_one_answers(workspace):
 
 def test_rankers_tell_which_codewords_count(visterm, workspace):
     with Workspace(workspace) as opened:
-        opened.train("pamir", parameters={"n_steps": 2000, "kernel": "hellinger"})
+        opened.train("pamir-warp", parameters={"n_steps": 2000, "kernel": "hellinger"})
     assert "codewords " in visterm("search", "boat", "--why", "--all", "-n", 50, "-w", workspace).stdout
 
 

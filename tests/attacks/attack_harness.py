@@ -214,7 +214,7 @@ def truth_of(folder: Path) -> Truth:
 
 def _copied(file: Path, folder: Path) -> Path:
     """A copy with its journal: reading may repair what a kill left, and the attacked program must do that itself."""
-    for name in (file.name, f"{file.name}-wal"):
+    for name in (file.name, f"{file.name}-wal", f"{file.name}-journal"):
         if file.with_name(name).exists():
             shutil.copy(file.with_name(name), folder / name)
     return folder / file.name

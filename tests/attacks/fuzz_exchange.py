@@ -84,6 +84,10 @@ def _annotation(outline: str) -> bytes:
     return f"<annotation><filename>a.jpg</filename><object><name>boat</name>{outline}</object></annotation>".encode()
 
 
+#: How many targets there are, for ``fuzz.py``.
+N_TARGETS = 22
+
+
 def targets() -> dict[str, Target]:
     """Every reader, with seeds."""
     packet = merge_packet(None, PacketLabels(tags=("sea", "sky"), class_name="coast", caption="Two\nlines"))

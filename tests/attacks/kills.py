@@ -102,7 +102,7 @@ COMMANDS = {
     "tag": Attacked(("tag", "--best", "1", "--write")),
     "search": Attacked(("search", "red"), _without_index),
     "csv": Attacked(("export", "out.csv")),
-    "xmp": Attacked(("export", "--format", "xmp")),
+    "xmp": Attacked(("export", "--format", "xmp", "--yes")),
     "remove": Attacked(("remove", "photos/0006.png"), again=False),
     "undo": Attacked(("undo",), again=False),
 }
@@ -180,6 +180,7 @@ class Attack:
         dice = random.Random(seed)
         points = [(target, at) for target in self.targets for at in (1, target.calls)]
         places = [(target, at) for target in self.targets for at in range(2, target.calls)]
+        dice.shuffle(points)
         dice.shuffle(places)
         points = (points + places)[: max(n_points, 0)]
         while len(points) < n_points:  # all places are taken: strike again, in another way
@@ -207,6 +208,7 @@ class Attack:
         if fault.action in (FAIL, FAIL_FROM):
             what += f" ({errno.errorcode[fault.error]})"
         self.report.problems += [f"{what}: {problem}" for problem in problems]
+        print(f"{self.report.points}: {what}: {'; '.join(problems) or 'nothing lost'}", file=sys.stderr, flush=True)
 
     def _after_the_fault(self, target: _Target, done: Ended, copy: Path) -> list[str]:
         problems = []
@@ -259,13 +261,20 @@ def _is_scrap(name: str) -> bool:
     return Path(name).name.startswith(".visterm-")
 
 
-def attack(n_points: int, seed: int = 0, *, errors: bool = False, names: list[str] | None = None) -> Report:
-    """Strike ``n_points`` times."""
+def attack(
+    n_points: int,
+    seed: int = 0,
+    *,
+    errors: bool = False,
+    names: list[str] | None = None,
+    part: tuple[int, int] = (1, 1),
+) -> Report:
+    """Strike ``n_points`` times, or at every k-th point of them, beginning with the i-th, for the ``part`` (i, k)."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         with Commands(built_shim(folder)) as run:
             attack = Attack(run, folder, names)
-            for target, fault in attack.faults(n_points, seed, errors=errors):
+            for target, fault in attack.faults(n_points, seed, errors=errors)[part[0] - 1 :: part[1]]:
                 attack.strike(target, fault)
             return attack.report
 
@@ -276,11 +285,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--errors", action="store_true")
     parser.add_argument("--commands", nargs="*", choices=list(COMMANDS))
+    parser.add_argument("--part", default="1/1", metavar="I/K", help="every K-th point only, beginning with the I-th")
     chosen = parser.parse_args()
+    number, _, n_parts = chosen.part.partition("/")
     if reason := why_no_shim():
         print(f"skipped: {reason}")
         return 0
-    report = attack(chosen.points, chosen.seed, errors=chosen.errors, names=chosen.commands)
+    part = (int(number), int(n_parts))
+    report = attack(chosen.points, chosen.seed, errors=chosen.errors, names=chosen.commands, part=part)
     print(json.dumps(report.to_dict(), indent=1))
     return bool(report.problems)
 

@@ -23,6 +23,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -168,13 +169,13 @@ def _picture(worker: Worker, dice: random.Random) -> Path:
     return worker.folder / "photos" / f"{dice.randrange(N_PICTURES):04}.png"
 
 
-def soak(seconds: float, n_readers: int = 8, n_writers: int = 1) -> dict[str, Any]:
+def soak(seconds: float, n_readers: int = 8, n_writers: int = 1, run: Commands | None = None) -> dict[str, Any]:
     """Let the workers run, and look at what they left."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "workspace"
         folder.mkdir()
-        with Commands(None) as run:
-            make_workspace(run, folder, N_PICTURES)
+        with Commands(None) if run is None else nullcontext(run) as making:
+            make_workspace(making, folder, N_PICTURES)
 
         import_commands()  # paid for once, before the workers are forked
         until = time.time() + seconds

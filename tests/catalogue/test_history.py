@@ -352,3 +352,25 @@ def test_whatever_was_done_can_be_undone_and_redone(tmp_path_factory, actions):
             assert catalogue.check() == []
         if plain:
             assert visible(catalogue) == last
+
+
+def test_a_clock_that_goes_back_does_not_matter(catalogue, monkeypatch):
+    """Another process whose clock is years behind: its labels and actions are newer all the same."""
+    catalogue.label(1, "class", "coast", source="model old@1")
+    monkeypatch.setattr("visterm.catalogue.database.time.time_ns", lambda: 10**18)
+    with Catalogue(catalogue.file, root=catalogue.root) as other:
+        other.label(1, "class", "street", source="model new@1")
+        other.label(1, "tag", "boat", state="suggested", score=0.1, source="model old@1")
+        other.label(1, "tag", "boat", state="suggested", score=0.9, source="model new@1")
+        picture = other.picture("a.jpg")
+        assert picture.class_label.name == "street"
+        assert [label.source for label in picture.tags] == ["model new@1"]
+        catalogue.label(1, "tag", "sea")
+        other.label(1, "tag", "sky")
+        assert [action.what for action in other.history.actions()] == [
+            "label 1 picture: tag sky",
+            "label 1 picture: tag sea",
+        ]
+        assert other.history.actions()[0].time < "2010"
+        other.history.undo()
+    assert tags(catalogue, "a.jpg") == ["sea"]

@@ -104,6 +104,13 @@ def test_metadata_of_one_folder_say_nothing_of_another(catalogue):
     assert (tags(catalogue), tags(catalogue, "sub/c.jpg")) == (["sea"], [])
 
 
+def test_metadata_of_single_files_say_nothing_of_others(catalogue):
+    read(catalogue, Record("a.jpg", tags=("sea", "sky")), Record("b.jpg", tags=("sky",)), file=".", format="xmp")
+    reading = Reading(str(catalogue.root), "xmp", all_pictures=False)
+    catalogue.apply([Record("a.jpg", tags=("sea",))], base=catalogue.root, reading=reading)
+    assert (tags(catalogue), tags(catalogue, "b.jpg")) == (["sea"], ["sky"])
+
+
 def test_a_picture_whose_file_is_away_loses_nothing(catalogue):
     read(catalogue, Record("a.jpg", tags=("sea",)), file=".", format="xmp")
     catalogue.mark_missing(["a.jpg"])

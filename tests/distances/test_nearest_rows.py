@@ -148,3 +148,20 @@ def test_no_picture_is_its_own_neighbour():
     assert (rows != own[:, None]).all()
     assert nearest(X[:3], X[:3], 9, own_rows=np.arange(3))[0].shape == (3, 2)
     assert nearest(X[:0], X, 2, own_rows=own[:0])[0].shape == (0, 2)
+
+
+def test_only_many_short_dense_rows_are_compared_as_codes(monkeypatch):
+    monkeypatch.setattr(nearest_rows, "_COMPILED_FROM", 100)
+    rows = np.random.default_rng(0).standard_normal((20, 8)).astype(np.float32)
+    assert nearest_rows._are_codes(rows, rows, 5)
+    others = [
+        (sparse.csr_array(rows), rows, 5),
+        (rows, sparse.csr_array(rows), 5),
+        (rows.astype(np.float64), rows, 5),
+        (rows[:4], rows, 5),  # few
+        (rows, rows, 257),
+        (np.tile(rows, 9), np.tile(rows, 9), 5),  # long
+        (rows * np.float32(1e16), rows, 5),
+        (rows * np.float32(1e-13), rows * np.float32(1e-13), 5),
+    ]
+    assert not any(nearest_rows._are_codes(*case) for case in others)

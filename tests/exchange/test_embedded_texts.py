@@ -167,6 +167,12 @@ def test_what_cameras_write_is_no_caption(tmp_path: Path, text: str, stock: bool
     assert ("a.jpg" in records) is not stock
 
 
+def test_a_comment_counts_where_the_camera_wrote_the_description(tmp_path: Path) -> None:
+    block = exif({DESCRIPTION: b"SONY DSC\0", XP_COMMENT: windows("By a person")})
+    (tmp_path / "a.jpg").write_bytes(jpeg_bytes((0xE1, b"Exif\0\0" + block)))
+    assert read_folder(tmp_path)[0]["a.jpg"].caption == "By a person"
+
+
 def test_the_first_place_with_a_caption_counts(tmp_path: Path) -> None:
     exif_segment = (0xE1, b"Exif\0\0" + exif({DESCRIPTION: b"by EXIF"}))
     iptc = iptc_segment(dataset(2, 120, b"by IPTC") + keywords(b"sea"))
@@ -237,7 +243,7 @@ def extended(tags: list[str], *, lose: int | None = None) -> list[tuple[int, byt
     if lose is not None:
         del segments[lose]
     stale = (0xE1, b"http://ns.adobe.com/xmp/extension/\0" + b"0" * 32 + struct.pack(">II", 5, 0) + b"other")
-    return [xmp_segment(packet(bag("dc:subject", "first"), attributes=note)), stale, *reversed(segments)]
+    return [xmp_segment(packet(bag("dc:subject", "first"), attributes=note)), *reversed(segments), stale]
 
 
 def test_four_thousand_tags_are_read(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ MODELS: list[tuple[str, str, str, dict[str, Any]]] = [
     ("tagprop-rank", "tagprop", BAG, {"n_neighbors": 8, "max_iter": 10, "weighting": "rank", "sigmoids": False}),
     ("two-pass-knn", "two-pass-knn", f"{COLOUR}+{HUE}", {"max_iter": 10}),
     ("two-pass-knn-sigmoids", "two-pass-knn", REGIONS, {"max_iter": 10, "sigmoids": True}),
-    ("pamir", "pamir", BAG, {"n_steps": 5000}),
+    ("pamir", "pamir-warp", BAG, {"n_steps": 5000}),
     ("pamir-linear", "pamir", HUE, {"n_steps": 5000, "kernel": "linear", "loss": "hinge"}),
     ("cmrm", "cmrm", BAG, {}),
     ("cmtt", "cmtt", REGIONS, {"n_singular_values": 8}),

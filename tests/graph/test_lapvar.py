@@ -107,6 +107,19 @@ def test_lapvar2_is_better_than_ignoring_the_graph_and_keeps_the_best(case, link
         assert exact.objective(variables, better) >= lapvar.objective(variables, mixed)
 
 
+def test_lapvar2_mixes_as_long_as_that_helps(case, links):
+    variables, state = case
+    lapvar, degrees = LapVar(links, 30.0, "lapvar2"), np.asarray(links.sum(axis=1)).reshape(-1, 1)
+    mixed = [variables.free()]
+    for _ in range(100):
+        means = variables.means(mixed[-1])
+        mixed.append(variables.with_means(mixed[-1], 0.9 * means + 0.1 * (links @ means) / degrees))
+    values = [lapvar.objective(variables, one) for one in mixed]
+    best = int(np.argmax(values))
+    assert best > 3
+    np.testing.assert_allclose(lapvar.improve(variables, state), mixed[best])
+
+
 def test_a_sweep_equals_the_updates_one_by_one(links, rng):
     from visterm.graph._kernels import best_discrete
 

@@ -89,6 +89,16 @@ def test_pictures_come_and_go_as_if_they_had_always_been_there(seed, choice, is_
     assert_same_graph(grown.remove(gone), clone(graph).fit(rows[np.setdiff1d(np.arange(40), gone)]))
 
 
+def test_the_width_of_heat_is_that_of_all_pictures(rng):
+    X = np.vstack([rng.normal(size=(20, 2)) * 0.1, rng.normal(size=(20, 2))])
+    graph = PictureGraph(3, metric="euclidean", weights="heat")
+    grown, whole = clone(graph).fit(X[:20]).add(X[20:]), clone(graph).fit(X)
+    assert grown.width_ == pytest.approx(whole.width_)
+    assert whole.width_ > 2 * clone(graph).fit(X[:20]).width_
+    assert_same_graph(grown, whole)
+    assert_same_graph(grown.remove(np.arange(20, 40)), clone(graph).fit(X[:20]))
+
+
 def test_new_pictures_see_the_graph_without_entering_it(rng):
     X = rng.normal(size=(50, 4))
     graph = PictureGraph(5, metric="euclidean").fit(X)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import digamma, gammaln
 from sklearn.base import clone
 
 from visterm.calibration import TagConfidence
 from visterm.errors import InputError
-from visterm.graph import GraphMixture, GraphRegularized, PictureGraph
+from visterm.graph import GraphMixture, GraphRegularized, LapVar, PictureGraph
 from visterm.graph.held_out import hide_tags, tag_surprise
+from visterm.graph.supervised import _SupervisedOverGraph
 from visterm.models import Model, ModelInfo, load_model, save_model
-from visterm.topics import LDA, PLSA, LinkLDA, SupervisedLDA, UnigramMixture
+from visterm.topics import LDA, PLSA, JointTopics, Labelled, LinkLDA, SupervisedLDA, UnigramMixture, infer_labelled
 from visterm.vision.recipes import recipe
 
 MODELS = {
@@ -20,6 +22,10 @@ MODELS = {
     "plsa": PLSA(3, asymmetric=False, held_out_share=0, random_state=0),
     "lda": LDA(3, random_state=0),
     "slda": SupervisedLDA(3, alpha=0.5, refine=0, random_state=0),
+}
+#: The same models, not run to convergence, and a refined one.
+UNFINISHED = {name: clone(model).set_params(max_iter=4) for name, model in MODELS.items()} | {
+    "slda-refined": SupervisedLDA(3, alpha=0.5, refine=3, random_state=0)
 }
 
 
@@ -38,17 +44,26 @@ def plainly(model, X, tags):
     return clone(model).fit(X, tags=tags)
 
 
-def test_strength_0_is_the_model_itself(model, counts):
+@pytest.mark.parametrize("strength", [0.0, 1e-9])
+@pytest.mark.parametrize(
+    "model", [*MODELS.values(), *UNFINISHED.values()], ids=[*MODELS, *(f"{n}*" for n in UNFINISHED)]
+)
+def test_strength_0_is_the_model_itself(model, counts, strength):
+    """A strength near 0 takes every step over the graph, without an effect."""
     X, tags, _ = counts
-    regularised, plain = over_graph(model, strength=0).fit(X, tags), plainly(model, X, tags)
-    np.testing.assert_allclose(regularised.model_.topic_codewords_, plain.topic_codewords_, rtol=1e-12)
-    np.testing.assert_allclose(regularised.objective_, plain.objective_, rtol=1e-12)
-    new = X[:7] + 1
-    if isinstance(model, UnigramMixture):
-        np.testing.assert_allclose(regularised.transform(new), plain.transform(new), rtol=1e-9)
-        np.testing.assert_allclose(regularised.tag_chances(new), plain.score_tags(new), rtol=1e-9)
-    if isinstance(model, (PLSA, LDA)):
-        np.testing.assert_allclose(regularised.transform(new), plain.transform(new), atol=0.02)
+    regularised, plain = over_graph(model, strength=strength).fit(X, tags), plainly(model, X, tags)
+    tolerance = {"rtol": 1e-9} if strength == 0 else {"atol": 0.02}
+    np.testing.assert_allclose(regularised.model_.topic_codewords_, plain.topic_codewords_, **tolerance)
+    if strength == 0:
+        np.testing.assert_allclose(regularised.objective_, plain.objective_, rtol=1e-12)
+    new, untagged = X[:7] + 1, np.flatnonzero(np.diff(tags.indptr) == 0)
+    np.testing.assert_allclose(regularised.transform(new), plain.transform(new), **tolerance)
+    np.testing.assert_allclose(regularised.proportions_[untagged], plain.transform(X[untagged]), **tolerance)
+    if isinstance(model, LDA):
+        return
+    np.testing.assert_allclose(regularised.topic_tags_, plain.topic_tags_, **tolerance)
+    chances = plain.transform(new) @ plain.topic_tags_  # sLDA scores at least one of several draws
+    np.testing.assert_allclose(regularised.tag_chances(new), chances, **tolerance)
 
 
 @pytest.mark.parametrize("strength", [0.2, 2.0])
@@ -74,7 +89,8 @@ def test_infinite_strength_makes_components_agree(model, counts):
     X, tags, _ = counts
     fitted = GraphRegularized(model, PictureGraph(25), strength=np.inf, held_out_share=0).fit(X, tags)
     assert fitted.graph_.n_components_ == 1
-    np.testing.assert_allclose(fitted.proportions_, np.tile(fitted.proportions_[:1], (60, 1)))
+    compared = fitted.proportions_ if fitted.compared_ is None else fitted.compared_
+    np.testing.assert_allclose(compared, np.tile(compared[:1], (60, 1)))
     assert np.isfinite(fitted.score_tags(X)).all()
 
 
@@ -106,6 +122,69 @@ def test_the_graph_helps_where_bags_say_little(rng):
     assert right[0.0] < 0.8
 
 
+def test_new_pictures_take_part_of_their_topics_from_their_neighbours(model, rng):
+    """Their bags are the same: only the graph can tell them apart."""
+    n = 60
+    groups = np.arange(n) % 2
+    bags = rng.poisson(1.0, (n, 10)) + 2.0 * (np.arange(10) // 5 == groups[:, None])
+    X = {"bags": bags, "looks": groups[:, None] * 9 + rng.normal(size=(n, 3))}
+    tags = np.eye(2)[groups] * (np.arange(n) < 20)[:, None]
+    names = {"model_feature": "bags", "graph_feature": "looks", "held_out_share": 0}
+    model = clone(model).set_params(n_topics=2)
+    tagger = GraphRegularized(model, PictureGraph(8, metric="euclidean"), strength=50.0, **names).fit(X, tags)
+    new = {"bags": np.ones((2, 10)), "looks": np.array([[0.0] * 3, [9.0] * 3])}
+    first, second = tagger.transform(new)
+    assert np.abs(first - second).max() > 0.1
+    assert tagger.score_tags(new).argmax(axis=1).tolist() == [0, 1]
+
+
+def test_the_objective_of_supervised_lda_is_that_of_the_pulled_posteriors(links, rng):
+    bags = sparse.csr_array(rng.poisson(2.0, (12, 6)) + 1.0)
+    data = Labelled(bags, rng.integers(-1, 2, 12), np.ones(12), sparse.csr_array((rng.random((12, 3)) < 0.4) + 0.0))
+    of_codewords, of_tags = rng.dirichlet(np.ones(6), 3), rng.dirichlet(np.ones(3), 3)
+    joint = JointTopics(of_codewords, of_tags, rng.normal(size=(2, 3)), np.full(3, 0.5), np.zeros(2))
+    over = _SupervisedOverGraph(3, max_sweeps=1)
+    over.lapvar = LapVar(links, 5.0)
+    gamma = rng.gamma(2, size=(12, 3)) + 0.5
+    targets = gamma.copy()
+    alone = infer_labelled(data, joint, targets, max_sweeps=1).statistics.bound
+    found = over._infer_labelled(data, joint, gamma).statistics
+
+    def own(at):  # the terms of the bound that depend on gamma, given the expected counts
+        logs = digamma(at) - digamma(at.sum(axis=1, keepdims=True))
+        return ((targets - at) * logs + gammaln(at)).sum() - gammaln(at.sum(axis=1)).sum()
+
+    means = gamma / gamma.sum(axis=1, keepdims=True)
+    assert own(gamma) < own(targets) - 0.1
+    assert found.bound == pytest.approx(alone + own(gamma) - own(targets) - over.lapvar.penalty(means))
+    logs = digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(found.log_proportions, logs.sum(axis=0))
+
+
+def test_probabilities_are_calibrated_on_the_hidden_tags(counts):
+    X, tags, _ = counts
+    fitted = GraphRegularized(UnigramMixture(3, random_state=0), PictureGraph(5), strength=1.0).fit(X, tags)
+    hidden = hide_tags(tags, 0.2, 0)
+    shown = over_graph(UnigramMixture(3, random_state=0), strength=1.0).fit(X, hidden.shown)
+    chances = shown.proportions_[hidden.rows] @ shown.topic_tags_
+    expected = TagConfidence().fit(chances, hidden.tags)
+    assert expected.slope_ > 0
+    assert fitted.confidence_.slope_ == pytest.approx(expected.slope_)
+    assert fitted.confidence_.offset_ == pytest.approx(expected.offset_)
+    without = over_graph(UnigramMixture(3, random_state=0), strength=1.0).fit(X, tags)
+    assert without.confidence_.slope_ == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "curvature"), [("mixture", lambda _: 1.0), ("plsa", lambda n: n), ("lda", lambda n: n + 0.3)]
+)
+def test_strengths_are_relative_to_the_curvature_of_the_model(counts, name, curvature):
+    X, tags, _ = counts
+    model = clone(MODELS[name]).set_params(max_iter=3)
+    tried = GraphRegularized(model, PictureGraph(5), strengths=(0, 0.5)).fit(X, tags).held_out_[:, 0]
+    np.testing.assert_allclose(tried[:2], [0, 0.5 * curvature(X.sum() / 60)])
+
+
 def test_a_graph_of_ones_own(counts):
     X, tags, _ = counts
     graph = PictureGraph(5).fit(X)
@@ -120,8 +199,9 @@ def test_strength_is_chosen_on_hidden_tags(counts):
     X, tags, _ = counts
     fitted = GraphRegularized(UnigramMixture(3, random_state=0), PictureGraph(5), strengths=(0, 1, 5)).fit(X, tags)
     tried, scores = fitted.held_out_.T
-    assert tried.tolist() == [0, 1, 5]
-    assert fitted.strength_ == tried[scores.argmax()]
+    # The largest is the best, so more are tried until that is no longer better.
+    assert tried.tolist() == [0, 1, 5, 15]
+    assert fitted.strength_ == tried[scores.argmax()] == 5
     few = sparse.csr_array(tags.toarray() * (np.arange(60) < 9)[:, None])
     assert GraphRegularized(UnigramMixture(3, random_state=0)).fit(X, few).strength_ == 1.0
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
+from visterm.contracts import inputs
 from visterm.errors import InputError
-from visterm.margin import kernels
+from visterm.margin import SDCAClassifier, kernels
 
 
 @pytest.fixture
@@ -92,3 +95,40 @@ def test_unknown_kernels_are_refused(wrong):
         kernels.gram(np.eye(2), kernel="precomputed")
     with pytest.raises(InputError, match="square"):
         kernels.check_square(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "cosine", "hellinger", "chi2", "exp-chi2"])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_some_rows_are_those_of_the_whole_matrix(kernel, kind):
+    X = np.random.default_rng(0).random((12, 7))
+    rows = np.array([0, 3, 4, 9])
+    whole = kernels.gram(X, kernel=kernel)
+    np.testing.assert_allclose(kernels.gram(kind(X), kernel=kernel, rows=rows), whole[np.ix_(rows, rows)], atol=1e-12)
+    np.testing.assert_allclose(kernels.gram(kind(X), kernel=kernel, rows=np.arange(12)), whole, atol=1e-12)
+
+
+def test_halves_are_used_as_they_are_and_one_unknown_class_copies_no_rows(monkeypatch):
+    monkeypatch.setattr(kernels, "BLOCK_BYTES", 2**18)
+    monkeypatch.setattr(inputs, "_BLOCK", 2**16)
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 3
+    X = (rng.random((120, 20_000)) + 2 * (np.arange(20_000) % 3 == y[:, None])).astype(np.float16)
+    y[5] = -1
+    model = SDCAClassifier(kernel="hellinger", calibration_folds=0, random_state=0)
+    model.fit(X[:9, :5], y[:9]).predict(X[:9, :5])  # imports and compiled code take memory, too
+    tracemalloc.start()
+    model.fit(X, y)
+    scores = model.decision_function(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.9 * X.nbytes
+    known = y >= 0
+    same = SDCAClassifier(kernel="hellinger", calibration_folds=0, random_state=0)
+    same.fit(X[known].astype(np.float32), y[known])
+    np.testing.assert_allclose(scores, same.decision_function(X.astype(np.float32)), atol=1e-4)
+    spoilt = X.copy()
+    spoilt[-1, 0] = np.nan
+    with pytest.raises(InputError, match="NaN"):
+        model.fit(spoilt, y)
+    with pytest.raises(InputError, match="features"):
+        model.decision_function(X[:, :-1])

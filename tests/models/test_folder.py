@@ -186,10 +186,10 @@ def test_descriptions_that_are_none(saved, contents):
         load_model(saved)
 
 
-@pytest.mark.parametrize("number", [0, 3, "1", None, [1], True])
+@pytest.mark.parametrize("number", [0, 4, "1", None, [1], True])
 def test_other_formats_are_refused(saved, number):
     change(saved, format=number)
-    with pytest.raises(InputError, match="reads formats up to 2"):
+    with pytest.raises(InputError, match="reads formats up to 3"):
         read_info(saved)
 
 
@@ -329,6 +329,35 @@ def test_models_of_format_1_are_brought_forward_and_stay_as_they_are(saved):
     assert of_margin == {"$": "estimator", "class": "visterm.margin:SDCAClassifier", "fitted": {"temperature_": 0.25}}
     assert upgraded["estimator"]["class"] == "elsewhere.methods:Mine"
     assert upgraded["relevance"]["fitted"] == {"temperature_": 4.0}
+
+
+@pytest.mark.parametrize(("loss", "method"), [("warp", "pamir-warp"), ("hinge", "pamir")])
+def test_models_of_format_2_tell_which_pamir_they_are(loss, method):
+    from visterm.models.upgrades import from_format_2
+
+    contents = {"method": "pamir", "estimator": {"$": "estimator", "parameters": {"loss": loss}}}
+    assert from_format_2(contents) == contents | {"method": method}
+    other = {"method": "sdca", "estimator": {"$": "estimator", "parameters": {"loss": "warp"}}}
+    assert from_format_2(other) == other
+    assert from_format_2({"method": "pamir", "estimator": None})["method"] == "pamir"
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters", "name"),
+    [
+        ("slda", {"refine": 25}, "slda-refined"),
+        ("slda", {"refine": 0}, "slda"),
+        ("corr-lda", {"refine": 5}, "corr-lda-refined"),
+        ("slda-committee", {"refine": 25}, "slda-committee"),
+        ("knn", {}, "knn"),
+    ],
+)
+def test_refined_topic_models_of_format_2_get_the_name_of_their_method(saved, method, parameters, name):
+    estimator = json.loads((saved / "model.json").read_text(encoding="utf-8"))["estimator"]
+    change(saved, format=2, method=method, estimator=estimator | {"parameters": parameters})
+    assert read_info(saved).method == name
+    change(saved, format=3, method=method)
+    assert read_info(saved).method == method
 
 
 def test_a_name_that_a_package_only_borrowed_is_refused(saved, monkeypatch):

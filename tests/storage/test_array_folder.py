@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from visterm.errors import InputError
+from visterm.errors import InputError, VistermError
 from visterm.features import FeatureStore
 from visterm.search.index import Index
 from visterm.storage import ArrayFile, ArrayFolder, BusyError, RowSpec
@@ -269,3 +269,14 @@ def test_an_array_made_at_once_is_the_one_that_grew(tmp_path):
     grown.extend(rows[1:], start=1)
     assert whole.path.read_bytes() == grown.path.read_bytes()
     np.testing.assert_array_equal(np.load(whole.path), rows)
+
+
+@pytest.mark.parametrize("make", [store_in, index_in])
+def test_a_full_disk_leaves_no_folder_without_a_manifest(tmp_path, monkeypatch, make):
+    def full(path, text):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("visterm.storage.array_folder.write_text_atomically", full)
+    with pytest.raises(VistermError, match="No space left"):
+        make(tmp_path / "new")
+    assert not (tmp_path / "new").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from visterm.errors import InputError
 from visterm.neighbours import KnnAnnotator
-from visterm.subspace import CCA, PCA, PLS, ContextualDistance, Moments
+from visterm.subspace import CCA, PCA, PLS, ContextualDistance, Moments, moments, pca
 from visterm.subspace.eigenvectors import leading
 
 ALL = [PCA(3), PCA(3, whiten=True), PLS(3), PLS(3, normalize=True), CCA(3), ContextualDistance(3, views=1),
@@ -51,6 +52,33 @@ def test_pca_on_the_side_of_the_pictures():
     np.testing.assert_allclose(PCA(5).fit(sparse.csr_array(X)).components_, ours.components_, atol=1e-9)
     # More dimensions than pictures: what is beyond them is zero, not noise.
     assert np.abs(PCA(30, whiten=True).fit(X).transform(X)[:, -1]).max() < 1e-6
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_many_pictures_with_many_features_need_no_matrix_of_either_size(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.random((150, 6)) @ rng.random((6, 120)) + (rng.random((150, 120)) < 0.02)
+    expected = PCA(4).fit(X)
+    monkeypatch.setattr(pca, "MAX_COVARIANCE_DIMS", 100)
+    found = PCA(4).fit(kind(X))
+    np.testing.assert_allclose(found.variance_, expected.variance_, rtol=1e-6)
+    np.testing.assert_allclose(found.transform(X), expected.transform(X), atol=1e-4)
+    with pytest.raises(InputError, match="cannot learn more"):
+        found.partial_fit(X)
+
+
+@pytest.mark.parametrize("n_pictures", [40, 200])
+def test_wide_features_are_not_copied(n_pictures, monkeypatch):
+    monkeypatch.setattr(pca, "MAX_COVARIANCE_DIMS", 100)
+    monkeypatch.setattr(pca, "_BLOCK_BYTES", 2**18)
+    monkeypatch.setattr(moments, "BLOCK", 32)
+    X = np.random.default_rng(0).random((n_pictures, 20_000), dtype=np.float32)
+    PCA(3).fit(X[:, :200])  # imports take memory, too
+    tracemalloc.start()
+    PCA(3).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.9 * max(X.nbytes, 12 * 2**20)
 
 
 def test_pls_satisfies_its_equation(pictures):

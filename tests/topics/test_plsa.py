@@ -190,6 +190,29 @@ def test_untagged_pictures_matter_only_to_the_plain_model():
     assert np.abs(fits[False, 150].topic_codewords_ - fits[False, 300].topic_codewords_).max() > 1e-3
 
 
+def test_codewords_and_tags_are_two_vocabularies():
+    X, tags, _ = planted(5)
+    few = np.where(np.arange(300)[:, None] < 30, tags, 0)
+    model = PLSA(4, asymmetric=False, held_out_share=0, max_iter=30, random_state=0).fit(X, few)
+    np.testing.assert_allclose(model.topic_codewords_.sum(axis=1), 1)
+    np.testing.assert_allclose(model.topic_tags_.sum(axis=1), 1)
+    # Untagged pictures say nothing about tags: with the topics of pictures fixed, only tagged ones determine them.
+    both = sparse.csr_array(np.hstack([X, few]))
+    aspects = Aspects.random(both, 4, np.random.RandomState(0), split=40)
+    words = aspects.step(both, pictures_fixed=True)[0].word_topics
+    alone = Aspects(aspects.picture_topics[:30], aspects.word_topics, 40)
+    np.testing.assert_allclose(words[40:], alone.step(both[:30], pictures_fixed=True)[0].word_topics[40:])
+
+
+def test_new_pictures_are_folded_in_at_the_power_of_the_model():
+    X, tags, _ = planted(6)
+    model = PLSA(4, held_out_share=0, max_iter=20, random_state=0).fit(X, tags)
+    model.power_ = 0.6
+    bags = sparse.csr_array(X[:5].astype(float))
+    np.testing.assert_allclose(model.transform(X[:5]), fold_in(bags, model.topic_codewords_.T, 0.6))
+    assert np.abs(model.transform(X[:5]) - fold_in(bags, model.topic_codewords_.T)).max() > 0.01
+
+
 def test_one_topic_is_the_tag_frequency():
     X, tags, _ = planted(3)
     scores = PLSA(1, random_state=0).fit(X, tags).score_tags(X[:2])

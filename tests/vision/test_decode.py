@@ -436,6 +436,26 @@ warnings.warn("mine", stacklevel=1)
     assert "odd" not in done.stderr
 
 
+def test_pillows_log_lines_are_not_printed():
+    code = """
+import io
+from PIL import Image
+from visterm.errors import PictureError
+from visterm.vision import probe
+buffer = io.BytesIO()
+Image.new("RGB", (5, 4)).save(buffer, "TIFF")
+samples = bytes.fromhex("1501 0300 01000000")  # the tag SamplesPerPixel
+damaged = buffer.getvalue().replace(samples + b"\\x03\\0", samples + b"\\0\\x08")
+assert damaged != buffer.getvalue()
+try:
+    probe(damaged)
+except PictureError:
+    print("refused")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("refused\n", "")
+
+
 def test_many_threads_decode_at_once():
     with ThreadPoolExecutor(8) as pool:
         sizes = list(pool.map(lambda _: decode_rgb(VALID["png"]).shape, range(400)))

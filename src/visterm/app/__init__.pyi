@@ -1,6 +1,8 @@
 from .adding import Addition as Addition
 from .adding import Attached as Attached
 from .adding import Removal as Removal
+from .backups import BackedUp as BackedUp
+from .backups import Restored as Restored
 from .checking import Checkup as Checkup
 from .choosing import Training as Training
 from .document import Document as Document
@@ -29,6 +31,7 @@ from .workspace import Workspace as Workspace
 __all__ = [
     "Addition",
     "Attached",
+    "BackedUp",
     "Checkup",
     "Computed",
     "Document",
@@ -47,6 +50,7 @@ __all__ = [
     "NewNameError",
     "Recipes",
     "Removal",
+    "Restored",
     "Status",
     "Suggestions",
     "TrainedModel",

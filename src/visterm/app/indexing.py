@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from visterm.compute import progress
 from visterm.compute.parallel import split
-from visterm.contracts import Features, n_pictures
+from visterm.contracts import Features, Task, n_pictures
 from visterm.errors import InputError, VistermError
 from visterm.models import Model, checked_scores, using
 from visterm.search.index import Index
@@ -28,6 +28,7 @@ from visterm.search.pairs import log_pairs_of, pairs_of
 from visterm.search.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from visterm.app.features import Computed
     from visterm.app.workspace import Workspace
 
 #: Numbers computed at a time: pictures times words or dimensions.
@@ -52,6 +53,25 @@ def prepare(workspace: Workspace, model: Model, kinds: Sequence[str], keys: Sequ
         from visterm.app.features import describe
 
         describe(workspace, model.recipe, wait=False)
+
+
+def look_at_all(workspace: Workspace) -> Computed:
+    """Compute what the models in use need of every picture, and what they say of it; then no reader has to wait."""
+    from visterm.app.features import Computed, describe, ready_recipe
+    from visterm.app.similar import RECIPE
+
+    shelf, keys = workspace.shelf, workspace.collection().frame.keys
+    models = {task: shelf.model(task) for task in Task if shelf.best(task) is not None}
+    recipes = {
+        recipe.hash: recipe for recipe in (ready_recipe(workspace, RECIPE), *(m.recipe for m in models.values()))
+    }
+    done = describe(workspace, *recipes.values())
+    for task, model in models.items():
+        if task == Task.CLASSIFY:
+            class_index(workspace, model, keys)
+        else:
+            word_index(workspace, model, keys)
+    return Computed(done)
 
 
 def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Scored:

@@ -22,15 +22,17 @@ from typing import Any, Literal
 
 from visterm.app.document import Document
 from visterm.errors import InputError, VistermError
-from visterm.storage import WriteLock, write_text_atomically
+from visterm.storage import WriteLock, write_error, write_text_atomically
 
 JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]
 #: What can be started, the command it runs, and what people read.
 KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "train": (("train",), "Learning from your labels"),
     "add": (("add",), "Looking for new pictures"),
-    "features": (("features", "deep"), "Looking at the pictures"),
+    "features": (("features", "--for-models"), "Looking at the pictures"),
 }
+#: After these, pictures may wait to be looked at.
+_BEFORE_FEATURES = ("train", "add")
 #: Jobs that are kept; the oldest finished ones are forgotten.
 _MAX_KEPT = 50
 #: Bytes at the end of the log that are read.
@@ -69,23 +71,28 @@ class Jobs:
     def __init__(self, workspace_folder: Path, state: Path) -> None:
         self._workspace, self.folder = workspace_folder, state / "jobs"
         self._guard = threading.Lock()
+        self._over: dict[int, Job] = {}
         self._children: list[subprocess.Popen[bytes]] = []
 
     def start(self, kind: str, arguments: Sequence[str] = ()) -> Job:
         """Start a job; if one of its kind is running, that one is the answer."""
         if kind not in KINDS:
             raise InputError(f"there is no job {kind!r}: choose {', '.join(KINDS)}")
-        with self._guard:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise write_error(self.folder, error) from error
+        with self._guard, WriteLock(self.folder).held():  # two servers of one workspace start one job
             for job in self.all():
                 if job.kind == kind and job.state == "running":
                     return job
-            number = max((job.id for job in self.all()), default=0) + 1
+            number = max(self._numbers(), default=0) + 1
             folder = self.folder / str(number)
             command = [*KINDS[kind][0], *arguments, "--json", "--workspace", str(self._workspace)]
             try:
-                folder.mkdir(parents=True)
+                folder.mkdir()
             except OSError as error:
-                raise VistermError(f"{folder}: cannot be made: {error.strerror or error}") from error
+                raise write_error(folder, error) from error
             asked = {"kind": kind, "command": command, "started": time.time()}
             write_text_atomically(folder / "job.json", json.dumps(asked))
             # A session of its own: the job goes on if the program that started it ends.
@@ -104,24 +111,27 @@ class Jobs:
 
     def all(self) -> list[Job]:
         """All jobs, the newest first."""
-        with suppress(OSError):
-            numbers = [int(path.name) for path in self.folder.iterdir() if path.name.isdigit()]
-            return [self.job(number) for number in sorted(numbers, reverse=True)]
-        return []
+        found = []
+        for number in sorted(self._numbers(), reverse=True):
+            with suppress(InputError):  # it is being made or forgotten at this moment
+                found.append(self.job(number))
+        return found
 
     def job(self, number: int) -> Job:
         """One job as it is now."""
+        if number in self._over:
+            return self._over[number]
         folder = self.folder / str(number)
         asked = _read_json(folder / "job.json")
         if asked is None:
             raise InputError(f"there is no job {number}")
         ended = _read_json(folder / "ended.json")
         step, notes, error = _read_log(folder / "log.jsonl")
-        if ended is None:
-            state: JobState = "running" if self._is_running(folder, asked) else "interrupted"
-        else:
-            state = ended["state"]
-        return Job(
+        running = ended is None and self._is_running(folder, asked)
+        if ended is None and not running:  # it may have ended just before its lock was looked at
+            ended = _read_json(folder / "ended.json")
+        state: JobState = "running" if running else "interrupted" if ended is None else ended["state"]
+        job = Job(
             number,
             asked["kind"],
             KINDS.get(asked["kind"], ((), asked["kind"]))[1],
@@ -133,6 +143,9 @@ class Jobs:
             error if state == "failed" else None,
             _read_json(folder / "result.json") if state == "done" else None,
         )
+        if ended is not None:  # it never changes again
+            self._over[number] = job
+        return job
 
     def cancel(self, number: int) -> Job:
         """Stop a job; what it has finished is kept."""
@@ -158,12 +171,19 @@ class Jobs:
         except VistermError:
             return True
 
+    def _numbers(self) -> list[int]:
+        try:
+            return [int(path.name) for path in self.folder.iterdir() if path.name.isdigit()]
+        except OSError:
+            return []
+
     def _forget_old(self) -> None:
         import shutil
 
         for job in self.all()[_MAX_KEPT:]:
             if job.state != "running":
                 shutil.rmtree(self.folder / str(job.id), ignore_errors=True)
+                self._over.pop(job.id, None)
 
 
 #: A new process needs this long at most until it holds its lock.
@@ -185,7 +205,20 @@ def run(folder: Path) -> int:
         if done.returncode == 0:
             write_text_atomically(folder / "result.json", done.stdout.decode("utf-8", "replace"))
         _write_end(folder, "done" if done.returncode == 0 else "failed")
+    if done.returncode == 0 and asked["kind"] in _BEFORE_FEATURES:
+        _look_at_new_pictures(folder.parent.parent.parent)
     return done.returncode
+
+
+def _look_at_new_pictures(workspace: Path) -> None:
+    """Start looking at the pictures that wait for it, if there are any."""
+    from visterm.app.gallery.overview import unlooked
+    from visterm.app.workspace import Workspace
+
+    with suppress(VistermError), Workspace(workspace) as photos:
+        photos.library.readers_compute = False
+        if unlooked(photos, photos.views.newest()).any():
+            photos.jobs.start("features")
 
 
 def _write_end(folder: Path, state: JobState) -> None:

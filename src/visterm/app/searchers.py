@@ -51,7 +51,7 @@ class Searchers:
 
     What a model says of every picture is kept as long as the pictures and the names of the vocabulary stay the same;
     a searcher is made anew when a label changes, which takes a few milliseconds. While another thread or process
-    computes features, searches use what is there; such a searcher is not kept.
+    computes features, searches use what is there; such a searcher is not kept, except where readers compute nothing.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -59,10 +59,13 @@ class Searchers:
         self._guard = threading.RLock()
         self._kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
-    def ready(self, model: Model | None, query: str) -> Ready:
-        """What answers ``query`` with what ``model`` knows; without one, with people's words only."""
+    def ready(self, model: Model | None, query: str, collection: Collection | None = None) -> Ready:
+        """What answers ``query`` with what ``model`` knows; without one, with people's words only.
+
+        The pictures are those of ``collection``, by default as it is now.
+        """
         tree = parse(query)
-        collection = self._workspace.collection()
+        collection = collection or self._workspace.collection()
         together = model is not None and sum(1 for _ in terms_of(tree)) > 1
         classifier = self._classifier(model, tree, collection)
         vectors = installed.installed()
@@ -152,28 +155,39 @@ class Searchers:
         return shelf.model(Task.CLASSIFY) if shelf.best(Task.CLASSIFY) else None
 
     def _known(self, kind: str, state: tuple[Any, ...]) -> Any:
-        """What was made for the same objects before; None if nothing was."""
+        """What was made for the same objects before, and why it is not complete; None if nothing was."""
         place = _place(kind, state)
         with self._guard:
             kept = self._kept.get(place)
             if kept is None:
                 return None
+            made, held, editions = kept
+            if editions and any(a is not b for a, b in zip(editions, self._editions(held), strict=True)):
+                return None  # there are more features now
             self._kept.move_to_end(place)
-            return kept[0]
+            return made
+
+    def _editions(self, state: tuple[Any, ...]) -> list[object]:
+        """What tells whether the features of the models in ``state`` are still those of before."""
+        library = self._workspace.library
+        return [library.edition(part.recipe) for part in state if isinstance(part, Model)]
 
     def _keep(
         self, kind: str, state: tuple[Any, ...], make: Callable[[], tuple[T, str | None]]
     ) -> tuple[T, str | None]:
         """What was made for the same objects before, else what ``make`` makes, and why it is not complete.
 
-        Only what is complete is kept.
+        What is not complete is kept only where readers compute nothing, and until there are more features.
         """
         known = self._known(kind, state)
         if known is not None:
-            return known, None
+            return known
+        may_keep = not self._workspace.library.readers_compute
+        editions = self._editions(state) if may_keep else []
         made, note = make()
-        if note is None:
-            self._kept[_place(kind, state)] = (made, state)  # the state is held, so that no other object gets its id
+        if note is None or may_keep:
+            # The state is held, so that no other object gets its id.
+            self._kept[_place(kind, state)] = ((made, note), state, [] if note is None else editions)
             while len(self._kept) > _MAX_KEPT:
                 self._kept.popitem(last=False)
         return made, note

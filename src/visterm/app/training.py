@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Self
@@ -28,6 +29,10 @@ from visterm.vision.recipes.base import Recipe
 if TYPE_CHECKING:
     from visterm.app.collection import Collection
     from visterm.app.workspace import Workspace
+
+#: Up to this many pictures, a model is the same bit for bit on any number of cores: BLAS, which adds in another order
+#: with other numbers of threads, gets one. With more pictures that would take too long.
+_SMALL = 3000
 
 
 @dataclass(frozen=True)
@@ -224,7 +229,7 @@ def train(
     # The pictures to learn from: the labelled ones, or all if the method also learns from the others.
     rows = None if learns_from_untagged(chosen) else np.flatnonzero(labels.has_class | labels.has_tags)
     data, failed = _described_and_left_out(workspace, collection, ready, rows)
-    with one_blas_thread():  # BLAS adds in another order with other numbers of threads: the model would not be the same
+    with one_blas_thread() if len(data) <= _SMALL else nullcontext():
         trained = train_method(chosen, data, parameters)
         relevance, found = learned_search(trained)
     own, estimator = trained.own(), trained.estimator

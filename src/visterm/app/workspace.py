@@ -18,6 +18,7 @@ from visterm.errors import InputError, VistermError
 
 if TYPE_CHECKING:
     from visterm.app.adding import Addition, Attached, Removal
+    from visterm.app.backups import BackedUp
     from visterm.app.checking import Checkup
     from visterm.app.choosing import Training
     from visterm.app.collection import Collection, Collections
@@ -88,10 +89,15 @@ class Workspace:
 
         Without ``start`` the folder named by ``VISTERM_WORKSPACE``, else the current one.
         """
+        return cls(cls.locate(start))
+
+    @staticmethod
+    def locate(start: Path | None = None) -> Path:
+        """The folder of the workspace that :meth:`find` opens."""
         start = (start or Path(os.environ.get("VISTERM_WORKSPACE", "."))).resolve()
         for folder in (start, *start.parents):
             if (folder / STATE).is_dir():
-                return cls(folder)
+                return folder
         inside = sorted(path.parent.name for path in start.glob(f"*/{STATE}")) if start.is_dir() else []
         hint = (
             f"use the one in {inside[0]} with '-w {inside[0]}'" if len(inside) == 1 else "make one with 'visterm init'"
@@ -106,7 +112,7 @@ class Workspace:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
+        self.catalogue.__exit__(kind, error, at)
 
     def __repr__(self) -> str:
         return f"Workspace({str(self.folder)!r})"
@@ -270,9 +276,13 @@ class Workspace:
 
         return recipes(self)
 
-    def features(self, *recipes: str) -> Computed:
-        """Compute the features that are missing."""
+    def features(self, *recipes: str, for_models: bool = False) -> Computed:
+        """Compute the features that are missing; ``for_models``, those of the models in use and what they say."""
         from visterm.app.features import compute
+        from visterm.app.indexing import look_at_all
+
+        if for_models:
+            return look_at_all(self)
 
         return compute(self, recipes)
 
@@ -398,6 +408,12 @@ class Workspace:
         return show(self, Path(picture), feature=feature, output=None if output is None else Path(output))
 
     # Care
+
+    def backup(self, file: str | Path) -> BackedUp:
+        """Write the truth, all that people and imports said and its history, to one new file."""
+        from visterm.app.backups import backup
+
+        return backup(self, Path(file))
 
     def doctor(self, *, repair: bool = False) -> Checkup:
         """Check the installation and the workspace; ``repair`` removes derived files that are damaged."""

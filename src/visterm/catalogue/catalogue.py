@@ -8,7 +8,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
-from visterm.catalogue import filing, identity, importing, inventory, listing, log, removals, schema, truth, vocabulary
+from visterm.catalogue import (
+    backups,
+    filing,
+    identity,
+    importing,
+    inventory,
+    listing,
+    log,
+    removals,
+    schema,
+    truth,
+    vocabulary,
+)
 from visterm.catalogue.database import Database
 from visterm.catalogue.history import History, said
 from visterm.catalogue.labels import Kind, LabelRow, LabelWriter, State, rank_of
@@ -277,11 +289,13 @@ class Catalogue(Database):
 
     def dropped(self, kind: Kind) -> list[str]:
         """The dropped classes or tags."""
-        return vocabulary.dropped(self._connection, kind)
+        with schema.sqlite_errors(self.file):
+            return vocabulary.dropped(self._connection, kind)
 
     def aliases(self, kind: Kind) -> dict[str, str]:
         """Old names that were renamed or merged, and the name that replaced each."""
-        return vocabulary.aliases(self._connection, kind)
+        with schema.sqlite_errors(self.file):
+            return vocabulary.aliases(self._connection, kind)
 
     def rename(self, kind: Kind, old: str, new: str) -> None:
         """Rename a class or tag."""
@@ -363,9 +377,12 @@ class Catalogue(Database):
         with schema.sqlite_errors(self.file):
             return inventory.count(self._connection)
 
-    def check(self) -> list[str]:
-        """What is wrong with the database; empty if nothing is."""
-        return inventory.problems(self._connection)
+    def backup(self, file: Path) -> None:
+        """Write everything to ``file``, which must be new; consistent while others write."""
+        if file.exists():
+            raise InputError(f"{file} exists already: name a new file for the backup")
+        with schema.sqlite_errors(self.file):
+            backups.copy(self._connection, file)
 
     # Inside
 

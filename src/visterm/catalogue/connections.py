@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from visterm.catalogue import schema
+from visterm.catalogue import read_only, schema
 from visterm.catalogue.log import Connection
 from visterm.errors import VistermError
 
@@ -29,7 +29,7 @@ class Connections:
                 self._refuse_when_closed()
                 for ended in [known for known in self._of_thread if not known.is_alive()]:
                     self._of_thread.pop(ended).close()
-                connection = self._of_thread[thread] = schema.connect(self._file)
+                connection = self._of_thread[thread] = read_only.connect(self._file)
         return connection
 
     def version(self) -> tuple[int, int]:
@@ -37,7 +37,7 @@ class Connections:
         with self._guard:
             if self._watcher is None:
                 self._refuse_when_closed()
-                self._watcher = schema.connect(self._file)
+                self._watcher = read_only.connect(self._file)
             with schema.snapshot(self._watcher):
                 (sequence,) = self._watcher.execute("SELECT number FROM sequence").fetchone()
                 (version,) = self._watcher.execute("PRAGMA data_version").fetchone()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -10,10 +11,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from visterm.catalogue import log, schema
+from visterm.catalogue import consistency, log, schema
 from visterm.catalogue.changes import LabelChanges
 from visterm.catalogue.connections import Connections
 from visterm.catalogue.records import PERSON
+from visterm.errors import InputError, VistermError
+
+#: Errors by which wrong values in a damaged database show up.
+_SYMPTOMS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, sqlite3.Error)
 
 
 class Database:
@@ -31,7 +36,21 @@ class Database:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
+        """Close the file. If what failed inside is explained by damage of the database, say that instead."""
+        try:
+            if isinstance(error, _SYMPTOMS) and not isinstance(error, VistermError):
+                self._blame(error)
+        finally:
+            self.close()
+
+    def check(self) -> list[str]:
+        """What is wrong with the database; empty if nothing is."""
+        return consistency.problems(self._connection)
+
+    def _blame(self, error: Exception) -> None:
+        problems = self.check()
+        if problems:
+            raise InputError(f"{self.file}: the catalogue is damaged: {problems[0]}: {schema.USE_A_BACKUP}") from error
 
     def close(self) -> None:
         """Close the file, also for other threads; committed changes stay."""

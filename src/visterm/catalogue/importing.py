@@ -68,7 +68,8 @@ class RecordWriter:
             n_read_badly = n_bad
         self._labels.flush()
         if self._labels.rank == 1:
-            self._earlier.withdraw(unnamed=self._reading.n_skipped == self._n_own_skips)
+            read_whole = self._reading.n_skipped == self._n_own_skips
+            self._earlier.withdraw(unnamed=self._reading.all_pictures and read_whole)
 
     def _apply(self, record: Record, *, whole: bool) -> None:
         """Write one record; if it was not read ``whole``, nothing is withdrawn from its picture."""

@@ -1,4 +1,4 @@
-"""Counts the contents of a catalogue, and checks it for damage."""
+"""Counts the contents of a catalogue."""
 
 from __future__ import annotations
 
@@ -117,45 +117,3 @@ def _frequencies(connection: sqlite3.Connection) -> tuple[dict[str, dict[str, in
         else:
             frequencies[kind][name] = number
     return frequencies, n_with
-
-
-# States that must never occur, each with a query that counts them.
-_IMPOSSIBLE = (
-    ("readable pictures without a size", "SELECT count(*) FROM picture WHERE state = 'ok' AND width IS NULL"),
-    ("unreadable pictures without a reason", "SELECT count(*) FROM picture WHERE state != 'ok' AND reason IS NULL"),
-    (
-        "names that are both a term and another name of a term",
-        "SELECT count(*) FROM alias JOIN term USING (kind, name)",
-    ),
-    (
-        "other names that belong to a term of another kind",
-        "SELECT count(*) FROM alias JOIN term ON term.id = term_id WHERE alias.kind != term.kind",
-    ),
-    (
-        "regions named by a class instead of a tag",
-        "SELECT count(*) FROM region JOIN term ON term.id = term_id WHERE kind != 'tag'",
-    ),
-    (
-        "pictures with two accepted classes from one source",
-        """SELECT count(*) FROM (
-               SELECT 1 FROM label JOIN term ON term.id = term_id WHERE kind = 'class' AND state = 'accepted'
-               GROUP BY picture_id, source_id HAVING count(*) > 1)""",
-    ),
-)
-
-
-def problems(connection: sqlite3.Connection) -> list[str]:
-    """What is wrong with the database: damage, broken references, impossible contents; empty if nothing is."""
-    try:
-        found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
-        found += [
-            f"row {row} of {table} refers to a {parent} that does not exist"
-            for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check")
-        ]
-        for what, question in _IMPOSSIBLE:
-            (n_offenders,) = connection.execute(question).fetchone()
-            if n_offenders:
-                found.append(f"{n_offenders} {what}")
-    except sqlite3.DatabaseError as error:
-        return [f"the database cannot be read: {error}"]
-    return found

@@ -136,6 +136,8 @@ _LOGGED = (
     _Logged("version", ("picture_id", "sha256"), (*_CONTENT[1:], "path", "time"), level=Level.FILES),
 )
 _BY_KIND = {logged.kind: logged for logged in _LOGGED}
+#: How many values a row of each kind has in the log.
+LENGTHS = {logged.kind: len(logged.columns) for logged in _LOGGED}
 
 
 def _row(name: str, columns: tuple[str, ...]) -> str:

@@ -179,7 +179,7 @@ def add_folder(catalogue: Catalogue, paths: Sequence[Path], *, again: bool = Fal
         gone = [stored for stored in known.keys() - missing if is_gone(catalogue.root / stored)]
         if gone:  # otherwise no write lock is needed
             report.gone += catalogue.mark_missing(gone)
-    if report.changed:
+    if report.changed or report.added or report.moved:  # an earlier interruption may have left replaced pictures
         catalogue.forget_replaced()
     return report
 

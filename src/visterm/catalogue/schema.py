@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from visterm.catalogue import log
+from visterm.catalogue.backups import keep_before_upgrade
 from visterm.errors import InputError, VistermError
 
 #: Marks a SQLite file as a catalogue of Visterm ("VTRM").
@@ -233,22 +235,34 @@ def connect(file: Path) -> log.Connection:
             file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=log.Connection
         )
         try:
+            connection.execute("PRAGMA trusted_schema = OFF")  # whoever wrote the file, it runs nothing here
             migrate(connection, file)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA temp_store = MEMORY")
-            connection.execute(_EFFECTIVE)
-            log.watch(connection)
+            prepare(connection)
+        except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its message
+            connection.close()
+            raise InputError(f"{file}: the catalogue is damaged ({_short(error)}): {USE_A_BACKUP}") from error
         except BaseException:
             connection.close()
             raise
     return connection
 
 
+def prepare(connection: log.Connection) -> None:
+    """Set what belongs to the connection, not to the file."""
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute(_EFFECTIVE)
+    log.watch(connection)
+
+
 def migrate(connection: sqlite3.Connection, file: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Run the outstanding migrations, each in one transaction."""
     _refuse_strangers(connection, file, len(migrations))
+    _refuse_other_schema(connection, file, migrations)
+    if 0 < _version(connection) < len(migrations):
+        keep_before_upgrade(connection, file, _version(connection))
     while _version(connection) < len(migrations):
         # a table that others refer to can only be rebuilt while foreign keys are not enforced
         connection.execute("PRAGMA foreign_keys = OFF")
@@ -277,6 +291,42 @@ def _refuse_strangers(connection: sqlite3.Connection, file: Path, newest: int) -
             f"{file}: made by a newer Visterm (catalogue version {_version(connection)}, "
             f"this one knows {newest}): upgrade Visterm to open it"
         )
+
+
+def _refuse_other_schema(connection: sqlite3.Connection, file: Path, migrations: Sequence[Migration]) -> None:
+    """Refuse a file whose tables are not exactly ours: a damaged one, or one with triggers or views of somebody."""
+    version = _version(connection)
+    if version < 0:
+        raise InputError(f"{file}: the catalogue is damaged: its version is {version}")
+    expected = _expected_schema(tuple(map(tuple, migrations[:version])))
+    found = _schema(connection)
+    for what, name in sorted(found.keys() - expected.keys()):
+        raise InputError(f"{file}: the catalogue holds a {what} {name!r} that Visterm did not make: {USE_A_BACKUP}")
+    for what, name in sorted(expected):
+        if found.get((what, name)) != expected[what, name]:
+            raise InputError(f"{file}: the catalogue is damaged: its {what} {name!r} is not as it was: {USE_A_BACKUP}")
+
+
+@cache
+def _expected_schema(migrations: tuple[Migration, ...]) -> dict[tuple[str, str], object]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for statement in (statement for step in migrations for statement in step):
+            connection.execute(statement)
+        return _schema(connection)
+
+
+def _schema(connection: sqlite3.Connection) -> dict[tuple[str, str], object]:
+    """What the database consists of: the columns of every table, the text of everything else."""
+    rows = connection.execute(
+        """SELECT type, name, tbl_name, sql FROM sqlite_schema
+           WHERE NOT (type IN ('table', 'index') AND name GLOB 'sqlite_*')"""
+    ).fetchall()
+    return {
+        (str(what), str(name)): connection.execute("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()
+        if what == "table" and not str(sql).upper().startswith("CREATE VIRTUAL")
+        else (table, sql)
+        for what, name, table, sql in rows
+    }
 
 
 def _version(connection: sqlite3.Connection) -> int:
@@ -332,6 +382,9 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("COMMIT")
 
 
+USE_A_BACKUP = "visterm doctor says more, visterm restore takes a backup instead"
+
+
 @contextmanager
 def sqlite_errors(file: Path) -> Iterator[None]:
     """Turns SQLite's errors into Visterm's."""
@@ -346,10 +399,17 @@ def sqlite_errors(file: Path) -> Iterator[None]:
         if code in _REFUSALS:
             raise VistermError(f"{file}: {_REFUSALS[code]}; this change was not saved") from error
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-            raise InputError(f"{file}: the file is damaged, or not a catalogue of Visterm ({error})") from error
-        raise
+            raise InputError(f"{file}: the file is damaged, or not a catalogue of Visterm ({_short(error)})") from error
+        raise InputError(f"{file}: the catalogue is damaged ({_short(error)}): {USE_A_BACKUP}") from error
 
 
+def _short(error: Exception) -> str:
+    """The message of an error in one line; SQLite quotes whole tables."""
+    line = " ".join(str(error).split())
+    return line if len(line) <= _MAX_MESSAGE else f"{line[:_MAX_MESSAGE]}..."
+
+
+_MAX_MESSAGE = 120
 _REFUSALS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_IOERR: "reading or writing the disk failed",

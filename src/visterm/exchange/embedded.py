@@ -114,12 +114,9 @@ def _extended_xmp(xmp: bytes | None, segments: list[bytes]) -> tuple[bytes | Non
     named = _EXTENSION_NAME.search(xmp or b"")
     if named is None:
         return None, None
-    parts = {
-        int.from_bytes(segment[36:40], "big"): segment[40:]
-        for segment in segments
-        if segment[:32].upper() == named[1].upper()
-    }
-    length = max((int.from_bytes(s[32:36], "big") for s in segments if s[:32].upper() == named[1].upper()), default=0)
+    ours = [segment for segment in segments if segment[:32].upper() == named[1].upper()]
+    length = max((int.from_bytes(segment[32:36], "big") for segment in ours), default=0)
+    parts = {int.from_bytes(segment[36:40], "big"): segment[40:] for segment in ours}
     whole = b""
     while len(whole) < length and (part := parts.get(len(whole))):
         whole += part

@@ -62,10 +62,13 @@ class FeatureLibrary:
     Pictures are given as a mapping of the sha256 of their contents to their files (None: the file is missing). Any
     number of threads and processes may use it; those that compute take turns, and nobody else waits. Stores are opened
     once. What other processes write is visible at the next call.
+
+    A server sets ``readers_compute`` to False: then who does not ``wait`` gets what is there, and computes nothing.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.readers_compute = True
         self._turn = threading.RLock()
         self._guard = threading.Lock()
         self._opened: dict[tuple[str, str], _RecipeStores] = {}
@@ -114,6 +117,9 @@ class FeatureLibrary:
         """
         started = time.perf_counter()
         keys = list(pictures)
+        if not (wait or self.readers_compute):
+            there = [key for key, file in pictures.items() if file is not None]
+            return [self._left_out(recipe, there, "nobody has looked at them yet") for recipe in recipes]
         parts = {(part.name, part.hash): part for recipe in recipes for part in recipe.stored_parts}
         if any(len(self.present(recipe, keys)) < len(keys) for recipe in recipes):
             described = self._describe(pictures, list(parts.values()), wait=wait)
@@ -150,6 +156,10 @@ class FeatureLibrary:
         """Those of ``keys`` that lack a feature of ``recipe``."""
         return {keys[place] for place in np.flatnonzero(self._stores(recipe).common().find(keys) < 0).tolist()}
 
+    def edition(self, recipe: Recipe) -> object:
+        """The same object until features of ``recipe`` are written, by any process."""
+        return self._stores(recipe).common()
+
     def features(self, recipe: Recipe, keys: Sequence[str]) -> dict[str, Any]:
         """The stored features of the pictures with these hashes, by the recipe's outputs."""
         return {output: store.rows(keys) for output, store in self._stores(recipe).stores.items()}
@@ -177,7 +187,10 @@ class FeatureLibrary:
             ) as writers:
                 return self._compute(pictures, recipes, writers)  # only what nobody computed in the meantime
         except BusyError:
-            return [self._left_out(recipe, keys) for recipe in recipes]
+            return [
+                self._left_out(recipe, keys, f"their {recipe.name} features are being computed at this moment")
+                for recipe in recipes
+            ]
 
     @contextmanager
     def _writing(self, recipes: Mapping[int, Recipe], *, wait: bool) -> Iterator[dict[tuple[int, str], FeatureWriter]]:
@@ -194,13 +207,13 @@ class FeatureLibrary:
         finally:
             self._turn.release()
 
-    def _left_out(self, recipe: Recipe, keys: Sequence[str]) -> Description:
-        """What there is of a recipe while somebody else computes it."""
+    def _left_out(self, recipe: Recipe, keys: Sequence[str], why: str) -> Description:
+        """What there is of a recipe, without what somebody else has to compute."""
         n_missing = len(self.missing(recipe, keys))
         done = Description(recipe.name, recipe.hash, n_known=len(keys) - n_missing, n_left_out=n_missing)
         if n_missing:
             pictures = "1 picture is" if n_missing == 1 else f"{n_missing} pictures are"
-            done.notes.append(f"{pictures} left out: their {recipe.name} features are being computed at this moment")
+            done.notes.append(f"{pictures} left out: {why}")
         return done
 
     def _compute(

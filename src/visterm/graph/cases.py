@@ -6,6 +6,7 @@ the parameters are the model's own, so that strength 0 is the model itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import digamma
+from sklearn.base import clone
 
 from visterm.compute import progress
 from visterm.contracts import Features, check_tags
@@ -29,6 +31,7 @@ from visterm.topics import (
     check_bags,
     check_tag_bags,
     climb,
+    fold_in,
     infer_topics,
     normalised,
     start_responsibilities,
@@ -43,21 +46,32 @@ _ROUNDS, _SETTLED = 50, 1e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
-    """The results of a regularised fit besides the model: the pictures' topics, the tags of topics, Q at every step."""
+    """The results of a regularised fit besides the model: the pictures' topics, the tags of topics, Q at every step.
+
+    ``compared`` are the distributions that the regulariser makes similar, where these are not the proportions.
+    """
 
     proportions: Array  # (n_pictures, n_topics)
     topic_tags: Array  # (n_topics, n_tags)
     objective: Array
+    compared: Array | None = None
 
 
 class Case(Protocol):
     """A kind of model."""
 
+    def curvature(self, model: Any, X: Features) -> float:
+        """How strongly F bends around its maximum, times p, on average: strengths are relative to that.
+
+        A strength that halves differences between neighbours in one case does so in the others if it is multiplied by
+        their curvature.
+        """
+
     def fit(self, model: Any, X: Features, tags: Any, y: Any, lapvar: LapVar) -> Learned:
         """Fit ``model`` in place with regularised distributions of its pictures."""
 
-    def fold_in(self, model: Any, X: Features, links: sparse.csr_array, proportions: Array, lapvar: LapVar) -> Array:
-        """The proportions of new pictures; ``links`` are to their neighbours, the rows of ``proportions``."""
+    def fold_in(self, model: Any, X: Features, links: sparse.csr_array, compared: Array, lapvar: LapVar) -> Array:
+        """The proportions of new pictures; ``links`` are to their neighbours, the rows of ``compared``."""
 
 
 def case_of(model: Any) -> Case:
@@ -91,6 +105,10 @@ class _Best:
 
 class MixtureCase:
     """The paper's LapMixUnigram: one discrete variable per picture, with free-form q(z)."""
+
+    def curvature(self, model: UnigramMixture, X: Features) -> float:  # noqa: ARG002 - the same for all
+        """1: the second derivative of the entropy -p log p is -1 / p."""
+        return 1.0
 
     def fit(self, model: UnigramMixture, X: Features, tags: Any, y: Any, lapvar: LapVar) -> Learned:  # noqa: ARG002
         """Expectation maximisation whose E step is a sweep of LapVar."""
@@ -129,19 +147,24 @@ class MixtureCase:
             return Unigrams.maximise(bags, tags, state, smoothing)
 
         start = Unigrams.maximise(bags, tags, state, smoothing)
-        _, objective = climb(start, e_step, m_step, max_iter=model.max_iter, tol=model.tol, bar=bar)
+        last, objective = climb(start, e_step, m_step, max_iter=model.max_iter, tol=model.tol, bar=bar)
+        e_step(last)  # the topics of the pictures under the last parameters
         return best.kept, objective
 
     def fold_in(
-        self, model: UnigramMixture, X: Features, links: sparse.csr_array, proportions: Array, lapvar: LapVar
+        self, model: UnigramMixture, X: Features, links: sparse.csr_array, compared: Array, lapvar: LapVar
     ) -> Array:
         """One exact update: the log joint probability of new pictures does not depend on them."""
         variables = Discrete(model.log_joint(X))
-        return lapvar.fold_in(variables, links, proportions, variables.free())
+        return lapvar.fold_in(variables, links, compared, variables.free())
 
 
 class AspectCase:
     """Probabilistic latent semantic analysis of codewords and tags: point estimates p(z | picture)."""
+
+    def curvature(self, model: PLSA, X: Features) -> float:
+        """The tokens of a picture: the second derivative of n p log p, of n p tokens, is about -n / p."""
+        return _mean_size(model, X)
 
     def fit(self, model: PLSA, X: Features, tags: Any, y: Any, lapvar: LapVar) -> Learned:  # noqa: ARG002
         """Expectation maximisation in which neighbours pull p(z | picture)."""
@@ -158,7 +181,7 @@ class AspectCase:
         both = sparse.csr_array(sparse.hstack([bags, tags]))
         random = check_random_state(model.random_state)
         random.permutation(np.count_nonzero(np.diff(tags.indptr)))  # PLSA draws held-out pictures, even if none
-        aspects, objective, best = Aspects.random(both, model.n_topics, random), list[float](), _Best()
+        aspects, objective, best = Aspects.random(both, model.n_topics, random, bags.shape[1]), list[float](), _Best()
         with progress.task("Fitting aspects over the graph", total=model.max_iter) as bar:
             for _ in range(model.max_iter):
 
@@ -177,30 +200,47 @@ class AspectCase:
             else:
                 best.see(np.inf, aspects)  # the value after the last step is not known
         (aspects,) = best.kept
+        proportions = _settled_aspects(both, aspects.word_topics, aspects.picture_topics, lapvar.improve, lapvar)
         codewords, words = np.split(aspects.word_topics, [bags.shape[1]])
         model.topic_codewords_, model.topic_tags_ = codewords.T.copy(), words.T.copy()
         model.power_, model.schedule_ = 1.0, np.array([(1.0, model.max_iter)])
         model.objective_, model.n_iter_ = np.array(objective), len(objective)
-        return Learned(aspects.picture_topics, model.topic_tags_, model.objective_)
+        return Learned(proportions, model.topic_tags_, model.objective_)
 
-    def fold_in(self, model: PLSA, X: Features, links: sparse.csr_array, proportions: Array, lapvar: LapVar) -> Array:
+    def fold_in(self, model: PLSA, X: Features, links: sparse.csr_array, compared: Array, lapvar: LapVar) -> Array:
         """EM with the words of the topics fixed."""
         bags = check_bags(model, X, fitting=False, n_tokens=model.n_tokens)
-        theta = np.full((bags.shape[0], model.n_topics), 1 / model.n_topics)
-        words = np.ascontiguousarray(model.topic_codewords_.T)
-        for _ in range(_ROUNDS):
 
-            def settle(expected: Array, theta: Array = theta) -> Array:
-                return lapvar.fold_in(Point(expected), links, proportions, theta)
+        def pull(variables: Point, theta: Array) -> Array:
+            return lapvar.fold_in(variables, links, compared, theta)
 
-            before, theta = theta, Aspects(theta, words).step(bags, settle=settle)[0].picture_topics
-            if np.abs(theta - before).max(initial=0) < _SETTLED:
-                break
-        return theta
+        start = np.full((bags.shape[0], model.n_topics), 1 / model.n_topics)
+        return _settled_aspects(bags, np.ascontiguousarray(model.topic_codewords_.T), start, pull, lapvar)
+
+
+def _settled_aspects(
+    counts: sparse.csr_array, words: Array, theta: Array, pull: Callable[[Point, Array], Array], lapvar: LapVar
+) -> Array:
+    """p(z | picture) under fixed words of the topics, pulled by neighbours, until it no longer changes."""
+    if not lapvar.strength:
+        return fold_in(counts, words)
+    for _ in range(_ROUNDS):
+
+        def settle(expected: Array, theta: Array = theta) -> Array:
+            return pull(Point(expected), theta)
+
+        before, theta = theta, Aspects(theta, words).step(counts, settle=settle)[0].picture_topics
+        if np.abs(theta - before).max(initial=0) < _SETTLED:
+            break
+    return theta
 
 
 class AllocationCase:
     """Latent Dirichlet allocation: q(theta) is a Dirichlet, and its mean becomes similar between neighbours."""
+
+    def curvature(self, model: Any, X: Features) -> float:
+        """Tokens and pseudo-counts of a picture: the Fisher information of the mean is about sum(gamma) / p."""
+        return _mean_size(model, X) + model.n_topics * float(model.alpha)
 
     def fit(self, model: LDA, X: Features, tags: Any, y: Any, lapvar: LapVar) -> Learned:  # noqa: ARG002
         """Variational EM, which counts the tags of topics after it has learned the topics."""
@@ -220,7 +260,7 @@ class AllocationCase:
         (topics, gamma), objective = max(runs, key=lambda run: run[1].max())
         model.topic_codewords_, model.alpha_ = topics, np.full(model.n_topics, float(model.alpha))
         model.objective_, model.n_iter_ = objective, len(objective)
-        proportions = gamma / gamma.sum(axis=1, keepdims=True)
+        proportions = Settled.of(bags, topics, model.alpha_, gamma, lapvar.improve, lapvar).means
         topic_tags = normalised(np.asarray((checked.T @ proportions).T, np.float64), model.smoothing)
         return Learned(proportions, topic_tags, objective)
 
@@ -244,22 +284,66 @@ class AllocationCase:
             return normalised(inferred.statistics.codewords, model.smoothing)
 
         start = normalised(start_topics(bags, model.n_topics, random, how=model.start), model.smoothing)
-        _, objective = climb(start, e_step, m_step, max_iter=model.max_iter, tol=model.tol, bar=bar)
+        last, objective = climb(start, e_step, m_step, max_iter=model.max_iter, tol=model.tol, bar=bar)
+        e_step(last)  # the posteriors of the pictures under the last topics
         return best.kept, objective
 
-    def fold_in(self, model: Any, X: Features, links: sparse.csr_array, proportions: Array, lapvar: LapVar) -> Array:
+    def fold_in(self, model: Any, X: Features, links: sparse.csr_array, compared: Array, lapvar: LapVar) -> Array:
         """Coordinate ascent with the topics fixed."""
-        bags = check_bags(model, X, fitting=False, n_tokens=model.n_tokens)
-        gamma = starting_gamma(bags, model.alpha_)
+        return folded_in(model, X, links, compared, lapvar).means
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settled:
+    """Posteriors under fixed topics: ``gamma``, pulled by neighbours, and ``targets``, alpha plus expected counts."""
+
+    gamma: Array
+    targets: Array
+
+    @classmethod
+    def of(
+        cls,
+        bags: sparse.csr_array,
+        topics: Array,
+        alpha: Array,
+        gamma: Array,
+        pull: Callable[[DirichletMeans, Array], Array],
+        lapvar: LapVar,
+    ) -> Settled:
+        """Alternate a sweep over the codewords and a ``pull`` of the neighbours until the means no longer change."""
+        if not lapvar.strength:
+            gamma = infer_topics(bags, topics, alpha).gamma
+            return cls(gamma, gamma)
         means = gamma / gamma.sum(axis=1, keepdims=True)
         for _ in range(_ROUNDS):
-            before = means
-            targets = infer_topics(bags, model.topic_codewords_, model.alpha_, start=gamma, max_sweeps=1).gamma
-            gamma = lapvar.fold_in(DirichletMeans(targets), links, proportions, gamma)
+            before, targets = means, infer_topics(bags, topics, alpha, start=gamma, max_sweeps=1).gamma
+            gamma = pull(DirichletMeans(targets), gamma)
             means = gamma / gamma.sum(axis=1, keepdims=True)
             if np.abs(means - before).max(initial=0) < _SETTLED:
                 break
-        return means
+        return cls(gamma, infer_topics(bags, topics, alpha, start=gamma, max_sweeps=1).gamma)
+
+    @property
+    def means(self) -> Array:
+        """E[theta], the mean proportions."""
+        return self.gamma / self.gamma.sum(axis=1, keepdims=True)
+
+
+def folded_in(model: Any, X: Features, links: sparse.csr_array, compared: Array, lapvar: LapVar) -> Settled:
+    """The posteriors of new pictures, whose neighbours keep their means ``compared``."""
+    bags = check_bags(model, X, fitting=False, n_tokens=model.n_tokens)
+
+    def pull(variables: DirichletMeans, gamma: Array) -> Array:
+        return lapvar.fold_in(variables, links, compared, gamma)
+
+    start = starting_gamma(bags, model.alpha_)
+    return Settled.of(bags, model.topic_codewords_, model.alpha_, start, pull, lapvar)
+
+
+def _mean_size(model: Any, X: Features) -> float:
+    """The mean number of tokens of a picture."""
+    bags = check_bags(clone(model), X, fitting=True, n_tokens=model.n_tokens)
+    return max(1.0, float(bags.sum()) / bags.shape[0])
 
 
 def _pulled(bags: sparse.csr_array, topics: Array, alpha: Array, gamma: Array, lapvar: LapVar) -> Array:

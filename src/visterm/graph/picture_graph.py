@@ -93,7 +93,6 @@ class PictureGraph(Estimator):
         self.features_ = check_features(self, X, fitting=True, non_negative=metric_named(self.metric).needs_counts)
         # The neighbours that each picture chose: row i holds their distances, zeros included.
         self.chosen_ = self._choose_all()
-        self.width_ = float(self.chosen_.data.mean()) if self.chosen_.nnz else 1.0
         return self._link()
 
     def add(self, X: Features) -> Self:
@@ -265,6 +264,7 @@ class PictureGraph(Estimator):
 
     def _link(self) -> Self:
         """The links of all choices, in both directions."""
+        self.width_ = float(self.chosen_.data.mean()) if self.chosen_.nnz else 1.0
         weighed = self._weighed(self.chosen_)
         self.links_ = sparse.csr_array(weighed.maximum(weighed.T))
         _, self.component_of_ = sparse.csgraph.connected_components(self.links_, directed=False)

@@ -23,8 +23,10 @@ from visterm.graph.lapvar import METHODS, LapVar
 from visterm.graph.picture_graph import PictureGraph
 from visterm.topics import UnigramMixture, distributions
 
-#: Strengths tried by ``strength="auto"``.
+#: Strengths tried by ``strength="auto"``, times the curvature of the model's case.
 STRENGTHS = (0.0, 0.3, 1.0, 3.0)
+#: If the largest is the best, more are tried, each this many times the last, but not more of them than this.
+_GROWTH, _MOST_MORE = 3.0, 6
 
 
 class GraphRegularized(AnnotatorMixin, Estimator):
@@ -46,6 +48,10 @@ class GraphRegularized(AnnotatorMixin, Estimator):
     strength
         The price of differences between neighbours. 0 is the model itself; ``numpy.inf`` gives every connected
         component of the graph one distribution. ``auto`` tries ``strengths`` on hidden tags.
+    strengths
+        Strengths to try, each times the curvature of the model's F, so that they mean the same for every model (1 for
+        a mixture, the tokens of a picture for pLSA, those and the pseudo-counts for LDA). If the largest is the best,
+        three times as much is tried next, as long as that is better.
     method
         ``lapvar1`` updates picture by picture, and Q never falls. ``lapvar2`` updates all at once, then mixes
         neighbours.
@@ -58,7 +64,7 @@ class GraphRegularized(AnnotatorMixin, Estimator):
         Seed of the order of sweeps and the choice of hidden tags; the model has its own seed.
 
     After ``fit``: ``model_``, ``graph_``, ``proportions_`` (n_pictures, n_topics), ``strength_``, ``objective_`` (Q at
-    every step), ``held_out_`` (each strength tried and its log-probability per hidden tag).
+    every step), ``held_out_`` (each strength tried, with its factor, and its log-probability per hidden tag).
 
     >>> X = [[4, 0], [3, 1], [5, 1], [0, 5], [1, 4], [0, 3]]
     >>> tags = [[1, 0], [0, 0], [0, 0], [0, 1], [0, 0], [0, 0]]
@@ -86,6 +92,8 @@ class GraphRegularized(AnnotatorMixin, Estimator):
 
     graph_: PictureGraph
     proportions_: Array
+    #: What the graph makes similar, where that is not the proportions.
+    compared_: Array | None = None
     topic_tags_: Array
 
     def __init__(
@@ -125,27 +133,31 @@ class GraphRegularized(AnnotatorMixin, Estimator):
         self.graph_ = graph or (PictureGraph() if self.graph is None else clone(self.graph)).fit(compared)
         self._count_tags(tags)
         self.confidence_ = TagConfidence().of_draws(self.mean_n_tags_)
-        self.strength_ = 1.0 if self.strength == "auto" else float(self.strength)
+        scale = self._curvature(counted) if self.strength == "auto" else 1.0
+        self.strength_ = scale if self.strength == "auto" else float(self.strength)
         self.held_out_ = np.empty((0, 2))
         hidden = hide_tags(tags, self.held_out_share, self.random_state)
         if hidden is not None:
-            self._look(counted, y, hidden)
+            self._look(counted, y, hidden, scale)
         self.model_, learned = self._learn(counted, tags, y, self.strength_)
         self.proportions_, self.topic_tags_, self.objective_ = (
             learned.proportions,
             learned.topic_tags,
             learned.objective,
         )
+        self.compared_ = learned.compared
         self.n_iter_ = len(self.objective_)
         self.n_features_in_ = self.model_.n_features_in_
         return self
 
-    def _look(self, X: Any, y: Any, hidden: HiddenTags) -> None:
+    def _look(self, X: Any, y: Any, hidden: HiddenTags, scale: float) -> None:
         """Choose the strength and calibrate probabilities on hidden tags."""
-        tried = [float(s) for s in self.strengths] if self.strength == "auto" else [self.strength_]
-        best, looks = -np.inf, []
-        with progress.task("Choosing the strength", total=len(tried)) as bar:
-            for strength in tried:
+        is_open = self.strength == "auto"
+        waiting = [scale * float(s) for s in self.strengths] if is_open else [self.strength_]
+        most, best, looks = max(waiting), -np.inf, []
+        with progress.task("Choosing the strength", total=len(waiting)) as bar:
+            while waiting:
+                strength = waiting.pop(0)
                 _, learned = self._learn(X, hidden.shown, y, strength)
                 chances = distributions(learned.proportions[hidden.rows] @ learned.topic_tags)
                 score = tag_surprise(chances, hidden.tags)
@@ -155,7 +167,14 @@ class GraphRegularized(AnnotatorMixin, Estimator):
                     self.confidence_ = TagConfidence().fit(chances, hidden.tags)
                 bar.advance()
                 bar.report(strength=strength, held_out=score)
+                may_grow = is_open and 0 < self.strength_ < np.inf and len(looks) < len(self.strengths) + _MOST_MORE
+                if not waiting and may_grow and self.strength_ == max(s for s, _ in looks) >= most:
+                    waiting = [self.strength_ * _GROWTH]
         self.held_out_ = np.array(looks)
+
+    def _curvature(self, X: Any) -> float:
+        model = UnigramMixture() if self.model is None else self.model
+        return case_of(model).curvature(model, X)
 
     def _learn(self, X: Any, tags: sparse.csr_array, y: Any, strength: float) -> tuple[Any, Learned]:
         from sklearn.utils import check_random_state
@@ -177,7 +196,11 @@ class GraphRegularized(AnnotatorMixin, Estimator):
         links, same = self.graph_.neighbours_of(self._of_graph(X))
         counted = self._of_model(X)
         lapvar = LapVar(self.graph_.links_, self.strength_, self.method)
-        proportions = case_of(self.model_).fold_in(self.model_, counted, links, self.proportions_, lapvar)
+        compared = self.proportions_ if self.compared_ is None else self.compared_
+        if self.strength_:
+            proportions = case_of(self.model_).fold_in(self.model_, counted, links, compared, lapvar)
+        else:
+            proportions = np.array(self.model_.transform(counted))
         known = same >= 0
         proportions[known] = self.proportions_[same[known]]
         return proportions

@@ -24,7 +24,6 @@ from visterm.contracts import (
     check_features,
     is_several,
     n_pictures,
-    take,
 )
 from visterm.contracts.estimator import Estimator
 from visterm.distances import as_given
@@ -62,6 +61,8 @@ class ExpansionEstimator(Estimator):
     intercept_scaling: float
     #: The kernel that ``auto`` means for one feature; for several it means the weighted product.
     _kernel_of_one_feature: ClassVar[str] = "hellinger"
+    #: Whether a dense feature of half precision is used without a copy in single precision.
+    _takes_halves: ClassVar[bool] = True
 
     def _check_fit_features(self, X: Features) -> Features:
         """``X`` checked for fitting, and the kernel chosen for it."""
@@ -69,12 +70,12 @@ class ExpansionEstimator(Estimator):
         name, _ = kernels.kernel_named(self.kernel_)
         self._forget("feature_widths_")
         if name in kernels.PRODUCTS:
-            return as_given(X, check_feature_mapping(self, X, fitting=True))
+            return as_given(X, check_feature_mapping(self, X, fitting=True, halves=True))
         if is_several(X):
             raise InputError(
                 f"the kernel {name} takes one feature, but X has {len(X)}: choose auto or weighted-product"
             )
-        checked = check_features(self, X, fitting=True)
+        checked = check_features(self, X, fitting=True, halves=self._takes_halves)
         return kernels.check_square(checked) if name == "precomputed" else checked
 
     def _kernel_for(self, X: Features) -> str:
@@ -95,10 +96,7 @@ class ExpansionEstimator(Estimator):
         """
         shift = float(self.intercept_scaling) ** 2
         if self.kernel_ in kernels.EXPLICIT and cast(Matrix, X).shape[1] < len(rows):
-            mapped = kernels.feature_map(cast(Matrix, _rows_of(X, rows)), self.kernel_, precision(rows))
-            return FeatureInnerProducts(
-                np.ascontiguousarray(mapped if isinstance(mapped, np.ndarray) else mapped.toarray()), shift
-            )
+            return FeatureInnerProducts(_mapped(cast(Matrix, X), rows, self.kernel_), shift)
         return GramInnerProducts(self._training_gram(X, rows, labels), shift)
 
     def _training_gram(self, X: Features, rows: Array, labels: Array) -> Array:
@@ -114,7 +112,7 @@ class ExpansionEstimator(Estimator):
             present = np.vstack([labels, -labels] if len(labels) == 1 else [labels]).T > 0
             some = None if len(rows) == n_pictures(X) else rows
             return self.product_kernel_.fit_transform(X, present, rows=some).astype(dtype, copy=False)
-        return kernels.gram(cast(Matrix, _rows_of(X, rows)), kernel=self.kernel_, dtype=dtype)
+        return kernels.gram(cast(Matrix, X), kernel=self.kernel_, dtype=dtype, rows=rows)
 
     def _keep(self, X: Features, rows: Array, theta: Array) -> None:
         """Keep the functions with coefficients ``theta`` (n_tasks, len(rows)) over the given rows."""
@@ -139,11 +137,13 @@ class ExpansionEstimator(Estimator):
         check_is_fitted(self)
         name, _ = kernels.kernel_named(self.kernel_)
         if name in kernels.PRODUCTS:
-            checked = check_feature_mapping(self, X, fitting=False)
+            checked = check_feature_mapping(self, X, fitting=False, halves=True)
             return _with_intercept(self.product_kernel_.transform(checked) @ self.dual_coef_.T, self.intercept_)
-        X = check_features(self, X, fitting=False)
+        X = check_features(self, X, fitting=False, halves=self._takes_halves)
         if name in kernels.EXPLICIT:
-            scores = kernels.feature_map(X, name, self.coef_.dtype) @ self.coef_.T
+            scores = np.empty((X.shape[0], len(self.coef_)), self.coef_.dtype)
+            for part, mapped in kernels.mapped_blocks(X, name, self.coef_.dtype):
+                scores[part] = mapped @ self.coef_.T
         elif name == "precomputed":
             scores = X[:, self.support_] @ self.dual_coef_.T
         else:
@@ -192,16 +192,17 @@ def _support(theta: Array) -> NDArray[np.bool_]:
     return is_support
 
 
-def _rows_of(X: Features, rows: Array) -> Features:
-    return X if len(rows) == n_pictures(X) else take(X, rows)
+def _mapped(X: Matrix, rows: Array, kernel: str) -> Array:
+    """The explicit features of some rows, dense."""
+    features = np.empty((len(rows), X.shape[1]), precision(rows))
+    for part, mapped in kernels.mapped_blocks(X, kernel, features.dtype, rows):
+        features[part] = mapped if isinstance(mapped, np.ndarray) else mapped.toarray()
+    return features
 
 
 def _folded(X: Matrix, rows: Array, theta: Array, kernel: str) -> Array:
     """The weights (n_tasks, n_dims) of an expansion with explicit features, a block of pictures at a time."""
     weights = np.zeros((len(theta), X.shape[1]), theta.dtype)
-    size = max(1, kernels.BLOCK_BYTES // (X.shape[1] * X.dtype.itemsize))
-    for start in range(0, len(rows), size):
-        part = slice(start, start + size)
-        mapped = kernels.feature_map(X[rows[part]], kernel, theta.dtype)
+    for part, mapped in kernels.mapped_blocks(X, kernel, theta.dtype, rows):
         weights += (mapped.T @ theta[:, part].T).T if sparse.issparse(mapped) else theta[:, part] @ mapped
     return weights

@@ -33,7 +33,7 @@ EXPLICIT = ("linear", "cosine", "hellinger")
 #: Kernels over any number of features, and how each weighs them.
 PRODUCTS = {"product": "equal", "weighted-product": "likelihood"}
 #: Columns are read this many bytes at a time.
-BLOCK_BYTES = 128 * 2**20
+BLOCK_BYTES = 32 * 2**20
 #: Below this share of non-zero entries, sparse features are compared as sparse.
 SPARSE_SHARE = 0.5
 #: The exponential kernels and their default numbers.
@@ -58,8 +58,17 @@ def kernel_named(kernel: str) -> tuple[str, float]:
     return name, value
 
 
-def gram(A: Matrix, B: Matrix | None = None, *, kernel: str = "linear", dtype: Any = np.float64) -> NDArray[Any]:
+def gram(
+    A: Matrix,
+    B: Matrix | None = None,
+    *,
+    kernel: str = "linear",
+    dtype: Any = np.float64,
+    rows: NDArray[Any] | None = None,
+) -> NDArray[Any]:
     """The kernel between the rows of ``A`` and of ``B`` (None: of ``A``), computed in the precision ``dtype``.
+
+    ``rows`` are those of ``A`` to compare (None: all); only blocks of their columns are copied.
 
     >>> gram(np.array([[1.0, 3.0], [4.0, 0.0]]), kernel="hellinger").round(3)
     array([[1. , 0.5],
@@ -70,18 +79,23 @@ def gram(A: Matrix, B: Matrix | None = None, *, kernel: str = "linear", dtype: A
         raise InputError("a precomputed kernel is not computed here: pass the matrix itself as X")
     if name in PRODUCTS:
         raise InputError(f"{name} is a kernel of several features: use visterm.margin.ProductKernel")
+    if rows is not None and (sparse.issparse(A) or len(rows) == A.shape[0]):
+        A, rows = (A if len(rows) == A.shape[0] else A[rows]), None
     if name in EXPLICIT and sparse.issparse(A):
         A, B = feature_map(A, name, dtype), None if B is None else feature_map(B, name, dtype)
         return _dense(A @ (A if B is None else B).T)
-    rows = A if B is None else B
-    total = np.zeros((A.shape[0], rows.shape[0]), dtype)
-    scales = _shares(A, name).astype(dtype), _shares(rows, name).astype(dtype)
-    if _is_sparse(A) and _is_sparse(rows):
-        _add_sparse_chi2(A, scales[0], rows, scales[1], total)
+    others = A if B is None else B
+    n_rows = A.shape[0] if rows is None else len(rows)
+    total = np.zeros((n_rows, n_rows if B is None else B.shape[0]), dtype)
+    scale = _shares(A, name).astype(dtype)
+    scale = scale if rows is None else scale[rows]
+    scale_of_others = scale if B is None else _shares(others, name).astype(dtype)
+    if _is_sparse(A) and _is_sparse(others):
+        _add_sparse_chi2(A, scale, others, scale_of_others, total)
         return _finished(total, name, gamma)
-    for columns in _column_blocks(rows):
-        a = _prepared(A, columns, scales[0], name)
-        b = a if B is None else _prepared(rows, columns, scales[1], name)
+    for columns in _column_blocks(others, dtype):
+        a = _prepared(A, columns, scale, name, rows)
+        b = a if B is None else _prepared(others, columns, scale_of_others, name)
         if name in EXPLICIT:
             total += a @ b.T
         else:
@@ -126,10 +140,18 @@ def feature_map(X: Matrix, kernel: str, dtype: Any = np.float64) -> Matrix:
         return X * scale if isinstance(X, np.ndarray) else sparse.csr_array(X.multiply(scale), dtype=dtype)
     scale = np.sqrt(_shares(X, kernel)).astype(dtype)
     if isinstance(X, np.ndarray):
-        return np.sign(X) * np.sqrt(np.abs(X)) * scale
+        return _signed_roots(X, scale)
     roots = X.copy()
     roots.data = np.sign(roots.data) * np.sqrt(np.abs(roots.data))
     return sparse.csr_array(roots.multiply(scale), dtype=dtype)
+
+
+def _signed_roots(X: NDArray[Any], scale: NDArray[Any]) -> NDArray[Any]:
+    """``sign(x) sqrt(|x|) scale``, with one array besides ``X``."""
+    roots = np.abs(X)
+    np.sqrt(roots, out=roots)
+    roots *= scale
+    return np.copysign(roots, X, out=roots)
 
 
 def check_square(G: Matrix) -> NDArray[Any]:
@@ -149,7 +171,7 @@ def _shares(X: Matrix, kernel: str) -> NDArray[Any]:
     if kernel == "linear":
         return np.ones((X.shape[0], 1))
     sums = np.zeros(X.shape[0])
-    for columns in _column_blocks(X):
+    for columns in _column_blocks(X, np.float64):
         part = X[:, columns].astype(np.float64) ** 2 if kernel == "cosine" else abs(X[:, columns])
         sums += np.asarray(part.sum(axis=1, dtype=np.float64)).ravel()
     if kernel == "cosine":
@@ -157,18 +179,32 @@ def _shares(X: Matrix, kernel: str) -> NDArray[Any]:
     return np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)[:, None]
 
 
-def _column_blocks(X: Matrix) -> Iterator[slice]:
-    width = max(1, BLOCK_BYTES // (max(1, X.shape[0]) * X.dtype.itemsize))
+def _column_blocks(X: Matrix, dtype: Any) -> Iterator[slice]:
+    """Blocks of columns that take ``BLOCK_BYTES`` in the precision ``dtype``."""
+    width = max(1, BLOCK_BYTES // (max(1, X.shape[0]) * np.dtype(dtype).itemsize))
     for start in range(0, X.shape[1], width):
         yield slice(start, start + width)
 
 
-def _prepared(X: Matrix, columns: slice, scale: NDArray[Any], kernel: str) -> NDArray[Any]:
-    """Some columns of the shares (hellinger: of their signed roots), dense."""
-    part = X[:, columns]
+def _prepared(
+    X: Matrix, columns: slice, scale: NDArray[Any], kernel: str, rows: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """Some columns of the shares (hellinger: of their signed roots) of some rows, dense."""
+    part = X[:, columns] if rows is None else X[rows, columns]
     dense: NDArray[Any] = (part if isinstance(part, np.ndarray) else _dense(part)).astype(scale.dtype, copy=False)
     if kernel == "linear":
         return dense
     if kernel == "hellinger":
-        return np.sign(dense) * np.sqrt(np.abs(dense) * scale)
+        return _signed_roots(dense, np.sqrt(scale))
     return np.ascontiguousarray(dense * scale)
+
+
+def mapped_blocks(
+    X: Matrix, kernel: str, dtype: Any, rows: NDArray[Any] | None = None
+) -> Iterator[tuple[slice, Matrix]]:
+    """The features of :func:`feature_map` of some rows (None: all), a block of them at a time."""
+    n_rows = X.shape[0] if rows is None else len(rows)
+    size = max(1, BLOCK_BYTES // (max(1, X.shape[1]) * np.dtype(dtype).itemsize))
+    for start in range(0, n_rows, size):
+        part = slice(start, min(start + size, n_rows))
+        yield part, feature_map(X[part] if rows is None else X[rows[part]], kernel, dtype)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from visterm.contracts.tasks import Task
 from visterm.errors import InputError, MissingExtraError, ModelError
 from visterm.models.card import model_card
-from visterm.models.upgrades import from_format_1
+from visterm.models.upgrades import from_format_1, from_format_2
 from visterm.storage import creating_folder
 from visterm.version import __version__
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from visterm.models.state import Tensors
     from visterm.vision.recipes.base import Recipe
 
-FORMAT = 2
+FORMAT = 3
 #: By format: the function that upgrades a model to the next format.
-_UPGRADES = {1: from_format_1}
+_UPGRADES = {1: from_format_1, 2: from_format_2}
 _TENSORS, _INFO, _CARD = "model.safetensors", "model.json", "README.md"
 #: A larger model.json is not read: the numbers of a model are elsewhere.
 _MAX_INFO_BYTES = 64 * 2**20

@@ -22,6 +22,20 @@ def from_format_1(contents: dict[str, Any]) -> dict[str, Any]:
     return upgraded
 
 
+def from_format_2(contents: dict[str, Any]) -> dict[str, Any]:
+    """Format 2 had one name for a paper's method and for what improves on it: ``pamir``, ``slda``, ``corr-lda``."""
+    estimator = contents.get("estimator")
+    parameters = estimator.get("parameters") if isinstance(estimator, dict) else None
+    method = contents.get("method")
+    if not isinstance(parameters, dict):
+        return contents
+    if method == "pamir" and parameters.get("loss") == "warp":
+        return contents | {"method": "pamir-warp"}
+    if method in ("slda", "corr-lda") and _is_positive(parameters.get("refine")):
+        return contents | {"method": f"{method}-refined"}
+    return contents
+
+
 def _from_format_1(stored: dict[str, Any]) -> dict[str, Any]:
     module, _, name = str(stored.get("class")).partition(":")
     target = _MOVED.get(f"{module}:{name}") or f"{'.'.join(module.split('.')[:2])}:{name}"

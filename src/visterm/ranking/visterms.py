@@ -81,6 +81,7 @@ class VistermExpansion(ExpansionEstimator):
     """
 
     _kernel_of_one_feature = "exp-chi2"
+    _takes_halves = False
 
     def _kernel_for(self, X: Features) -> str:
         kernel = super()._kernel_for(X)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import stat
 import threading
 import time
@@ -194,14 +195,20 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
 
     def create(self, first: Callable[[], Manifest]) -> None:
         """Create the folder with the manifest ``first()``, unless it has one; others hold it only for a moment."""
+        if self.exists():
+            return
+        is_new = not self.path.exists()
         try:
-            if not self.exists():
-                self.path.mkdir(parents=True, exist_ok=True)
-                with self._turn, self._lock.held():
-                    if not self.exists():  # no other writer was faster
-                        self.commit(first())
-        except OSError as error:
-            raise write_error(self.path / MANIFEST, error) from error
+            self.path.mkdir(parents=True, exist_ok=True)
+            with self._turn, self._lock.held():
+                if not self.exists():  # no other writer was faster
+                    self.commit(first())
+        except (OSError, VistermError) as error:
+            if is_new and not self.exists():  # such as on a full disk
+                shutil.rmtree(self.path, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise write_error(self.path / MANIFEST, error) from error
+            raise
 
     @contextmanager
     def holding(self, *, wait: bool = True) -> Iterator[None]:

@@ -17,7 +17,6 @@ from visterm.contracts import (
     check_tags,
     n_pictures,
     rows_with_tags,
-    take,
 )
 from visterm.errors import InputError
 from visterm.subspace.moments import BLOCK, Moments
@@ -47,8 +46,8 @@ class LinearEmbedding(Estimator):
     def fit(self, X: Features, tags: Any = None) -> Self:
         """Learn the subspace."""
         self._validate_params()
-        X, tags = self._tagged(X, tags, fitting=True)
-        return self._fit_moments(Moments(covariance=self.needs_covariance).fit(X, tags))
+        X, tags, rows = self._tagged(X, tags, fitting=True)
+        return self._fit_moments(Moments(covariance=self.needs_covariance).fit(X, tags, rows=rows))
 
     def partial_fit(self, X: Features, tags: Any = None) -> Self:
         """Add more pictures; ``tags`` may have more columns than before, at the end."""
@@ -56,8 +55,8 @@ class LinearEmbedding(Estimator):
             if hasattr(self, "components_"):
                 raise InputError(f"this {type(self).__name__} was made small and cannot learn more: fit it again")
             return self.fit(X, tags)
-        X, tags = self._tagged(X, tags, fitting=False)
-        return self._fit_moments(self.moments_.partial_fit(X, tags))
+        X, tags, rows = self._tagged(X, tags, fitting=False)
+        return self._fit_moments(self.moments_.partial_fit(X, tags, rows=rows))
 
     def fit_moments(self, moments: Moments) -> Self:
         """Learn the subspace from moments computed elsewhere, on other machines or at another time."""
@@ -116,8 +115,10 @@ class LinearEmbedding(Estimator):
         """Set ``components_`` and the other fitted attributes of the method."""
         raise NotImplementedError
 
-    def _tagged(self, X: Features, tags: Any, *, fitting: bool) -> tuple[Features, sparse.csr_array | None]:
-        """The checked pictures to learn from, and their tags."""
+    def _tagged(
+        self, X: Features, tags: Any, *, fitting: bool
+    ) -> tuple[Features, sparse.csr_array | None, NDArray[np.intp] | None]:
+        """The checked pictures, their tags, and the rows to learn from (None: all)."""
         checked = check_feature_mapping(self, X, fitting=fitting)
         if self.needs_covariance and self.n_features_in_ > MAX_COVARIANCE_DIMS:
             raise InputError(
@@ -125,14 +126,12 @@ class LinearEmbedding(Estimator):
                 f"matrix: reduce them to at most {MAX_COVARIANCE_DIMS} first, with KernelMap or PCA"
             )
         if not self.learns_from_tags:
-            return _as_given(checked), None
+            return _as_given(checked), None, None
         if tags is None:
             raise InputError(f"{type(self).__name__} learns from tags: pass them as (n_pictures, n_tags)")
         tags = check_tags(tags, n_pictures(checked))
         rows = rows_with_tags(tags)
-        if len(rows) == tags.shape[0]:
-            return _as_given(checked), tags
-        return take(_as_given(checked), rows), tags[rows]
+        return _as_given(checked), tags, None if len(rows) == tags.shape[0] else rows
 
 
 def _as_given(features: dict[str, Matrix]) -> Features:

@@ -47,18 +47,21 @@ class Moments(Estimator):
         self.covariance = covariance
         self.device = device
 
-    def fit(self, X: Any, tags: Any = None) -> Self:
-        """Go through the pictures once; without ``tags``, only features are used."""
+    def fit(self, X: Any, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:
+        """Go through the pictures once; without ``tags``, only features are used.
+
+        ``rows`` are the pictures that count (None: all); the features of the others are not copied.
+        """
         self._validate_params()
         features = check_feature_mapping(self, X, fitting=True)
-        return self._take(self._of(features, _as_tags(tags, n_pictures(features))))
+        return self._take(self._of(features, _as_tags(tags, n_pictures(features)), rows))
 
-    def partial_fit(self, X: Any, tags: Any = None) -> Self:
+    def partial_fit(self, X: Any, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:
         """Add more pictures; ``tags`` may have more columns than before, at the end."""
         if not hasattr(self, "n_pictures_"):
-            return self.fit(X, tags)
+            return self.fit(X, tags, rows=rows)
         features = check_feature_mapping(self, X, fitting=False)
-        return self._take(self + self._of(features, _as_tags(tags, n_pictures(features))))
+        return self._take(self + self._of(features, _as_tags(tags, n_pictures(features)), rows))
 
     def __add__(self, other: Moments) -> Moments:
         """The moments of both sets of pictures together."""
@@ -101,13 +104,13 @@ class Moments(Estimator):
         squares, xy = self.x_squares_ * factors**2, self.xy_ * factors[:, None]
         return self._new(self.n_pictures_, self.x_mean_ * factors, self.y_mean_, xx, squares, xy, self.yy_)
 
-    def _of(self, X: dict[str, Matrix], tags: sparse.csr_array) -> Moments:
+    def _of(self, X: dict[str, Matrix], tags: sparse.csr_array, rows: NDArray[np.intp] | None) -> Moments:
         device = choose_device(self.device)
-        shards = split(n_pictures(X), size=_SHARD)
+        shards = split(n_pictures(X) if rows is None else len(rows), size=_SHARD)
 
-        def of_rows(rows: slice) -> Moments:
-            blocks = (slice(start, min(start + BLOCK, rows.stop)) for start in range(rows.start, rows.stop, BLOCK))
-            return self._of_blocks(X, tags, blocks, device)
+        def of_rows(some: slice) -> Moments:
+            blocks = (slice(start, min(start + BLOCK, some.stop)) for start in range(some.start, some.stop, BLOCK))
+            return self._of_blocks(X, tags, blocks if rows is None else (rows[block] for block in blocks), device)
 
         if len(shards) == 1:
             return of_rows(shards[0].rows)
@@ -219,7 +222,7 @@ def _combined(a: Moments, b: Moments, *, sign: int) -> Moments:
     )
 
 
-def _side_by_side(X: dict[str, Matrix], rows: slice) -> NDArray[Any]:
+def _side_by_side(X: dict[str, Matrix], rows: slice | NDArray[np.intp]) -> NDArray[Any]:
     """Some pictures with all features side by side."""
     blocks = [matrix[rows] if isinstance(matrix, np.ndarray) else matrix[rows].toarray() for matrix in X.values()]
     return blocks[0] if len(blocks) == 1 else np.hstack(blocks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -14,13 +15,17 @@ from visterm.subspace.eigenvectors import leading, with_fixed_signs
 from visterm.subspace.linear_embedding import MAX_COVARIANCE_DIMS, LinearEmbedding
 from visterm.subspace.moments import Moments
 
+#: Columns are centred this many bytes at a time.
+_BLOCK_BYTES = 64 * 2**20
+
 
 class PCA(LinearEmbedding):
     """The subspace in which pictures vary most; ``whiten=True`` (PCAW) gives every direction unit variance.
 
     ``C_xx A = A Omega``; the code is ``A^T (x - x_mean)``, whitened ``Omega^{-1/2} A^T (x - x_mean)``. Tags are not
     used. If features have more dimensions than there are pictures, the eigenproblem is solved between pictures.
-    Features of more than 4,096 dimensions keep no covariance, so ``partial_fit`` cannot add pictures.
+    Features of more than 4,096 dimensions keep no covariance, so ``partial_fit`` cannot add pictures. With more than
+    4,096 pictures as well, Lanczos steps find the subspace without a matrix of either size.
 
     >>> codes = PCA(1).fit_transform(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]))
     >>> codes.ravel().round(2)
@@ -47,7 +52,12 @@ class PCA(LinearEmbedding):
         if width <= max(n_pictures, 64) and width <= MAX_COVARIANCE_DIMS:
             return super().fit(X, tags)
         self.feature_widths_ = {"x": width}
-        self._solve_among_pictures(checked)
+        if hasattr(self, "moments_"):
+            del self.moments_
+        if n_pictures <= MAX_COVARIANCE_DIMS:
+            self._solve_among_pictures(checked)
+        else:
+            self._solve_by_products(checked)
         return self
 
     def _solve(self, moments: Moments) -> None:
@@ -55,15 +65,40 @@ class PCA(LinearEmbedding):
         self._keep(*leading(moments.C_xx, n_dims))
 
     def _solve_among_pictures(self, X: Matrix) -> None:
-        """The same subspace from the products between pictures: ``X X^T`` has the eigenvalues of ``X^T X``."""
-        moments = Moments(covariance=False).fit(X)
-        self.x_mean_, n_pictures = moments.x_mean_, int(X.shape[0])
-        centred = (X if isinstance(X, np.ndarray) else X.toarray()) - self.x_mean_.astype(X.dtype)
-        values, vectors = leading((centred @ centred.T).astype(np.float64) / n_pictures, min(self.n_dims, n_pictures))
+        """The same subspace from the products between pictures: ``X X^T`` has the eigenvalues of ``X^T X``.
+
+        Columns are centred and multiplied some at a time, so ``X`` is not copied.
+        """
+        self.x_mean_, n_pictures = Moments(covariance=False).fit(X).x_mean_, int(X.shape[0])
+        products = np.zeros((n_pictures, n_pictures))
+        for _, centred in _centred_columns(X, self.x_mean_):
+            products += centred @ centred.T
+        values, vectors = leading(products / n_pictures, min(self.n_dims, n_pictures))
         lengths = np.sqrt(np.where(values > values[0] * 1e-12, values, np.inf) * n_pictures)
-        self._keep(values, with_fixed_signs(centred.T.astype(np.float64) @ (vectors / lengths)))
-        if hasattr(self, "moments_"):
-            del self.moments_
+        found = np.empty((X.shape[1], len(values)))
+        for columns, centred in _centred_columns(X, self.x_mean_):
+            found[columns] = centred.T @ (vectors / lengths)
+        self._keep(values, with_fixed_signs(found))
+
+    def _solve_by_products(self, X: Matrix) -> None:
+        """The same subspace of many pictures with many features, by Lanczos steps: each multiplies ``X`` by a vector.
+
+        ``C v = X^T (X v) / n - m (m . v)``, where ``m`` is the mean. Sparse features stay sparse.
+        """
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
+        self.x_mean_, (n_pictures, width) = Moments(covariance=False).fit(X).x_mean_, X.shape
+        mean = self.x_mean_
+
+        def covary(v: NDArray[Any]) -> NDArray[Any]:
+            of_pictures = (X @ v.ravel().astype(X.dtype)).astype(np.float64) - mean @ v.ravel()
+            return np.asarray(X.T @ of_pictures.astype(X.dtype), np.float64) / n_pictures - mean * of_pictures.mean()
+
+        operator = LinearOperator((width, width), matvec=covary, dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(width)
+        values, vectors = eigsh(operator, k=min(self.n_dims, width - 1), v0=start, tol=1e-6)
+        order = np.argsort(-values, kind="stable")
+        self._keep(np.maximum(values[order], 0), with_fixed_signs(vectors[:, order]))
 
     def _keep(self, values: NDArray[Any], vectors: NDArray[Any]) -> None:
         self.variance_ = values  # Omega
@@ -72,3 +107,12 @@ class PCA(LinearEmbedding):
             known = values > values[0] * 1e-10
             vectors = vectors * np.where(known, 1 / np.sqrt(np.where(known, values, 1.0)), 0.0)
         self.components_ = vectors
+
+
+def _centred_columns(X: Matrix, mean: NDArray[np.float64]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Some columns at a time, dense, in double precision, minus their means."""
+    width = max(1, _BLOCK_BYTES // (8 * max(1, X.shape[0])))
+    for start in range(0, X.shape[1], width):
+        columns = slice(start, start + width)
+        part = X[:, columns]
+        yield columns, (part if isinstance(part, np.ndarray) else part.toarray()) - mean[columns]

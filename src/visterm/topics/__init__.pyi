@@ -1,4 +1,5 @@
 from .aspects import Aspects as Aspects
+from .aspects import fold_in as fold_in
 from .bags import check_bags as check_bags
 from .bags import check_tag_bags as check_tag_bags
 from .bags import distributions as distributions
@@ -12,8 +13,9 @@ from .inference import infer_topics as infer_topics
 from .inference import starting_gamma as starting_gamma
 from .joint_inference import JointTopics as JointTopics
 from .joint_inference import Labelled as Labelled
-from .joint_inference import Posterior as Posterior
+from .joint_inference import LabelledInference as LabelledInference
 from .joint_inference import infer_labelled as infer_labelled
+from .joint_inference import mean_assignments as mean_assignments
 from .joint_inference import responsibilities as responsibilities
 from .joint_model import JointTopicModel as JointTopicModel
 from .lda import LDA as LDA
@@ -39,8 +41,8 @@ __all__ = [
     "JointTopicModel",
     "JointTopics",
     "Labelled",
+    "LabelledInference",
     "LinkLDA",
-    "Posterior",
     "Reasons",
     "SupervisedLDA",
     "ThemeLDA",
@@ -53,9 +55,11 @@ __all__ = [
     "check_tag_bags",
     "climb",
     "distributions",
+    "fold_in",
     "improve_coefficients",
     "infer_labelled",
     "infer_topics",
+    "mean_assignments",
     "normalised",
     "responsibilities",
     "roots",

@@ -17,7 +17,6 @@ import numpy as np
 from numba import njit
 
 from visterm.topics._kernels_lda import FAST, TINY
-from visterm.topics.bags import Bags
 
 #: Closer to 1 than this, a short series of the logarithm is exact to about 1e-14 and uses vector registers.
 _NEAR = 0.06
@@ -209,40 +208,31 @@ def log_normaliser_at(term: ClassTerm, j: int, count: float, phi: Any) -> float:
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def class_value_and_gradient(
-    bags: Bags, phi: Any, classes: Any, class_weights: Any, coefficients: Any, gradient: Any
+def add_class_gradient(
+    counts: Any, phi: Any, own: int, term: ClassTerm, coefficients: Any, tilted: Any, gradient: Any
 ) -> float:
-    """sum_d weight_d (eta_c . phibar_d - log sum_l exp(S_dl)), the class part of the bound; adds its gradient.
-
-    For pictures of known class, equation (12)::
+    """weight * (eta_c . phibar - log sum_l exp(S_l)) of one picture; adds its gradient by eta, equation (12)::
 
         gradient_l += weight * (1[c = l] phibar - softmax(S)_l sum_v (c_v / N) phi_v e_l / (phi_v . e_l))
+
+    ``tilted`` is a scratch array (n_classes, n_topics).
     """
     n_classes, n_topics = coefficients.shape
-    room = class_room(n_classes, n_topics, largest_row(bags.indptr))
-    tilted = np.empty((n_classes, n_topics))
-    value = 0.0
-    for d in range(len(bags.indptr) - 1):
-        first, last, own = bags.indptr[d], bags.indptr[d + 1], classes[d]
-        counts, picture_phi = bags.counts[first:last], phi[first:last]
-        term = class_term_of(counts, picture_phi, own, class_weights[d], coefficients, room)
-        if term.weight == 0.0:
-            continue
-        size = counts.sum()
-        value -= term.weight * softmax_into(term.log_sums, term.odds, term.weight)
-        tilted[:] = 0.0
-        for j in range(len(counts)):
-            share = counts[j] / size
-            for k in range(n_topics):
-                value += term.weight * share * picture_phi[j, k] * coefficients[own, k]
-                gradient[own, k] += term.weight * share * picture_phi[j, k]
-            for c in range(n_classes):
-                pull = share / term.products[j, c]
-                for k in range(n_topics):
-                    tilted[c, k] += pull * picture_phi[j, k]
+    size = counts.sum()
+    value = -term.weight * softmax_into(term.log_sums, term.odds, term.weight)
+    tilted[:] = 0.0
+    for j in range(len(counts)):
+        share = counts[j] / size
+        for k in range(n_topics):
+            value += term.weight * share * phi[j, k] * coefficients[own, k]
+            gradient[own, k] += term.weight * share * phi[j, k]
         for c in range(n_classes):
+            pull = share / term.products[j, c]
             for k in range(n_topics):
-                gradient[c, k] -= term.odds[c] * tilted[c, k] * term.factors[c, k]
+                tilted[c, k] += pull * phi[j, k]
+    for c in range(n_classes):
+        for k in range(n_topics):
+            gradient[c, k] -= term.odds[c] * tilted[c, k] * term.factors[c, k]
     return value
 
 

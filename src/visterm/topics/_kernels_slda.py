@@ -14,21 +14,22 @@ from numba import njit
 
 from visterm.topics._kernels_class import (
     ClassTerm,
+    add_class_gradient,
     add_logarithms,
     class_evidence,
     class_room,
     class_term_of,
     dots,
     largest_row,
-    log_normaliser_at,
     move_products,
     softmax_into,
 )
+from visterm.topics._kernels_codeword import best_topics, relative_entropy, step_back
 from visterm.topics._kernels_lda import FAST, TINY, dirichlet_bound, topic_weights
 from visterm.topics.bags import Bags
 
-#: Closer to 0 than this, a short series of the exponential is exact to about 1e-14 and uses vector registers.
-_NEAR = 0.06
+#: The best phi for a gamma is found when a sweep moves less than this share of the tokens, or after so many sweeps.
+_SETTLED, _MOST_SETTLING = 1e-3, 20
 
 
 class Labels(NamedTuple):
@@ -55,6 +56,7 @@ class ExpectedCounts(NamedTuple):
     codewords: Any  # (n_codewords, n_topics)
     tags: Any  # (n_tags, n_topics)
     log_proportions: Any  # the sum of E[log theta], (n_topics,)
+    by_coefficients: Any  # the gradient of the class part of the bound by eta, (n_classes, n_topics)
 
 
 class Picture(NamedTuple):
@@ -78,6 +80,8 @@ class Room(NamedTuple):
     linear: Any  # evidence for each topic besides the prior and the odds of the classes
     evidence: Any  # all evidence for each topic besides the prior
     updated: Any  # the new phi of the codeword
+    before: Any  # the shares before the last sweep
+    phi: Any  # room for the phi of a picture, (most codewords of a picture, n_topics)
 
 
 # --- The tag term -----------------------------------------------------------------------------------------------------
@@ -124,87 +128,29 @@ def tag_evidence(tags: Any, log_tags: Any, attention: Any, j: int, out: Any) -> 
             out[k] += attention[m, j] * log_tags[tags[m], k]
 
 
-# --- The step of one codeword -----------------------------------------------------------------------------------------
+# --- Pictures ---------------------------------------------------------------------------------------------------------
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def exponentials(x: Any, nearest: float, out: Any) -> None:
-    """``out`` = exp(x) for x between ``nearest`` and 0; a short series if it is exact enough."""
-    if nearest > -2.0 * _NEAR:
-        for k in range(len(x)):
-            t = x[k]
-            series = 1.0 + t / 7.0 * (1.0 + t / 8.0)
-            series = 1.0 + t / 4.0 * (1.0 + t / 5.0 * (1.0 + t / 6.0 * series))
-            out[k] = 1.0 + t * (1.0 + t / 2.0 * (1.0 + t / 3.0 * series))
-    else:
-        for k in range(len(x)):
-            out[k] = math.exp(x[k])
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def best_topics(weights: Any, likelihood: Any, evidence: Any, prior: Any, updated: Any) -> float:
-    """The phi of one codeword, equation (8); returns -sum_k phi_k log(phi_k / prior_k).
+def start_picture(words: Any, counts: Any, likelihood: Any, gamma: Any, room: Room, phi: Any) -> None:
+    """The best phi for ``gamma`` if only the codewords are known.
 
     The same as::
 
-        prior = weights * likelihood
-        updated = prior * np.exp(evidence)
-        updated /= updated.sum()
+        phi = np.exp(digamma(gamma)) * likelihood[words]
+        phi /= phi.sum(axis=1, keepdims=True)
+        before = counts @ phi
     """
-    largest, least = evidence[0], evidence[0]
-    for k in range(len(prior)):
-        largest, least = max(largest, evidence[k]), min(least, evidence[k])
-    for k in range(len(prior)):
-        updated[k] = evidence[k] - largest
-    exponentials(updated, least - largest, updated)
-    total = TINY
-    for k in range(len(prior)):
-        prior[k] = weights[k] * likelihood[k]
-        updated[k] *= prior[k]
-        total += updated[k]
-    entropy = math.log(total) + largest
-    for k in range(len(prior)):
-        updated[k] /= total
-        entropy -= updated[k] * evidence[k]
-    return entropy
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def relative_entropy(phi: Any, prior: Any) -> float:
-    """-sum_k phi_k log(phi_k / prior_k)."""
-    total = 0.0
-    for k in range(len(phi)):
-        if phi[k] > 0.0:
-            total -= phi[k] * math.log(phi[k] / (prior[k] + TINY))
-    return total
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def local_bound(phi: Any, count: float, j: int, term: ClassTerm, room: Room) -> float:
-    """The terms of the bound that depend on the phi of codeword ``j``."""
-    value = relative_entropy(phi, room.prior)
-    for k in range(len(phi)):
-        value += phi[k] * room.linear[k]
-    return count * value - term.weight * log_normaliser_at(term, j, count, phi)
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def step_back(phi: Any, count: float, j: int, term: ClassTerm, room: Room) -> None:
-    """Halve the step from ``phi`` to ``room.updated`` until the bound does not fall.
-
-    This is for a codeword with ``count`` > limit. A step of 2 / (1 + count / limit) never lets the bound fall.
-    """
-    before = local_bound(phi, count, j, term, room)
-    safe, step = 2.0 / (1.0 + count / term.limit), 1.0
-    while step > safe:
-        if local_bound(room.updated, count, j, term, room) >= before:
-            break
-        step *= 0.5
-        for k in range(len(phi)):
-            room.updated[k] = 0.5 * (room.updated[k] + phi[k])
-
-
-# --- Pictures ---------------------------------------------------------------------------------------------------------
+    topic_weights(gamma, room.weights, room.log_theta)
+    room.before[:] = 0.0
+    for j in range(len(words)):
+        total = TINY
+        for k in range(len(gamma)):
+            phi[j, k] = room.weights[k] * likelihood[words[j], k]
+            total += phi[j, k]
+        for k in range(len(gamma)):
+            phi[j, k] /= total
+            room.before[k] += counts[j] * phi[j, k]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
@@ -254,6 +200,20 @@ def sweep(picture: Picture, term: ClassTerm, tables: TopicTables, room: Room) ->
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def settle_picture(picture: Picture, term: ClassTerm, tables: TopicTables, room: Room) -> None:
+    """Sweep with gamma fixed until the topics no longer change: the best phi for ``gamma``, given the labels."""
+    for _ in range(_MOST_SETTLING):
+        sweep(picture, term, tables, room)
+        change, size = 0.0, 0.0
+        for k in range(len(room.shares)):
+            change += abs(room.shares[k] - room.before[k])
+            size += room.shares[k]
+            room.before[k] = room.shares[k]
+        if change < _SETTLED * size:
+            break
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def infer_picture(
     picture: Picture, term: ClassTerm, tables: TopicTables, max_sweeps: int, tolerance: float, room: Room
 ) -> float:
@@ -262,6 +222,8 @@ def infer_picture(
     Afterwards ``room.log_theta`` is E[log theta] of the last gamma.
     """
     gamma, alpha = picture.gamma, tables.alpha
+    if len(picture.tags) > 0 or term.weight > 0.0:
+        settle_picture(picture, term, tables, room)
     fit = 0.0
     for _ in range(max_sweeps):
         fit = sweep(picture, term, tables, room)
@@ -275,17 +237,6 @@ def infer_picture(
     for k in range(len(gamma)):
         fit += (gamma[k] - alpha[k]) * room.log_theta[k]
     return fit + dirichlet_bound(gamma, alpha, room.log_theta)
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def class_bound(picture: Picture, term: ClassTerm, alpha: Any) -> float:
-    """weight * (eta_c . phibar - log sum_l exp(S_l)), where phibar is (gamma - alpha) / N."""
-    bound = 0.0
-    if term.weight > 0.0:
-        for k in range(len(alpha)):
-            bound += term.own[k] * (picture.gamma[k] - alpha[k])
-        bound -= term.weight * softmax_into(term.log_sums, term.odds, term.weight)
-    return bound
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
@@ -310,26 +261,11 @@ def add_expected(picture: Picture, room: Room, expected: ExpectedCounts) -> None
                 expected.tags[picture.tags[m], k] += share * picture.phi[j, k]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
-def infer_joint(
-    bags: Bags,
-    labels: Labels,
-    tables: TopicTables,
-    gammas: Any,
-    phis: Any,
-    max_sweeps: int,
-    tolerance: float,
-    expected: ExpectedCounts,
-) -> float:
-    """Coordinate ascent on the bound of each picture with its class and tags; returns the sum of the bounds.
-
-    Starts from ``gammas`` (n_pictures, n_topics) and ``phis`` (n_counts, n_topics), which are overwritten.
-    ``class_weights[d]`` is the weight of the class term of picture d.
-    """
-    n_classes, n_topics = tables.coefficients.shape
+@njit(nogil=True, cache=True, error_model="numpy")
+def room_for(bags: Bags, labels: Labels, n_topics: int) -> Room:
+    """Scratch arrays for the largest of the pictures."""
     most, most_tags = largest_row(bags.indptr), largest_row(labels.tag_indptr)
-    of_class = class_room(n_classes, n_topics, most)
-    room = Room(
+    return Room(
         np.empty((most_tags, most)),
         np.empty(n_topics),
         np.empty(n_topics),
@@ -338,19 +274,86 @@ def infer_joint(
         np.empty(n_topics),
         np.empty(n_topics),
         np.empty(n_topics),
+        np.empty(n_topics),
+        np.empty((most, n_topics)),
     )
-    bound = 0.0
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def picture_of(bags: Bags, labels: Labels, d: int, gamma: Any, likelihood: Any, room: Room) -> Picture:
+    """Picture number ``d``, whose phi, in ``room``, is the best for ``gamma`` and the codewords."""
+    first, last = bags.indptr[d], bags.indptr[d + 1]
+    tags = labels.tag_indices[labels.tag_indptr[d] : labels.tag_indptr[d + 1]]
+    if first == last:
+        tags = tags[:0]  # there is no codeword that they could belong to
+    words, phi = bags.indices[first:last], room.phi[: last - first]
+    counts = bags.counts[first:last]
+    start_picture(words, counts, likelihood, gamma, room, phi)
+    return Picture(words, counts, tags, phi, gamma)
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def infer_joint(
+    bags: Bags,
+    labels: Labels,
+    tables: TopicTables,
+    gammas: Any,
+    max_sweeps: int,
+    tolerance: float,
+    expected: ExpectedCounts,
+) -> tuple[float, float]:
+    """Coordinate ascent on the bound of each picture with its class and tags; the sum of the bounds, its class part.
+
+    Starts from ``gammas`` (n_pictures, n_topics), which are overwritten; the phi of a picture are computed from its
+    gamma and not kept. ``class_weights[d]`` is the weight of the class term of picture d.
+    """
+    n_classes, n_topics = tables.coefficients.shape
+    of_class, room = class_room(n_classes, n_topics, largest_row(bags.indptr)), room_for(bags, labels, n_topics)
+    tilted = np.empty((n_classes, n_topics))
+    bound, class_part = 0.0, 0.0
     for d in range(len(bags.indptr) - 1):
-        first, last = bags.indptr[d], bags.indptr[d + 1]
-        counts, phi = bags.counts[first:last], phis[first:last]
-        tags = labels.tag_indices[labels.tag_indptr[d] : labels.tag_indptr[d + 1]]
-        if first == last:
-            tags = tags[:0]  # there is no codeword that they could belong to
-        picture = Picture(bags.indices[first:last], counts, tags, phi, gammas[d])
+        picture = picture_of(bags, labels, d, gammas[d], tables.likelihood, room)
         own, weight = labels.classes[d], labels.class_weights[d]
-        term = class_term_of(counts, phi, own, weight, tables.coefficients, of_class)
+        term = class_term_of(picture.counts, picture.phi, own, weight, tables.coefficients, of_class)
         bound += infer_picture(picture, term, tables, max_sweeps, tolerance, room)
         bound += attend(picture, tables.log_tags, room.attention)
-        bound += class_bound(picture, term, tables.alpha)
+        if term.weight > 0.0:
+            class_part += add_class_gradient(
+                picture.counts, picture.phi, own, term, tables.coefficients, tilted, expected.by_coefficients
+            )
         add_expected(picture, room, expected)
-    return bound
+    return bound + class_part, class_part
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+def class_value_of(
+    bags: Bags,
+    labels: Labels,
+    tables: TopicTables,
+    gammas: Any,
+    max_sweeps: int,
+    tolerance: float,
+    coefficients: Any,
+    gradient: Any,
+) -> float:
+    """The class part of the bound at other ``coefficients`` and the phi that ``infer_joint`` found from ``gammas``.
+
+    Adds its gradient. The phi are found again, since they are not kept: with all of them, 100,000 pictures of 200
+    codewords and 100 topics would take 16 GB.
+    """
+    n_classes, n_topics = tables.coefficients.shape
+    of_class, room = class_room(n_classes, n_topics, largest_row(bags.indptr)), room_for(bags, labels, n_topics)
+    tilted, gamma = np.empty((n_classes, n_topics)), np.empty(n_topics)
+    value = 0.0
+    for d in range(len(bags.indptr) - 1):
+        own, weight = labels.classes[d], labels.class_weights[d]
+        if own < 0:
+            continue
+        gamma[:] = gammas[d]
+        picture = picture_of(bags, labels, d, gamma, tables.likelihood, room)
+        term = class_term_of(picture.counts, picture.phi, own, weight, tables.coefficients, of_class)
+        infer_picture(picture, term, tables, max_sweeps, tolerance, room)
+        term = class_term_of(picture.counts, picture.phi, own, weight, coefficients, of_class)
+        if term.weight > 0.0:
+            value += add_class_gradient(picture.counts, picture.phi, own, term, coefficients, tilted, gradient)
+    return value

@@ -33,17 +33,22 @@ _FOLD_IN_STEPS, _FOLD_IN_TOLERANCE = 100, 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Aspects:
-    """Topics of pictures (n_pictures, n_topics) and words of topics (n_words, n_topics), as probabilities."""
+    """Topics of pictures (n_pictures, n_topics) and words of topics (n_words, n_topics), as probabilities.
+
+    With ``split``, words from that number on are a second vocabulary: p(word | z) sums to one over each of the two, and
+    a picture without words of one vocabulary says nothing about that vocabulary.
+    """
 
     picture_topics: NDArray[np.float64]  # p(z | picture), rows sum to one
-    word_topics: NDArray[np.float64]  # p(word | z), columns sum to one
+    word_topics: NDArray[np.float64]  # p(word | z), columns of each vocabulary sum to one
+    split: int | None = None
 
     @classmethod
-    def random(cls, counts: sparse.csr_array, n_topics: int, random: Any) -> Aspects:
+    def random(cls, counts: sparse.csr_array, n_topics: int, random: Any, split: int | None = None) -> Aspects:
         """A start in which topics have different words, and pictures differ only a little in their topics."""
         n_pictures, n_words = counts.shape
         pictures = distributions(1 + random.random_sample((n_pictures, n_topics)))
-        return cls(pictures, distributions(random.exponential(size=(n_topics, n_words))).T.copy())
+        return cls(pictures, _vocabularies(random.exponential(size=(n_topics, n_words)).T, split), split)
 
     def step(
         self,
@@ -60,11 +65,14 @@ class Aspects:
         """
         pictures, words = self.picture_topics**power, self.word_topics**power
         picture_sums, word_sums, total = _expected_ratios(counts, pictures, words)
-        updated = Aspects(
-            self.picture_topics if pictures_fixed else settle(pictures * picture_sums),
-            distributions((words * word_sums).T).T.copy(),
-        )
-        return updated, total / power
+        topics = self.picture_topics if pictures_fixed else settle(pictures * picture_sums)
+        return Aspects(topics, _vocabularies(words * word_sums, self.split), self.split), total / power
+
+
+def _vocabularies(weights: NDArray[Any], split: int | None) -> NDArray[np.float64]:
+    """``weights`` (n_words, n_topics) as p(word | z) of one vocabulary, or of two."""
+    parts = [weights] if split is None else np.split(weights, [split])
+    return np.concatenate([distributions(part.T).T for part in parts])
 
 
 def _expected_ratios(

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from visterm.compute.parallel import Shard
-from visterm.topics.bags import counts_of, rows_of
-from visterm.topics.inference import over_shards
-from visterm.topics.joint_inference import Labelled, Posterior, mean_assignments
+from visterm.topics.joint_inference import LabelledInference
 from visterm.topics.statistics import Array
 
 _MAX_HALVINGS = 30
@@ -70,6 +65,10 @@ class RootScale:
         by_root = coefficients[:, :-1] / self.deviation
         return by_root, _CONSTANT * coefficients[:, -1] - by_root @ self.mean
 
+    def scaled(self, by_root: Array, intercepts: Array) -> Array:
+        """The inverse of :meth:`unscaled`."""
+        return np.column_stack([by_root * self.deviation, (intercepts + by_root @ self.mean) / _CONSTANT])
+
 
 def softmax_regression(
     features: Array,
@@ -102,23 +101,8 @@ def softmax_regression(
     return found.x.reshape(start.shape)
 
 
-def class_value(data: Labelled, phi: Array, coefficients: Array) -> tuple[float, Array]:
-    """The class part of the bound and its gradient with respect to ``coefficients``, the paper's equation (12)."""
-    from visterm.topics._kernels_class import class_value_and_gradient
-
-    def of_shard(shard: Shard) -> tuple[float, Array]:
-        gradient = np.zeros(coefficients.shape)
-        classes, weights = data.classes[shard.rows], data.class_weights[shard.rows]
-        of_counts = phi[counts_of(data.bags, shard)]
-        value = class_value_and_gradient(rows_of(data.bags, shard), of_counts, classes, weights, coefficients, gradient)
-        return value, gradient
-
-    parts = over_shards(of_shard, len(data))
-    return sum(value for value, _ in parts), reduce(add, (gradient for _, gradient in parts))
-
-
 def improve_coefficients(
-    data: Labelled, posterior: Posterior, coefficients: Array, alpha: Array, ridge: float, *, max_iter: int = 20
+    inferred: LabelledInference, coefficients: Array, ridge: float, *, max_iter: int = 20
 ) -> Array:
     """The M step of eta: coefficients at which the bound, minus ``ridge`` / 2 |eta|^2, is not lower.
 
@@ -126,9 +110,9 @@ def improve_coefficients(
     little. Corrected to have the exact gradient at the old coefficients, it gives a direction uphill; the exact value
     decides how far to go. If this changes nothing, the exact term is stationary.
     """
-    value, gradient = class_value(data, posterior.phi, coefficients)
+    data, phibar = inferred.data, inferred.phibar
+    value, gradient = inferred.class_value(coefficients)
     value -= ridge / 2 * float((coefficients**2).sum())
-    phibar = mean_assignments(posterior.gamma, data.bags, alpha)
     known = np.flatnonzero((data.classes >= 0) & (np.diff(data.bags.indptr) > 0))
     odds = np.exp(log_softmax(phibar[known] @ coefficients.T, axis=1))
     residual = data.class_weights[known, None] * (np.eye(len(coefficients))[data.classes[known]] - odds)
@@ -140,7 +124,7 @@ def improve_coefficients(
     )
     for _ in range(_MAX_HALVINGS):
         moved = coefficients + step
-        if class_value(data, posterior.phi, moved)[0] - ridge / 2 * float((moved**2).sum()) >= value:
+        if inferred.class_value(moved)[0] - ridge / 2 * float((moved**2).sum()) >= value:
             return moved
         step *= 0.5
     return coefficients

@@ -19,7 +19,7 @@ class CorrLDA(JointTopicModel):
     theta ~ Dirichlet(alpha); every codeword draws its topic z from theta, then itself from pi_z; every tag draws one of
     the picture's codewords and then itself from beta of that codeword's topic. This is the special case of
     :class:`visterm.topics.slda.SupervisedLDA` without classes, with the same variational EM and the same parameters.
-    Pictures without tags contribute their codewords.
+    Pictures without tags contribute their codewords. With ``refine`` it becomes the method ``corr-lda-refined``.
 
     >>> X, tags = [[4, 0], [3, 1], [0, 5], [1, 4]], [[1, 0], [1, 0], [0, 1], [0, 0]]
     >>> CorrLDA(n_topics=2, random_state=0).fit(X, tags).score_tags([[5, 0], [0, 5]]).argmax(axis=1)
@@ -33,13 +33,17 @@ class CorrLDA(JointTopicModel):
         self._fit_labelled(_without_classes(bags, check_tag_bags(tags, bags.shape[0])), n_classes=0)
         return self
 
-    def partial_fit(self, X: Features, tags: Any) -> Self:
-        """Learn from one more batch of pictures, tagged or not, by a step of stochastic EM, without refinement."""
+    def partial_fit(self, X: Features, tags: Any, *, n_total: int | None = None) -> Self:
+        """Learn from one more batch of pictures, tagged or not, after ``fit`` or from the start.
+
+        As in :meth:`visterm.topics.slda.SupervisedLDA.partial_fit`.
+        """
         self._validate_params()
-        begun = hasattr(self, "online_")
+        begun = hasattr(self, "topic_codewords_")
         bags = check_bags(self, X, fitting=not begun, n_tokens=self.n_tokens)
         n_tags = self.topic_tags_.shape[1] if begun else None
-        self._learn_batch(_without_classes(bags, check_tags(tags, bags.shape[0], n_tags=n_tags)), n_classes=0)
+        data = _without_classes(bags, check_tags(tags, bags.shape[0], n_tags=n_tags))
+        self._learn_batch(data, 0, n_total)
         return self
 
 

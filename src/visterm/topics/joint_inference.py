@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.special import digamma
 
 from visterm.compute.parallel import Shard
-from visterm.topics.bags import counts_of, rows_of
+from visterm.topics.bags import rows_of
 from visterm.topics.inference import over_shards
 from visterm.topics.statistics import Array, TopicStatistics
 
@@ -48,20 +48,6 @@ class Labelled:
         return int(self.bags.shape[0])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Posterior:
-    """Variational parameters, updated in place: ``gamma`` (n_pictures, n_topics), ``phi`` (n_counts, n_topics)."""
-
-    gamma: Array
-    phi: Array
-
-    @classmethod
-    def given(cls, gamma: Array, bags: sparse.csr_array, codewords: Array) -> Posterior:
-        """The best phi for ``gamma`` if only the codewords are known."""
-        gamma = np.array(gamma, np.float64, order="C")
-        return cls(gamma, responsibilities(gamma, bags, codewords))
-
-
 def responsibilities(gamma: Array, bags: sparse.csr_array, codewords: Array) -> Array:
     """phi (n_counts, n_topics): the share of each topic in each count of the bags. Rows sum to one."""
     weights = digamma(gamma)
@@ -79,30 +65,96 @@ def mean_assignments(gamma: Array, bags: sparse.csr_array, alpha: Array) -> Arra
     return np.divide(gamma - alpha, sizes, out=prior.copy(), where=sizes > 0)
 
 
-def infer_labelled(
-    data: Labelled, model: JointTopics, posterior: Posterior, *, max_sweeps: int, tolerance: float = 1e-3
-) -> TopicStatistics:
-    """Improve ``posterior`` by coordinate ascent with each picture's class and tags; returns statistics with the bound.
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledInference:
+    """The result of an E step with labels.
 
-    The bound includes the class term with its Jensen bound, ``eta_c . phibar - log sum_l exp(S_l)``, and the tags.
+    ``statistics`` include the bound; ``class_part`` is the class part of the bound, ``class_gradient`` (n_classes,
+    n_topics) its gradient by eta. ``phibar`` (n_pictures, n_topics) are the means of the phi. The phi themselves are
+    not kept: :meth:`class_value` finds them again from ``start``, the gamma before the step.
     """
-    from visterm.topics._kernels_slda import ExpectedCounts, Labels, TopicTables, infer_joint
 
-    tables = TopicTables(
+    statistics: TopicStatistics
+    class_part: float
+    class_gradient: Array
+    phibar: Array
+    data: Labelled
+    model: JointTopics
+    start: Array
+    max_sweeps: int
+    tolerance: float
+
+    def class_value(self, coefficients: Array) -> tuple[float, Array]:
+        """The class part of the bound at other coefficients with the same phi, and its gradient, equation (12)."""
+        from visterm.topics._kernels_slda import class_value_of
+
+        if coefficients is self.model.coefficients:
+            return self.class_part, self.class_gradient
+        data, tables = self.data, _tables(self.model)
+
+        def of_shard(shard: Shard) -> tuple[float, Array]:
+            bags, labels, gradient = rows_of(data.bags, shard), _labels(data, shard), np.zeros(coefficients.shape)
+            start, sweeps = self.start[shard.rows], self.max_sweeps
+            value = class_value_of(bags, labels, tables, start, sweeps, self.tolerance, coefficients, gradient)
+            return value, gradient
+
+        parts = over_shards(of_shard, len(data))
+        return sum(value for value, _ in parts), reduce(add, (gradient for _, gradient in parts))
+
+
+def infer_labelled(
+    data: Labelled, model: JointTopics, gamma: Array, *, max_sweeps: int, tolerance: float = 1e-3
+) -> LabelledInference:
+    """Improve ``gamma`` in place by coordinate ascent with each picture's class and tags.
+
+    The phi start as the best for ``gamma``, the class and the tags. ``max_sweeps`` sweeps over the codewords follow,
+    each with a new gamma. The bound includes the class term with its Jensen bound, ``eta_c . phibar - log sum_l
+    exp(S_l)``, and the tags.
+    """
+    from visterm.topics._kernels_slda import ExpectedCounts, infer_joint
+
+    tables, start = _tables(model), gamma.copy()
+
+    def of_shard(shard: Shard) -> tuple[TopicStatistics, float, Array]:
+        expected = ExpectedCounts(
+            np.zeros(tables.likelihood.shape),
+            np.zeros(tables.log_tags.shape),
+            np.zeros(len(tables.alpha)),
+            np.zeros(tables.coefficients.shape),
+        )
+        bags, labels = rows_of(data.bags, shard), _labels(data, shard)
+        bound, class_part = infer_joint(bags, labels, tables, gamma[shard.rows], max_sweeps, tolerance, expected)
+        statistics = TopicStatistics(len(shard), bound, expected.codewords.T, expected.log_proportions, expected.tags.T)
+        return statistics, class_part, expected.by_coefficients
+
+    statistics, class_parts, gradients = zip(*over_shards(of_shard, len(data)), strict=True)
+    phibar = mean_assignments(gamma, data.bags, model.alpha)
+    return LabelledInference(
+        reduce(add, statistics),
+        float(sum(class_parts)),
+        reduce(add, gradients),
+        phibar,
+        data,
+        model,
+        start,
+        max_sweeps,
+        tolerance,
+    )
+
+
+def _tables(model: JointTopics) -> Any:
+    from visterm.topics._kernels_slda import TopicTables
+
+    return TopicTables(
         np.ascontiguousarray(model.codewords.T),
         np.ascontiguousarray(np.log(model.tags).T),
         np.ascontiguousarray(model.coefficients),
         model.alpha,
     )
 
-    def of_shard(shard: Shard) -> TopicStatistics:
-        tags = rows_of(data.tags, shard)
-        labels = Labels(data.classes[shard.rows], data.class_weights[shard.rows], tags.indptr, tags.indices)
-        expected = ExpectedCounts(
-            np.zeros(tables.likelihood.shape), np.zeros(tables.log_tags.shape), np.zeros(len(tables.alpha))
-        )
-        gamma, phi = posterior.gamma[shard.rows], posterior.phi[counts_of(data.bags, shard)]
-        bound = infer_joint(rows_of(data.bags, shard), labels, tables, gamma, phi, max_sweeps, tolerance, expected)
-        return TopicStatistics(len(shard), bound, expected.codewords.T, expected.log_proportions, expected.tags.T)
 
-    return reduce(add, over_shards(of_shard, len(data)))
+def _labels(data: Labelled, shard: Shard) -> Any:
+    from visterm.topics._kernels_slda import Labels
+
+    tags = rows_of(data.tags, shard)
+    return Labels(data.classes[shard.rows], data.class_weights[shard.rows], tags.indptr, tags.indices)

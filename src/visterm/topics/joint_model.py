@@ -28,11 +28,18 @@ from visterm.topics.dirichlet import fit_dirichlet
 from visterm.topics.em import climb, held_out_rows
 from visterm.topics.explain import Reasons, tag_reasons
 from visterm.topics.inference import Inferred, infer_topics
-from visterm.topics.joint_inference import JointTopics, Labelled, Posterior, infer_labelled, mean_assignments
+from visterm.topics.joint_inference import (
+    JointTopics,
+    Labelled,
+    LabelledInference,
+    infer_labelled,
+    mean_assignments,
+)
 from visterm.topics.lda import ALPHA_RATE, LDA
+from visterm.topics.online import OnlineStatistics, statistics_before
 from visterm.topics.refine import label_likelihood, refine
 from visterm.topics.starts import start_topics, warm_up
-from visterm.topics.statistics import Array, OnlineStatistics, TopicStatistics, normalised
+from visterm.topics.statistics import Array, TopicStatistics, normalised
 
 #: The largest factor by which the held-out pictures, which are few, may change the certainty of classes.
 _LARGEST_TEMPERATURE = np.exp(3.0)
@@ -78,7 +85,7 @@ class JointTopicModel(AnnotatorMixin, Estimator):
         alpha: float = 1.0,
         learn_alpha: bool = False,
         smoothing: float = 0.01,
-        refine: int = 25,
+        refine: int = 0,
         n_tokens: float | None = None,
         start: str = "spread",
         n_restarts: int = 1,
@@ -115,7 +122,8 @@ class JointTopicModel(AnnotatorMixin, Estimator):
             progress.task(f"Learning {self.n_topics} topics", total=self.n_restarts * self._n_iterations) as bar,
         ):
             runs = [self._run(seen, self._start(seen, n_classes, random), bar, look) for _ in range(self.n_restarts)]
-        model, self.objective_ = max(runs, key=lambda run: run[1][-1])
+        model, self.objective_, statistics = max(runs, key=lambda run: run[1][-1])
+        self.online_ = OnlineStatistics.of(statistics).packed() | {"coefficients": model.coefficients}
         self.refinement_ = np.empty(0)
         if self.refine:
             look = (lambda model: label_likelihood(unseen, model, rooted=True)) if len(held) else None
@@ -142,22 +150,28 @@ class JointTopicModel(AnnotatorMixin, Estimator):
 
     def _run(
         self, data: Labelled, start: tuple[JointTopics, Array], bar: progress.Bar, look: Any
-    ) -> tuple[JointTopics, Array]:
-        """Variational EM from one start."""
+    ) -> tuple[JointTopics, Array, TopicStatistics]:
+        """Variational EM from one start: the model, the objective, and the last statistics."""
         model, gamma = start
-        posterior = Posterior.given(gamma, data.bags, model.codewords)
+        inferred: LabelledInference
 
-        def e_step(model: JointTopics) -> tuple[TopicStatistics, float]:  # gamma, lambda and phi: (3), (4), (8)
-            statistics = infer_labelled(data, model, posterior, max_sweeps=self.max_sweeps)
-            return statistics, statistics.bound + self._log_prior(model)
+        def e_step(model: JointTopics) -> tuple[LabelledInference, float]:  # gamma, lambda and phi: (3), (4), (8)
+            nonlocal inferred
+            inferred = self._infer_labelled(data, model, gamma)
+            return inferred, inferred.statistics.bound + self._log_prior(model)
 
-        def m_step(model: JointTopics, statistics: TopicStatistics) -> JointTopics:  # pi, beta and eta: (10) to (12)
+        def m_step(model: JointTopics, inferred: LabelledInference) -> JointTopics:  # pi, beta and eta: (10) to (12)
             coefficients = model.coefficients
             if len(coefficients):
-                coefficients = improve_coefficients(data, posterior, coefficients, model.alpha, self.ridge)
-            return replace(self._maximise(model, statistics), coefficients=coefficients)
+                coefficients = improve_coefficients(inferred, coefficients, self.ridge)
+            return replace(self._maximise(model, inferred.statistics), coefficients=coefficients)
 
-        return climb(model, e_step, m_step, max_iter=self._n_iterations, tol=self.tol, bar=bar, look=look)
+        model, objective = climb(model, e_step, m_step, max_iter=self._n_iterations, tol=self.tol, bar=bar, look=look)
+        return model, objective, inferred.statistics
+
+    def _infer_labelled(self, data: Labelled, model: JointTopics, gamma: Array) -> LabelledInference:
+        """The E step, which improves ``gamma`` in place."""
+        return infer_labelled(data, model, gamma, max_sweeps=self.max_sweeps)
 
     @property
     def _n_iterations(self) -> int:
@@ -180,34 +194,84 @@ class JointTopicModel(AnnotatorMixin, Estimator):
         prior -= self.ridge / 2 * float((model.coefficients**2).sum())
         return prior - ALPHA_RATE * float(model.alpha.sum()) if self.learn_alpha else prior
 
-    def _learn_batch(self, data: Labelled, n_classes: int) -> None:
-        """A step of stochastic EM; the class coefficients move by the batch's weight in the average."""
+    def _learn_batch(self, data: Labelled, n_classes: int, n_total: int | None) -> None:
+        """A step of stochastic variational inference, and one of refinement if the model is to be refined.
+
+        Topics without refinement follow the averaged statistics. Refinement is kept as a factor of every probability,
+        which moves with them and is then improved on the batch.
+        """
         from sklearn.utils import check_random_state
 
-        if not hasattr(self, "online_"):
-            model, gamma = self._start(data, n_classes, check_random_state(self.random_state))
-            online = OnlineStatistics.none(self.n_topics, data.bags.shape[1], data.tags.shape[1])
-            self.objective_, self.refinement_, self.temperature_ = np.empty(0), np.empty(0), 1.0
-        else:
-            model = self._model()
+        random, begun = check_random_state(self.random_state), hasattr(self, "topic_codewords_")
+        if begun:
+            model = self._unrefined()
             gamma = infer_topics(data.bags, model.codewords, model.alpha).gamma
-            online = OnlineStatistics.unpacked(self.online_)
-        posterior = Posterior.given(gamma, data.bags, model.codewords)
-        statistics = infer_labelled(data, model, posterior, max_sweeps=10 * self.max_sweeps)
-        coefficients, step = model.coefficients, online.step
+        else:
+            model, gamma = self._start(data, n_classes, random)
+            self.objective_, self.refinement_, self.temperature_ = np.empty(0), np.empty(0), 1.0
+        inferred = infer_labelled(data, model, gamma, max_sweeps=10 * self.max_sweeps)
+        before = statistics_before(self, inferred.statistics, n_total)
+        online, step = before.including(inferred.statistics), before.step(len(data))
+        share = len(data) / max(1, online.n_pictures)  # of the collection; the batch takes this share of the priors
+        coefficients = model.coefficients
         if len(coefficients) and (data.classes >= 0).any():
             with one_blas_thread():
-                improved = improve_coefficients(data, posterior, coefficients, model.alpha, self.ridge)
+                improved = improve_coefficients(inferred, coefficients, share * self.ridge)
             coefficients = coefficients + step * (improved - coefficients)
-        online = online.including(statistics)
-        self._keep(replace(self._maximise(model, online.total), coefficients=coefficients))
-        self.online_ = online.packed()
-        self.objective_ = np.append(self.objective_, statistics.bound / max(1, len(data)))
+        updated = replace(self._maximise(model, online.total), coefficients=coefficients)
+        self.online_ = online.packed() | {"coefficients": coefficients}
+        if self.refine:
+            updated = self._refine_batch(data, model, updated, step, share, random)
+        self._keep(updated)
+        self.objective_ = np.append(self.objective_, inferred.statistics.bound / max(1, len(data)))
         self.n_iter_ = len(self.objective_)
-        before: tuple[Any, float] = (self.tag_counts_, self.mean_n_tags_) if "tag_counts_" in vars(self) else (0, 0.0)
-        self._count_tags(data.tags)
-        self.tag_counts_ = before[0] + self.tag_counts_
-        self.mean_n_tags_ = self.mean_n_tags_ or before[1]
+        self._count_more_tags(data.tags)
+
+    def _refine_batch(
+        self, data: Labelled, before: JointTopics, updated: JointTopics, step: float, share: float, random: Any
+    ) -> JointTopics:
+        """Carry refinement over from the topics ``before`` a batch to the ``updated`` ones, and continue it."""
+        refined = self._model() if self.is_refined else None
+        if refined is not None:
+            updated = replace(
+                updated,
+                codewords=normalised(updated.codewords * refined.codewords / before.codewords, 0.0),
+                tags=normalised(updated.tags * refined.tags / before.tags, 0.0),
+                coefficients=refined.coefficients,
+                intercepts=refined.intercepts,
+            )
+        if not ((data.classes >= 0).any() or data.tags.nnz):
+            return updated
+        with one_blas_thread():
+            updated, objective = refine(
+                data,
+                updated,
+                n_passes=self.refine,
+                ridge=share * self.refine_ridge * self.n_topics,
+                smoothing=share * self.smoothing,
+                random=random,
+                step=1.0 if refined is None else step,
+            )
+        self.refinement_ = np.append(self.refinement_, objective)
+        return updated
+
+    def _unrefined(self) -> JointTopics:
+        """The topics that the statistics give, and the class coefficients of EM."""
+        if not self.is_refined:
+            return self._model()
+        packed = getattr(self, "online_", None)
+        if packed is None:  # a model of an earlier version
+            return replace(self._model(), coefficients=np.zeros(self.class_coefficients_.shape))
+        model = replace(self._model(), coefficients=packed["coefficients"], intercepts=0 * self.class_intercepts_)
+        return self._maximise(model, OnlineStatistics.unpacked(packed).total)
+
+    def _count_more_tags(self, tags: sparse.csr_array) -> None:
+        counts, mean = self.tag_counts_, self.mean_n_tags_
+        self._count_tags(tags)
+        if counts is not None and counts.sum():
+            n_tagged = counts.sum() / mean + self.tag_counts_.sum() / (self.mean_n_tags_ or 1.0)
+            self.tag_counts_ = counts + self.tag_counts_
+            self.mean_n_tags_ = float(self.tag_counts_.sum() / n_tagged)
 
     def _keep(self, model: JointTopics) -> None:
         # Contiguous, like arrays read from a model folder, so that the order of additions is the same.

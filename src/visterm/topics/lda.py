@@ -18,8 +18,9 @@ from visterm.topics.bags import check_bags
 from visterm.topics.dirichlet import fit_dirichlet
 from visterm.topics.em import climb, held_out_rows
 from visterm.topics.inference import Inferred, infer_topics
+from visterm.topics.online import OnlineStatistics, statistics_before
 from visterm.topics.starts import STARTS, start_topics
-from visterm.topics.statistics import Array, OnlineStatistics, TopicStatistics, normalised
+from visterm.topics.statistics import Array, TopicStatistics, normalised
 
 #: The rate of the exponential prior of a learned alpha. Without it, alpha would grow without bound for one picture.
 ALPHA_RATE = 0.1
@@ -130,27 +131,29 @@ class LDA(TransformerMixin, Estimator):
         learned, held = held_out_rows(bags.shape[0], self.held_out_share, random)
         with progress.task(f"Learning {self.n_topics} topics", total=self.n_restarts * self.max_iter) as bar:
             runs = [self._run(bags[learned], bags[held], random, bar) for _ in range(self.n_restarts)]
-        model, self.objective_ = max(runs, key=lambda run: run[1][-1])
+        model, self.objective_, statistics = max(runs, key=lambda run: run[1][-1])
         self.topic_codewords_, self.alpha_ = model.codewords, model.alpha
+        self.online_ = OnlineStatistics.of(statistics).packed()
         self.n_iter_ = len(self.objective_)
         return self
 
     def _run(
         self, bags: sparse.csr_array, held: sparse.csr_array, random: Any, bar: progress.Bar
-    ) -> tuple[Topics, Array]:
-        """EM from one start."""
+    ) -> tuple[Topics, Array, TopicStatistics]:
+        """EM from one start: the model, the objective, and the last statistics."""
         gamma: Array | None = None
+        statistics: TopicStatistics
 
         def e_step(model: Topics) -> tuple[TopicStatistics, float]:
-            nonlocal gamma
+            nonlocal gamma, statistics
             inferred = infer_topics(bags, model.codewords, model.alpha, start=gamma, max_sweeps=self.max_sweeps)
-            gamma = inferred.gamma
-            return inferred.statistics, inferred.statistics.bound + self._log_prior(model)
+            gamma, statistics = inferred.gamma, inferred.statistics
+            return statistics, statistics.bound + self._log_prior(model)
 
         def look(model: Topics) -> float:
             return infer_topics(held, model.codewords, model.alpha).statistics.bound
 
-        return climb(
+        model, objective = climb(
             self._start(bags, random),
             e_step,
             self._maximise,
@@ -159,6 +162,7 @@ class LDA(TransformerMixin, Estimator):
             bar=bar,
             look=look if held.shape[0] else None,
         )
+        return model, objective, statistics
 
     def _start(self, bags: sparse.csr_array, random: Any) -> Topics:
         seeds = start_topics(bags, self.n_topics, random, how=self.start)
@@ -176,24 +180,24 @@ class LDA(TransformerMixin, Estimator):
             model = replace(model, alpha=fit_dirichlet(sums, n_pictures, model.alpha, rate=ALPHA_RATE))
         return model
 
-    def partial_fit(self, X: Features, y: Any = None) -> Self:  # noqa: ARG002 - as fit
-        """Learn from one more batch of pictures by a step of stochastic EM, whose weight falls from batch to batch.
+    def partial_fit(self, X: Features, y: Any = None, *, n_total: int | None = None) -> Self:  # noqa: ARG002 - as fit
+        """Learn from one more batch of pictures, after ``fit`` or from the start, by stochastic variational inference.
 
-        Statistics of the batches seen so far are averaged with weights (batch + 2) ** -0.6 (Cappé and Moulines 2009).
+        The statistics of the batches are averaged. A batch has the weight (t + 2) ** -0.6 if t batches of its size were
+        seen before (Hoffman, Blei, Wang and Paisley, JMLR 2013; pictures of ``fit`` count as batches). ``n_total`` is
+        the size of the collection, if it is known; otherwise the pictures seen are the collection.
         """
         from sklearn.utils import check_random_state
 
         self._validate_params()
         begun = hasattr(self, "topic_codewords_")
         bags = check_bags(self, X, fitting=not begun, n_tokens=self.n_tokens)
-        if not begun:
-            model = self._start(bags, check_random_state(self.random_state))
-            self.online_ = OnlineStatistics.none(self.n_topics, bags.shape[1], 0).packed()
-            self.objective_ = np.empty(0)
-        else:
+        if begun:
             model = Topics(self.topic_codewords_, self.alpha_)
+        else:
+            model, self.objective_ = self._start(bags, check_random_state(self.random_state)), np.empty(0)
         statistics = infer_topics(bags, model.codewords, model.alpha).statistics
-        online = OnlineStatistics.unpacked(self.online_).including(statistics)
+        online = statistics_before(self, statistics, n_total).including(statistics)
         model = self._maximise(model, online.total)
         self.online_ = online.packed()
         self.topic_codewords_, self.alpha_ = model.codewords, model.alpha

@@ -1,8 +1,9 @@
-"""Probabilistic latent semantic analysis: tags first ("pLSA-Words"), or codewords and tags as one vocabulary."""
+"""Probabilistic latent semantic analysis: tags first ("pLSA-Words"), or codewords and tags together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -22,8 +23,8 @@ class PLSA(AnnotatorMixin, Estimator):
 
     ``asymmetric`` is the pLSA-Words of Monay and Gatica-Perez (2004). It learns the topics from the tags alone, since
     tags mean more than codewords. Then it keeps p(z | picture) and learns p(codeword | z). It uses only tagged
-    pictures. Otherwise tags and codewords form one vocabulary with one topic model, which also learns from untagged
-    pictures.
+    pictures. Otherwise one topic model learns both, with a vocabulary for each: p(codeword | z) and p(tag | z) both sum
+    to one. It also learns from untagged pictures, whose tags are not known rather than absent.
 
     A new picture is folded in: its p(z | picture) explains its codewords best. With ``held_out_share`` > 0 that share
     of the tagged pictures is held out. It decides when to stop, and when to damp the expectation step by another factor
@@ -115,11 +116,9 @@ class PLSA(AnnotatorMixin, Estimator):
 
         def tags_given_codewords(aspects: Aspects, power: float) -> float:
             codewords, words = np.split(aspects.word_topics, [bags.shape[1]])
-            topics = fold_in(bags[held], codewords, power)
-            # A token is a tag with probability p(tags | z). Given that it is a tag, the topics get new weights.
-            return completion(tags[held], distributions(topics * words.sum(axis=0)), distributions(words.T).T)
+            return completion(tags[held], fold_in(bags[held], codewords, power), words)
 
-        start = Aspects.random(both, self.n_topics, random)
+        start = Aspects.random(both, self.n_topics, random, split=bags.shape[1])
         schedule = self._schedule(start, both, held, tags_given_codewords)
         aspects, self.objective_ = follow(schedule, start, both, tol=self.tol)
         codewords, words = np.split(aspects.word_topics, [bags.shape[1]])
@@ -137,7 +136,7 @@ class PLSA(AnnotatorMixin, Estimator):
         """Plain EM for ``max_iter`` steps, or the schedule that is best for held-out pictures."""
         if not held.any():
             return [(1.0, self.max_iter)]
-        start = Aspects(start.picture_topics[~held], start.word_topics)
+        start = replace(start, picture_topics=start.picture_topics[~held])
         found = find_schedule(
             start, counts[~held], score, max_iter=self.max_iter, cooling=self.cooling, pictures_fixed=pictures_fixed
         )

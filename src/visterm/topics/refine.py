@@ -76,20 +76,26 @@ def refine(
     smoothing: float,
     random: Any,
     look: Callable[[JointTopics], float] | None = None,
+    step: float = 1.0,
 ) -> tuple[JointTopics, Array]:
     """Raise the labels' likelihood in ``n_passes`` over the pictures; the model, and the objective at every pass.
 
-    ``look`` scores the model on held-out pictures: then the model of the best pass is returned.
+    ``look`` scores the model on held-out pictures: then the model of the best pass is returned. A ``step`` below 1
+    continues the refinement of ``model`` on one more batch of pictures: steps are that much smaller.
     """
     gamma = infer_topics(data.bags, model.codewords, model.alpha).gamma
     scale = RootScale.of(mean_assignments(gamma, data.bags, model.alpha)[data.classes >= 0])
-    best = found = _fit_responses(data, gamma, model, scale, ridge, smoothing)
+    if step < 1:
+        found = Refined(model.codewords, scale.scaled(model.coefficients, model.intercepts), model.tags)
+    else:
+        found = _fit_responses(data, gamma, model, scale, ridge, smoothing)
+    best = found
     labelled = np.flatnonzero(((data.classes >= 0) | (np.diff(data.tags.indptr) > 0)) & (np.diff(data.bags.indptr) > 0))
     n_batches = max(1, round(len(labelled) / _BATCH_PICTURES))
     n_steps = n_passes * n_batches
-    topics = _Adam(np.log(found.codewords), _TOPIC_RATE, n_steps)
-    tags = _Adam(np.log(found.tags), _TOPIC_RATE, n_steps)
-    coefficients = _Adam(found.coefficients, _COEFFICIENT_RATE, n_steps)
+    topics = _Adam(np.log(found.codewords), step * _TOPIC_RATE, n_steps)
+    tags = _Adam(np.log(found.tags), step * _TOPIC_RATE, n_steps)
+    coefficients = _Adam(found.coefficients, step * _COEFFICIENT_RATE, n_steps)
     best_score, looks = -np.inf if look is None else look(_unscaled(found, model, scale)), 0
     objective: list[float] = []
     with progress.task("Refining the topics", total=n_passes) as bar:
@@ -121,6 +127,8 @@ def refine(
                     break
     if look is not None:
         return _unscaled(best, model, scale), np.array(objective)
+    if step < 1:
+        return _unscaled(found, model, scale), np.array(objective)
     model = _unscaled(found, model, scale)
     gamma = infer_topics(data.bags, model.codewords, model.alpha).gamma
     found = _fit_responses(data, gamma, model, scale, ridge, smoothing, start=found.coefficients)

@@ -41,8 +41,10 @@ class SupervisedLDA(JointMixin, JointTopicModel):
     ``ridge`` / 2 |eta|^2. Every picture contributes the labels it has: class -1 is unknown, an empty row of tags is
     untagged. Without tags, the model is the paper's multi-class sLDA; without classes, it is CorrLDA.
 
-    After EM, refinement (:mod:`visterm.topics.refine`) changes topics and coefficients to raise the likelihood of the
-    labels, given topics inferred without labels, as for a new picture. ``refine=0`` is the model of the paper.
+    This is the paper's model; only its start differs: topics begin with 80 iterations of plain LDA, from pictures that
+    are far apart. With ``refine`` it becomes the method ``slda-refined``: after five iterations of EM, refinement
+    (:mod:`visterm.topics.refine`) changes topics and coefficients to raise the likelihood of the labels, given topics
+    inferred without labels, as for a new picture. It classifies by the square roots of topic proportions.
 
     Parameters
     ----------
@@ -59,7 +61,7 @@ class SupervisedLDA(JointMixin, JointTopicModel):
     class_weight
         None, or ``"balanced"``: pictures of rare classes count more, so that every class counts the same.
     refine
-        Passes of refinement over the pictures; 0 for none.
+        Passes of refinement over the pictures; 0 for none. 25 is a good number.
     n_tokens
         Scale every picture to this many codewords; None takes the counts as they are.
     start, n_restarts
@@ -99,7 +101,7 @@ class SupervisedLDA(JointMixin, JointTopicModel):
         refine_ridge: float = 0.6,
         class_strength: float = 1.0,
         class_weight: str | None = None,
-        refine: int = 25,
+        refine: int = 0,
         n_tokens: float | None = None,
         start: str = "spread",
         n_restarts: int = 1,
@@ -145,27 +147,36 @@ class SupervisedLDA(JointMixin, JointTopicModel):
         return self
 
     def partial_fit(
-        self, X: Features, y: ArrayLike | None = None, tags: Any = None, *, classes: ArrayLike | None = None
+        self,
+        X: Features,
+        y: ArrayLike | None = None,
+        tags: Any = None,
+        *,
+        classes: ArrayLike | None = None,
+        n_total: int | None = None,
     ) -> Self:
-        """Learn from one more batch of pictures by a step of stochastic EM, without refinement.
+        """Learn from one more batch of pictures, after ``fit`` or from the start, by stochastic variational inference.
 
         ``classes`` lists all classes at the first call. Without it, the classes of the first batch are all classes.
+        ``n_total`` is the size of the collection, if it is known; otherwise the pictures seen are the collection. With
+        ``refine``, every batch also continues the refinement.
         """
         self._validate_params()
-        begun = hasattr(self, "online_")
+        begun = hasattr(self, "topic_codewords_")
         bags = check_bags(self, X, fitting=not begun, n_tokens=self.n_tokens)
         known, y = _known(y, bags.shape[0])
         if not begun:
             self.classes_ = np.unique(y[known] if classes is None else np.asarray(classes))
         strange = ~np.isin(y[known], self.classes_)
         if strange.any():
-            raise InputError(f"class {y[known][strange][0]!r} was not named at the first call of partial_fit")
+            raise InputError(
+                f"class {y[known][strange][0]!r} was not among the classes of fit or of the first call of partial_fit"
+            )
         n_tags = self.topic_tags_.shape[1] if begun else None
         if tags is None:
             tags = sparse.csr_array((bags.shape[0], n_tags or 0), dtype=np.float32)
-        self._learn_batch(
-            self._labelled(bags, known, y, check_tags(tags, bags.shape[0], n_tags=n_tags)), len(self.classes_)
-        )
+        data = self._labelled(bags, known, y, check_tags(tags, bags.shape[0], n_tags=n_tags))
+        self._learn_batch(data, len(self.classes_), n_total)
         return self
 
     def _labelled(

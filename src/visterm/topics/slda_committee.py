@@ -18,9 +18,10 @@ from visterm.topics.slda import SupervisedLDA
 class TopicCommittee(JointMixin, Estimator):
     """Averages the probabilities of several supervised topic models with different random starts.
 
-    The mean over ``n_members`` of p(class | topics of the member) of :class:`~visterm.topics.slda.SupervisedLDA`, and
-    the same for tags. Members seldom make the same errors (Hansen and Salamon, PAMI 1990). Learning and use cost
-    n_members times as much as with a single model. The other parameters are those of the members.
+    The mean over ``n_members`` of p(class | topics of the member), each a refined
+    :class:`~visterm.topics.slda.SupervisedLDA`, and the same for tags. Members seldom make the same errors (Hansen and
+    Salamon, PAMI 1990). Learning and use cost n_members times as much as with a single model. The other parameters are
+    those of the members.
 
     >>> X, y = [[4, 0, 1], [3, 1, 1], [0, 5, 1], [1, 4, 0]], [3, 3, 8, 8]
     >>> TopicCommittee(n_topics=2, n_members=3, random_state=0).fit(X, y).predict([[5, 0, 0], [0, 5, 0]])

@@ -1,9 +1,8 @@
-"""The sums over pictures that an M step needs, which shards and machines can merge, and their running average."""
+"""The sums over pictures that an M step needs, which shards and machines can merge."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +10,6 @@ from numpy.typing import NDArray
 from visterm.errors import InputError
 
 Array = NDArray[np.float64]
-
-#: The weight of batch number t (from 0) is (t + _OFFSET) ** -_DECAY, a schedule under which stochastic EM converges.
-_OFFSET, _DECAY = 2.0, 0.6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,50 +51,6 @@ class TopicStatistics:
             self.log_proportions * factor,
             self.tags * factor,
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OnlineStatistics:
-    """Stochastic EM: the running average of the statistics of batches, scaled to the number of pictures seen.
-
-    ``average`` is over pictures; ``total`` estimates the statistics of all pictures seen under the current model.
-    """
-
-    n_batches: int
-    average: TopicStatistics
-
-    @classmethod
-    def none(cls, n_topics: int, n_codewords: int, n_tags: int) -> OnlineStatistics:
-        """The empty statistics before the first batch."""
-        zeros = np.zeros
-        sums = TopicStatistics(0, 0.0, zeros((n_topics, n_codewords)), zeros(n_topics), zeros((n_topics, n_tags)))
-        return cls(0, sums)
-
-    @property
-    def step(self) -> float:
-        """The weight of the next batch; the first one counts in full."""
-        return 1.0 if self.n_batches == 0 else (self.n_batches + _OFFSET) ** -_DECAY
-
-    def including(self, batch: TopicStatistics) -> OnlineStatistics:
-        """The average after one more batch; an empty batch changes nothing."""
-        if batch.n_pictures == 0:
-            return self
-        average = self.average * (1 - self.step) + batch * (self.step / batch.n_pictures)
-        return OnlineStatistics(self.n_batches + 1, average)
-
-    @property
-    def total(self) -> TopicStatistics:
-        """The average times the number of pictures seen."""
-        return self.average * self.average.n_pictures
-
-    def packed(self) -> dict[str, Any]:
-        """As a dict of numbers and arrays, which a model folder can hold."""
-        return {"n_batches": self.n_batches} | {f.name: getattr(self.average, f.name) for f in fields(TopicStatistics)}
-
-    @classmethod
-    def unpacked(cls, packed: dict[str, Any]) -> OnlineStatistics:
-        """The inverse of :meth:`packed`."""
-        return cls(packed["n_batches"], TopicStatistics(**{f.name: packed[f.name] for f in fields(TopicStatistics)}))
 
 
 def normalised(counts: Array, smoothing: float) -> Array:

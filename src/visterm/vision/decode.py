@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import logging
 import os
 import stat
 import warnings
@@ -293,9 +294,10 @@ def _opened(data: bytes) -> Iterator[Image.Image]:
 
 @cache
 def _silence_pillow() -> None:
-    """Hide Pillow's warnings of large and odd files: the important ones become errors.
+    """Hide Pillow's warnings and log lines about large and odd files: the important ones become errors.
 
     The filters of ``warnings`` belong to the whole process, and many threads decode pictures. Setting and resetting
     them around each picture would undo the settings of others, so they are set once.
     """
     warnings.filterwarnings("ignore", module=r"PIL\b")
+    logging.getLogger("PIL").addHandler(logging.NullHandler())  # else Python prints them where nobody set up logging

@@ -28,7 +28,9 @@ def test_pictures_show_with_counts_and_no_cell_is_blank(opened, collection):
     shown = opened(collection)
     shown.go()
     shown.sees(".list-bar h1", "50 pictures")
-    shown.until("() => [...document.querySelectorAll('.cell img')].filter((i) => i.complete && i.naturalWidth).length > 8")
+    shown.until(
+        "() => [...document.querySelectorAll('.cell img')].filter((i) => i.complete && i.naturalWidth).length > 8"
+    )
     assert shown.page.locator(".cell:not([data-known])").count() == 0
     shown.sees(".selection h1", "postcards")
     shown.sees(".facet", "coast").get_by_role("button", name="coast").click()
@@ -148,7 +150,9 @@ def test_the_keyboard_alone_is_enough(opened, collection):
 def test_dark_is_dark_and_remembered(opened, collection):
     shown = opened(collection, color_scheme="dark")
     shown.go()
-    ground = "() => getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number).every((part) => part {} 128)"
+    ground = (
+        "() => getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number).every((part) => part {} 128)"
+    )
     shown.until(ground.format("<"))
     shown.keys("d")
     shown.until(ground.format(">"))

@@ -87,3 +87,9 @@ def test_labels_that_lie_with_the_pictures(tmp_path):
     (tmp_path / "coast" / "1.txt").write_text("A boat.")
     assert find_labels(tmp_path) == [*tables, (tmp_path, "captions"), inside]
     assert find_labels(tmp_path / "missing") == []
+
+
+def test_a_pipe_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "labels.csv")
+    with pytest.raises(InputError, match="neither a file nor a folder"):
+        open_labels(tmp_path / "labels.csv", "table")

@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from visterm.app.cli import collection, doctor, experiment, finding, history, learning, vocabulary, words
+from visterm.app.cli import (
+    backups,
+    collection,
+    doctor,
+    experiment,
+    exporting,
+    finding,
+    history,
+    learning,
+    vocabulary,
+    words,
+)
 from visterm.app.cli.demo import demo
 from visterm.app.cli.serve import serve
 from visterm.version import __version__
@@ -31,7 +42,7 @@ app.command(rich_help_panel=_COLLECTION)(history.undo)
 app.command(rich_help_panel=_COLLECTION)(history.redo)
 app.command(rich_help_panel=_COLLECTION)(collection.attach)
 app.command(rich_help_panel=_COLLECTION)(collection.remove)
-app.command(rich_help_panel=_COLLECTION)(collection.export)
+app.command(rich_help_panel=_COLLECTION)(exporting.export)
 app.command(rich_help_panel=_LEARNING)(learning.methods)
 app.command(rich_help_panel=_LEARNING)(learning.features)
 app.command(rich_help_panel=_LEARNING)(learning.train)
@@ -46,6 +57,8 @@ app.command("show", rich_help_panel=_FINDING)(finding.show_picture)
 app.command(rich_help_panel=_FINDING)(serve)
 app.add_typer(words.app, name="words", rich_help_panel=_FINDING)
 app.command(rich_help_panel=_CARE)(doctor.doctor)
+app.command(rich_help_panel=_CARE)(backups.backup)
+app.command(rich_help_panel=_CARE)(backups.restore)
 
 
 def _print_version(wanted: bool) -> None:

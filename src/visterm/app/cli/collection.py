@@ -1,9 +1,7 @@
-"""Commands about the collection: init, add, status, attach, label, remove, export."""
+"""Commands about the collection: init, add, status, attach, label, remove."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +13,7 @@ from visterm.app.cli.output import (
     JsonOption,
     UsageError,
     WorkspaceOption,
-    check_share,
+    at_a_terminal,
     command,
     opened,
     say,
@@ -23,7 +21,6 @@ from visterm.app.cli.output import (
     show_skipped,
     table,
 )
-from visterm.app.document import shorten
 from visterm.app.wording import counted
 from visterm.catalogue.records import IMPORT, PERSON
 from visterm.errors import InputError
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
 
     from visterm.app.adding import Addition, Attached, Files, LabelSource, Removal
     from visterm.app.creating import Created
-    from visterm.app.exporting import Exported
     from visterm.app.labelling import Labelled, NewNameError
     from visterm.app.status import Status
 
@@ -282,7 +278,7 @@ def label(
         if class_name is None and not (tag or no_tag or clear or accept):
             raise UsageError("say what the pictures are: --class, --tag, --no-tag, --clear or --accept")
         wanted = _Wanted(class_name, list(tag or ()), list(no_tag or ()))
-        may_ask = not as_json and _at_a_terminal()
+        may_ask = not as_json and at_a_terminal()
         while True:
             try:
                 done = photos.label(
@@ -336,10 +332,6 @@ def _ask(slip: NewNameError, wanted: _Wanted) -> None:
             raise InputError("stopped; nothing was changed")
 
 
-def _at_a_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
 def _print_labelled(console: Console, done: Labelled) -> None:
     parts = [f"{counted(done.labels, 'label')} noted"] if done.labels or not done.cleared else []
     if done.accepted:
@@ -356,92 +348,3 @@ def _print_labelled(console: Console, done: Labelled) -> None:
             f"nothing is suggested for {where} that is not decided yet: 'visterm tag PICTURE --write' and 'visterm"
             " classify PICTURE --write' keep suggestions",
         )
-
-
-def export(
-    destination: Annotated[
-        Path | None,
-        typer.Argument(help="The file to write; for xmp a folder: only pictures in it get sidecars (default: all)."),
-    ] = None,
-    export_format: Annotated[
-        str | None,
-        typer.Option("--format", "-f", help="csv, tsv, jsonl, parquet, coco or xmp (default: by the file's ending)."),
-    ] = None,
-    suggestions: Annotated[
-        float | None,
-        typer.Option(help="Also write what models suggest with at least this score, such as 0.8."),
-    ] = None,
-    hierarchy: Annotated[
-        str | None,
-        typer.Option(help="xmp: show the class below this keyword, too; 'Class' gives Class|beach.", metavar="KEYWORD"),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="xmp: write the sidecars without asking.")] = False,
-    workspace: WorkspaceOption = None,
-    dry_run: DryRunOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures.
-
-    Before sidecars are written, the command shows how many and where, and asks; --yes answers.
-    """
-    with command(as_json=as_json), opened(workspace) as photos:
-        if destination is None and export_format != "xmp":
-            raise UsageError(f"name the {export_format or 'csv'} file to write")
-        check_share("--suggestions", suggestions)
-
-        def exported(*, dry_run: bool) -> Exported:
-            return photos.export(
-                destination, format=export_format, suggestions=suggestions, hierarchy=hierarchy, dry_run=dry_run
-            )
-
-        if export_format == "xmp" and not dry_run and not _may_write(exported, yes=yes, as_json=as_json):
-            return
-        done = show(exported(dry_run=dry_run), as_json, _print_exported)
-    if done.n_failed:
-        raise typer.Exit(1)
-
-
-def _may_write(exported: Callable[..., Exported], *, yes: bool, as_json: bool) -> bool:
-    """Show which sidecars would be written, and ask; there is nothing to ask if there are none."""
-    may_ask = not as_json and _at_a_terminal()
-    if not yes and not may_ask:
-        raise UsageError("sidecars are written beside your pictures: look with --dry-run, then add --yes")
-    if as_json:
-        return True
-    plan = show(exported(dry_run=True), as_json, _print_plan)
-    if yes or not plan.files:
-        return True
-    if typer.confirm(f"Write {counted(len(plan.files), 'sidecar')}?", err=True):
-        return True
-    typer.echo("nothing was written", err=True)
-    return False
-
-
-def _print_exported(console: Console, done: Exported) -> None:
-    would = "would be written" if done.dry_run else "written"
-    if done.format != "xmp":
-        say(console, f"{counted(done.n_pictures, 'picture')} {would} to {', '.join(map(str, done.files))}")
-    elif done.dry_run:
-        _print_plan(console, done)
-    else:
-        files = f"{counted(len(done.files), 'file')} {would}, {done.n_unchanged} unchanged"
-        say(console, f"{counted(done.n_pictures, 'picture')}, {files}")
-    show_skipped(done.skipped)
-
-
-def _print_plan(console: Console, plan: Exported) -> None:
-    merged = len(plan.files) - plan.n_new
-    files = f"{plan.n_new} new, {merged} merged into existing ones, {plan.n_unchanged} unchanged"
-    failed = f", {plan.n_failed} cannot be written" if plan.n_failed else ""
-    say(console, f"{counted(plan.n_pictures, 'picture')}: {files}{failed}")
-    for item in plan.folders[:_LISTED]:
-        say(console, f"  {counted(item.sidecars, 'sidecar')} in {item.folder}")
-    if len(plan.folders) > _LISTED:
-        rest = sum(item.sidecars for item in plan.folders[_LISTED:])
-        say(console, f"  {counted(rest, 'sidecar')} in {counted(len(plan.folders) - _LISTED, 'other folder')}")
-    if plan.example:
-        labels = [f"tags {', '.join(plan.example.tags)}"] if plan.example.tags else []
-        labels += [f"class {plan.example.class_name}"] if plan.example.class_name else []
-        labels += [f"caption {shorten(plan.example.caption)!r}"] if plan.example.caption else []
-        kind = "new" if plan.example.new else "merged"
-        say(console, f"  such as {plan.example.file} ({kind}): {'; '.join(labels) or 'suggestions only'}")

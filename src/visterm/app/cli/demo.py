@@ -11,6 +11,7 @@ import typer
 
 from visterm.app.cli.outcomes import print_training
 from visterm.app.cli.output import JsonOption, command, say, show
+from visterm.app.cli.serve import serve
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 def demo(
     folder: Annotated[Path, typer.Argument(help="Where to make the demo collection.")] = Path("visterm-demo"),
     n_pictures: Annotated[int, typer.Option("--pictures", help="Postcards to paint.", min=50)] = 400,
+    page: Annotated[
+        bool, typer.Option("--serve/--no-serve", help="Open the page on the postcards at the end, if at a terminal.")
+    ] = True,
     as_json: JsonOption = False,
 ) -> None:
     """See everything at work on an embedded collection: paint, add, train, measure, classify, tag and search."""
@@ -28,6 +32,8 @@ def demo(
         from visterm.app.demo import run_demo
 
         show(run_demo(folder, n_pictures=n_pictures), as_json, _print_demo)
+    if page and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
+        serve(workspace=folder)
 
 
 def _print_demo(console: Console, done: Demo) -> None:
@@ -48,4 +54,4 @@ def _print_demo(console: Console, done: Demo) -> None:
     say(console, f"Time: {spent}")
     program = "visterm" if shutil.which("visterm") else sys.argv[0]
     say(console, f"Compare all methods: {program} evaluate -w {done.folder}")
-    say(console, f"Look around: {program} status -w {done.folder}")
+    say(console, f"Look around: {program} serve -w {done.folder}")

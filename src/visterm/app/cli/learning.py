@@ -54,13 +54,16 @@ def features(
     recipes: Annotated[
         list[str] | None, typer.Argument(metavar="[RECIPE]...", help="What to compute; none: list the recipes.")
     ] = None,
+    for_models: Annotated[
+        bool, typer.Option("--for-models", help="Those that the models in use need, and what the models say.")
+    ] = False,
     workspace: WorkspaceOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compute the features that are missing. An interrupted run goes on where it stopped."""
     with command(as_json=as_json), opened(workspace) as photos:
-        if recipes:
-            show(photos.features(*recipes), as_json, _print_computed)
+        if recipes or for_models:
+            show(photos.features(*recipes or (), for_models=for_models), as_json, _print_computed)
         else:
             show(photos.recipes(), as_json, _print_recipes)
 

@@ -139,3 +139,8 @@ def opened(folder: Path | None) -> Workspace:
     from visterm.app.workspace import Workspace
 
     return Workspace.find(folder)
+
+
+def at_a_terminal() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()

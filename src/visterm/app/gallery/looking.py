@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.app.document import Document
+from visterm.app.features import ready_recipe
 from visterm.app.gallery.picture import PictureLabels, labels_of
+from visterm.app.similar import RECIPE
 from visterm.app.suggesting import LikelyName, Suggestion
 from visterm.contracts import Task
 from visterm.errors import PictureError
@@ -61,7 +63,13 @@ def look(workspace: Workspace, data: bytes) -> Look:
             classes = _labels(workspace.classify(file).answers)
         if workspace.shelf.best(Task.ANNOTATE) is not None:
             tags = _labels(workspace.tag(file).answers)
-        return Look(size.width, size.height, classes, tags, lookalikes(workspace, file))
+        alike = lookalikes(workspace, file) if _can_compare(workspace) else LookAlikes([], [])
+        return Look(size.width, size.height, classes, tags, alike)
+
+
+def _can_compare(workspace: Workspace) -> bool:
+    """Whether a picture of the collection has been looked at."""
+    return bool(len(workspace.library.present(ready_recipe(workspace, RECIPE), workspace.collection().frame.keys)))
 
 
 def lookalikes(workspace: Workspace, picture: str | Path, limit: int = _ALIKE_SHOWN) -> LookAlikes:

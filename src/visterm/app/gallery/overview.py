@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from visterm.app.document import Document
+from visterm.app.features import ready_recipe
+from visterm.app.gallery.view import View
+from visterm.app.similar import RECIPE
 from visterm.contracts import Task
 
 if TYPE_CHECKING:
@@ -16,7 +22,7 @@ if TYPE_CHECKING:
 class Overview(Document):
     """What a person sees first. ``changes`` grows with every change of the catalogue, by any program.
 
-    ``unlooked`` pictures have not been looked at by the models in use, because they came later.
+    ``unlooked`` pictures wait to be looked at: the models in use say nothing of them, or nothing compares them yet.
     """
 
     name: str
@@ -33,15 +39,21 @@ class Overview(Document):
     changes: int
 
 
+def unlooked(workspace: Workspace, view: View) -> NDArray[np.bool_]:
+    """Which pictures lack the features by which pictures are compared, or what a model in use says of them."""
+    recipe = ready_recipe(workspace, RECIPE)
+    waiting = np.ones(len(view), np.bool_)
+    waiting[workspace.library.present(recipe, view.collection.frame.keys)] = False
+    if view.class_predictions is not None:
+        waiting |= view.class_predictions.best < 0
+    if view.tag_predictions is not None:
+        waiting |= ~view.tag_predictions.looked
+    return waiting
+
+
 def overview(workspace: Workspace) -> Overview:
     """The collection as it is now."""
     view = workspace.views.newest()
-    tags, classes = view.tag_predictions, view.class_predictions
-    unlooked = 0
-    if classes is not None:
-        unlooked = int((classes.best < 0).sum())
-    elif tags is not None:
-        unlooked = int((tags.doubt <= 0).sum())
     shelf = workspace.shelf
     best = {task: shelf.best(task) for task in (Task.CLASSIFY, Task.ANNOTATE)}
     return Overview(
@@ -55,6 +67,6 @@ def overview(workspace: Workspace) -> Overview:
         class_model=None if (info := best[Task.CLASSIFY]) is None else info.reference,
         tag_model=None if (info := best[Task.ANNOTATE]) is None else info.reference,
         suggested=int(view.has_suggestion.sum()),
-        unlooked=unlooked,
+        unlooked=int(unlooked(workspace, view).sum()),
         changes=view.collection.version[1],
     )

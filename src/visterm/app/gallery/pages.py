@@ -129,23 +129,31 @@ class Gallery:
         if sort not in get_args(Sort):
             raise InputError(f"pictures cannot be sorted by {sort!r}: choose {', '.join(get_args(Sort))}")
         query = " ".join(query.split())
+        asked = (query, filters, sort)
+        if version is not None:
+            with self._guard:
+                earlier = [kept for key, kept in self._kept.items() if key[:4] == (version, *asked)]
+            if earlier:
+                return earlier[-1]
         view = self._workspace.views.newest()
-        models = self._models() if query or sort == "unsure" else ()
-        asked = (query, filters, sort, models)
+        # Views hold the predictions, so no other object gets their id while the list is kept.
+        predictions = (id(view.tag_predictions), id(view.class_predictions))
+        place = (view.collection.version[1], *asked, *predictions, self._searching() if query else None)
         with self._guard:
-            kept = self._kept.get((version if version is not None else view.collection.version[1], *asked))
-        if kept is not None:
-            return kept
+            known = self._kept.get(place)
+        if known is not None:
+            return known
         listed = self._make(view, query, filters, sort)
         with self._guard:
-            self._kept[view.collection.version[1], *asked] = (view, listed)
+            self._kept[place] = (view, listed)
             while len(self._kept) > _MAX_KEPT:
                 self._kept.popitem(last=False)
         return view, listed
 
-    def _models(self) -> tuple[str, ...]:
-        best = (self._workspace.shelf.best(task) for task in (Task.RANK, Task.CLASSIFY, Task.ANNOTATE))
-        return tuple(info.reference for info in best if info is not None)
+    def _searching(self) -> str | None:
+        """The model that searches."""
+        info = self._workspace.shelf.best(Task.RANK)
+        return None if info is None else info.reference
 
     def _make(self, view: View, query: str, filters: Filters, sort: Sort) -> Listed:
         mask = filters.mask(view) if filters else None
@@ -159,19 +167,17 @@ class Gallery:
         shelf = self._workspace.shelf
         model = shelf.model(Task.RANK) if shelf.best(Task.RANK) is not None else None
         self._refuse_files(query)
-        ready = self._workspace.searchers.ready(model, query)
+        ready = self._workspace.searchers.ready(model, query, view.collection)
         most = MAX_FOUND if mask is None else len(view)
         hits = ready.search(query, most, unlikely=True)
         if not any(hit.likely for hit in hits.hits):  # then those that match some of the words, if there are any
             fewer = ready.search(query, most, unlikely=False)
             hits = fewer if fewer.hits else hits
-        if ready.collection.frame is not view.collection.frame:  # pictures came or went meanwhile
-            raise InputError("the collection has just changed: search again")
         kept = [hit for hit in hits.hits if mask is None or mask[hit.row]]
         # A list ends where a picture is as unlikely as any.
         partial = any(hit.missing for hit in kept)
         understood = Understood(
-            [str(note) for note in hits.notes] + hits.hints,
+            [str(note) for note in hits.notes] + hits.hints + ready.notes,
             [note.word for note in hits.notes if note.meant is None],
             hits.ignored,
             {note.word: note.meant for note in hits.notes if note.meant is not None},

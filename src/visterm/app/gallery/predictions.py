@@ -33,13 +33,14 @@ class TagPredictions:
     """Suggested tags: a (n_pictures, n_tags) matrix with the probabilities at or above their thresholds.
 
     Rows are those of the frame's ``keys``; ``names`` are the tags as they are called now, empty for dropped ones.
-    ``doubt`` is the largest ``4 p (1 - p)`` of a picture's tags; it is 0 where the model has not looked.
+    ``doubt`` is the largest ``4 p (1 - p)`` of a picture's tags; ``looked`` says where the model has looked.
     """
 
     model: str
     names: list[str]
     likely: sparse.csr_array
     doubt: Floats
+    looked: NDArray[np.bool_]
     thresholds: Floats
 
 
@@ -55,22 +56,22 @@ class ClassPredictions:
 
 
 class Predictions:
-    """Keeps what the models in use say, until the pictures or the models change."""
+    """Keeps what the models in use say, until the pictures, their features or the models change."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._guard = threading.Lock()
-        self._kept: dict[str, tuple[Frame, Model, Any]] = {}
+        self._kept: dict[str, tuple[Frame, Model, object, Any]] = {}
 
-    def tags(self) -> TagPredictions | None:
-        """What the model for tags says; None if there is no such model."""
-        return self._current(Task.ANNOTATE, _tags)
+    def tags(self, frame: Frame) -> TagPredictions | None:
+        """What the model for tags says of the pictures of ``frame``; None if there is no such model."""
+        return self._current(frame, Task.ANNOTATE, _tags)
 
-    def classes(self) -> ClassPredictions | None:
-        """What the model for classes says; None if there is no such model."""
-        return self._current(Task.CLASSIFY, _classes)
+    def classes(self, frame: Frame) -> ClassPredictions | None:
+        """What the model for classes says of the pictures of ``frame``; None if there is no such model."""
+        return self._current(frame, Task.CLASSIFY, _classes)
 
-    def _current(self, task: Task, read: Any) -> Any:
+    def _current(self, frame: Frame, task: Task, read: Any) -> Any:
         shelf = self._workspace.shelf
         if shelf.best(task) is None:
             return None
@@ -79,11 +80,12 @@ class Predictions:
         except VistermError:
             return None
         with self._guard:
-            frame = self._workspace.collection().frame
             kept = self._kept.get(task.value)
-            if kept is None or kept[0] is not frame or kept[1] is not model:
-                kept = self._kept[task.value] = (frame, model, read(self._workspace, frame, model))
-            return kept[2]
+            edition = self._workspace.library.edition(model.recipe)
+            if kept is None or kept[0] is not frame or kept[1] is not model or kept[2] is not edition:
+                found = read(self._workspace, frame, model)
+                kept = self._kept[task.value] = (frame, model, self._workspace.library.edition(model.recipe), found)
+            return kept[3]
 
 
 def _slots_of(index_keys: list[str], frame: Frame) -> NDArray[np.int64]:
@@ -111,7 +113,9 @@ def _tags(workspace: Workspace, frame: Frame, model: Model) -> TagPredictions:
         doubt[start : start + len(some)] = (4 * p * (1 - p)).max(axis=1, initial=0.0)
         blocks.append(sparse.csr_array(np.where(p >= thresholds, p, 0.0).astype(np.float32)))
     matrix = sparse.vstack(blocks, format="csr") if blocks else sparse.csr_array((0, len(names)), dtype=np.float32)
-    return TagPredictions(model.info.reference, names, sparse.csr_array(matrix), doubt, thresholds.astype(np.float32))
+    return TagPredictions(
+        model.info.reference, names, sparse.csr_array(matrix), doubt, slots >= 0, thresholds.astype(np.float32)
+    )
 
 
 def _classes(workspace: Workspace, frame: Frame, model: Model) -> ClassPredictions:

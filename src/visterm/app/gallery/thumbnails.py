@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import sqlite3
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -89,7 +90,7 @@ class Thumbnails:
             if self._known is None:
                 self._known = self._read_colours()
             self._known[sha256] = colours
-            with _database(self.folder) as database:
+            with suppress(sqlite3.Error, OSError), _database(self.folder) as database:  # they are only derived
                 database.execute("INSERT OR REPLACE INTO colour VALUES (?, ?)", (sha256, colours))
                 database.commit()
 
@@ -99,6 +100,8 @@ class Thumbnails:
         try:
             with _database(self.folder) as database:
                 return dict(database.execute("SELECT sha256, colours FROM colour"))
+        except sqlite3.OperationalError:  # it cannot be read at this moment
+            return {}
         except sqlite3.DatabaseError:  # damaged: they are derived, so begin again
             (self.folder / _COLOURS).unlink(missing_ok=True)
             return {}
@@ -140,14 +143,16 @@ def mean_colours(rgb: np.ndarray) -> str:
     return "".join(bytes(cell.reshape(-1, 3).mean(axis=0).round().astype(np.uint8).tolist()).hex() for cell in cells)
 
 
-def make_thumbnails(workspace: Workspace) -> int:
-    """Make the small thumbnails that are missing; returns how many there were. What cannot be read is left out."""
+def make_thumbnails(workspace: Workspace, stopped: threading.Event | None = None) -> int:
+    """Make the small thumbnails that are missing, until ``stopped``; returns how many. Bad files are left out."""
     thumbnails = workspace.thumbnails
     files = workspace.collection().frame.files
     missing = [(key, file) for key, file in files.items() if file and not thumbnails.place(key, "small").exists()]
     n_made = 0
     with progress.task("Making thumbnails", total=len(missing)) as bar:
         for key, file in missing:
+            if stopped is not None and stopped.is_set():
+                break
             try:
                 thumbnails.file(key, "small", file)
                 n_made += 1

@@ -16,9 +16,13 @@ from scipy import sparse
 from visterm.app.collection import Collection
 from visterm.app.gallery.predictions import ClassPredictions, TagPredictions
 from visterm.catalogue.listing import Listing
+from visterm.errors import VistermError
 
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
+
+#: The collection is read this often until two reads fit together.
+_ATTEMPTS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,18 +147,29 @@ class Views:
     def newest(self) -> View:
         """The collection as it is now; only what has changed is read again."""
         with self._guard:
-            workspace = self._workspace
-            collection = workspace.collection()
-            tags, classes = workspace.predictions.tags(), workspace.predictions.classes()
-            known = self._newest
-            if known is None or known.collection.frame is not collection.frame:
-                self._newest = View(collection, workspace.catalogue.listing(), self._said(collection), tags, classes)
+            predictions = self._workspace.predictions
+            known, (collection, listing) = self._newest, self._listed()
+            tags, classes = predictions.tags(collection.frame), predictions.classes(collection.frame)
+            if known is None or known.listing is not listing:
+                self._newest = View(collection, listing, self._said(collection), tags, classes)
             elif known.collection is not collection:
-                self._newest = View(collection, known.listing, self._said_again(known, collection), tags, classes)
+                self._newest = View(collection, listing, self._said_again(known, collection), tags, classes)
             elif known.tag_predictions is not tags or known.class_predictions is not classes:
                 self._newest = replace(known, tag_predictions=tags, class_predictions=classes)
             assert self._newest is not None  # noqa: S101 - for mypy
             return self._newest
+
+    def _listed(self) -> tuple[Collection, Listing]:
+        """The collection and its listing, of one moment: another process may add pictures between two reads."""
+        known = self._newest
+        for _ in range(_ATTEMPTS):
+            collection = self._workspace.collection()
+            if known is not None and known.collection.frame is collection.frame:
+                return collection, known.listing
+            listing = self._workspace.catalogue.listing()
+            if np.array_equal(listing.ids, collection.truth.ids):
+                return collection, listing
+        raise VistermError("the collection is changing at this moment: try again")
 
     def _said(self, collection: Collection) -> NDArray[np.int64]:
         said = self._workspace.catalogue.said()

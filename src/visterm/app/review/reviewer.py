@@ -33,6 +33,7 @@ from visterm.app.review.documents import (
     TagWork,
 )
 from visterm.app.review.heads import Doubted, Heads, fit_heads
+from visterm.app.similar import RECIPE
 from visterm.catalogue.labels import Kind
 from visterm.errors import InputError, VistermError
 from visterm.learning import choose_questions, class_doubt, group, reduced, tag_doubt
@@ -41,7 +42,6 @@ from visterm.storage import write_text_atomically
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
 
-_RECIPE = "deep"
 #: A tag below this probability, or below this share of its threshold, is not asked about.
 _LEAST_ASKED, _SHARE_ASKED = 0.02, 0.3
 #: Decisions that a person makes in ten minutes, about one in four seconds.
@@ -55,7 +55,7 @@ class Reviewer:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._guard, self._work = threading.Lock(), threading.Lock()
-        self._reduced: tuple[Frame, NDArray[np.intp], NDArray[np.float32]] | None = None
+        self._reduced: tuple[Frame, object, NDArray[np.intp], NDArray[np.float32]] | None = None
         self._fit: Heads | None = None
         self._learning = False
         self._curve: list[CurvePoint] | None = None
@@ -150,10 +150,16 @@ class Reviewer:
             if fit is None:
                 raise InputError("nothing can be reviewed yet")
             return fit
-        if fit.collection is not view.collection and not self._learning:
+        if not self._is_newest(fit, view) and not self._learning:
             self._learning = True
             threading.Thread(target=self._learn_quietly, daemon=True).start()
         return fit
+
+    def _is_newest(self, fit: Heads, view: View) -> bool:
+        """Whether ``fit`` knows all that was said, and all features."""
+        edition = self._workspace.library.edition(ready_recipe(self._workspace, RECIPE))
+        known = self._reduced
+        return fit.collection is view.collection and known is not None and known[1] is edition and known[3] is fit.Z
 
     def _learn_quietly(self) -> None:
         try:
@@ -165,7 +171,7 @@ class Reviewer:
     def _learn(self) -> None:
         with self._work:
             view = self._workspace.views.newest()
-            if self._fit is not None and self._fit.collection is view.collection:
+            if self._fit is not None and self._is_newest(self._fit, view):
                 return
             places, Z = self._features(view)
             fit = fit_heads(view, places, Z)
@@ -176,15 +182,16 @@ class Reviewer:
         """The rows of the view that have features, and those features in their leading directions."""
         with self._guard:
             frame = view.collection.frame
-            if self._reduced is None or self._reduced[0] is not frame:
-                recipe = ready_recipe(self._workspace, _RECIPE)
+            recipe = ready_recipe(self._workspace, RECIPE)
+            edition = self._workspace.library.edition(recipe)
+            if self._reduced is None or self._reduced[0] is not frame or self._reduced[1] is not edition:
                 without = set(self._workspace.library.missing(recipe, frame.keys))
                 places = np.array([row for row, key in enumerate(frame.keys) if key not in without], np.intp)
                 if not len(places):
                     raise InputError("no picture has been looked at yet: start 'Look at the pictures' under Jobs")
                 X = stored_features(self._workspace, recipe, [frame.keys[row] for row in places])
-                self._reduced = (frame, places, reduced(np.asarray(X, np.float32)))
-            return self._reduced[1], self._reduced[2]
+                self._reduced = (frame, edition, places, reduced(np.asarray(X, np.float32)))
+            return self._reduced[2], self._reduced[3]
 
     def _measured(self, view: View, fit: Heads) -> None:
         quality = fit.quality

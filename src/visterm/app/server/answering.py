@@ -1,21 +1,26 @@
-"""What routes share: the workspace, conditional answers, and a limit on expensive work."""
+"""What routes share: the workspace, conditional answers, requests that count once, and a limit on expensive work."""
 
 from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from visterm.app.document import Document
 from visterm.app.gallery.filters import By, Filters, State
 from visterm.app.server.problems import BusyError
 from visterm.app.workspace import Workspace
+from visterm.errors import InputError
 
+D = TypeVar("D", bound=Document)
+#: Answers that are remembered for requests that are sent again.
+_MOST_REMEMBERED = 256
 #: Requests that compute features or explain may run at the same time.
 _MOST_EXPENSIVE = 2
 _expensive = threading.BoundedSemaphore(_MOST_EXPENSIVE)
@@ -31,17 +36,72 @@ Photos = Annotated[Workspace, Depends(workspace)]
 
 
 def filters(
-    class_name: Annotated[str | None, Query(alias="class", max_length=1000, description="The class.")] = None,
-    tag: Annotated[list[str] | None, Query(max_length=50, description="Tags; a picture must have all.")] = None,
-    suggested: Annotated[str | None, Query(max_length=1000, description="A tag that a model suggests.")] = None,
-    by: Annotated[By | None, Query(description="Who said something of a picture.")] = None,
-    state: Annotated[State | None, Query(description="What was decided about it.")] = None,
-    folder: Annotated[str | None, Query(max_length=4096, description="A folder, with all below it.")] = None,
+    class_name: Annotated[
+        str | None, Query(alias="class", max_length=1000, description="The class.", examples=["harbour"])
+    ] = None,
+    tag: Annotated[
+        list[str] | None, Query(max_length=50, description="Tags; a picture must have all.", examples=[["boat"]])
+    ] = None,
+    suggested: Annotated[
+        str | None, Query(max_length=1000, description="A tag that a model suggests.", examples=["sky"])
+    ] = None,
+    by: Annotated[By | None, Query(description="Who said something of a picture.", examples=["person"])] = None,
+    state: Annotated[State | None, Query(description="What was decided about it.", examples=["suggested"])] = None,
+    folder: Annotated[
+        str | None, Query(max_length=4096, description="A folder, with all below it.", examples=["pictures"])
+    ] = None,
 ) -> Filters:
     """What narrows a list down."""
     return Filters(class_name, tuple(tag or ()), suggested, by, state, folder)
 
 
+class Answers:
+    """The last answers to requests with an ``Idempotency-Key``: what is sent twice is done once."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._known: OrderedDict[tuple[str, str], tuple[object, Any]] = OrderedDict()
+
+    def once(self, path: str, key: str, asked: object, work: Callable[[], D]) -> D:
+        """What ``work`` answers, or answered when the same was asked with the same key; a failure is not kept."""
+        with self._guard:
+            if (path, key) not in self._known:
+                self._known[path, key] = (asked, work())
+                if len(self._known) > _MOST_REMEMBERED:
+                    self._known.popitem(last=False)
+            before, answer = self._known[path, key]
+        if before != asked:
+            raise InputError(f"the Idempotency-Key {key!r} was used for another request: take a new one")
+        found: D = answer
+        return found
+
+
+class Once:
+    """Does the work of one request, or remembers that it was done."""
+
+    def __init__(
+        self,
+        request: Request,
+        key: Annotated[
+            str | None,
+            Header(
+                alias="Idempotency-Key",
+                min_length=1,
+                max_length=200,
+                examples=["8c1d0f5e"],
+                description="A request that is sent again with the same key is not done again.",
+            ),
+        ] = None,
+    ) -> None:
+        self._answers: Answers = request.app.state.answers
+        self._path, self._key = request.url.path, key
+
+    def __call__(self, work: Callable[[], D], asked: object = None) -> D:
+        """What ``work`` answers; ``asked`` is the body of the request."""
+        return work() if self._key is None else self._answers.once(self._path, self._key, asked, work)
+
+
+OnlyOnce = Annotated[Once, Depends()]
 Narrowed = Annotated[Filters, Depends(filters)]
 
 
@@ -62,7 +122,8 @@ def conditional(request: Request, document: Document) -> Response:
     response = JSONResponse(content)
     etag = f'W/"{hashlib.blake2b(response.body, digest_size=12).hexdigest()}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
-    if etag in (part.strip() for part in request.headers.get("if-none-match", "").split(",")):
+    asked = request.headers.get("if-none-match", "")
+    if asked.strip() == "*" or etag in (part.strip() for part in asked.split(",")):
         return Response(status_code=304, headers=headers)
     response.headers.update(headers)
     return response

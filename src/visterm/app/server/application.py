@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.responses import FileResponse
@@ -14,6 +16,7 @@ from fastapi.staticfiles import StaticFiles
 
 from visterm.app.gallery.thumbnails import make_thumbnails
 from visterm.app.server import finding, pictures, problems, reviewing, system, teaching
+from visterm.app.server.answering import Answers
 from visterm.app.server.guard import API, Guard, Rules
 from visterm.app.workspace import Workspace
 from visterm.errors import VistermError
@@ -21,15 +24,25 @@ from visterm.version import __version__
 
 _STATIC = Path(str(files("visterm.app.server") / "static"))
 
+#: Any route may answer with these problems.
+_ANY_ROUTE = (400, 401, 403, 413, 415, 421, 422, 503)
+
 
 def application(photos: Workspace, rules: Rules) -> FastAPI:
     """The application over one workspace, which stays the caller's to close."""
 
+    stopped = threading.Event()
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         # The first list and the thumbnails are made ready while the person waits for the browser.
-        threading.Thread(target=_warm_up, args=(photos,), daemon=True).start()
+        warming = threading.Thread(target=_warm_up, args=(photos, stopped), daemon=True)
+        warming.start()
         yield
+        stopped.set()
+        warming.join()
+
+    photos.library.readers_compute = False  # what takes minutes is a job
 
     app = FastAPI(
         title="Visterm",
@@ -40,10 +53,11 @@ def application(photos: Workspace, rules: Rules) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.state.photos, app.state.rules = photos, rules
+    app.state.photos, app.state.rules, app.state.answers = photos, rules, Answers()
+    app.state.is_stopping = lambda: False
     problems.install(app)
     for part in (pictures, finding, teaching, reviewing, system):
-        app.include_router(part.router, prefix=API)
+        app.include_router(part.router, prefix=API, responses=problems.documented(*_ANY_ROUTE))
     app.mount("/static", StaticFiles(directory=_STATIC), name="static")
 
     @app.get("/", include_in_schema=False)
@@ -52,10 +66,18 @@ def application(photos: Workspace, rules: Rules) -> FastAPI:
         return FileResponse(_STATIC / "index.html")
 
     app.add_middleware(Guard, rules=rules)
+    app.openapi = partial(_documentation, app, app.openapi)  # type: ignore[method-assign]
     return app
 
 
-def _warm_up(photos: Workspace) -> None:
+def _documentation(app: FastAPI, made: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The OpenAPI document, with the form of problems."""
+    if app.openapi_schema is None:
+        made()["components"]["schemas"]["Problem"] = problems.Problem.model_json_schema()
+    return made()
+
+
+def _warm_up(photos: Workspace, stopped: threading.Event) -> None:
     with suppress(VistermError):  # a request will say what is wrong
         photos.gallery.page()
-        make_thumbnails(photos)
+        make_thumbnails(photos, stopped)

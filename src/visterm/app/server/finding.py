@@ -14,13 +14,18 @@ from visterm.app.gallery.picture import picture_with
 from visterm.app.gallery.saved import SavedSearches
 from visterm.app.gallery.whys import Why, why
 from visterm.app.server.answering import Photos, expensive
-from visterm.app.server.problems import NotFoundError
+from visterm.app.server.problems import NotFoundError, documented
 from visterm.app.server.teaching import Body
 from visterm.errors import InputError
 
 router = APIRouter(tags=["search"])
 
-Number = Annotated[int, Path(ge=1, le=2**62, description="The picture's number.")]
+#: The bytes of a picture as a body.
+_PICTURE = {
+    "required": True,
+    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+}
+Number = Annotated[int, Path(ge=1, le=2**53, description="The picture's number.", examples=[1])]
 
 
 class QueryBody(Body):
@@ -30,7 +35,7 @@ class QueryBody(Body):
 
 
 @router.get("/complete")
-def completions(photos: Photos, text: Annotated[str, Query(max_length=1000)]) -> Completions:
+def completions(photos: Photos, text: Annotated[str, Query(max_length=1000, examples=["boat s"])]) -> Completions:
     """Tags, classes and fields that the last word may become."""
     return complete(photos, text)
 
@@ -53,21 +58,25 @@ def forget_search(photos: Photos, body: QueryBody) -> SavedSearches:
     return photos.saved_searches.forget(body.query)
 
 
-@router.get("/pictures/{number}/similar")
-def similar(photos: Photos, number: Number, limit: Annotated[int, Query(ge=1, le=200)] = 24) -> LookAlikes:
+@router.get("/pictures/{number}/similar", responses=documented(404, 429))
+def similar(
+    photos: Photos, number: Number, limit: Annotated[int, Query(ge=1, le=200, examples=[24])] = 24
+) -> LookAlikes:
     """The pictures that look most like it."""
     with expensive():
         return lookalikes(photos, _key(photos, number), limit)
 
 
-@router.get("/pictures/{number}/why")
-def explain(photos: Photos, number: Number, word: Annotated[str, Query(min_length=1, max_length=1000)]) -> Why:
+@router.get("/pictures/{number}/why", responses=documented(404, 429))
+def explain(
+    photos: Photos, number: Number, word: Annotated[str, Query(min_length=1, max_length=1000, examples=["sky"])]
+) -> Why:
     """Why the model suggests a tag: the parts of the picture that count, and a picture it reminds of."""
     with expensive():
         return why(photos, _key(photos, number), word)
 
 
-@router.post("/look", openapi_extra={"requestBody": {"content": {"image/*": {"schema": {"type": "string"}}}}})
+@router.post("/look", responses=documented(408, 429), openapi_extra={"requestBody": _PICTURE})
 async def look_at(request: Request, photos: Photos) -> Look:
     """Classify and tag a picture from outside, and find pictures like it. It is not added."""
     data = await request.body()

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import ipaddress
+import logging
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from visterm.app.server.problems import problem
@@ -43,13 +46,31 @@ _HEADERS = {
 }
 
 
+_log = logging.getLogger("visterm.server")
+
+
 @dataclass(frozen=True)
 class Rules:
-    """What a server allows: the host names it answers to, the token it wants (None: no token), and writing or not."""
+    """What a server allows: the host names it answers to, the token it wants (None: no token), and writing or not.
+
+    A server that listens at all addresses of a computer answers to ``any_address``, written as numbers: nobody can
+    point those somewhere else, as is possible with names.
+    """
 
     hosts: frozenset[str]
     token: str | None = None
     read_only: bool = False
+    any_address: bool = False
+
+    def is_ours(self, host: str) -> bool:
+        """Whether ``host``, with or without a port, is an address of this server."""
+        name = host.lower() if host.endswith("]") else host.rsplit(":", 1)[0].lower()
+        if name in self.hosts:
+            return True
+        try:
+            return self.any_address and bool(ipaddress.ip_address(name.strip("[]")))
+        except ValueError:
+            return False
 
 
 class Guard:
@@ -65,8 +86,12 @@ class Guard:
                 await self._app(scope, receive, send)
             return
 
+        started = False
+
         async def send_guarded(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
@@ -81,14 +106,18 @@ class Guard:
         body = _Body(receive, limit)
         try:
             await self._app(scope, body.receive, send_guarded)
-        except _RefusedBodyError as error:
-            await problem(*error.args)(scope, receive, send_guarded)
+        except Exception:
+            _log.exception("%s %s failed", scope["method"], scope["path"])
+            if started:  # the connection ends, so that nobody takes half an answer for the whole
+                raise
+            inside = "something went wrong inside; the terminal in which the page was started tells what"
+            await problem(500, inside)(scope, receive, send_guarded)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         """The status and the reason if the request is refused."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if host.rsplit(":", 1)[0].lower() not in self._rules.hosts and host.lower() not in self._rules.hosts:
+        if not self._rules.is_ours(host):
             return 421, "this address is not one that the page was started for"
         origin = headers.get("origin")
         if origin is not None and origin != f"{scope['scheme']}://{host}":
@@ -133,10 +162,6 @@ def is_token(given: str, token: str | None) -> bool:
     return token is not None and hmac.compare_digest(given.encode(), token.encode())
 
 
-class _RefusedBodyError(Exception):
-    """The status and the reason."""
-
-
 class _Body:
     """Passes a body on, as long as it is small enough and comes fast enough."""
 
@@ -154,10 +179,10 @@ class _Body:
         try:
             message = await asyncio.wait_for(self._receive(), max(0.0, self._deadline - loop.time()))
         except TimeoutError as error:
-            raise _RefusedBodyError(408, "the body did not come in time") from error
+            raise HTTPException(408, "the body did not come in time") from error
         if message["type"] == "http.request":
             self._size += len(message.get("body", b""))
             if self._size > self._limit:
-                raise _RefusedBodyError(413, f"the body has more than {self._limit} bytes")
+                raise HTTPException(413, f"the body has more than {self._limit} bytes")
             self._complete = not message.get("more_body", False)
         return message

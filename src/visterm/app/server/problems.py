@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from visterm.app.labelling import NewNameError
@@ -29,7 +29,21 @@ _TITLES = {
     429: "Too many at once",
     503: "Not now",
 }
-_log = logging.getLogger("visterm.server")
+
+
+class Problem(BaseModel):
+    """Why a request was refused (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """How a route documents that it may answer with a problem."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {status: {"description": _TITLES[status], "content": content} for status in statuses}
 
 
 class NotFoundError(InputError):
@@ -72,8 +86,3 @@ def install(app: FastAPI) -> None:
     def plain(_: Request, error: HTTPException) -> JSONResponse:
         headers = dict(error.headers) if error.headers else None
         return problem(error.status_code, str(error.detail), headers=headers)
-
-    @app.exception_handler(Exception)
-    def unexpected(request: Request, error: Exception) -> JSONResponse:
-        _log.exception("%s %s failed", request.method, request.url.path, exc_info=error)
-        return problem(500, "something went wrong inside; the terminal in which the page was started tells what")

@@ -7,9 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from visterm.app.gallery.picture import keys_of
 from visterm.app.review.documents import Groups, Questions, Queue, ReviewState
 from visterm.app.server.answering import Photos
-from visterm.app.server.teaching import Body, Name
+from visterm.app.server.teaching import Body, Name, Number
 from visterm.catalogue.labels import Kind
 
 router = APIRouter(prefix="/review", tags=["review"])
@@ -18,9 +19,9 @@ router = APIRouter(prefix="/review", tags=["review"])
 class KeepBody(Body):
     """A label that looked wrong and is right."""
 
-    id: Annotated[int, Field(ge=1, le=2**62)]
-    kind: Kind
-    name: Name
+    id: Number
+    kind: Kind = Field(examples=["class"])
+    name: Name = Field(examples=["harbour"])
     keep: bool = Field(True, description="False takes it back: the label is asked about again.")
 
 
@@ -33,12 +34,18 @@ def state(photos: Photos) -> ReviewState:
 @router.get("/questions")
 def questions(
     photos: Photos,
-    queue: Queue = "teach",
-    tag: Annotated[str | None, Query(max_length=1000, description="For the queue `tag`.")] = None,
+    queue: Annotated[Queue, Query(description="What to ask about.", examples=["teach"])] = "teach",
+    tag: Annotated[str | None, Query(max_length=1000, description="For the queue `tag`.", examples=["sky"])] = None,
     without: Annotated[
-        str, Query(pattern=r"^(\d{1,18}(,\d{1,18})*)?$", max_length=20_000, description="Pictures to leave out.")
+        str,
+        Query(
+            pattern=r"^([0-9]{1,18}(,[0-9]{1,18})*)?$",
+            max_length=20_000,
+            description="Pictures to leave out.",
+            examples=["1,2"],
+        ),
     ] = "",
-    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    limit: Annotated[int, Query(ge=1, le=100, examples=[20])] = 20,
 ) -> Questions:
     """The next questions of a queue, the most useful first."""
     left_out = {int(number) for number in without.split(",") if number}
@@ -46,7 +53,7 @@ def questions(
 
 
 @router.get("/groups")
-def groups(photos: Photos, limit: Annotated[int, Query(ge=1, le=60)] = 30) -> Groups:
+def groups(photos: Photos, limit: Annotated[int, Query(ge=1, le=60, examples=[30])] = 30) -> Groups:
     """Groups of pictures that look alike and that nobody has labelled."""
     return photos.reviewer.groups(limit=limit)
 
@@ -54,5 +61,6 @@ def groups(photos: Photos, limit: Annotated[int, Query(ge=1, le=60)] = 30) -> Gr
 @router.post("/keep")
 def keep(photos: Photos, body: KeepBody) -> ReviewState:
     """Say that a label that looked wrong is right, so that it is not asked about again."""
+    keys_of(photos, [body.id])  # there is such a picture
     photos.reviewer.keep(body.id, body.kind, body.name, keep=body.keep)
     return photos.reviewer.state()

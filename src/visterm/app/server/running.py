@@ -8,6 +8,7 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from visterm.errors import InputError, VistermError
 PORT = 8020
 TOKEN_VARIABLE = "VISTERM_TOKEN"  # noqa: S105 - the name of a variable, not a token
 _LEAST_TOKEN = 16
+#: These stand for all addresses of this computer.
+_ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened at
 #: Open pages listen for events without an end; a server that stops does not wait for them longer than this.
 _GRACE_SECONDS = 2
 
@@ -33,7 +36,8 @@ class Address:
     @property
     def url(self) -> str:
         """What to type into a browser; a token travels after the #, which no server sees."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
+        host = socket.gethostname() if self.host in _ANY_ADDRESS else self.host
+        host = f"[{host}]" if ":" in host else host
         return f"http://{host}:{self.port}/" + (f"#token={self.token}" if self.token else "")
 
 
@@ -59,7 +63,7 @@ def serve(
     listening = _listening(host, port)
     address = Address(host, listening.getsockname()[1], token)
     names = {*LOOPBACK, host.lower(), f"[{host.lower()}]"} | ({socket.gethostname().lower()} if token else set())
-    app = application(photos, Rules(frozenset(names), token, read_only))
+    app = application(photos, Rules(frozenset(names), token, read_only, any_address=host in _ANY_ADDRESS))
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -69,10 +73,12 @@ def serve(
         server_header=False,
     )
     server = uvicorn.Server(config)
+    app.state.is_stopping = lambda: server.should_exit
     started(address)
     if browser:
         threading.Timer(0.5, lambda: webbrowser.open(address.url)).start()
-    server.run(sockets=[listening])
+    with suppress(KeyboardInterrupt):  # the person has seen enough
+        server.run(sockets=[listening])
 
 
 def _token(host: str, token_file: Path | None) -> str | None:
@@ -98,6 +104,7 @@ def _listening(host: str, port: int | None) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, number))
+            listening.listen(128)  # from now on nobody else gets the port
             return listening
         except OSError as error:
             listening.close()

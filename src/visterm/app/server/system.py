@@ -9,14 +9,14 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
-from pydantic import Field
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from visterm.app.gallery.overview import Overview, overview
 from visterm.app.jobs import Job
-from visterm.app.server.answering import Photos
+from visterm.app.server.answering import OnlyOnce, Photos
 from visterm.app.server.guard import COOKIE, Rules, is_token
-from visterm.app.server.problems import NotFoundError, problem
+from visterm.app.server.problems import NotFoundError, documented, problem
 from visterm.app.server.teaching import Body
 from visterm.app.status import Status
 from visterm.app.training import Models
@@ -28,20 +28,28 @@ router = APIRouter(tags=["collection"])
 #: How often the catalogue and the jobs are looked at for events.
 _SECONDS = 0.4
 
-JobNumber = Annotated[int, Path(ge=1, le=2**31, description="The job's number.")]
+JobNumber = Annotated[int, Path(ge=1, le=2**31, description="The job's number.", examples=[1])]
 
 
 class JobBody(Body):
     """A job to start."""
 
-    kind: Literal["train", "add", "features"]
-    minutes: float | None = Field(None, gt=0, le=600, description="For training: about how long to compare methods.")
+    kind: Literal["train", "add", "features"] = Field(examples=["add"])
+    minutes: float | None = Field(
+        None, gt=0, le=600, description="For training: about how long to compare methods.", examples=[3]
+    )
 
 
 class TokenBody(Body):
     """The token of this server."""
 
-    token: str = Field(min_length=1, max_length=1000)
+    token: str = Field(min_length=1, max_length=1000, examples=["the-token-that-the-terminal-shows"])
+
+
+class Session(BaseModel):
+    """The token was right, and the browser has its cookie."""
+
+    ok: bool
 
 
 @router.get("/collection")
@@ -69,26 +77,26 @@ def jobs(photos: Photos) -> list[Job]:
 
 
 @router.post("/jobs")
-def start(photos: Photos, body: JobBody) -> Job:
+def start(photos: Photos, body: JobBody, once: OnlyOnce) -> Job:
     """Start long work. If work of this kind is going on, that is the answer."""
     arguments = ["--minutes", str(body.minutes)] if body.kind == "train" and body.minutes else []
-    return photos.jobs.start(body.kind, arguments)
+    return once(lambda: photos.jobs.start(body.kind, arguments), body)
 
 
-@router.get("/jobs/{number}")
+@router.get("/jobs/{number}", responses=documented(404))
 def job(photos: Photos, number: JobNumber) -> Job:
     """One job as it is now."""
     return _job(photos, number)
 
 
-@router.post("/jobs/{number}/cancel")
-def cancel(photos: Photos, number: JobNumber) -> Job:
+@router.post("/jobs/{number}/cancel", responses=documented(404))
+def cancel(photos: Photos, number: JobNumber, once: OnlyOnce) -> Job:
     """Stop a job; what it has finished is kept."""
     _job(photos, number)
-    return photos.jobs.cancel(number)
+    return once(lambda: photos.jobs.cancel(number))
 
 
-@router.post("/session")
+@router.post("/session", response_model=Session)
 def session(request: Request, body: TokenBody) -> Response:
     """Exchange the token for a cookie, so that a browser can show pictures."""
     rules: Rules = request.app.state.rules
@@ -107,7 +115,7 @@ async def events(request: Request, photos: Photos) -> StreamingResponse:
 
 async def _events(request: Request, photos: Workspace) -> AsyncIterator[str]:
     version, known, idle = None, dict[int, str](), 0
-    while not await request.is_disconnected():
+    while not (request.app.state.is_stopping() or await request.is_disconnected()):
         now, found = await run_in_threadpool(lambda: (photos.catalogue.version()[1], photos.jobs.all()))
         if now != version:
             version = now

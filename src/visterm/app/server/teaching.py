@@ -5,26 +5,35 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from visterm.app.adding import Removal
 from visterm.app.deciding import Decision, decide
-from visterm.app.gallery.picture import picture_with
+from visterm.app.gallery.picture import keys_of
 from visterm.app.history import History, Undoing
 from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
-from visterm.app.server.answering import Photos
+from visterm.app.server.answering import OnlyOnce, Photos
+from visterm.app.server.problems import documented
 from visterm.catalogue.labels import Kind
 
 router = APIRouter(tags=["labels"])
 
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
-Ids = Annotated[list[Annotated[int, Field(ge=1, le=2**62)]], Field(min_length=1, max_length=20_000)]
+
+
+def _whole(value: object) -> object:
+    """JSON knows no integers: 1.0 is 1."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Number = Annotated[int, Field(ge=1, le=2**53, examples=[1]), BeforeValidator(_whole)]
+Ids = Annotated[list[Number], Field(min_length=1, max_length=20_000, examples=[[1, 2]])]
 
 
 class Body(BaseModel):
-    """A body without members that nobody knows."""
+    """A body without members that nobody knows, and in which "1" is no number."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class LabelBody(Body):
@@ -33,24 +42,28 @@ class LabelBody(Body):
     ids: Ids
     class_: Name | None = Field(None, alias="class", examples=["harbour"])
     tags: list[Name] = Field([], max_length=200, examples=[["boat"]])
-    no_tags: list[Name] = Field([], max_length=200)
-    clear: list[Name] = Field([], max_length=200, description="'class', 'tags', or names to withdraw.")
-    new: bool = Field(False, description="Names that look like slips are meant to be new.")
+    no_tags: list[Name] = Field([], max_length=200, examples=[["snow"]])
+    clear: list[Name] = Field(
+        [], max_length=200, description="'class', 'tags', or names to withdraw.", examples=[["tag:sea"]]
+    )
+    new: bool = Field(False, description="Names that look like slips are meant to be new.", examples=[True])
 
 
 class DecisionBody(Body):
     """A person's decision about one class or tag of one picture."""
 
-    id: Annotated[int, Field(ge=1, le=2**62)]
+    id: Number
     kind: Kind = "tag"
-    name: Name
-    state: Literal["accepted", "rejected"]
+    name: Name = Field(examples=["boat"])
+    state: Literal["accepted", "rejected"] = Field(examples=["accepted"])
 
 
 class DecisionsBody(Body):
     """Decisions that belong together: one undo takes them all back."""
 
-    decisions: list[DecisionBody] = Field(min_length=1, max_length=20_000)
+    decisions: list[DecisionBody] = Field(
+        min_length=1, max_length=20_000, examples=[[{"id": 1, "kind": "tag", "name": "boat", "state": "accepted"}]]
+    )
 
 
 class RemovalBody(Body):
@@ -63,31 +76,35 @@ class RenameBody(Body):
     """A class or tag and its new name."""
 
     kind: Kind = "tag"
-    old: Name
-    new: Name
+    old: Name = Field(examples=["boat"])
+    new: Name = Field(examples=["ship"])
 
 
 class MergeBody(Body):
     """Classes or tags that become one."""
 
     kind: Kind = "tag"
-    names: list[Name] = Field(min_length=1, max_length=1000)
-    into: Name
+    names: list[Name] = Field(min_length=1, max_length=1000, examples=[["boat", "car"]])
+    into: Name = Field(examples=["vehicle"])
 
 
 class NamesBody(Body):
     """Classes or tags."""
 
     kind: Kind = "tag"
-    names: list[Name] = Field(min_length=1, max_length=1000)
+    names: list[Name] = Field(min_length=1, max_length=1000, examples=[["sea"]])
 
 
-@router.post("/labels")
+@router.post("/labels", responses=documented(409))
 def label(photos: Photos, body: LabelBody) -> Labelled:
     """Say what pictures are: their class, tags they have, tags they do not have. All is noted or nothing."""
-    keys = [picture_with(photos, number).sha256 for number in body.ids]
     return photos.label(
-        keys, class_name=body.class_, tags=body.tags, no_tags=body.no_tags, clear=body.clear, new=body.new
+        keys_of(photos, body.ids),
+        class_name=body.class_,
+        tags=body.tags,
+        no_tags=body.no_tags,
+        clear=body.clear,
+        new=body.new,
     )
 
 
@@ -100,31 +117,33 @@ def decisions(photos: Photos, body: DecisionsBody) -> Labelled:
 @router.post("/removals")
 def remove(photos: Photos, body: RemovalBody) -> Removal:
     """Forget pictures with their labels; the files stay."""
-    return photos.remove([picture_with(photos, number).sha256 for number in body.ids])
+    return photos.remove(keys_of(photos, body.ids))
 
 
 @router.get("/history")
 def history(
     photos: Photos,
-    picture: Annotated[int | None, Query(ge=1, le=2**62, description="Only what changed this picture.")] = None,
-    before: Annotated[int | None, Query(ge=1, le=2**62, description="`next` of the page before.")] = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 20,
+    picture: Annotated[
+        int | None, Query(ge=1, le=2**53, description="Only what changed this picture.", examples=[1])
+    ] = None,
+    before: Annotated[int | None, Query(ge=1, le=2**53, description="`next` of the page before.", examples=[3])] = None,
+    limit: Annotated[int, Query(ge=1, le=200, examples=[20])] = 20,
 ) -> History:
     """What was changed, by whom and when, the newest first."""
-    key = None if picture is None else picture_with(photos, picture).sha256
+    key = None if picture is None else keys_of(photos, [picture])[0]
     return photos.history(key, limit=limit, before=before)
 
 
 @router.post("/undo")
-def undo(photos: Photos) -> Undoing:
+def undo(photos: Photos, once: OnlyOnce) -> Undoing:
     """Undo the last action, whoever did it."""
-    return photos.undo()
+    return once(photos.undo)
 
 
 @router.post("/redo")
-def redo(photos: Photos) -> Undoing:
+def redo(photos: Photos, once: OnlyOnce) -> Undoing:
     """Redo the action that was undone last."""
-    return photos.redo()
+    return once(photos.redo)
 
 
 @router.get("/vocabulary")
@@ -134,7 +153,7 @@ def vocabulary(photos: Photos) -> Vocabulary:
 
 
 @router.get("/vocabulary/merges")
-def proposed_merges(photos: Photos, kind: Kind = "tag") -> Merges:
+def proposed_merges(photos: Photos, kind: Annotated[Kind, Query(examples=["tag"])] = "tag") -> Merges:
     """Names that look like forms of one word."""
     return photos.propose_merges(kind=kind)
 

@@ -63,6 +63,8 @@ def open_labels(path: Path, format: str | None = None) -> tuple[Reading, Path, I
     try:
         if not path.exists():
             raise InputError(f"there is no file or folder {path}")
+        if not (path.is_file() or path.is_dir()):  # opening a pipe would wait for ever
+            raise InputError(f"{path} is neither a file nor a folder: save the labels to a file")
         name = format or next((name for name, reader in READERS.items() if reader.detect(path)), None)
     except OSError as error:
         raise _cannot_read(path, error) from error

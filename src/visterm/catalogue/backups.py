@@ -1,0 +1,58 @@
+"""Copies of a catalogue: each is one file, whole and consistent while others write."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from visterm.storage import replacing
+
+#: How many copies of each kind are kept beside the catalogue.
+KEPT = 3
+
+
+def copy(connection: sqlite3.Connection, file: Path) -> None:
+    """Write a copy of the database to ``file``, which appears whole or not at all."""
+    with replacing(file) as temporary, closing(sqlite3.connect(temporary, isolation_level=None)) as target:
+        connection.backup(target)
+        target.execute("PRAGMA journal_mode = DELETE")  # one file, nothing beside it
+
+
+def keep_before_upgrade(connection: sqlite3.Connection, file: Path, version: int) -> Path:
+    """Copy the database beside ``file`` before its schema changes, named by its version; the last few are kept."""
+    kept = file.with_name(f"{file.stem}.version-{version}{file.suffix}")
+    copy(connection, kept)
+    _keep_last(file, "version")
+    return kept
+
+
+def keep_before_restore(connection: sqlite3.Connection, file: Path) -> Path:
+    """Copy the database beside ``file`` before another takes its place, numbered; the last few are kept."""
+    last = max((number for number, _ in _copies(file, "before-restore")), default=0)
+    kept = file.with_name(f"{file.stem}.before-restore-{last + 1}{file.suffix}")
+    copy(connection, kept)
+    _keep_last(file, "before-restore")
+    return kept
+
+
+def put_aside(file: Path) -> Path:
+    """Rename a damaged catalogue, with the files that SQLite keeps beside it."""
+    number = 1 + max((number for number, _ in _copies(file, "damaged")), default=0)
+    kept = file.with_name(f"{file.stem}.damaged-{number}{file.suffix}")
+    for ending in ("-wal", "-shm", ""):
+        if (beside := file.with_name(file.name + ending)).exists():
+            beside.rename(kept.with_name(kept.name + ending))
+    return kept
+
+
+def _keep_last(file: Path, kind: str) -> None:
+    for _, old in _copies(file, kind)[:-KEPT]:
+        old.unlink(missing_ok=True)
+
+
+def _copies(file: Path, kind: str) -> list[tuple[int, Path]]:
+    name = re.compile(rf"{re.escape(file.stem)}\.{kind}-(\d+){re.escape(file.suffix)}")
+    found = ((name.fullmatch(path.name), path) for path in file.parent.iterdir())
+    return sorted((int(match[1]), path) for match, path in found if match)
