@@ -48,7 +48,7 @@ def test_from_folders_of_classes_to_corrected_labels(opened, tmp_path, visterm):
     shown.sees(".stage .empty-state", "That is all")
     shown.sees(".stage .empty-state", "1 answer noted")
     visterm("export", tmp_path / "labels.csv", "-w", pictures)
-    with (tmp_path / "labels.csv").open(newline="") as file:
+    with (tmp_path / "labels.csv").open(newline="", encoding="utf-8-sig") as file:
         rows = {row["file_name"]: row["class"] for row in csv.DictReader(file)}
     assert rows["water/fire0.png"] == "fire"
     assert sum(name.split("/")[0] != given for name, given in rows.items()) == 1
@@ -80,7 +80,7 @@ def test_thirty_decisions_by_keyboard_with_the_quality_in_sight(opened, collecti
     shown.until("() => fetch('/api/v1/history').then((r) => r.json()).then((found) => found.actions.length >= 20)")
     with Workspace(collection) as photos:
         actions = photos.history(limit=100).actions
-    assert sum(each.what.startswith(("label", "decide")) for each in actions) >= 25, [each.what for each in actions]
+    assert sum(each.what.startswith(("accept", "reject")) for each in actions) >= 29
 
 
 def test_an_answer_is_taken_back_and_the_picture_returns(opened, collection):
@@ -152,7 +152,7 @@ def test_yes_to_all_of_a_tag_is_one_step(opened, collection):
     shown.until("() => !document.querySelector('.candidates li.no')")  # the next pictures, or the end
     with Workspace(collection) as photos:
         newest, before = photos.history(limit=2).actions
-        assert tag in newest.what
+        assert tag in before.what
         assert (newest.n_changes, before.n_changes) == (n - 1, 1)
     shown.keys("z")
     shown.until("() => document.querySelectorAll('.candidates li.no').length === 1")
