@@ -30,7 +30,7 @@ BAGS = ("bow-240", "bow-deep")
 BAG_METHODS = (
     "cmrm",
     "cmtt",
-    "pamir",
+    "pamir-warp",
     "graph-mixture",
     "link-lda",
     "plsa",
@@ -85,7 +85,7 @@ def main() -> None:
         if options.bags:
             data = Dataset("corel5k", X, np.full(len(y), -1, np.intp), (), tags, words)
             for method in map(registry.get, BAG_METHODS):
-                measures = [AveragePrecision()] if method.name == "pamir" else [WordF(5), AveragePrecision()]
+                measures = [AveragePrecision()] if method.name == "pamir-warp" else [WordF(5), AveragePrecision()]
                 split = Split.of(np.arange(N_BAGS), held_out)
                 found = measure(method, data, split, measures=measures, max_query_words=2)
                 print(f"  {method.name}: {found.performance.flat()}", flush=True)

@@ -56,7 +56,7 @@ class Outcome:
     is_inside: bool = True
 
 
-def carry_out(rankers: Iterator[Ranker], task: Task, *, test: bool) -> dict[str, Outcome]:
+def carry_out(rankers: list[Ranker], task: Task, most: int, *, test: bool) -> dict[str, Outcome]:
     """Choose setting and rule of every ranker on the validation queries; then ask it the test queries."""
     outcomes: dict[str, Outcome] = {}
     for ranker in rankers:
@@ -68,12 +68,12 @@ def carry_out(rankers: Iterator[Ranker], task: Task, *, test: bool) -> dict[str,
                 tried[place] = _attempt(ranker, {name: values[at] for (name, values), at in ladders}, task, test)
             return tried[place]
 
-        best, is_inside = climb(ranker, attempt, tried)
+        best, is_inside = climb(ranker, attempt, tried, most)
         outcomes[ranker.name] = replace(best, n_tried=len(tried), is_inside=is_inside)
     return outcomes
 
 
-def climb(ranker: Ranker, attempt: Any, tried: Mapping[tuple[int, ...], Outcome]) -> tuple[Outcome, bool]:
+def climb(ranker: Ranker, attempt: Any, tried: Mapping[tuple[int, ...], Outcome], most: int) -> tuple[Outcome, bool]:
     """From the start to the best neighbour until none is better; whether the end has neighbours on all sides."""
     sizes = [len(values) for values in ranker.ladders.values()]
     place = tuple(values.index(ranker.start[name]) for name, values in ranker.ladders.items())
@@ -86,7 +86,7 @@ def climb(ranker: Ranker, attempt: Any, tried: Mapping[tuple[int, ...], Outcome]
         ]
         around = [other for other in around if all(0 <= at < size for at, size in zip(other, sizes, strict=True))]
         for other in around:
-            if other in tried or len(tried) < MOST_SETTINGS:
+            if other in tried or len(tried) < most:
                 attempt(other)
         best = max([place, *(other for other in around if other in tried)], key=lambda at: tried[at].validation)
         if tried[best].validation <= tried[place].validation:
@@ -200,18 +200,25 @@ def tasks(arguments: argparse.Namespace) -> Iterator[tuple[str, Task, list[Ranke
             tables = {part: select(distances, which, rows["train"]) for part, which in rows.items()}
             features = dict.fromkeys(rows)
             learned = ProductKernel(1.0, metric="precomputed", weights="likelihood")
-        kernels = {"train": learned.fit_transform(tables["train"], tags["train"])}
-        kernels |= {part: learned.transform(tables[part]) for part in ("validation", "test")}
-
-        def kernel(part: str, scale: float, kernels: Mapping[str, np.ndarray] = kernels) -> np.ndarray:
-            return kernels[part] ** np.float32(scale)
-
         parts = {part: Part(features[part], tags[part]) for part in rows}
-        task = Task(**parts, asked=asked, idf=weights, kernel=kernel)
+        task = Task(**parts, asked=asked, idf=weights, kernel=_kernel(learned, tables, tags["train"]))
         if description == "visterms":
             yield description, task, list(visterm_rankers(task)), pictures.tags[own]
         else:
             yield description, task, [*kernel_rankers(task), tagprop(tables, task)], pictures.tags[own]
+
+
+def _kernel(learned: ProductKernel, tables: Mapping[str, Any], tags: sparse.csr_array) -> Any:
+    """The kernel of any scale between any part and the training pictures; computed when a ranker first asks."""
+    kernels: dict[str, np.ndarray] = {}
+
+    def kernel(part: str, scale: float) -> np.ndarray:
+        if not kernels:
+            kernels["train"] = learned.fit_transform(tables["train"], tags)
+            kernels.update({other: learned.transform(tables[other]) for other in ("validation", "test")})
+        return kernels[part] ** np.float32(scale)
+
+    return kernel
 
 
 def _asked(tags: sparse.csr_array) -> Queries:
@@ -252,6 +259,8 @@ def main() -> None:
     parser.add_argument(
         "--validation-only", action="store_true", help="choose settings without looking at test pictures"
     )
+    parser.add_argument("--rankers", nargs="+", help="names of rankers, or beginnings of names (default: all)")
+    parser.add_argument("--settings", type=int, default=MOST_SETTINGS, help="the most settings that a ranker may try")
     parser.add_argument("--out", type=Path, default=Path("results"))
     arguments = parser.parse_args()
     lines, found = [], {}
@@ -259,13 +268,16 @@ def main() -> None:
     for description, task, rankers, seen in tasks(arguments):
         print(f"--- {description}", flush=True)
         test = not arguments.validation_only
-        outcomes = carry_out(iter(rankers), task, test=test)
-        if description == "visterms":
+        if arguments.rankers:
+            rankers = [one for one in rankers if one.name.startswith(tuple(arguments.rankers))]
+        outcomes = carry_out(rankers, task, arguments.settings, test=test)
+        is_graded = description == "visterms" and not arguments.rankers
+        if is_graded:
             of_graded = graded(task, test=test)
         if test:
             asked, found[description] = task.asked["test"], outcomes
             lines += ["", f"## {description}", "", *table(outcomes, task, seen)]
-            lines += ["", *of_graded] if description == "visterms" else []
+            lines += ["", *of_graded] if is_graded else []
     if asked is not None:
         arguments.out.mkdir(parents=True, exist_ok=True)
         name = f"grangier-2008_corel5k_{'-'.join(arguments.features)}"

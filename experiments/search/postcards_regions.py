@@ -31,7 +31,7 @@ from visterm.models import Model
 from visterm.postcards import make_postcards, role_of
 from visterm.vision import decode_rgb
 
-METHODS = ("ridge-tags", "pamir", "knn-tags")
+METHODS = ("ridge-tags", "pamir-warp", "knn-tags")
 LARGEST, LEAST_LIKELY, MOST_OF_A_KIND = 0.2, 0.3, 4
 #: A cell touches an object that covers at least this share of the cell.
 TOUCHED = 0.05

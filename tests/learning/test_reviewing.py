@@ -161,3 +161,12 @@ def test_groups_are_kinds(pictures):
     Z, _, _ = pictures
     found = group(Z, np.arange(60), 3)
     assert np.mean([np.bincount(each.rows % 3).max() / len(each.rows) for each in found]) > 0.8
+
+
+def test_few_pictures_and_many_give_the_same_directions():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 40)).astype(np.float32)
+    padded = np.vstack([X, X]).astype(np.float32)  # each picture twice: the same directions, more pictures than numbers
+    few, many = reduced(X, 5), reduced(padded, 5)[:30]
+    assert few.shape == many.shape == (30, 6)
+    np.testing.assert_allclose(few @ few.T, many @ many.T, atol=1e-4)

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import additive_chi2_kernel
 
+from visterm.contracts import inputs
 from visterm.errors import InputError
 from visterm.margin import SDCAClassifier, kernels
 
@@ -108,11 +109,13 @@ def test_some_rows_are_those_of_the_whole_matrix(kernel, kind):
 
 def test_halves_are_used_as_they_are_and_one_unknown_class_copies_no_rows(monkeypatch):
     monkeypatch.setattr(kernels, "BLOCK_BYTES", 2**18)
+    monkeypatch.setattr(inputs, "_BLOCK", 2**16)
     rng = np.random.default_rng(0)
     y = np.arange(120) % 3
     X = (rng.random((120, 20_000)) + 2 * (np.arange(20_000) % 3 == y[:, None])).astype(np.float16)
     y[5] = -1
     model = SDCAClassifier(kernel="hellinger", calibration_folds=0, random_state=0)
+    model.fit(X[:9, :5], y[:9]).predict(X[:9, :5])  # imports and compiled code take memory, too
     tracemalloc.start()
     model.fit(X, y)
     scores = model.decision_function(X)

@@ -353,11 +353,10 @@ def test_models_of_format_2_tell_which_pamir_they_are(loss, method):
     ],
 )
 def test_refined_topic_models_of_format_2_get_the_name_of_their_method(saved, method, parameters, name):
-    contents = json.loads((saved / "model.json").read_text(encoding="utf-8"))
-    contents["estimator"]["parameters"] = parameters
-    (saved / "model.json").write_text(json.dumps(contents | {"format": 2, "method": method}), encoding="utf-8")
+    estimator = json.loads((saved / "model.json").read_text(encoding="utf-8"))["estimator"]
+    change(saved, format=2, method=method, estimator=estimator | {"parameters": parameters})
     assert read_info(saved).method == name
-    (saved / "model.json").write_text(json.dumps(contents | {"method": method}), encoding="utf-8")
+    change(saved, format=3, method=method)
     assert read_info(saved).method == method
 
 

@@ -40,6 +40,7 @@ def test_better_than_the_features_themselves(collection):
     assert sum(model.feature_weights_.values()) == pytest.approx(1)
     assert (np.diff(model.objective_) >= -1e-12).all()
     assert model.fall_ > 0
+    assert np.isfinite(model.slope_).all()  # the scores of votes were learned
     found = WordF(2)(tags[test], model.score_tags(part(X, test)), frequencies=model.tag_counts_)
     plain = KnnAnnotator("auto").fit(np.hstack(list(part(X, train).values())), tags[train])
     joined = np.hstack(list(part(X, test).values()))

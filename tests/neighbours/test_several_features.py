@@ -316,6 +316,16 @@ def test_annotation_by_codes(subspace, kernel, collection):
         CodeAnnotator("lda").fit(X["useful"], tags)
 
 
+@pytest.mark.parametrize("model", [JEC(3), TagProp(10), TwoPassKnn(2)], ids=lambda model: type(model).__name__)
+def test_halves_give_the_same_as_their_singles(model, collection):
+    X, tags = collection
+    halves = {name: block.astype(np.float16) for name, block in X.items()}
+    singles = {name: block.astype(np.float32) for name, block in halves.items()}
+    np.testing.assert_allclose(
+        model.fit(halves, tags).score_tags(halves), model.fit(singles, tags).score_tags(singles), atol=1e-5
+    )
+
+
 def test_evidence_of_plain_neighbours(collection):
     X, tags = collection
     untagged = tags.copy()

@@ -58,3 +58,7 @@ def test_what_is_refused(X):
         KernelMap(n_landmarks=1).fit(X)
     with pytest.raises(InputError, match="Negative"):
         KernelMap(metric="chi2").fit(-X)
+
+
+def test_the_papers_numbers_are_the_defaults():
+    assert KernelMap().get_params() == {"n_dims": 200, "metric": "chi2", "n_landmarks": 300, "random_state": 0}

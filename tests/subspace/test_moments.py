@@ -123,7 +123,7 @@ def test_some_rows_are_those_pictures_without_a_copy(monkeypatch):
     X, tags = rng.random((3000, 400), dtype=np.float32), (rng.random((3000, 3)) < 0.5).astype(np.float32)
     rows = np.setdiff1d(np.arange(3000), [7, 1500])
     expected = Moments(covariance=False).fit(X[rows], tags[rows])
-    tracemalloc.start()
+    tracemalloc.start()  # everything that is imported was imported above
     found = Moments(covariance=False).fit(X, tags, rows=rows)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -131,3 +131,11 @@ def test_some_rows_are_those_pictures_without_a_copy(monkeypatch):
     assert found.n_pictures_ == 2998
     np.testing.assert_allclose(found.C_xy, expected.C_xy, atol=1e-6)
     np.testing.assert_allclose(found.partial_fit(X, tags, rows=rows[:5]).n_pictures_, 3003)
+
+
+def test_the_rounding_of_a_large_mean_does_not_count_as_variance():
+    """The mean of a block in single precision is off by about the deviation of the features."""
+    X = (1e5 + np.random.default_rng(0).random((2000, 3))).astype(np.float32)
+    expected = X.astype(np.float64).var(axis=0)
+    np.testing.assert_allclose(Moments(covariance=False).fit(X).x_variance, expected, rtol=1e-3)
+    np.testing.assert_allclose(np.diag(Moments().fit(X).C_xx), expected, rtol=1e-3)

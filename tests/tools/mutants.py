@@ -19,8 +19,9 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 #: The packages of methods, measures and search.
@@ -80,7 +81,18 @@ def mutations_of(source: str, file: str) -> list[Mutation]:
         if changed != old and not old.startswith(_TELLING):
             change = f"{_short(old)} -> {_short(changed)}"
             found.append(Mutation(file, node.lineno, start, end, changed, text, change))
-    return sorted(set(found))
+    return _numbered(sorted(set(found)))
+
+
+def _numbered(found: list[Mutation]) -> list[Mutation]:
+    """The same change of the same line gets a number from the second on, so that each has its own name."""
+    seen: Counter[tuple[int, str]] = Counter()
+    named = []
+    for one in found:
+        seen[one.line, one.change] += 1
+        number = seen[one.line, one.change]
+        named.append(one if number == 1 else replace(one, change=f"{one.change} ({number})"))
+    return named
 
 
 def _short(text: str) -> str:

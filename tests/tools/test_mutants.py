@@ -44,6 +44,12 @@ def test_every_kind_of_change_is_proposed():
     }
 
 
+def test_equal_changes_of_a_line_have_their_own_names():
+    found = mutants.mutations_of("f(a=True, b=True)\n", "f.py")
+    assert [one.change for one in found if "True" in one.change[:4]] == ["True -> False", "True -> False (2)"]
+    assert found[-1].applied("f(a=True, b=True)\n") == "f(a=True, b=False)\n"
+
+
 def test_changed_modules_are_still_python():
     for one in mutants.mutations_of(SOURCE, "m.py"):
         changed = one.applied(SOURCE)

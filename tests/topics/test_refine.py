@@ -183,3 +183,11 @@ def test_refinement_depends_on_the_seed_alone():
     one, same, other = (SupervisedLDA(3, refine=5, random_state=seed).fit(X, y) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one.topic_codewords_, same.topic_codewords_)
     assert not np.array_equal(one.topic_codewords_, other.topic_codewords_)
+
+
+def test_five_iterations_of_em_come_before_refinement():
+    data, _ = problem(0, n_pictures=30)
+    X, y = data.bags.toarray(), np.arange(30) % 3
+    assert SupervisedLDA(3, refine=2, tol=0, random_state=0).fit(X, y).n_iter_ == 5
+    assert SupervisedLDA(3, refine=2, tol=0, max_iter=2, random_state=0).fit(X, y).n_iter_ == 2
+    assert SupervisedLDA(3, tol=0, max_iter=8, random_state=0).fit(X, y).n_iter_ == 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard, cast
 
 import numpy as np
@@ -12,6 +12,9 @@ from scipy import sparse
 from visterm.contracts.tasks import UNKNOWN_CLASS
 from visterm.contracts.types import Features, Matrix
 from visterm.errors import InputError
+
+#: Halves are checked this many numbers at a time.
+_BLOCK = 2**22
 
 
 def is_several(X: Any) -> TypeGuard[Mapping[str, Matrix]]:
@@ -36,12 +39,19 @@ def take(X: Features, rows: NDArray[np.integer[Any]] | slice) -> Features:
     return cast(Matrix, X)[rows]
 
 
-def check_features(estimator: Any, X: Any, *, fitting: bool, non_negative: bool = False) -> Matrix:
+def check_features(
+    estimator: Any, X: Any, *, fitting: bool, non_negative: bool = False, halves: bool = False
+) -> Matrix:
     """``X`` as a finite float array or CSR matrix of the width the estimator was fitted with.
 
     float32 and float64 are kept, anything else becomes float32. Fitting sets ``n_features_in_``. Methods that work on
-    counts and histograms require ``non_negative`` values.
+    counts and histograms require ``non_negative`` values. Methods that widen a block at a time take ``halves`` as they
+    are: a copy of a wide feature would need twice its memory.
     """
+    if halves and _is_half(X):
+        for number, block in enumerate(_row_blocks(X)):
+            check_features(estimator, block, fitting=fitting and number == 0, non_negative=non_negative)
+        return X
     if is_several(X):
         raise InputError(
             f"{type(estimator).__name__} takes one feature matrix, not several: choose one of {', '.join(map(str, X))}"
@@ -65,7 +75,16 @@ def check_features(estimator: Any, X: Any, *, fitting: bool, non_negative: bool 
     return sparse.csr_array(checked) if sparse.issparse(checked) else checked
 
 
-def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool) -> dict[str, Matrix]:
+def _is_half(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.dtype == np.float16 and X.ndim == 2 and X.size > 0
+
+
+def _row_blocks(X: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    size = max(1, _BLOCK // X.shape[1])
+    return (X[start : start + size] for start in range(0, len(X), size))
+
+
+def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool, halves: bool = False) -> dict[str, Matrix]:
     """``X`` as several named features of the same pictures; a plain matrix is one feature, called ``x``.
 
     Each feature is checked as in :func:`check_features`. Fitting sets ``n_features_in_`` (the total width) and
@@ -74,7 +93,7 @@ def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool) -> dict[str,
     if not is_several(X):
         if not fitting and set(getattr(estimator, "feature_widths_", {"x": 0})) != {"x"}:
             raise InputError(f"X must map names to features: {', '.join(estimator.feature_widths_)}")
-        checked = check_features(estimator, X, fitting=fitting)
+        checked = check_features(estimator, X, fitting=fitting, halves=halves)
         if fitting:
             estimator.feature_widths_ = {"x": int(checked.shape[1])}
         return {"x": checked}
@@ -88,7 +107,12 @@ def check_feature_mapping(estimator: Any, X: Any, *, fitting: bool) -> dict[str,
     for name, matrix in X.items():
         try:
             kinds = [np.float32, np.float64]
-            checked = check_array(matrix, accept_sparse="csr", dtype=kinds, ensure_min_samples=int(fitting))
+            if halves and _is_half(matrix):
+                checked = matrix
+                for block in _row_blocks(matrix):
+                    check_array(block, dtype=kinds)
+            else:
+                checked = check_array(matrix, accept_sparse="csr", dtype=kinds, ensure_min_samples=int(fitting))
         except ValueError as error:
             raise InputError(f"feature {name!r}: {error}") from error
         features[str(name)] = sparse.csr_array(checked) if sparse.issparse(checked) else checked

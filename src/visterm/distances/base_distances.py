@@ -71,7 +71,7 @@ class BaseDistances(Estimator):
         ``rows`` are the rows of ``X`` to compare with, in ascending order; None takes all. Tags are not used.
         """
         self._validate_params()
-        features = as_given(X, check_feature_mapping(self, X, fitting=True))
+        features = as_given(X, check_feature_mapping(self, X, fitting=True, halves=True))
         self.metrics_ = {name: self._metric_of(name, matrix) for name, matrix in features.items()}
         # Precomputed distances to pictures outside ``rows`` are ignored, now and later.
         self.rows_ = None if rows is None or len(rows) == n_pictures(features) else np.asarray(rows)
@@ -94,7 +94,7 @@ class BaseDistances(Estimator):
 
     def transform(self, X: Features) -> Tables:
         """The distances to the training pictures, name to float32 (n_pictures, n_train)."""
-        features = check_feature_mapping(self, X, fitting=False)
+        features = check_feature_mapping(self, X, fitting=False, halves=True)
         tables = self._empty(n_pictures(features))
 
         def keep(rows: slice, block: NDArray[Any]) -> None:
@@ -130,7 +130,7 @@ class BaseDistances(Estimator):
 
         Several threads work on the blocks. Memory stays bounded for any number of pictures.
         """
-        return self._map(check_feature_mapping(self, X, fitting=False), task)
+        return self._map(check_feature_mapping(self, X, fitting=False, halves=True), task)
 
     def nearest(
         self, X: Features, n_neighbors: int, weights: NDArray[np.float64], *, leave_out_self: bool = False

@@ -42,9 +42,9 @@ def reduced(X: Floats, n_directions: int = N_DIRECTIONS) -> Floats:
     length = np.linalg.norm(X, axis=1, keepdims=True)
     unit = X / np.maximum(length, 1e-12)
     unit -= unit.mean(axis=0)
-    if len(unit) < unit.shape[1]:  # the same from the products of the rows, which are fewer
-        values, rows = np.linalg.eigh((unit @ unit.T).astype(np.float64))
-        Z = (rows * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :n_directions].astype(np.float32)
+    if len(unit) <= unit.shape[1]:  # few pictures: their own products are the smaller problem, with the same answer
+        values, vectors = np.linalg.eigh((unit @ unit.T).astype(np.float64))
+        Z = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :n_directions].astype(np.float32)
     else:
         _, directions = np.linalg.eigh((unit.T @ unit).astype(np.float64))
         Z = (unit @ directions[:, ::-1][:, :n_directions].astype(np.float32)).astype(np.float32)

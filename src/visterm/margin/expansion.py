@@ -70,23 +70,13 @@ class ExpansionEstimator(Estimator):
         name, _ = kernels.kernel_named(self.kernel_)
         self._forget("feature_widths_")
         if name in kernels.PRODUCTS:
-            return as_given(X, check_feature_mapping(self, X, fitting=True))
+            return as_given(X, check_feature_mapping(self, X, fitting=True, halves=True))
         if is_several(X):
             raise InputError(
                 f"the kernel {name} takes one feature, but X has {len(X)}: choose auto or weighted-product"
             )
-        checked = self._check_one(X, fitting=True)
+        checked = check_features(self, X, fitting=True, halves=self._takes_halves)
         return kernels.check_square(checked) if name == "precomputed" else checked
-
-    def _check_one(self, X: Any, *, fitting: bool) -> Matrix:
-        """One checked feature matrix. Halves stay as they are: the kernels widen them block by block."""
-        is_wide_half = self._takes_halves and isinstance(X, np.ndarray) and X.dtype == np.float16 and X.ndim == 2
-        if not is_wide_half or not len(X):
-            return check_features(self, X, fitting=fitting)
-        size = max(1, kernels.BLOCK_BYTES // (4 * max(1, X.shape[1])))
-        for start in range(0, len(X), size):
-            check_features(self, X[start : start + size], fitting=fitting and start == 0)
-        return X
 
     def _kernel_for(self, X: Features) -> str:
         if self.kernel != "auto":
@@ -147,9 +137,9 @@ class ExpansionEstimator(Estimator):
         check_is_fitted(self)
         name, _ = kernels.kernel_named(self.kernel_)
         if name in kernels.PRODUCTS:
-            checked = check_feature_mapping(self, X, fitting=False)
+            checked = check_feature_mapping(self, X, fitting=False, halves=True)
             return _with_intercept(self.product_kernel_.transform(checked) @ self.dual_coef_.T, self.intercept_)
-        X = self._check_one(X, fitting=False)
+        X = check_features(self, X, fitting=False, halves=self._takes_halves)
         if name in kernels.EXPLICIT:
             scores = np.empty((X.shape[0], len(self.coef_)), self.coef_.dtype)
             for part, mapped in kernels.mapped_blocks(X, name, self.coef_.dtype):

@@ -15,7 +15,7 @@ directions in which the dual solution is not feasible.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +29,27 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-MAX_ROUNDS = 300
+MAX_ROUNDS = 500
 #: The V step is solved to this share of the gap that is left; to half of it each time that the gap hardly falls.
 STEP_SHARE, LEAST_STEP_SHARE, HARDLY = 0.1, 1e-3, 0.8
 #: M keeps this share of its largest eigenvalue in all directions.
 LEAST_SHARE = 1e-9
 #: The growth of M is this many times its mean eigenvalue, times the relative excess; more while the objective falls.
-GROWTH, LEAST_GROWTH, MORE, LESS = 1.0, 0.1, 1.5, 0.5
+GROWTH, LEAST_GROWTH, MORE, LESS = 1.0, 0.03, 1.5, 0.5
+#: The mean of dual solutions moves at least this share of the way to that of each round.
+TOWARDS = 0.03
+
+
+class _Point(NamedTuple):
+    """Dual variables, and what is linear in them: coefficients ``theta`` and ``base = theta G``."""
+
+    b: Array
+    theta: Array
+    base: Array
+
+    def towards(self, other: _Point, share: float) -> _Point:
+        """The point this share of the way to another."""
+        return _Point(*((1 - share) * own + share * its for own, its in zip(self, other, strict=True)))
 
 
 class Optimum:
@@ -49,6 +63,7 @@ class Optimum:
         self.objectives: list[float] = []
         self.dual, self.n_rounds, self.growth = -np.inf, 0, GROWTH
         self.theta = np.zeros_like(steps.y)
+        self.mean: _Point | None = None
 
     @property
     def gap(self) -> float:
@@ -65,12 +80,11 @@ class Optimum:
         lengths = np.sqrt(np.maximum(np.linalg.eigvalsh(squares), 0.0))
         losses = self.steps.mu * (mapped.primal - 0.5 * mapped.squared_norm)
         objective = float(losses + self.c * lengths.sum())
-        # A dual solution has Z = X (b y)^T / (n T) of spectral norm at most c: shrink b until it has.
-        excess, directions = np.linalg.eigh(mapped.theta.astype(np.float64) @ mapped.base.T)
-        excess *= (self.steps.mu / self.c) ** 2  # Z^T Z / c^2
-        b = mapped.b / np.sqrt(max(float(excess[-1]), 1.0))
-        losses_below = self.steps.takes_part * self.steps.settings.loss.conjugate(b)
-        self.dual = max(self.dual, -float(losses_below.sum()) / (self.n * self.n_tasks))
+        now = _Point(mapped.b, mapped.theta, mapped.base)
+        # V of one round may overshoot what V of the next one corrects: their mean violates the constraint less.
+        self.mean = now if self.mean is None else self.mean.towards(now, max(TOWARDS, 2 / (self.n_rounds + 2)))
+        excess, directions = self._excess(now)
+        self.dual = max(self.dual, self._dual_of(now, excess), self._dual_of(self.mean, self._excess(self.mean)[0]))
         is_better = not self.objectives or objective < self.objectives[-1]
         if is_better:
             self.theta = theta
@@ -80,6 +94,17 @@ class Optimum:
         scale = self.growth * np.trace(self.M) / self.n_tasks
         self.M += scale * (directions * np.maximum(excess - 1.0, 0.0)) @ directions.T
         self.n_rounds += 1
+
+    def _excess(self, at: _Point) -> tuple[Array, Array]:
+        """The eigenvalues of ``Z^T Z / c^2`` and its eigenvectors, where ``Z = X (b y)^T / (n T)``."""
+        values, vectors = np.linalg.eigh(at.theta.astype(np.float64) @ at.base.T)
+        return values * (self.steps.mu / self.c) ** 2, vectors
+
+    def _dual_of(self, at: _Point, excess: Array) -> float:
+        """The dual objective. A dual solution has a Z of spectral norm at most c: ``b`` is shrunk until it has."""
+        b = at.b / np.sqrt(max(float(excess[-1]), 1.0))
+        losses_below = self.steps.takes_part * self.steps.settings.loss.conjugate(b)
+        return -float(losses_below.sum()) / (self.n * self.n_tasks)
 
     def _inner_products(self, squares: Array) -> Array:
         """M of the best factors of V, for ``squares = V^T V``."""

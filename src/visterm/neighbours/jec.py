@@ -52,7 +52,7 @@ class JEC(AnnotatorMixin, Estimator):
     def fit(self, X: Features, tags: Any) -> Self:
         """Keep the tagged pictures and count which tags go together."""
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True)
+        features = check_feature_mapping(self, X, fitting=True, halves=True)
         tags = check_tags(tags, n_pictures(features))
         self.train_rows_ = rows_with_tags(tags)
         self.train_tags_ = tags[self.train_rows_]
@@ -81,6 +81,6 @@ class JEC(AnnotatorMixin, Estimator):
         return self.train_rows_[neighbours], np.full(neighbours.shape, 1 / max(1, neighbours.shape[1]))
 
     def _neighbours(self, X: Features) -> NDArray[np.intp]:
-        features = check_feature_mapping(self, X, fitting=False)
+        features = check_feature_mapping(self, X, fitting=False, halves=True)
         equal = np.full(len(features), 1 / len(features))
         return self.distances_.nearest(features, self.n_neighbors, equal)[0]

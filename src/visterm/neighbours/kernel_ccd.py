@@ -99,7 +99,7 @@ class KernelContextualAnnotator(CalibratedVotes):
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the kernel, the subspace and the scores of votes from the tagged pictures."""
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True)
+        features = check_feature_mapping(self, X, fitting=True, halves=True)
         tags = check_tags(tags, n_pictures(features))
         self.train_rows_ = rows_with_tags(tags)
         self.train_tags_ = tags[self.train_rows_]
@@ -114,7 +114,7 @@ class KernelContextualAnnotator(CalibratedVotes):
 
     def transform(self, X: Features) -> NDArray[Any]:
         """The codes of pictures by their features, (n_pictures, n_dims)."""
-        features = check_feature_mapping(self, X, fitting=False)
+        features = check_feature_mapping(self, X, fitting=False, halves=True)
         return self.subspace_.transform(self._coordinates(self._kernel(features)))
 
     def score_tags(self, X: Features) -> Scores:

@@ -88,7 +88,7 @@ class TagProp(CalibratedVotes):
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn from every training picture's neighbours among the others."""
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True)
+        features = check_feature_mapping(self, X, fitting=True, halves=True)
         tags = check_tags(tags, n_pictures(features))
         self.train_rows_ = rows_with_tags(tags)
         self.train_tags_ = tags[self.train_rows_]
@@ -121,7 +121,7 @@ class TagProp(CalibratedVotes):
         return self.train_rows_[rows], shares
 
     def _neighbours(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
-        features = check_feature_mapping(self, X, fitting=False)
+        features = check_feature_mapping(self, X, fitting=False, halves=True)
         rows, base = self.distances_.nearest(features, self.n_neighbors, self._weights())
         return rows, self._shares(base)
 

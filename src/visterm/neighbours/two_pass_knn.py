@@ -87,7 +87,7 @@ class TwoPassKnn(CalibratedVotes):
     def fit(self, X: Features, tags: Any) -> Self:
         """Keep the tagged pictures; learn the weight of each feature and the scores that votes give."""
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True)
+        features = check_feature_mapping(self, X, fitting=True, halves=True)
         tags = check_tags(tags, n_pictures(features))
         self.train_rows_ = rows_with_tags(tags)
         self.train_tags_ = tags[self.train_rows_]
@@ -135,7 +135,7 @@ class TwoPassKnn(CalibratedVotes):
 
     def _of_votes(self, X: Features, task: Callable[[Floats], R]) -> list[R]:
         """``task(votes)`` for blocks of pictures, after the second pass: all training pictures' votes sum to one."""
-        features, weights = check_feature_mapping(self, X, fitting=False), self._weights()
+        features, weights = check_feature_mapping(self, X, fitting=False, halves=True), self._weights()
 
         def of_block(_: slice, block: NDArray[Any]) -> R:
             joint = weighted_sum(block, weights)

@@ -21,6 +21,8 @@ TOKEN_VARIABLE = "VISTERM_TOKEN"  # noqa: S105 - the name of a variable, not a t
 _LEAST_TOKEN = 16
 #: These stand for all addresses of this computer.
 _ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened at
+#: Open pages listen for events without an end; a server that stops does not wait for them longer than this.
+_GRACE_SECONDS = 2
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,14 @@ def serve(
     address = Address(host, listening.getsockname()[1], token)
     names = {*LOOPBACK, host.lower(), f"[{host.lower()}]"} | ({socket.gethostname().lower()} if token else set())
     app = application(photos, Rules(frozenset(names), token, read_only, any_address=host in _ANY_ADDRESS))
-    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_keep_alive=30, server_header=False)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        server_header=False,
+    )
     server = uvicorn.Server(config)
     app.state.is_stopping = lambda: server.should_exit
     started(address)

@@ -131,12 +131,12 @@ export class Grid {
     const image = h("img", { src: thumbnail(list.keys[i]), alt: "", decoding: "async", draggable: "false" });
     image.addEventListener("load", () => { cell.style.background = ""; });
     image.addEventListener("error", () => image.replaceWith(h("div", { class: "failed" }, "This picture cannot be shown.")));
-    cell.append(image, h("div", { class: "caption" }));
+    cell.append(image, h("div", { class: "caption", "aria-hidden": "true" }));
     const p = list.probabilities[i];
     if (p !== undefined) {
       const less = i >= list.nLikely && !list.understood?.partial;
       cell.classList.toggle("less", less);
-      if (!list.told[i]) cell.append(h("span", { class: "percent" }, percent(p)));
+      if (!list.told[i]) cell.append(h("span", { class: "percent", "aria-hidden": "true" }, percent(p)));
     }
     return cell;
   }
@@ -184,7 +184,8 @@ export class Grid {
       caption.replaceChildren(
         h("div", {}, said || known.name), guessed ? h("div", { class: "suggestion" }, guessed) : "");
       cell.querySelector("img")?.setAttribute("alt", said ? `${known.name}: ${said}` : known.name);
-      cell.setAttribute("aria-label", [known.name, said, guessed && `suggested: ${guessed}`].filter(Boolean).join(". "));
+      const p = store.list.told[i] ? undefined : store.list.probabilities[i];
+      cell.setAttribute("aria-label", [known.name, p !== undefined && percent(p), said, guessed && `suggested: ${guessed}`].filter(Boolean).join(". "));
     }
   }
 

@@ -144,8 +144,8 @@ await enter();
 addEventListener("hashchange", () => told(route));
 store.addEventListener("collection", views);
 if (!location.hash || location.hash === "#") history.replaceState(null, "", address({ ...read(), view: "pictures" }));
-await told(route);
-await told(() => store.refreshCollection());
+const shown = told(route);
+told(() => store.refreshCollection());
 store.addEventListener("review", views);
 let changes = null;
 const changed = settled(() => {
@@ -160,4 +160,6 @@ listen((name, data) => {
   changes = data.changes;
 });
 document.documentElement.dataset.ready = "";
-if (!store.review) await told(() => store.refreshReview());
+// What waits in review is learned from all labels, which takes a moment: the pictures come first.
+await shown;
+if (!store.review) told(() => store.refreshReview());

@@ -46,15 +46,15 @@ export class Queue extends EventTarget {
   /** Asks for more questions if few are left. */
   async refill() {
     if (this.#asking || this.waiting.length >= LEAST_READY) return;
-    const known = this.waiting.length;
     const without = [...this.waiting.map((one) => one.id), ...this.#sending, ...this.#skipped].slice(0, MOST_LEFT_OUT);
     this.#asking = get("/review/questions", { queue: this.name, ...this.parameters, without: without.join(","), limit: ASKED });
     try {
       const found = await this.#asking;
       const gone = new Set([...this.#sending, ...this.#skipped]);
       const there = new Set(this.waiting.map(keyOf));
-      this.waiting.push(...found.questions.filter((one) => !there.has(keyOf(one)) && !gone.has(one.id)));
-      this.left = Math.max(found.left + known, this.waiting.length);
+      const fresh = found.questions.filter((one) => !there.has(keyOf(one)) && !gone.has(one.id));
+      this.left = found.left - (found.questions.length - fresh.length) + this.waiting.length;
+      this.waiting.push(...fresh);
       this.error = null;
       store.need(this.waiting.map((one) => one.id)).then(() => this.#tell("named"));
     } catch (error) {
