@@ -54,7 +54,7 @@ def test_pictures_for_the_documentation(opened, collection, scheme):
         picture = (
             Image.open(io.BytesIO(shown.page.screenshot())).convert("RGB").resize((960, 600), Image.Resampling.LANCZOS)
         )
-        picture.quantize(128, dither=Image.Dither.NONE).save(place / f"{name}-{scheme}.png", optimize=True)
+        picture.quantize(256, dither=Image.Dither.NONE).save(place / f"{name}-{scheme}.png", optimize=True)
 
     shown.go("#/pictures?q=boat")
     shown.sees(".cell[data-known]")
