@@ -35,6 +35,14 @@ DRAWN = """async (n) => {
     await new Promise(requestAnimationFrame);
   }
 }"""
+#: Searches; returns when that began, once the new list has come.
+SEARCH = """async () => {
+  const count = document.querySelector(".list-bar h1");
+  const [before, started] = [count.textContent, performance.now()];
+  location.hash = "#/pictures?q=red+-blue";
+  while (count.textContent === before) await new Promise(requestAnimationFrame);
+  return started;
+}"""
 #: Scrolls a screen at a time; how many cells had neither a thumbnail nor colours when they were first seen, and the
 #: longest time between two frames.
 SCROLL = """async (screens) => {
@@ -76,8 +84,8 @@ def paint(folder: Path, n: int) -> None:
             labels.write(json.dumps(said if i % 2 else {"file_name": name}) + "\n")
 
 
-def measure(page: Page, url: str) -> dict[str, float]:
-    """Milliseconds, and shares of blank cells."""
+def measure(page: Page, url: str, thumbnails: Path, n_made: int) -> dict[str, float]:
+    """Milliseconds, and shares of blank cells; these once the first ``n_made`` thumbnails are made."""
     found: dict[str, float] = {}
     for name in ("first visit", "second visit"):
         page.goto(url)
@@ -88,11 +96,11 @@ def measure(page: Page, url: str) -> dict[str, float]:
     page.goto(url)
     page.wait_for_function("() => !document.querySelector('.cell:not([data-known])')", timeout=120_000)
     page.wait_for_function("() => document.querySelector('.list-bar h1').textContent.includes('pictures')")
-    started = page.evaluate("() => { location.hash = '#/pictures?q=red+-blue'; return performance.now(); }")
-    page.wait_for_function("() => document.querySelector('.list-notes') && location.hash.includes('red')")
-    page.wait_for_function("() => /like|picture/.test(document.querySelector('.list-bar h1').textContent)")
+    started = page.evaluate(SEARCH)
     found["search to 8 thumbnails (ms)"] = page.evaluate(DRAWN, 8) - started
     page.goto("about:blank")
+    while sum(1 for _ in thumbnails.glob("*/*.webp")) < n_made:
+        time.sleep(1)
     page.goto(url)
     page.evaluate(DRAWN, 8)
     scrolled = page.evaluate(SCROLL, 60)
@@ -120,6 +128,7 @@ def main() -> None:
         command = [sys.executable, "-m", "visterm", "serve", "-w", str(folder), "--no-browser", "--port", "0"]
         environment = os.environ | {"PYTHONUNBUFFERED": "1"}
         server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        small = folder / ".visterm" / "thumbnails" / "small"
         try:
             assert server.stdout is not None
             address = re.search(r"http://\S+", server.stdout.readline())
@@ -128,7 +137,7 @@ def main() -> None:
                 browser = playwright.chromium.launch(executable_path=asked.chromium, args=["--no-sandbox"])
                 page = browser.new_page(viewport={"width": 1280, "height": 800})
                 page.set_default_timeout(120_000)
-                for name, value in measure(page, address.group()).items():
+                for name, value in measure(page, address.group(), small, min(asked.pictures, 3000)).items():
                     print(f"{name}: {value:.0f}", flush=True)
                 browser.close()
         finally:

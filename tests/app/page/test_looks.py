@@ -60,6 +60,8 @@ def test_pictures_for_the_documentation(opened, collection, scheme):
     shown.sees(".cell[data-known]")
     shown.page.locator("#cell-1").click()
     shown.sees(".selection .strip img")
+    shown.sees(".views .count")
+    shown.page.mouse.move(640, 60)
     keep("pictures")
     shown.go("#/review/teach")
     shown.sees(".option")
