@@ -55,13 +55,15 @@ def main() -> None:
         for query in QUERIES:
             ask(http.client.HTTPConnection(address, timeout=600), search(query))
         print(f"{'':31} {'requests':>9} {'p50':>9} {'p95':>9} {'longest':>9}  failed")
+        measure("while models look", address, arguments.clients, arguments.seconds)
+        wait_for_jobs(folder)
         measure("alone", address, arguments.clients, arguments.seconds)
         with training(folder) as finished:
             measure("while a job trains", address, arguments.clients, arguments.seconds)
         print(f"jobs that ended meanwhile: {len(finished)}; memory of the server: {memory(process.pid)} MB")
     print(f"load of the machine (1 minute): {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     if arguments.folder is None:
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)  # the last job may still be ending
 
 
 def add_network_features(folder: Path) -> None:
@@ -113,6 +115,13 @@ def training(folder: Path) -> Iterator[list[int]]:
     finally:
         over.set()
         thread.join()
+
+
+def wait_for_jobs(folder: Path) -> None:
+    """Return when nothing is going on: a new server has the pictures looked at that wait for it."""
+    jobs = Jobs(folder, folder / ".visterm")
+    while any(job.state == "running" for job in jobs.all()):
+        time.sleep(0.2)
 
 
 def measure(name: str, address: str, n_clients: int, seconds: float) -> None:

@@ -7,6 +7,7 @@ pictures whose features are there, and keeps the scores in memory while another 
 
 from __future__ import annotations
 
+import time
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.app.wording import counted
 from visterm.compute import progress
 from visterm.compute.parallel import split
 from visterm.contracts import Features, Task, n_pictures
@@ -31,11 +33,17 @@ if TYPE_CHECKING:
     from visterm.app.features import Computed
     from visterm.app.workspace import Workspace
 
+#: Where readers compute nothing, they still score this many pictures, which takes a fraction of a second.
+MOST_WHILE_ASKED = 500
 #: Numbers computed at a time: pictures times words or dimensions.
 _BLOCK = 2_000_000
 #: A classifier without probabilities gets its measured accuracy as the probability; this value if it was not measured.
 _UNMEASURED_ACCURACY = 0.5
 _LEAST = 1e-4
+#: What costs less processor time than this is read again at once; else after this many times its cost.
+_CHEAP, _SHARE = 0.1, 30.0
+#: What an index may hold.
+_KINDS = ("words", "pairs", "classes")
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,42 @@ def look_at_all(workspace: Workspace) -> Computed:
         else:
             word_index(workspace, model, keys)
     return Computed(done)
+
+
+def edition(workspace: Workspace, model: Model) -> tuple[object, ...]:
+    """Objects that are the same, or equal, until more features are stored or more pictures are scored."""
+    return (workspace.library.edition(model.recipe), *(_stamp(_folder(workspace, model, kind)) for kind in _KINDS))
+
+
+def _stamp(folder: Path) -> str:
+    """What tells two states of an index apart."""
+    try:
+        found = (folder / "manifest.json").stat()
+    except OSError:
+        return ""
+    return f"{found.st_mtime_ns} {found.st_ino}"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """When something was read that was not complete, and what that cost, in seconds."""
+
+    time: float
+    cost: float
+
+    @classmethod
+    def since(cls, started: float) -> Reading:
+        """A reading that began at this time of the thread's clock."""
+        return cls(time.monotonic(), time.thread_time() - started)
+
+    def is_recent(self) -> bool:
+        """Whether reading again would take more than a small share of the time; what is cheap is read at once."""
+        return self.cost > _CHEAP and time.monotonic() - self.time < _SHARE * self.cost
+
+
+def is_same(before: Sequence[object], now: Sequence[object]) -> bool:
+    """Whether nothing has been computed between two editions."""
+    return all(a is b or (isinstance(a, str) and a == b) for a, b in zip(before, now, strict=True))
 
 
 def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Scored:
@@ -151,6 +195,9 @@ def _current(
         note = done.notes[-1] if done.n_left_out else None
         without = workspace.library.missing(model.recipe, missing)
         missing = [key for key in missing if key not in without]
+        if not workspace.library.readers_compute and len(missing) > MOST_WHILE_ASKED:
+            note = f"{counted(len(missing), 'picture')} left out now: {info.name} has not looked at them yet"
+            missing = []
         with progress.task(f"Scoring pictures with {info.name}", total=len(missing)) as bar:
             for shard in split(len(missing), size=max(64, min(4096, _BLOCK // (n_dims or 64)))):
                 some = missing[shard.rows]

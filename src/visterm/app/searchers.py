@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from visterm.app.collection import Collection, Frame
-from visterm.app.indexing import class_index, pair_index, prepare, word_index
+from visterm.app.indexing import Reading, class_index, edition, is_same, pair_index, prepare, word_index
 from visterm.contracts import Task
 from visterm.language import folded, installed, name_key, word_key
 from visterm.models import Model, SearchSettings
@@ -161,16 +162,16 @@ class Searchers:
             kept = self._kept.get(place)
             if kept is None:
                 return None
-            made, held, editions = kept
-            if editions and any(a is not b for a, b in zip(editions, self._editions(held), strict=True)):
-                return None  # there are more features now
+            made, held, editions, reading = kept
+            if editions and not (is_same(editions, self._editions(held)) or reading.is_recent()):
+                return None  # there are more features or scores now
             self._kept.move_to_end(place)
             return made
 
     def _editions(self, state: tuple[Any, ...]) -> list[object]:
         """What tells whether the features of the models in ``state`` are still those of before."""
-        library = self._workspace.library
-        return [library.edition(part.recipe) for part in state if isinstance(part, Model)]
+        models = [part for part in state if isinstance(part, Model)]
+        return [part for model in models for part in edition(self._workspace, model)]
 
     def _keep(
         self, kind: str, state: tuple[Any, ...], make: Callable[[], tuple[T, str | None]]
@@ -184,10 +185,12 @@ class Searchers:
             return known
         may_keep = not self._workspace.library.readers_compute
         editions = self._editions(state) if may_keep else []
+        started = time.thread_time()
         made, note = make()
         if note is None or may_keep:
+            reading = Reading.since(started)
             # The state is held, so that no other object gets its id.
-            self._kept[_place(kind, state)] = ((made, note), state, [] if note is None else editions)
+            self._kept[_place(kind, state)] = ((made, note), state, [] if note is None else editions, reading)
             while len(self._kept) > _MAX_KEPT:
                 self._kept.popitem(last=False)
         return made, note

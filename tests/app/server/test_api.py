@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from PIL import Image
 
-from visterm.app.jobs import Job
+from visterm.app.jobs import Job, Jobs
 from visterm.app.server import system
 from visterm.app.server.answering import Answers
 from visterm.app.workspace import Workspace
@@ -452,3 +452,31 @@ def unlabelled_of(client, name):
     page = get(client, "pictures", state="unlabelled", limit=5000)
     known = get(client, "labels", ids=",".join(map(str, page["ids"])))["pictures"]
     return [each["id"] for each in known if each["name"] == name]
+
+
+def test_a_model_that_has_not_looked_is_waited_for_by_a_job(photos, serving, monkeypatch):
+    monkeypatch.setattr("visterm.app.indexing.MOST_WHILE_ASKED", 10)
+    client = serving(photos)
+    complete = get(client, "search", q="sky")
+    with Workspace(photos.folder) as before:
+        before.train("knn-tags")  # scored nobody yet
+    assert get(client, "collection")["unlooked"] == 50
+    searched = get(client, "search", q="sky")
+    assert searched["n_likely"] == sum(complete["told"])  # what people said is found all the same
+    assert any("has not looked" in note for note in searched["understood"]["notes"])
+    with Workspace(photos.folder) as job:
+        job.features(for_models=True)
+    assert get(client, "collection")["unlooked"] == 0
+    searched = get(client, "search", q="sky")
+    assert searched["n_likely"] > sum(complete["told"])
+    assert not searched["understood"]["notes"]
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_new_server_has_pictures_looked_at(workspace, serving, monkeypatch, read_only):
+    started = []
+    monkeypatch.setattr(Jobs, "start", lambda self, kind, arguments=(): started.append(kind))
+    with Workspace(workspace) as photos, serving(photos, read_only=read_only):
+        pass
+    assert started == ([] if read_only else ["features"])
+    assert len(list(photos.thumbnails.folder.rglob("*.webp"))) <= 50

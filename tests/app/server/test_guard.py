@@ -138,11 +138,12 @@ def test_browsers_say_where_a_request_comes_from(reading, site):
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "text/json"]
 )
-def test_what_a_form_can_send_is_no_json(reading, kind):
+def test_what_a_form_can_send_is_no_json(reading, outside, kind):
     answer = reading.post("/api/v1/labels", content=json.dumps(LABEL), headers={"Content-Type": kind})
     assert answer.status_code == 415
     assert reading.post("/api/v1/undo", headers={"Content-Type": kind}).status_code == 415
-    assert reading.post("/api/v1/look", content=b"x", headers={"Content-Type": kind}).status_code == 415
+    picture = outside.read_bytes()  # a good one
+    assert reading.post("/api/v1/look", content=picture, headers={"Content-Type": kind}).status_code == 415
 
 
 def test_no_preflight_is_answered(reading):
@@ -283,14 +284,13 @@ def test_a_slow_body_ends(kept, monkeypatch):
     sent: list[dict] = []
 
     async def ask(path: str, kind: bytes) -> None:
-        first = True
+        n_sent = 0
 
         async def receive():
-            nonlocal first
-            if not first:
-                await asyncio.sleep(3600)
-            first = False
-            return {"type": "http.request", "body": b"{", "more_body": True}
+            nonlocal n_sent
+            n_sent += 1
+            await asyncio.sleep(0.01)  # never slow enough by itself
+            return {"type": "http.request", "body": b" ", "more_body": n_sent < 200}
 
         async def send(message):
             sent.append(message)

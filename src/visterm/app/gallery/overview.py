@@ -45,7 +45,7 @@ def unlooked(workspace: Workspace, view: View) -> NDArray[np.bool_]:
     waiting = np.ones(len(view), np.bool_)
     waiting[workspace.library.present(recipe, view.collection.frame.keys)] = False
     if view.class_predictions is not None:
-        waiting |= view.class_predictions.best < 0
+        waiting |= ~view.class_predictions.looked
     if view.tag_predictions is not None:
         waiting |= ~view.tag_predictions.looked
     return waiting

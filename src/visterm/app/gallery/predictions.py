@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.app.collection import Frame
-from visterm.app.indexing import class_index, word_index
+from visterm.app.indexing import Reading, class_index, edition, is_same, word_index
 from visterm.contracts import Task
 from visterm.errors import VistermError
 from visterm.learning import PRECISION
@@ -54,6 +55,11 @@ class ClassPredictions:
     probability: Floats
     doubt: Floats
 
+    @property
+    def looked(self) -> NDArray[np.bool_]:
+        """Where the model has looked."""
+        return np.asarray(self.best >= 0)
+
 
 class Predictions:
     """Keeps what the models in use say, until the pictures, their features or the models change."""
@@ -61,7 +67,7 @@ class Predictions:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._guard = threading.Lock()
-        self._kept: dict[str, tuple[Frame, Model, object, Any]] = {}
+        self._kept: dict[str, tuple[Frame, Model, tuple[object, ...], Any, Reading]] = {}
 
     def tags(self, frame: Frame) -> TagPredictions | None:
         """What the model for tags says of the pictures of ``frame``; None if there is no such model."""
@@ -81,10 +87,13 @@ class Predictions:
             return None
         with self._guard:
             kept = self._kept.get(task.value)
-            edition = self._workspace.library.edition(model.recipe)
-            if kept is None or kept[0] is not frame or kept[1] is not model or kept[2] is not edition:
+            now = edition(self._workspace, model)
+            known = kept is not None and kept[0] is frame and kept[1] is model
+            if kept is None or not known or not (is_same(kept[2], now) or kept[4].is_recent()):
+                started = time.thread_time()
                 found = read(self._workspace, frame, model)
-                kept = self._kept[task.value] = (frame, model, self._workspace.library.edition(model.recipe), found)
+                complete = edition(self._workspace, model) if found.looked.all() else now
+                kept = self._kept[task.value] = (frame, model, complete, found, Reading.since(started))
             return kept[3]
 
 

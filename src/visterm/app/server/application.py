@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 
+from visterm.app.gallery.overview import unlooked
 from visterm.app.gallery.thumbnails import make_thumbnails
 from visterm.app.server import finding, pictures, problems, reviewing, system, teaching
 from visterm.app.server.answering import Answers
@@ -36,7 +37,7 @@ def application(photos: Workspace, rules: Rules) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         # The first list and the thumbnails are made ready while the person waits for the browser.
-        warming = threading.Thread(target=_warm_up, args=(photos, stopped), daemon=True)
+        warming = threading.Thread(target=_warm_up, args=(photos, rules, stopped), daemon=True)
         warming.start()
         yield
         stopped.set()
@@ -77,7 +78,9 @@ def _documentation(app: FastAPI, made: Callable[[], dict[str, Any]]) -> dict[str
     return made()
 
 
-def _warm_up(photos: Workspace, stopped: threading.Event) -> None:
+def _warm_up(photos: Workspace, rules: Rules, stopped: threading.Event) -> None:
     with suppress(VistermError):  # a request will say what is wrong
         photos.gallery.page()
+        if not rules.read_only and unlooked(photos, photos.views.newest()).any():
+            photos.jobs.start("features")
         make_thumbnails(photos, stopped)
