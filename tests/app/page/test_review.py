@@ -187,3 +187,31 @@ def test_a_collection_without_labels_begins_with_groups(opened, tmp_path, kind):
     with Workspace(pictures) as photos:
         vocabulary = photos.vocabulary()
         assert len((vocabulary.class_ if kind == "class" else vocabulary.tag).terms) == named
+
+
+def test_where_there_are_only_tags_several_are_chosen(opened, tmp_path):
+    pictures = paint(tmp_path / "photos", n_each=6)
+    with Workspace.create(pictures) as photos:
+        photos.add()
+        for name in COLOURS:
+            files = sorted((pictures / name).glob(f"{name}*.png"))[:4]
+            photos.label(files, tags=[f"{name} tone", f"{name} paint"], new=True)
+        photos.features("deep")
+    shown = opened(pictures)
+    shown.go("#/review/teach")
+    shown.sees(".ask h1", "What is in this picture?")
+    first = current(shown)
+    shown.keys("1", "2")
+    assert shown.page.locator(".option[aria-pressed=true]").count() == 2
+    chosen = shown.page.locator(".option[aria-pressed=true] .name").all_inner_texts()
+    shown.keys("Enter")
+    assert current(shown) != first
+    shown.sees(".option")
+    shown.page.get_by_role("button", name="None of these").click()
+    shown.until(
+        "() => fetch('/api/v1/history?limit=2').then((r) => r.json()).then((f) => f.actions[0].changes.every((one) => one.after === 'rejected'))"
+    )
+    with Workspace(pictures) as photos:
+        none, some = photos.history(limit=2).actions
+        assert {change.name for change in some.changes} == set(chosen)
+        assert {change.after for change in none.changes} == {"rejected"}
