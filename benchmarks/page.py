@@ -125,7 +125,7 @@ def main() -> None:
         with open_workspace(folder) as photos:
             photos.add()
         print(f"added: {time.process_time() - started:.0f} CPU s", flush=True)
-        command = [sys.executable, "-m", "visterm", "serve", "-w", str(folder), "--no-browser", "--port", "0"]
+        command = [sys.executable, "-m", "visterm", "serve", "-w", str(folder), "--no-browser", "--read-only"]
         environment = os.environ | {"PYTHONUNBUFFERED": "1"}
         server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         small = folder / ".visterm" / "thumbnails" / "small"

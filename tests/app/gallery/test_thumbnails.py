@@ -108,3 +108,10 @@ def test_all_thumbnails_of_a_collection(photos, tmp_path):
     before = (original.read_bytes(), original.stat().st_mtime_ns)
     photos.thumbnails.file(page.keys[0], "large", original)
     assert (original.read_bytes(), original.stat().st_mtime_ns) == before
+
+
+def test_thumbnails_are_made_in_the_order_of_the_page(photos, monkeypatch):
+    made = []
+    monkeypatch.setattr(photos.thumbnails, "file", lambda key, size, file: made.append(key))
+    make_thumbnails(photos)
+    assert made == photos.gallery.page(sort="newest").keys

@@ -208,9 +208,8 @@ def test_where_there_are_only_tags_several_are_chosen(opened, tmp_path):
     assert current(shown) != first
     shown.sees(".option")
     shown.page.get_by_role("button", name="None of these").click()
-    shown.until(
-        "() => fetch('/api/v1/history?limit=2').then((r) => r.json()).then((f) => f.actions[0].changes.every((one) => one.after === 'rejected'))"
-    )
+    denied = "f.actions[0].changes.every((one) => one.after === 'rejected')"
+    shown.until(f"() => fetch('/api/v1/history?limit=2').then((r) => r.json()).then((f) => {denied})")
     with Workspace(pictures) as photos:
         none, some = photos.history(limit=2).actions
         assert {change.name for change in some.changes} == set(chosen)

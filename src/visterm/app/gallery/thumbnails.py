@@ -144,10 +144,17 @@ def mean_colours(rgb: np.ndarray) -> str:
 
 
 def make_thumbnails(workspace: Workspace, stopped: threading.Event | None = None) -> int:
-    """Make the small thumbnails that are missing, until ``stopped``; returns how many. Bad files are left out."""
+    """Make the small thumbnails that are missing, until ``stopped``; returns how many. Bad files are left out.
+
+    The newest pictures come first, as the page shows them.
+    """
+    from visterm.app.gallery.filters import Filters
+
     thumbnails = workspace.thumbnails
-    files = workspace.collection().frame.files
-    missing = [(key, file) for key, file in files.items() if file and not thumbnails.place(key, "small").exists()]
+    view, listed = workspace.gallery.listed("", Filters(), sort="newest")
+    frame = view.collection.frame
+    ordered = [(key, frame.files.get(key)) for key in (frame.keys[row] for row in listed.rows.tolist())]
+    missing = [(key, file) for key, file in ordered if file and not thumbnails.place(key, "small").exists()]
     n_made = 0
     with progress.task("Making thumbnails", total=len(missing)) as bar:
         for key, file in missing:
