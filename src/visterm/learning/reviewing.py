@@ -148,8 +148,8 @@ def fit_tags(Z: Floats, rows: Integers, tags: sparse.csr_array, precision: float
 def class_doubt(p: Floats) -> Floats:
     """How unsure a head is of each picture, from 0 to 1: one minus the lead of the likeliest class.
 
-    >>> class_doubt(np.array([[0.9, 0.1], [0.5, 0.5]], np.float32)).round(1).tolist()
-    [0.2, 1.0]
+    >>> class_doubt(np.array([[0.75, 0.25], [0.5, 0.5]], np.float32)).tolist()
+    [0.5, 1.0]
     """
     if p.shape[1] < 2:
         return np.ones(len(p), np.float32)
