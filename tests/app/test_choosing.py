@@ -271,6 +271,14 @@ def test_a_class_of_several_words_needs_no_quotes(tmp_path):
         assert any(not hit.told and hit.score > 0.1 for hit in quoted)
 
 
+def test_a_tag_that_a_person_denied_is_not_suggested_again(photos):
+    found = next(answer for answer in photos.tag(n_best=1).answers if answer.labels)
+    photos.label(found.path, no_tags=found.labels[0].name)
+    again = photos.tag(found.path, at_least=0.0).answers[0]
+    assert found.labels[0].name not in [label.name for label in again.labels]
+    assert again.labels
+
+
 def test_nothing_is_never_silence(photos, visterm, tmp_path):
     (tmp_path / "empty").mkdir()
     assert "there is no picture" in visterm("tag", tmp_path / "empty", "-w", photos.folder, code=1).stdout

@@ -269,3 +269,12 @@ def test_similar_pictures_obey_the_cut_off():
     unlike = made(like=lambda _: alike - 3).search("like:x")
     assert (unlike.hits, unlike.n_likely) == ([], 0)
     assert unlike.n_less_likely == 6
+
+
+def test_a_merged_name_finds_what_it_is_called_now():
+    evidence = Evidence(["a.jpg", "b.jpg"], tag_names=["plane", "sea"], tags=sparse.csr_array([[1, 0], [0, 1]]))
+    found = Searcher(evidence, aliases={"tag": {"prop": "plane"}, "class": {}})
+    assert [hit.row for hit in found.search("prop").hits] == [0]
+    assert [hit.row for hit in found.search("tag:prop").hits] == [0]
+    assert not found.search("class:prop").hits
+    assert not Searcher(evidence).search("prop").hits

@@ -111,6 +111,7 @@ class Searchers:
             like=lambda reference: self._like(reference, collection),
             vectors=installed.installed(),
             pairs=pairs,
+            aliases={str(kind): names for kind, names in frame.aliases.items()},
             dependence=settings.dependence,
             nothing_below=settings.nothing_below,
         )

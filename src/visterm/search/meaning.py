@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from math import comb
@@ -63,8 +63,14 @@ class Interpreter:
         like: Callable[[str], Floats] | None = None,
         vectors: WordVectors | None = None,
         pairs: Pairs | None = None,
+        aliases: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self._evidence = evidence
+        # Names that were renamed or merged still find what they are called now.
+        self._aliases = {
+            kind: {word_key(old): word_key(new) for old, new in names.items()}
+            for kind, names in (aliases or {}).items()
+        }
         self._pairs = pairs
         self._vectors = vectors
         self._thesauri: dict[str | None, Thesaurus] = {}
@@ -180,7 +186,13 @@ class Interpreter:
     def _name(self, term: Term) -> str:
         """The key that a term is looked up by: the exact name of a tag or class if there is one, else its words."""
         exact = name_key(term.text)
-        return exact if self._is_exact(term.field, exact) else word_key(term.text)
+        if self._is_exact(term.field, exact):
+            return exact
+        words = word_key(term.text)
+        for kind, names in self._aliases.items():
+            if words in names and term.field in (None, kind):
+                return names[words]
+        return words
 
     def _is_exact(self, field: str | None, name: str) -> bool:
         return any(name in self._names[kind] for kind in (self._names if field is None else {field} & {*self._names}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -106,7 +106,8 @@ class Searcher:
 
     ``dependence`` and ``nothing_below`` come from a model's :class:`~visterm.search.relevance.Relevance`: how much
     words depend on each other, and how likely the best picture must be for anything to be found. ``like`` answers
-    ``like:``, ``vectors`` give the meaning of unknown words, ``pairs`` are a model's beliefs about two words together.
+    ``like:``, ``vectors`` give the meaning of unknown words, ``pairs`` are a model's beliefs about two words together,
+    ``aliases`` old names of tags and classes by kind.
 
     >>> from scipy import sparse
     >>> evidence = Evidence(["a.jpg", "b.jpg", "c.jpg"], tag_names=["boat", "sea"],
@@ -124,11 +125,12 @@ class Searcher:
         like: Callable[[str], Floats] | None = None,
         vectors: WordVectors | None = None,
         pairs: Pairs | None = None,
+        aliases: Mapping[str, Mapping[str, str]] | None = None,
         dependence: float = DEPENDENCE,
         nothing_below: float = NOTHING_BELOW,
     ) -> None:
         self._evidence = evidence
-        self._interpreter = Interpreter(evidence, tag_beliefs, class_beliefs, like, vectors, pairs)
+        self._interpreter = Interpreter(evidence, tag_beliefs, class_beliefs, like, vectors, pairs, aliases)
         self._surprises = Surprises()
         self._dependence, self._nothing_below = dependence, nothing_below
 

@@ -43,7 +43,7 @@ def test_from_folders_of_classes_to_corrected_labels(opened, tmp_path, visterm):
     shown.page.reload()
     shown.sees(".queues a", "Check")
     shown.keys("2")
-    shown.sees(".ask h1", "People said water; this looks like fire")
+    shown.sees(".ask h1", "It is labelled water; this looks like fire")
     shown.keys("y")
     shown.sees(".stage .empty-state", "That is all")
     shown.sees(".stage .empty-state", "1 answer noted")

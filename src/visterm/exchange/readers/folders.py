@@ -43,7 +43,7 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
         for name in filter(is_picture, names):
             file = parent.relative_to(path) / name
             if not levels:
-                reading.skip(name, "it is not in a class folder")
+                reading.skip(name, "it is not in a class folder: name the folder above the class folders")
             elif split is not None and not is_split(split):
                 reading.skip(file.as_posix(), "it is in a workspace beside the folders of the splits")
             elif record := make_record(reading, file.as_posix(), file, class_name=class_name, split=split):

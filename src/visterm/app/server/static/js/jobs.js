@@ -76,7 +76,14 @@ function row(job) {
 function outcomes(job) {
   return (job.result?.outcomes || []).map((one) => {
     if (one.quality === null || one.quality === undefined) return `${one.what}: ${one.reason || "learned, not measured"}`;
-    const guess = one.baseline === null ? "" : ` (guessing: ${Math.round(100 * one.baseline)} %)`;
-    return `${one.what}: ${Math.round(100 * one.quality)} % on ${one.held_out} held-out pictures${guess}`;
+    const held = `on ${one.held_out} held-out pictures`;
+    const share = (value) => `${Math.round(100 * value)} %`;
+    if (one.what === "search") return `search: the first picture is right for ${share(one.measures["P@1"] ?? 0)} of queries ${held}`;
+    if (one.what === "tags") {
+      const right = one.measures["suggestions right"];
+      return right === undefined ? "tags: nothing is likely enough to be suggested yet" : `tags: ${share(right)} of suggestions right ${held}`;
+    }
+    const guess = one.baseline === null ? "" : ` (guessing: ${share(one.baseline)})`;
+    return `classes: ${share(one.quality)} right ${held}${guess}`;
   });
 }

@@ -42,11 +42,11 @@ export function curveWords(state) {
   const what = kind === "class" ? "labels" : "tagged pictures";
   if (!now) return `${labelled} ${what} so far: a few more, and the quality can be measured.`;
   const later = hoped(state) === null ? "" : `; about ${percent(hoped(state))} after ten more minutes`;
-  return `${percent(now.quality)} right with ${now.labels.toLocaleString("en")} ${what}${later}`;
+  return `${kind === "class" ? "Classes" : "Tags"}: ${percent(now.quality)} right with ${now.labels.toLocaleString("en")} ${what}${later}`;
 }
 
 /** The small form for the corner of a queue. */
 export const curveCorner = (state) => h("div", { class: "corner", title: curveWords(state), "data-fitted": state.fitted_changes },
   curveLine(state, { width: 96, height: 28 }),
-  h("span", { class: "number" }, state.curve.length ? `${percent(state.curve.at(-1).quality)} right` : ""),
+  h("span", { class: "number" }, state.curve.length ? `${state.kind === "class" ? "Classes" : "Tags"} ${percent(state.curve.at(-1).quality)} right` : ""),
   h("span", { class: "visually-hidden" }, curveWords(state)));

@@ -146,7 +146,7 @@ export class OneByOne {
     const { asked, said } = question;
     const isClass = asked.kind === "class";
     return [
-      h("h1", {}, "People said ", h("strong", {}, said), isClass ? ["; this looks like ", h("strong", {}, asked.name), ` (${percent(asked.probability)}).`]
+      h("h1", {}, "It is labelled ", h("strong", {}, said), isClass ? ["; this looks like ", h("strong", {}, asked.name), ` (${percent(asked.probability)}).`]
         : `; the picture does not look so (${percent(asked.probability)}).`),
       h("div", { class: "actions large" },
         action("y", isClass ? `It is ${asked.name}` : `Remove ${said}`, () => this.yes(), "main"),
@@ -175,7 +175,7 @@ export class OneByOne {
     accept: (n) => this.choose(n),
     enter: () => this.accept(),
     space: () => this.accept(),
-    y: () => (this.queue.name === "errors" ? this.yes() : false),
+    y: () => (this.queue.name === "errors" ? this.yes() : this.choose(1)), // yes to the likeliest answer
     n: () => (this.queue.name === "errors" ? this.no() : false),
     s: () => this.queue.skip(),
     c: () => { this.name("class"); },
