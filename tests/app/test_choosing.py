@@ -87,7 +87,7 @@ def test_a_choice_is_kept_until_the_collection_has_doubled(photos, monkeypatch):
     again = photos.train("classes")
     assert outcome(again, "classes").model == "classes@2"
     assert outcome(again, "classes").tried == []
-    labels = choosing.labels_only(photos)
+    labels = choosing.labels_only(photos, photos.collection())
     twice = replace(labels, y=np.zeros(len(labels), int), splits=())
     monkeypatch.setattr(choosing, "labels_only", lambda _: replace(twice, y=np.arange(len(labels)) % 10))
     monkeypatch.setattr(choosing, "_GROWTH", 1.2)
@@ -296,7 +296,8 @@ def test_search_is_compared_with_the_tags_as_they_were_trained(monkeypatch):
     monkeypatch.setattr(choosing, "choose", refuse)
     tags = sparse.csr_array(np.eye(4, dtype=np.float32))
     labels = Dataset("four", np.ones((4, 1)), np.full(4, -1), (), tags, tuple("abcd"))
-    session = choosing._Session(None, labels, ("globals",), choose_again=True)
+    monkeypatch.setattr(choosing, "labels_only", lambda *_: labels)
+    session = choosing._Session(None, None, ("globals",), choose_again=True)
     trained = SimpleNamespace(method="ridge-tags", recipe="globals", version=1)
     monkeypatch.setattr(choosing, "train", lambda *_, **__: trained)
     monkeypatch.setattr(choosing, "_outcome", lambda what, *_: what)

@@ -31,7 +31,7 @@ def test_all_pictures_are_learned_from_and_the_untagged_ones_tagged(few_tagged):
     with Workspace(folder) as workspace:
         model = workspace.shelf.model(Task.ANNOTATE, "graph-mixture")
         answers = workspace.tag(model="graph-mixture", n_best=5)
-        data = labelled(workspace, model.recipe)
+        data = labelled(workspace, workspace.collection(), model.recipe)
         assert info.training["pictures"] == len(data)
         assert len(answers.answers) == (~data.has_tags).sum() > 10
         learned = model.estimator.tagger_.score_training()
@@ -48,7 +48,7 @@ def test_all_pictures_are_learned_from_and_the_untagged_ones_tagged(few_tagged):
 def test_it_is_measured_as_it_is_used(few_tagged):
     folder, info = few_tagged
     with Workspace(folder) as workspace:
-        data = labelled(workspace, workspace.shelf.model(Task.ANNOTATE, "graph-mixture").recipe)
+        data = labelled(workspace, workspace.collection(), workspace.shelf.model(Task.ANNOTATE, "graph-mixture").recipe)
     method = registry.get("graph-mixture")
     split = validation_split(data)
     seen = measure(method, data, split, parameters=SMALL, transductive=True)

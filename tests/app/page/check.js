@@ -3,7 +3,8 @@
 () => {
   const faults = [];
   const seen = (e) => e.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && e.getClientRects().length;
-  const said = (e) => [e.ariaLabel, e.textContent, e.alt, e.title, e.getAttribute("placeholder"), e.labels?.[0]?.textContent]
+  const said = (e) => [e.ariaLabel, e.textContent, e.alt, e.title, e.getAttribute("placeholder"), e.labels?.[0]?.textContent,
+    e.querySelector("img[alt]")?.alt]
     .find((text) => text?.trim());
   for (const e of document.querySelectorAll("a[href], button, input, select, [role=option], [role=listbox], dialog, nav, aside")) {
     if (seen(e) && !said(e)) faults.push(`no name: ${e.outerHTML.slice(0, 120)}`);
@@ -17,14 +18,18 @@
     .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
   for (const e of document.querySelectorAll("body *")) {
     const own = [...e.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    if (!own || !seen(e) || e.disabled || e.closest(".visually-hidden, .skip, noscript")) continue;
+    if (!own || !seen(e) || e.disabled || e.closest(".visually-hidden, .skip-link, noscript")) continue;
     let ground = null;
+    const veils = []; // colours that let through what is below
     for (let up = e; up && !ground; up = up.parentElement) {
       const style = getComputedStyle(up);
       if (style.backgroundImage !== "none") break;
-      if (style.backgroundColor.startsWith("rgb") && parts(style.backgroundColor)[3] === 1) ground = parts(style.backgroundColor);
+      const colour = style.backgroundColor.startsWith("rgb") ? parts(style.backgroundColor) : [0, 0, 0, 0];
+      if (colour[3] === 1) ground = colour;
+      else if (colour[3] > 0) veils.push(colour);
     }
     if (!ground) continue; // on a picture
+    for (const [r, g, b, a] of veils.reverse()) ground = [r, g, b].map((c, i) => a * c + (1 - a) * ground[i]);
     const [a, b] = [light(ground), light(parts(getComputedStyle(e).color))];
     const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     if (contrast < 4.5) faults.push(`contrast ${contrast.toFixed(2)}: ${e.outerHTML.slice(0, 120)}`);

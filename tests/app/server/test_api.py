@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -395,7 +396,8 @@ def test_events_tell_what_changed(photos, monkeypatch):
         assert [each async for each in events] == []
         return found
 
-    found = asyncio.run(listen())
+    with ThreadPoolExecutor() as threads:  # a browser test in this process may have left a loop in this thread
+        found = threads.submit(asyncio.run, listen()).result()
     assert [each.split("\n")[0] for each in found] == ["event: changed", "event: job", "event: changed", "event: job"]
     assert '"state": "done"' in found[-1]
     assert all(each.endswith("\n\n") for each in found)

@@ -8,6 +8,7 @@ import json
 import re
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
 
@@ -314,7 +315,8 @@ def test_a_slow_body_ends(kept, monkeypatch):
 
     for path, kind in (("/api/v1/labels", b"application/json"), ("/api/v1/look", b"image/png")):
         sent.clear()
-        asyncio.run(ask(path, kind))
+        with ThreadPoolExecutor() as threads:  # a browser test in this process may have left a loop in this thread
+            threads.submit(asyncio.run, ask(path, kind)).result()
         assert [message.get("status") for message in sent][:1] == [408]
 
 
