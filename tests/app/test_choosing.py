@@ -89,7 +89,7 @@ def test_a_choice_is_kept_until_the_collection_has_doubled(photos, monkeypatch):
     assert outcome(again, "classes").tried == []
     labels = choosing.labels_only(photos, photos.collection())
     twice = replace(labels, y=np.zeros(len(labels), int), splits=())
-    monkeypatch.setattr(choosing, "labels_only", lambda _: replace(twice, y=np.arange(len(labels)) % 10))
+    monkeypatch.setattr(choosing, "labels_only", lambda *_: replace(twice, y=np.arange(len(labels)) % 10))
     monkeypatch.setattr(choosing, "_GROWTH", 1.2)
     with pytest.raises(pytest.fail.Exception, match="chosen again"):
         photos.train("classes")
@@ -298,7 +298,7 @@ def test_search_is_compared_with_the_tags_as_they_were_trained(monkeypatch):
     labels = Dataset("four", np.ones((4, 1)), np.full(4, -1), (), tags, tuple("abcd"))
     monkeypatch.setattr(choosing, "labels_only", lambda *_: labels)
     session = choosing._Session(None, None, ("globals",), choose_again=True)
-    trained = SimpleNamespace(method="ridge-tags", recipe="globals", version=1)
+    trained = SimpleNamespace(method="ridge-tags", recipe="globals", version=1, left_out=[])
     monkeypatch.setattr(choosing, "train", lambda *_, **__: trained)
     monkeypatch.setattr(choosing, "_outcome", lambda what, *_: what)
     best = SimpleNamespace(method=registry.get("ridge-tags"), recipe="globals", parameters={"alpha": 0.3})
