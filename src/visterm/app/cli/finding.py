@@ -112,6 +112,8 @@ def _show_suggestions(
         if not (done.answers or done.skipped):
             nothing = "there is no picture" if asked else "every picture has these labels already; name some to ask"
             say(console, nothing)
+        if not done.calibrated and done.answers:
+            say(console, "too few labelled pictures to check the probabilities: they are a guess", style="yellow")
         for answer in done.answers:
             said = ", ".join(f"{label.name} {percent(label.probability)}" for label in _worth_showing(answer))
             if said or len(done.answers) == 1:
@@ -119,8 +121,6 @@ def _show_suggestions(
         unsure = sum(not answer.labels for answer in done.answers)
         if unsure and len(done.answers) > 1:
             say(console, f"{counted(unsure, 'picture')}: nothing likely enough; --precision 0.6 or --best 3 shows more")
-        if not done.calibrated and done.answers:
-            say(console, "too few labelled pictures to check the probabilities: they are a guess", style="yellow")
         if dry_run:
             say(console, "nothing was changed (--dry-run)")
         elif write:
