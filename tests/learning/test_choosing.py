@@ -192,3 +192,25 @@ def test_a_method_is_compared_with_the_parameters_that_are_given():
     assert ("knn", {}) not in seen
     assert ("sdca", {}) in seen
     assert [dict(each.parameters) for each in choice.tried] == [{}, {"n_neighbors": 3}]
+
+
+def test_what_costs_next_to_nothing_is_tried_although_the_features_took_the_time(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("visterm.learning.choosing.time.perf_counter", lambda: now[0])
+
+    def slow_features(recipe):
+        now[0] += 100
+        return named(recipe)
+
+    choice = choose(
+        Task.CLASSIFY,
+        [SDCA],
+        ["deep", "globals"],
+        slow_features,
+        seconds=60,
+        cost_of=lambda recipe: 100.0 if recipe == "globals" else 0.0,
+        measure_each=lambda method, data, split, parameters: np.full(len(split.test), 0.5 + len(parameters) / 10),
+        variants={"sdca": [{"C": 3.0}]},
+    )
+    assert [dict(each.parameters) for each in choice.tried] == [{}, {"C": 3.0}]
+    assert choice.untried == ("sdca on globals",)

@@ -30,6 +30,8 @@ MAX_PICTURES = 1500
 #: This many pictures are held out in all, in at most ``_MAX_SPLITS`` splits.
 _HELD_OUT, _MAX_SPLITS = 200, 5
 _TEST_SHARE = 0.25
+#: What takes less than this share of the time is tried even if the features took all of it.
+_CHEAP = 0.05
 #: Features that cost more must be better by this many standard errors of the paired differences.
 _WORTH = 0.5
 
@@ -126,7 +128,7 @@ def choose(
     def attempt(method: Method, recipe: str, variant: Parameters | None = None) -> None:
         used = (parameters or {}).get(method.name, {}) if variant is None else variant
         expected = cost_of(recipe) + (_like(tried, recipe) if tried else 0.0)
-        if tried and time.perf_counter() - started + expected > seconds:
+        if tried and expected > _CHEAP * seconds and time.perf_counter() - started + expected > seconds:
             untried.append(f"{method.name}{_written(used)} on {recipe}")
             return
         data = first if recipe == recipes[0] else data_of(recipe)
