@@ -43,7 +43,7 @@ export class PicturesView {
     fill(this.sort, Object.entries(SORTS).filter(([value]) => value !== "best" || state.q)
       .map(([value, text]) => h("option", { value, selected: value === sort }, text)));
     this.sort.value = sort;
-    store.selected = new Set();
+    if (!again) store.selected = new Set(); // the same list, read again, keeps what is selected
     if (!store.list.ids.length) this.count.textContent = "Loading";
     this.facets.refresh();
     await store.load({ ...narrowed(state), sort }, state.q);
