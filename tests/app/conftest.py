@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,6 +58,20 @@ def looked_at(tmp_path_factory, trained) -> Callable[[], Path]:
         return Path(shutil.copytree(ready, tmp_path_factory.mktemp("copy") / "workspace"))
 
     return copy
+
+
+@pytest.fixture
+def photos(looked_at) -> Iterator[Workspace]:
+    """A workspace that a test may change."""
+    with Workspace(looked_at()) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def kept(looked_at) -> Iterator[Workspace]:
+    """A workspace that the tests of a module share and do not change."""
+    with Workspace(looked_at()) as opened:
+        yield opened
 
 
 @pytest.fixture(autouse=True)

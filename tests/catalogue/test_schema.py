@@ -184,5 +184,5 @@ class TestSchema:
         def pragma(name: str) -> object:
             return catalogue._connection.execute(f"PRAGMA {name}").fetchone()[0]
 
-        assert (pragma("journal_mode"), pragma("foreign_keys"), pragma("synchronous")) == ("wal", 1, 1)
+        assert (pragma("journal_mode"), pragma("foreign_keys"), pragma("synchronous")) == ("wal", 1, 2)
         assert pragma("user_version") == len(schema.MIGRATIONS)

@@ -238,7 +238,7 @@ def connect(file: Path) -> log.Connection:
             connection.execute("PRAGMA trusted_schema = OFF")  # whoever wrote the file, it runs nothing here
             migrate(connection, file)
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA synchronous = FULL")  # what was confirmed survives a power cut
             prepare(connection)
         except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its message
             connection.close()

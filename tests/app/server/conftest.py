@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,20 +13,6 @@ from visterm.app.server.guard import LOOPBACK, Rules
 from visterm.app.workspace import Workspace
 
 HOSTS = frozenset(LOOPBACK)
-
-
-@pytest.fixture
-def photos(looked_at) -> Iterator[Workspace]:
-    """A workspace that a test may change."""
-    with Workspace(looked_at()) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def kept(looked_at) -> Iterator[Workspace]:
-    """A workspace that the tests of a module share and do not change."""
-    with Workspace(looked_at()) as opened:
-        yield opened
 
 
 def client_of(photos: Workspace, **rules) -> TestClient:

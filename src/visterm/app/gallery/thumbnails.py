@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import sqlite3
 import threading
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -20,7 +20,7 @@ from visterm.errors import InputError, PictureError, VistermError
 from visterm.storage import write_bytes_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from visterm.app.workspace import Workspace
 
@@ -110,22 +110,16 @@ class Thumbnails:
 _COLOURS = "colours.sqlite"
 
 
-class _database:  # noqa: N801 - used as a function
+@contextmanager
+def _database(folder: Path) -> Iterator[sqlite3.Connection]:
     """A connection to the colours, closed at the end of the ``with`` block."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(folder / _COLOURS, timeout=10.0)
-
-    def __enter__(self) -> sqlite3.Connection:
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute(
+    folder.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(folder / _COLOURS, timeout=10.0)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(
             "CREATE TABLE IF NOT EXISTS colour (sha256 TEXT PRIMARY KEY, colours TEXT NOT NULL) WITHOUT ROWID"
         )
-        return self._connection
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.close()
+        yield connection
 
 
 def mean_colours(rgb: np.ndarray) -> str:

@@ -151,13 +151,13 @@ class Views:
             known, (collection, listing) = self._newest, self._listed()
             tags, classes = predictions.tags(collection.frame), predictions.classes(collection.frame)
             if known is None or known.listing is not listing:
-                self._newest = View(collection, listing, self._said(collection), tags, classes)
+                known = View(collection, listing, self._said(collection), tags, classes)
             elif known.collection is not collection:
-                self._newest = View(collection, listing, self._said_again(known, collection), tags, classes)
+                known = View(collection, listing, self._said_again(known, collection), tags, classes)
             elif known.tag_predictions is not tags or known.class_predictions is not classes:
-                self._newest = replace(known, tag_predictions=tags, class_predictions=classes)
-            assert self._newest is not None  # noqa: S101 - for mypy
-            return self._newest
+                known = replace(known, tag_predictions=tags, class_predictions=classes)
+            self._newest = known
+            return known
 
     def _listed(self) -> tuple[Collection, Listing]:
         """The collection and its listing, of one moment: another process may add pictures between two reads."""
