@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from visterm.catalogue.catalogue import Catalogue
@@ -135,7 +135,6 @@ def filled(tmp_path_factory) -> Path:
     return folder / "filled.sqlite"
 
 
-@settings(max_examples=60, deadline=None)
 @given(edits, edits)
 def test_reading_some_labels_again_gives_what_reading_all_gives(filled, first, second):
     copy = Path(shutil.copy(filled, filled.with_name("catalogue.sqlite")))
