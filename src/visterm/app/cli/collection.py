@@ -156,7 +156,12 @@ def _file_lines(files: Files) -> list[str]:
 def _source_line(source: LabelSource) -> str:
     parts = [counted(source.pictures, "picture"), counted(source.classes, "class"), counted(source.tags, "tag")]
     parts += [f"{number} {name}" for name in ("captions", "skipped") if (number := getattr(source, name))]
-    return f"{source.source} ({source.format}): {', '.join(parts)}"
+    line = f"{source.source} ({source.format}): {', '.join(parts)}"
+    if source.withdrawn:
+        line += f"; {counted(source.withdrawn, 'label')} withdrawn, no longer there"
+    elif source.pictures and not source.new:
+        line += "; nothing new, all of this was known"
+    return line
 
 
 def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
