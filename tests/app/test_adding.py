@@ -83,3 +83,14 @@ def test_what_visterm_wrote_itself_is_nothing_new(picture, tmp_path, visterm):
     visterm("export", "--format", "xmp", "--yes", "-w", tmp_path / "home")
     said = visterm("add", picture.parent, "-w", tmp_path / "home").stdout
     assert "(xmp): 2 pictures, 0 classes, 3 tags; nothing new, all of this was known" in said
+
+
+def test_named_folders_of_pictures_are_classes(tmp_path, visterm):
+    for number, name in enumerate(("coast", "forest")):
+        (tmp_path / name).mkdir()
+        Image.new("RGB", (20, 10), (60 * number, 0, 0)).save(tmp_path / name / "a.png")
+    visterm("init", tmp_path)
+    said = visterm("add", "coast", "forest", "--format", "folders", cwd=tmp_path)
+    assert "skipped" not in said.stdout + said.stderr
+    with Workspace.find(tmp_path) as photos:
+        assert photos.status().classes == {"coast": 1, "forest": 1}

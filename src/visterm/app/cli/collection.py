@@ -344,6 +344,8 @@ def _print_labelled(console: Console, done: Labelled) -> None:
     if done.cleared:
         parts.append(f"{counted(done.cleared, 'label')} cleared")
     say(console, ", ".join(parts))
+    for name, now in done.called.items():
+        say(console, f"{name} is called {now} now; noted {now}")
     if done.nothing_suggested:
         where = done.nothing_suggested[0]
         if (number := len(done.nothing_suggested)) > 1:
