@@ -21,6 +21,7 @@ from visterm.learning.suggestions import (
     BY_PROBABILITY,
     BY_RARITY,
     JudgedTags,
+    denials_of,
     judge,
     judge_by_halves,
     measure_suggestions,
@@ -185,7 +186,8 @@ def measure_fitted(
         elif task is Task.ANNOTATE and len(tagged) and measures is None:
             given = word_scores(estimator, tagged.X)
             if probabilities is None:
-                judged = judge_by_halves(given, tagged.tags, train.tags, estimator, tagged.X)
+                denials = denials_of(estimator, data, held_out)
+                judged = judge_by_halves(given, tagged.tags, train.tags, estimator, tagged.X, denials)
             else:
                 judged = judge(probabilities, given, estimator, tagged.X)
             values[task], each[task] = measure_suggestions(judged, tagged.tags, train.tag_counts)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm import registry
+from visterm.calibration import Denials
 from visterm.compute import progress
 from visterm.contracts import Task
 from visterm.errors import InputError
@@ -18,7 +19,7 @@ from visterm.learning import Dataset, splits
 from visterm.learning.fitting import fit_method, has_labels, learns_from_untagged
 from visterm.learning.measuring import Measured, Performance, measure, measure_fitted, training_part
 from visterm.learning.splits import Split
-from visterm.learning.suggestions import JudgedTags, tag_probabilities, word_scores
+from visterm.learning.suggestions import JudgedTags, denials_of, tag_probabilities, word_scores
 from visterm.registry import Method
 
 
@@ -44,6 +45,10 @@ class HeldOut:
     def tagged(self) -> Dataset:
         """The held-out pictures that have tags."""
         return self.data.select(self.split.test[self.data.has_tags[self.split.test]])
+
+    def denials(self) -> Denials | None:
+        """What the estimator says of held-out pictures that nobody tagged, and the tags denied there."""
+        return denials_of(self.estimator, self.data, self.split.test)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +96,8 @@ def train_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | 
 def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: int = 0) -> Split:
     """The split that came with the pictures, else a share of the labelled pictures drawn at random, class by class.
 
-    Training pictures without labels stay in the training part: some methods learn from them.
+    Of the pictures with nothing but denied tags, the same share is drawn. Training pictures without labels stay in the
+    training part: some methods learn from them.
     """
     test = np.flatnonzero(data.is_test)
     if len(test):
@@ -100,7 +106,9 @@ def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: i
     if len(labelled) < 2:
         raise InputError("at least two labelled pictures are needed to measure anything: label more, or import labels")
     drawn = splits.stratified(data.y[labelled], test_share, random_state)
-    test = labelled[drawn.test]
+    others = np.setdiff1d(np.flatnonzero(data.only_denied), labelled, assume_unique=True)
+    others = np.random.default_rng(random_state).permutation(others)[: round(test_share * len(others))]
+    test = np.union1d(labelled[drawn.test], others)
     return Split.of(np.setdiff1d(np.arange(len(data)), test), test)
 
 
@@ -117,7 +125,7 @@ def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, 
                 held_out = HeldOut(fit_method(method, part, parameters), data, inner)
             tagged = held_out.tagged()
             given = word_scores(held_out.estimator, tagged.X)
-            probabilities = tag_probabilities(given, tagged.tags, held_out.train_tags)
+            probabilities = tag_probabilities(given, tagged.tags, held_out.train_tags, denials=held_out.denials())
         except InputError:  # too few to hold some out
             held_out = None
     train = training_part(data, split, transductive=learns_from_untagged(method))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import log_expit
 
+from visterm.calibration import Denials
 from visterm.compute import progress
 from visterm.contracts import Features, Task
 from visterm.errors import InputError
@@ -66,12 +67,13 @@ def learned_search(trained: Trained) -> tuple[Relevance | None, dict[str, float]
     try:
         with progress.task("Calibrating the search"):
             scored = ScoredPictures.by(trained.held_out.estimator, held_out.X)
-            relevance = learn_relevance(scored, held_out.tags, train_tags)
+            denials = trained.held_out.denials()
+            relevance = learn_relevance(scored, held_out.tags, train_tags, denials)
             if len(trained.test):
                 found = _measure_on_test(trained, relevance)
             else:
                 judged = trained.held_out.judged or judge_by_halves(
-                    scored.scores, held_out.tags, train_tags, trained.held_out.estimator, held_out.X
+                    scored.scores, held_out.tags, train_tags, trained.held_out.estimator, held_out.X, denials
                 )
                 found = measure_search(log_expit(judged.log_odds), scored, held_out.tags, relevance)
     except InputError:  # the model can search, but without calibrated probabilities
@@ -82,9 +84,18 @@ def learned_search(trained: Trained) -> tuple[Relevance | None, dict[str, float]
     return relevance, found | {BY_OWN_SCORES: trained.metrics[first.name]}
 
 
-def learn_relevance(scored: ScoredPictures, tags: sparse.csr_array, train_tags: sparse.csr_array) -> Relevance:
-    """Learn from scored pictures with ``tags`` that the scoring estimator had not seen."""
-    relevance = _fit(Relevance(), scored.scores, tags, train_tags)
+def learn_relevance(
+    scored: ScoredPictures, tags: sparse.csr_array, train_tags: sparse.csr_array, denials: Denials | None = None
+) -> Relevance:
+    """Learn from scored pictures with ``tags``, and from ``denials``, that the scoring estimator had not seen."""
+    relevance = Relevance().fit(
+        scored.scores,
+        tags,
+        tag_counts=np.bincount(train_tags.indices, minlength=train_tags.shape[1]),
+        n_tagged=int((np.diff(train_tags.indptr) > 0).sum()),
+        denials=denials,
+        asked=train_tags,
+    )
     if scored.log_pairs is not None:
         relevance.fit_pairs(relevance.log_probabilities(scored.scores), scored.log_pairs, scored.pairs, tags)
     return relevance
@@ -126,13 +137,3 @@ def _measure_on_test(trained: Trained, relevance: Relevance) -> dict[str, float]
     test = trained.data.select(rows)
     scored = ScoredPictures.by(trained.estimator, test.X)
     return measure_search(relevance.log_probabilities(scored.scores), scored, test.tags, relevance)
-
-
-def _fit(relevance: Relevance, scores: Floats, tags: sparse.csr_array, train_tags: sparse.csr_array) -> Relevance:
-    return relevance.fit(
-        scores,
-        tags,
-        tag_counts=np.bincount(train_tags.indices, minlength=train_tags.shape[1]),
-        n_tagged=int((np.diff(train_tags.indptr) > 0).sum()),
-        asked=train_tags,
-    )
