@@ -64,7 +64,7 @@ class TagProbabilities(Estimator):
     what all tags share. A higher score never means a lower probability.
 
     ``fit`` takes scores of pictures that the method had not seen, and their tags. Tags that a person denied at pictures
-    that nobody tagged are known negatives: they help to fit the tag's own slope and offset, and the thresholds.
+    that nobody tagged are known negatives: they help to fit the tag's own slope, offset and threshold.
 
     >>> rng = np.random.default_rng(0)
     >>> tags = (rng.random((400, 5)) < 0.3).astype(int)
@@ -115,6 +115,8 @@ class TagProbabilities(Estimator):
         for tags_of_block in _blocks(self.n_tags_, len(given)):
             shared = self._shared_odds(given, tags_of_block)
             truth = by_tag[:, tags_of_block].toarray() > 0
+            # Where only denied tags are known, only wrong suggestions are: they do not tell which promises are kept.
+            kept += _kept_promises(shared, truth)
             known = None
             if denials is not None:
                 others = self._shared_odds(np.asarray(denials.scores), tags_of_block)
@@ -123,7 +125,6 @@ class TagProbabilities(Estimator):
                 shared, truth = np.vstack([shared, others]), np.vstack([truth, np.zeros_like(no)])
             self.own_[:, tags_of_block] = own = _fit_own(shared, truth, known)
             thresholds[:, tags_of_block] = _precise(_where(known, expit(own[0] * shared + own[1])))
-            kept += _kept_promises(shared, truth, known)
         self.thresholds_ = _corrected(thresholds, *kept)
         return self
 
@@ -324,15 +325,14 @@ def _precise(p: Floats) -> Floats:
     return np.clip(np.where(n_taken > 0, last, wanted), wanted / 2, wanted)
 
 
-def _kept_promises(shared: Floats, truth: NDArray[np.bool_], known: NDArray[np.bool_] | None) -> NDArray[np.float64]:
-    """(2, n_precisions) how many suggestions are right, and how many are judged, by what the other half taught."""
+def _kept_promises(shared: Floats, truth: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(2, n_precisions) how many suggestions are right, and how many there are, by what the other half taught."""
     counts = np.zeros((2, len(_PRECISIONS)))
     even = np.arange(len(shared)) % 2 == 0
     for half in (even, ~even):
-        here, there = (None, None) if known is None else (known[half], known[~half])
-        own = _fit_own(shared[~half], truth[~half], there)
-        thresholds = _precise(_where(there, expit(own[0] * shared[~half] + own[1])))
-        p = _where(here, expit(own[0] * shared[half] + own[1]))
+        own = _fit_own(shared[~half], truth[~half])
+        thresholds = _precise(expit(own[0] * shared[~half] + own[1]))
+        p = expit(own[0] * shared[half] + own[1])
         for level, lowest in enumerate(thresholds):
             suggested = p >= lowest
             counts[:, level] += np.count_nonzero(suggested & truth[half]), np.count_nonzero(suggested)
