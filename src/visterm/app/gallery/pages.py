@@ -169,29 +169,29 @@ class Gallery:
         self._refuse_files(query)
         ready = self._workspace.searchers.ready(model, query, view.collection)
         most = MAX_FOUND if mask is None else len(view)
-        hits = ready.search(query, most, unlikely=True)
-        if not any(hit.likely for hit in hits.hits):  # then those that match some of the words, if there are any
-            fewer = ready.search(query, most, unlikely=False)
-            hits = fewer if fewer.hits else hits
-        kept = [hit for hit in hits.hits if mask is None or mask[hit.row]]
-        # A list ends where a picture is as unlikely as any.
-        partial = any(hit.missing for hit in kept)
+        found = ready.rank(query, most, unlikely=True)
+        if not found.likely.any():  # then those that match some of the words, if there are any
+            fewer = ready.rank(query, most, unlikely=False)
+            found = fewer if len(fewer.rows) else found
+        # The likely ones first; a list ends where a picture is as unlikely as any.
+        order = np.argsort(~found.likely, kind="stable")
+        order = order if mask is None else order[mask[found.rows[order]]]
+        missing = {found.missing[place] for place in order.tolist()} - {()}
         understood = Understood(
-            [str(note) for note in hits.notes] + hits.hints + ready.notes,
-            [note.word for note in hits.notes if note.meant is None],
-            hits.ignored,
-            {note.word: note.meant for note in hits.notes if note.meant is not None},
-            partial,
-            sorted({word for hit in kept for word in hit.missing}),
-            hits.best,
+            [str(note) for note in found.notes] + found.hints + ready.notes,
+            [note.word for note in found.notes if note.meant is None],
+            found.ignored,
+            {note.word: note.meant for note in found.notes if note.meant is not None},
+            bool(missing),
+            sorted({word for words in missing for word in words}),
+            found.best,
             None if model is None else model.info.reference,
         )
-        kept = [hit for hit in kept if hit.likely] + [hit for hit in kept if not hit.likely]
         return Listed(
-            np.array([hit.row for hit in kept], np.intp),
-            np.array([hit.probability for hit in kept], np.float32),
-            np.array([hit.told for hit in kept], np.bool_),
-            0 if partial else sum(hit.likely for hit in kept),
+            found.rows[order],
+            found.probabilities[order].astype(np.float32),
+            found.told[order],
+            0 if missing else int(found.likely[order].sum()),
             understood,
         )
 
