@@ -50,13 +50,14 @@ class Labelled(Document):
     """How many labels were noted, how many of these accept a model's suggestion, and how many were cleared.
 
     ``nothing_suggested`` are the pictures whose suggestions were to be accepted, but no model suggests anything that
-    is not decided yet.
+    is not decided yet. ``called`` has names that were renamed or merged, and the name that was noted instead.
     """
 
     labels: int
     accepted: int = 0
     cleared: int = 0
     nothing_suggested: list[str] = field(default_factory=list)
+    called: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,16 @@ def label(
         n_cleared = sum(catalogue.unlabel(number, kind, name) for number in known for kind, name in cleared)
         accepted, nothing = _accepted(workspace, known.values(), said) if accept else ([], [])
         n_labels = catalogue.write_labels(list(dict.fromkeys([*accepted, *said])), source=PERSON)
-    return Labelled(n_labels, len(accepted), n_cleared, nothing)
+    given: list[tuple[Kind, str]] = [("tag", name) for name in (*tags, *no_tags)]
+    given += [] if class_name is None else [("class", class_name)]
+    return Labelled(n_labels, len(accepted), n_cleared, nothing, _called(workspace, given))
+
+
+def _called(workspace: Workspace, names: Sequence[tuple[Kind, str]]) -> dict[str, str]:
+    """Those of the names that stand for another one now, with that one."""
+    aliases = {kind: workspace.catalogue.aliases(kind) for kind in KINDS}
+    cleaned = [(kind, clean_name(name)) for kind, name in names]
+    return {name: aliases[kind][name] for kind, name in cleaned if name in aliases[kind]}
 
 
 def _accepted(

@@ -347,10 +347,11 @@ class Catalogue(Database):
                 row = self._connection.execute(known).fetchone()
         return str(row[0])
 
-    def mark_exported(self) -> None:
-        """Note that the labels of all pictures are written beside them."""
+    def mark_exported(self, pictures: Iterable[Picture]) -> None:
+        """Note that the labels of ``pictures`` are written beside them."""
+        ids = [(picture.id,) for picture in pictures]
         with self.transaction():
-            self._connection.execute("INSERT OR IGNORE INTO exported SELECT id FROM picture")
+            self._connection.executemany("INSERT OR IGNORE INTO exported VALUES (?)", ids)
 
     def truth(self) -> Truth:
         """What people and imports say about the readable pictures, as arrays to train on."""
