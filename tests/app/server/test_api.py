@@ -175,9 +175,24 @@ def test_labels_are_written_all_or_none(client):
         assert labels(client, number)["tags"] == []
     post(client, "labels", {"ids": [1.0], "tags": ["sky"]})
     asked = post(client, "labels", {"ids": [number], "tags": ["tre"]}, 409)
-    assert (asked["near"], asked["kind"], asked["name"]) == ("tree", "tag", "tre")
+    assert (asked["kind"], asked["name"], asked["near"], asked["near_kind"]) == ("tag", "tre", "tree", "tag")
     post(client, "labels", {"ids": [number], "tags": ["tre"], "new": True})
     assert labels(client, number)["tags"] == ["tre"]
+
+
+def test_a_slip_is_told_with_what_it_looks_like_and_what_that_is(client):
+    form = get(client, "openapi.json")["components"]["schemas"]["SlipProblem"]
+    number = unlabelled(client, 1)[0]
+    other = post(client, "labels", {"ids": [number], "class": "trees"}, 409)  # a form of a tag
+    assert (other["kind"], other["near"], other["near_kind"]) == ("class", "tree", "tag")
+    assert other["near_pictures"] == get(client, "facets", tag="tree")["total"] > 0
+    alone = post(client, "labels", {"ids": [number], "tags": ["cat, dog"]}, 409)
+    assert (alone["near"], alone["near_kind"], alone["near_pictures"]) == (None, None, 0)
+    for told in (other, alone):
+        assert set(form["required"]) <= set(told) <= set(form["properties"])
+    routes = get(client, "openapi.json")["paths"]
+    answers = routes[f"{API}/labels"]["post"]["responses"]["409"]["content"]
+    assert answers["application/problem+json"]["schema"] == {"$ref": "#/components/schemas/SlipProblem"}
 
 
 def test_the_same_labels_twice_are_one_change(client):

@@ -13,7 +13,7 @@ from visterm.app.gallery.picture import keys_of
 from visterm.app.history import History, Undoing
 from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
 from visterm.app.server.answering import OnlyOnce, Photos
-from visterm.app.server.problems import documented
+from visterm.app.server.problems import SlipProblem, documented
 from visterm.catalogue.labels import Kind
 
 router = APIRouter(tags=["labels"])
@@ -95,7 +95,7 @@ class NamesBody(Body):
     names: list[Name] = Field(min_length=1, max_length=1000, examples=[["sea"]])
 
 
-@router.post("/labels", responses=documented(409))
+@router.post("/labels", responses=documented(409, form=SlipProblem))
 def label(photos: Photos, body: LabelBody) -> Labelled:
     """Say what pictures are: their class, tags they have, tags they do not have. All is noted or nothing."""
     return photos.label(
