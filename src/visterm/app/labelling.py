@@ -50,13 +50,14 @@ class Labelled(Document):
     """How many labels were noted, how many of these accept a model's suggestion, and how many were cleared.
 
     ``nothing_suggested`` are the pictures whose suggestions were to be accepted, but no model suggests anything that
-    is not decided yet.
+    is not decided yet. ``action`` is the number of this step in the history; None if nothing is different now.
     """
 
     labels: int
     accepted: int = 0
     cleared: int = 0
     nothing_suggested: list[str] = field(default_factory=list)
+    action: int | None = None
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def label(
         n_cleared = sum(catalogue.unlabel(number, kind, name) for number in known for kind, name in cleared)
         accepted, nothing = _accepted(workspace, known.values(), said) if accept else ([], [])
         n_labels = catalogue.write_labels(list(dict.fromkeys([*accepted, *said])), source=PERSON)
-    return Labelled(n_labels, len(accepted), n_cleared, nothing)
+    return Labelled(n_labels, len(accepted), n_cleared, nothing, catalogue.history.made)
 
 
 def _accepted(

@@ -195,6 +195,28 @@ def test_a_slip_is_told_with_what_it_looks_like_and_what_that_is(client):
     assert answers["application/problem+json"]["schema"] == {"$ref": "#/components/schemas/SlipProblem"}
 
 
+def test_only_the_wanted_action_is_undone(client, photos):
+    first, second = unlabelled(client, 2)
+    own = post(client, "decisions", {"decisions": [{"id": first, "name": "tree", "state": "accepted"}]})["action"]
+    other = post(client, "labels", {"ids": [second], "tags": ["sky"]})["action"]
+    assert own < other
+    assert post(client, "labels", {"ids": [second], "tags": ["sky"]})["action"] is None  # nothing is different
+    refused = post(client, "undo", {"action": own}, 409)
+    newest = photos.history(limit=1).actions[0]
+    assert (refused["action"], refused["what"], refused["who"]) == (other, newest.what, "person")
+    assert refused["time"] == newest.time
+    form = get(client, "openapi.json")["components"]["schemas"]["OtherActionProblem"]
+    assert set(refused) == set(form["properties"])
+    assert (labels(client, first)["tags"], labels(client, second)["tags"]) == (["tree"], ["sky"])
+    assert post(client, "undo", {"action": other})["actions"][0]["id"] == other
+    assert post(client, "undo", {"action": own})["actions"][0]["id"] == own
+    assert (labels(client, first)["tags"], labels(client, second)["tags"]) == ([], [])
+    post(client, "undo", {"action": 0}, 422)
+    while client.post(f"{API}/undo", json={}).status_code == 200:  # a body is not needed
+        pass
+    post(client, "undo", {"action": own}, 400)
+
+
 def test_the_same_labels_twice_are_one_change(client):
     body = {"ids": unlabelled(client, 2), "class": "forest", "tags": ["tree"]}
     post(client, "labels", body)

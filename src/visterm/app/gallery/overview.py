@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from visterm.app.document import Document
 from visterm.app.features import ready_recipe
+from visterm.app.gallery.filters import in_state
 from visterm.app.gallery.view import View
 from visterm.app.similar import RECIPE
 from visterm.contracts import Task
@@ -60,13 +61,13 @@ def overview(workspace: Workspace) -> Overview:
         name=workspace.folder.name,
         folder=str(workspace.folder),
         pictures=len(view),
-        labelled=int((view.said > 0).sum()),
+        labelled=int(in_state(view, "accepted").sum()),
         unreadable=sum(1 for _ in workspace.catalogue.unreadable()),
         classes=len(view.class_names),
         tags=len(view.collection.truth.tag_names),
         class_model=None if (info := best[Task.CLASSIFY]) is None else info.reference,
         tag_model=None if (info := best[Task.ANNOTATE]) is None else info.reference,
-        suggested=int(view.has_suggestion.sum()),
+        suggested=int(in_state(view, "suggested").sum()),
         unlooked=int(unlooked(workspace, view).sum()),
         changes=view.collection.version[1],
     )

@@ -77,6 +77,13 @@ class Listed:
     n_likely: int = 0
     understood: Understood | None = None
 
+    @property
+    def n_found(self) -> int:
+        """How many pictures count as found: of a query the likely ones, or else those with some of its words."""
+        if self.understood is None or self.understood.partial:
+            return len(self.rows)
+        return self.n_likely
+
 
 class Gallery:
     """Makes lists of pictures and keeps the last ones, so that their next pages come at once."""
@@ -204,7 +211,7 @@ class Gallery:
 
 def _sorted(listed: Listed, view: View, sort: Sort) -> Listed:
     """The list in another order; of a query, only what counts as found."""
-    rows = listed.rows[: listed.n_likely] if listed.understood else listed.rows
+    rows = listed.rows[: listed.n_found]
     if sort == "name":
         names = [view.paths[row].casefold() for row in rows.tolist()]
         chosen = np.array(sorted(range(len(rows)), key=names.__getitem__), np.intp)
@@ -217,7 +224,7 @@ def _sorted(listed: Listed, view: View, sort: Sort) -> Listed:
         rows[chosen],
         None if listed.probabilities is None else listed.probabilities[chosen],
         None if listed.told is None else listed.told[chosen],
-        len(rows),
+        listed.n_likely,
         listed.understood,
     )
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from visterm.app.labelling import NewNameError
+from visterm.catalogue.history import NotLastError
 from visterm.catalogue.labels import Kind
 from visterm.errors import InputError, PictureError, VistermError
 
@@ -55,9 +56,19 @@ class SlipProblem(Problem):
     near_pictures: int = Field(description="How many pictures have `near`.", examples=[7])
 
 
+class OtherActionProblem(Problem):
+    """Another action than the wanted one would be undone. To mean it, send its number."""
+
+    status: int = Field(examples=[409])
+    action: int = Field(description="The number of the action that would be undone.", examples=[13])
+    what: str = Field(description="What it did, in words.", examples=["label 1 picture: tag boat"])
+    who: str = Field(description="Who did it: a person or an import.", examples=["person"])
+    time: str = Field(description="When it was done.", examples=["2025-05-01T10:32:07.123+00:00"])
+
+
 def schemas() -> dict[str, Any]:
     """The forms of problems, for the OpenAPI document."""
-    return {form.__name__: form.model_json_schema() for form in (Problem, SlipProblem)}
+    return {form.__name__: form.model_json_schema() for form in (Problem, SlipProblem, OtherActionProblem)}
 
 
 def documented(*statuses: int, form: type[Problem] = Problem) -> dict[int | str, dict[str, Any]]:
@@ -95,6 +106,11 @@ def install(app: FastAPI) -> None:
             near_kind=None if error.near is None else error.near_kind,
             near_pictures=error.n_pictures,
         )
+
+    @app.exception_handler(NotLastError)
+    def ask_first(_: Request, error: NotLastError) -> JSONResponse:
+        last = error.last
+        return problem(409, str(error), action=last.id, what=last.what, who=last.who, time=last.time)
 
     @app.exception_handler(VistermError)
     def refuse(_: Request, error: VistermError) -> JSONResponse:
