@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from visterm.app.document import Document
 from visterm.app.gallery.filters import Filters
 from visterm.app.gallery.view import View
+from visterm.app.searching import notes_about
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.search.query import parse, terms
@@ -184,7 +185,7 @@ class Gallery:
         # A list ends where a picture is as unlikely as any.
         partial = any(hit.missing for hit in kept)
         understood = Understood(
-            [str(note) for note in hits.notes] + hits.hints + ready.notes,
+            [*(str(note) for note in hits.notes), *hits.hints, *ready.notes, *notes_about(model)],
             [note.word for note in hits.notes if note.meant is None],
             hits.ignored,
             {note.word: note.meant for note in hits.notes if note.meant is not None},
