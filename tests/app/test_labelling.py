@@ -373,7 +373,9 @@ def test_documents_print_in_a_few_lines(photos, folder):
     printed = str(photos.vocabulary())
     assert len(printed) < 700
     assert "and 29 more" in printed or "and 30 more" in printed
-    assert str(photos.label(folder / "0.png", tags="sea")) == "Labelled\n  labels: 1\n  accepted: 0\n  cleared: 0"
+    labelled = photos.label(folder / "0.png", tags="sea")
+    printed_label = f"Labelled\n  labels: 1\n  accepted: 0\n  cleared: 0\n  action: {labelled.action}"
+    assert str(labelled) == printed_label
     assert "skipped" not in str(photos.add(folder))
     assert "files: (unchanged 4)" in str(photos.add(folder))
     assert max(map(len, printed.splitlines())) <= 160

@@ -10,13 +10,13 @@ from visterm.app import training
 from visterm.app.features import stored_features
 from visterm.app.workspace import Workspace
 from visterm.contracts import Task
-from visterm.learning import word_scores
+from visterm.learning import pairs_of, word_scores
 from visterm.measures import AveragePrecision, evaluate
 from visterm.ranking import queries
 from visterm.search.beliefs import Beliefs
 from visterm.search.evidence import Evidence
 from visterm.search.index import Index
-from visterm.search.pairs import Pairs, pairs_of
+from visterm.search.pairs import Pairs
 from visterm.search.searcher import Searcher
 
 

@@ -373,6 +373,11 @@ class Catalogue(Database):
         with schema.sqlite_errors(self.file):
             return listing.read_said(self._connection, ids)
 
+    def denied_classes(self, ids: Iterable[int]) -> dict[int, set[str]]:
+        """The classes that people or imports say some pictures do not have, by picture id."""
+        with schema.sqlite_errors(self.file):
+            return listing.read_denied_classes(self._connection, ids)
+
     def counts(self) -> inventory.Counts:
         """The numbers of pictures, files, labels, classes and tags."""
         with schema.sqlite_errors(self.file):

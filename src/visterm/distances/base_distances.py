@@ -154,6 +154,11 @@ class BaseDistances(Estimator):
             return np.empty((0, n_neighbors), np.intp), np.empty((0, n_neighbors, len(self.metrics_)))
         return np.concatenate([near for near, _ in found]), np.concatenate([base for _, base in found])
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision of the distances of :meth:`map_blocks`."""
+        return next((train.dtype for train in self.train_features_.values()), np.dtype(np.float32))
+
     def of_training(self, X: Features) -> Features:
         """The training pictures among those given to fit."""
         return X if self.rows_ is None else take(X, self.rows_)
@@ -162,7 +167,7 @@ class BaseDistances(Estimator):
         return self._over(n_pictures(X), lambda rows: task(rows, self._block(X, rows)))
 
     def _block(self, X: Mapping[str, Matrix], rows: slice) -> NDArray[Any]:
-        kind = next((train.dtype for train in self.train_features_.values()), np.dtype(np.float32))
+        kind = self.dtype
         block = np.empty((len(self.metrics_), rows.stop - rows.start, self.n_train_), kind)
         for place, name in enumerate(self.metrics_):
             queries = X[name][rows]

@@ -73,7 +73,8 @@ class LessonRidge:
     def __init__(self, lessons: Lessons, products: Callable[[], InnerProducts], alpha: float) -> None:
         self._lessons, self._alpha = lessons, alpha
         self._products = products() if len(lessons.rows) > len(lessons.tagged) else None
-        self._known = Ridge(products() if self._products is None else self._products.subset(lessons.tagged), alpha)
+        known = Ridge(alpha)
+        self._known = known.fit(products() if self._products is None else self._products.subset(lessons.tagged))
 
     def of_tags(self) -> Iterator[tuple[slice, Array, Array]]:
         """Some tags after the other: columns, coefficients over the rows, leave-one-out scores of tagged pictures."""
