@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,10 @@ class Dataset:
         splits = tuple(self.splits[row] for row in rows) if self.splits else ()
         X = take(self.X, rows)
         return Dataset(self.name, X, self.y[rows], self.class_names, self.tags[rows], self.tag_names, splits)
+
+    def without_features(self) -> Dataset:
+        """The same pictures and labels for a method that does not look at features; a part of it copies none."""
+        return replace(self, X=np.zeros((len(self), 1), np.float32))
 
     def with_words_of_both(self, train: NDArray[Any], test: NDArray[Any]) -> Dataset:
         """The same pictures with only those tags that occur in both parts."""

@@ -164,6 +164,7 @@ def _trained(
     if measured is None or split is None:
         return Trained(estimator, data, test, seconds, None, {}, held_out)
     baseline: dict[str, float] = {}
+    labels = data.without_features()
     for task in measured.values:
-        baseline |= measure(registry.baseline(task), data, split, tasks=(task,)).values[task]
+        baseline |= measure(registry.baseline(task), labels, split, tasks=(task,)).values[task]
     return Trained(estimator, data, test, seconds, measured.performance, baseline, held_out)

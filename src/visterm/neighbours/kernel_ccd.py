@@ -151,7 +151,7 @@ class KernelContextualAnnotator(CalibratedVotes):
         n_landmarks = min(self.n_landmarks, len(self.train_rows_))
         landmarks = np.sort(rng.choice(len(self.train_rows_), n_landmarks, replace=False))
         self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_[landmarks])
-        kernel = self._kernel({name: matrix[self.train_rows_] for name, matrix in features.items()})
+        kernel = self._kernel(features, self.train_rows_)
         moments = Moments().fit(kernel)
         self.kernel_mean_ = moments.x_mean_
         between = kernel[landmarks].astype(np.float64)
@@ -160,14 +160,14 @@ class KernelContextualAnnotator(CalibratedVotes):
         _, self.components_ = kernel_components(between, moments, self.n_components)
         return self._coordinates(kernel)
 
-    def _kernel(self, features: Features) -> NDArray[Any]:
-        """The kernels with the landmarks, (n_pictures, n_landmarks)."""
+    def _kernel(self, features: Features, rows: NDArray[np.intp] | None = None) -> NDArray[Any]:
+        """The kernels of the given rows (None: all) with the landmarks, (n_pictures, n_landmarks)."""
         weights = np.array([self.feature_weights_[name] for name in self.distances_.metrics_])
 
         def of_block(_: slice, block: NDArray[Any]) -> NDArray[Any]:
             return np.exp(-self.scale * weighted_sum(block, weights))
 
-        blocks = list(self.distances_.map_blocks(features, of_block))
+        blocks = list(self.distances_.map_blocks(features, of_block, rows=rows))
         return np.concatenate(blocks) if blocks else np.empty((0, self.distances_.n_train_))
 
     def _coordinates(self, kernel: NDArray[Any]) -> NDArray[Any]:

@@ -99,15 +99,14 @@ class TwoPassKnn(CalibratedVotes):
         self.objective_ = np.empty(0)
         if len(self.train_rows_) < 2:
             return self
-        pictures = self.distances_.of_training(features)
         sent = None
         if self.learning == "likelihood":
-            sent = self._learn_likelihood(pictures)
+            sent = self._learn_likelihood(features)
         elif self.learning == "margin" and len(self.feature_weights_) > 1:
-            self._learn_margin(pictures)
+            self._learn_margin(features)
         if self.tag_power or self.sigmoids:
             if sent is None or len(self.feature_weights_) > 1:  # other weights select other pictures
-                sent = self._sent(pictures)
+                sent = self._sent(features)
             rows, base = sent
             self._calibrate(Votes(rows, self.train_tags_), fading(base, self._weights() / self.bandwidth_))
         return self
@@ -158,7 +157,7 @@ class TwoPassKnn(CalibratedVotes):
         _kernels.nearest_of_each_tag(joint, by_tag.indptr, by_tag.indices, self.n_neighbors, chosen)
         return chosen
 
-    def _sent(self, pictures: Features) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    def _sent(self, features: Features) -> tuple[NDArray[np.int32], NDArray[Any]]:
         """The other pictures that the first pass selects for each training picture, nearest first, and base distances.
 
         Rows (n_train, n_sent) and distances (n_train, n_sent, n_features); unused places are far from everything. With
@@ -176,7 +175,7 @@ class TwoPassKnn(CalibratedVotes):
             )
             return order, np.take_along_axis(block, order[None], axis=2).transpose(1, 2, 0), n_sent
 
-        found = list(self.distances_.map_blocks(pictures, of_block))
+        found = list(self.distances_.map_blocks(features, of_block, rows=self.train_rows_))
         n_most = max(part.shape[1] for part, _, _ in found)
         rows = np.zeros((len(self.train_rows_), n_most), np.int32)
         base = np.full((*rows.shape, len(weights)), _NOBODY, found[0][1].dtype)
@@ -189,9 +188,9 @@ class TwoPassKnn(CalibratedVotes):
             start += len(order)
         return rows, base
 
-    def _learn_likelihood(self, pictures: Features) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    def _learn_likelihood(self, features: Features) -> tuple[NDArray[np.int32], NDArray[Any]]:
         """Learn the weights; returns the pictures that were selected to learn from."""
-        rows, base = self._sent(pictures)
+        rows, base = self._sent(features)
         votes = Votes(rows, self.train_tags_)
         with progress.task("Learning the metric", total=self.max_iter) as bar:
             weights, trace = maximise_likelihood(
@@ -209,10 +208,10 @@ class TwoPassKnn(CalibratedVotes):
             self.bandwidth_ = float(1 / weights.sum())
         return rows, base
 
-    def _learn_margin(self, pictures: Features) -> None:
+    def _learn_margin(self, features: Features) -> None:
         from visterm.neighbours import _kernels
 
-        base, targets, gains = self._triplets(pictures)
+        base, targets, gains = self._triplets(features)
         pull = np.where(targets[..., None], base, 0).sum(axis=(0, 1), dtype=np.float64)
         n_targets = max(1, int(targets.sum()))  # losses are means over targets, so they do not grow with the collection
 
@@ -230,13 +229,13 @@ class TwoPassKnn(CalibratedVotes):
         if weights.sum() > 0:
             self.feature_weights_ = dict(zip(self.feature_weights_, (weights / weights.sum()).tolist(), strict=True))
 
-    def _triplets(self, pictures: Features) -> tuple[NDArray[Any], NDArray[np.bool_], Floats]:
+    def _triplets(self, features: Features) -> tuple[NDArray[Any], NDArray[np.bool_], Floats]:
         """For every training picture: the selected pictures, which of them are targets, and the weights of impostors.
 
         The nearest ``n_neighbors`` for each of its tags are targets. The loss of an impostor is weighed by the share of
         the picture's tags that it lacks, the paper's ``1 - lambda``.
         """
-        rows, base = self._sent(pictures)
+        rows, base = self._sent(features)
         targets, lacking = np.zeros(rows.shape, np.bool_), np.zeros(rows.shape)
         for picture, near in enumerate(rows):
             own = self.train_tags_[[picture]].indices
