@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -29,6 +31,8 @@ _SCALE_SAMPLE = 400
 _SPARSE_BELOW = 0.5
 #: The metrics for which that is faster.
 _COMPACTED = ("chi2", "l1", "intersection")
+#: The metrics whose dimensions can be weighed.
+WEIGHABLE = ("chi2", "l1")
 #: Training features of at most this many numbers are compared in float64, larger ones in float32.
 _DOUBLE_UP_TO = 2**21
 
@@ -56,6 +60,9 @@ class BaseDistances(Estimator):
            [1.5, 1. , 0. ]], dtype=float32)
     """
 
+    #: By feature, what each dimension is multiplied by (:meth:`with_dimension_weights`); earlier models have none.
+    dimension_weights_: Mapping[str, NDArray[Any]] = MappingProxyType({})
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "metric": [str, Mapping],
         "scale": [StrOptions({"mean", "largest"})],
@@ -71,6 +78,7 @@ class BaseDistances(Estimator):
         ``rows`` are the rows of ``X`` to compare with, in ascending order; None takes all. Tags are not used.
         """
         self._validate_params()
+        self.dimension_weights_ = {}
         features = as_given(X, check_feature_mapping(self, X, fitting=True, halves=True))
         self.metrics_ = {name: self._metric_of(name, matrix) for name, matrix in features.items()}
         # Precomputed distances to pictures outside ``rows`` are ignored, now and later.
@@ -158,6 +166,19 @@ class BaseDistances(Estimator):
             return np.empty((0, n_neighbors), np.intp), np.empty((0, n_neighbors, len(self.metrics_)))
         return np.concatenate([near for near, _ in found]), np.concatenate([base for _, base in found])
 
+    def with_dimension_weights(self, weights: Mapping[str, NDArray[Any]]) -> BaseDistances:
+        """The same distances with every dimension ``j`` of a feature counted ``weights[feature][j]`` times.
+
+        The metrics of these features must be in :data:`WEIGHABLE`: their sums over dimensions grow in proportion when a
+        dimension of both pictures is multiplied by a number. The scales stay as they are.
+        """
+        weighed = copy(self)
+        weighed.dimension_weights_ = {name: np.asarray(given, np.float64) for name, given in weights.items()}
+        weighed.train_features_ = {
+            name: _times(matrix, weighed.dimension_weights_.get(name)) for name, matrix in self.train_features_.items()
+        }
+        return weighed
+
     def _map(
         self,
         X: Mapping[str, Matrix],
@@ -181,7 +202,8 @@ class BaseDistances(Estimator):
             queries = queries.astype(kind, copy=False)
             if sparse.issparse(train) and not sparse.issparse(queries):
                 queries = sparse.csr_array(queries)
-            np.divide(metric.between(metric.prepare(queries), train), self.scales_[name], out=block[place])
+            ready = _times(metric.prepare(queries), self.dimension_weights_.get(name))
+            np.divide(metric.between(ready, train), self.scales_[name], out=block[place])
         return block
 
     def _columns(self, table: Any) -> NDArray[Any]:
@@ -289,6 +311,15 @@ def _ready(matrix: Matrix, rows: NDArray[np.intp] | None, name: str, kind: Any) 
         ready[start : start + len(block)] = metric.prepare(cast(Any, take(matrix, block)).astype(kind, copy=False))
         start += len(block)
     return ready
+
+
+def _times(matrix: Matrix, weights: NDArray[Any] | None) -> Matrix:
+    """Every dimension times its weight (None: 1), in the precision of ``matrix``."""
+    if weights is None:
+        return matrix
+    if isinstance(matrix, np.ndarray):
+        return matrix * weights.astype(matrix.dtype)
+    return sparse.csr_array(matrix.multiply(weights.astype(matrix.dtype)[None, :]))
 
 
 def _row_blocks(rows: NDArray[np.intp], n_dims: int) -> list[NDArray[np.intp]]:
