@@ -43,7 +43,8 @@ class BaseDistances(Estimator):
     ``X`` is a mapping of name to matrix, or one matrix (a feature called ``x``). ``metric`` names the distance of all
     features, or a mapping names one for each: one of :mod:`visterm.distances.metrics`, or ``auto``, which takes chi2 if
     no value is negative (histograms, bags), else the Euclidean distance. Every distance is divided by its mean over
-    pairs of training pictures, or with ``scale="largest"`` by the largest, so that features can be added up.
+    pairs of up to 400 training pictures, or with ``scale="largest"`` by the largest of them, so that features can be
+    added up.
 
     :meth:`transform` and :meth:`transform_training` give tables, name to float32 (n_pictures, n_train). Methods for
     several features accept these tables as features with ``metric="precomputed"``. So many methods, settings and splits
