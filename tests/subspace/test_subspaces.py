@@ -122,7 +122,7 @@ def test_wide_halves_give_the_same_principal_components(n_pictures, monkeypatch)
     np.testing.assert_allclose(found.transform(halves), expected.transform(halves.astype(np.float32)), atol=1e-3)
 
 
-@named([PCA(3), PLS(3), CCA(3), ContextualDistance(3, views=2), KernelMap(3, metric="euclidean", n_landmarks=20)])
+@named([PCA(3), PLS(3), CCA(3), ContextualDistance(3, views=2), KernelMap(3, metric="euclidean", n_landmarks=8)])
 def test_halves_are_widened_a_block_at_a_time(embedding, monkeypatch):
     monkeypatch.setattr(moments, "BLOCK", 64)
     monkeypatch.setattr(kernel_map, "_BLOCK", 64)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from visterm.app.doubts import doubts_about
 from visterm.app.notebook import PictureDocument
 from visterm.app.regions import Regions
 from visterm.app.wording import percent
@@ -108,11 +109,7 @@ def _search(
 
 def _findings(query: str, model: Model | None, hits: Hits, found: list[Found], left_out: list[str]) -> Findings:
     measured = model is None or model.search_settings is not None
-    notes = [*(str(note) for note in hits.notes), *hits.hints, *left_out]
-    if model is None:
-        notes.append("no model can search yet, so only what people wrote was searched: see 'visterm train'")
-    elif not measured:
-        notes.append(f"how sure {model.info.name} may be was never measured: train it again to know")
+    notes = [*(str(note) for note in hits.notes), *hits.hints, *left_out, *notes_about(model)]
     return Findings(
         query=query,
         model=None if model is None else model.info.reference,
@@ -129,6 +126,13 @@ def _findings(query: str, model: Model | None, hits: Hits, found: list[Found], l
         measured=measured,
         found=found,
     )
+
+
+def notes_about(model: Model | None) -> list[str]:
+    """What a person should know of the model that searches."""
+    if model is None:
+        return ["no model can search yet, so only what people wrote was searched: train one to find more"]
+    return doubts_about(model, Task.RANK)
 
 
 def _nearness(note: Note) -> dict[str, float]:

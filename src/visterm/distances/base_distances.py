@@ -167,6 +167,11 @@ class BaseDistances(Estimator):
             return np.empty((0, n_neighbors), np.intp), np.empty((0, n_neighbors, len(self.metrics_)))
         return np.concatenate([near for near, _ in found]), np.concatenate([base for _, base in found])
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision of the distances of :meth:`map_blocks`."""
+        return next((train.dtype for train in self.train_features_.values()), np.dtype(np.float32))
+
     def with_dimension_weights(self, weights: Mapping[str, NDArray[Any]]) -> BaseDistances:
         """The same distances with every dimension ``j`` of a feature counted ``weights[feature][j]`` times.
 
@@ -192,7 +197,7 @@ class BaseDistances(Estimator):
         return self._over(n_pictures(X) if rows is None else len(rows), of_block)
 
     def _block(self, X: Mapping[str, Matrix], rows: NDArray[np.intp]) -> NDArray[Any]:
-        kind = next((train.dtype for train in self.train_features_.values()), np.dtype(np.float32))
+        kind = self.dtype
         block = np.empty((len(self.metrics_), len(rows), self.n_train_), kind)
         for place, name in enumerate(self.metrics_):
             queries = cast(Matrix, take(X[name], rows))

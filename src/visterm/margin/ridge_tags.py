@@ -67,7 +67,7 @@ class KernelRidgeAnnotator(AnnotatorMixin, ExpansionEstimator):
         tags = tags[rows]
         self._count_tags(tags)
         present = tags.astype(np.bool_).toarray()
-        ridge = Ridge(self._inner_products(X, rows, 2 * present.T.astype(np.int8) - 1), self.alpha)
+        ridge = Ridge(self.alpha).fit(self._inner_products(X, rows, 2 * present.T.astype(np.int8) - 1))
         theta = np.empty((tags.shape[1], len(rows)), precision(rows))
         left_out = np.empty(tags.shape, theta.dtype)
         for columns, of_tags, scores in ridge.blocks(tags):

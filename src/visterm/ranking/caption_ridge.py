@@ -94,7 +94,7 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
         self.idf_ = idf(self.tag_counts_, len(rows))
         self.set_words_, having = _sets(captions, self.set_size)
         present = captions.astype(np.bool_).toarray()
-        ridge = Ridge(self._inner_products(checked, rows, 2 * present.T.astype(np.int8) - 1), self.alpha)
+        ridge = Ridge(self.alpha).fit(self._inner_products(checked, rows, 2 * present.T.astype(np.int8) - 1))
         theta = np.empty((self.n_tags_ + having.shape[0], len(rows)), precision(rows))
         platt = []
         for columns, of_words, left_out in ridge.blocks(captions):
@@ -109,35 +109,32 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
 
     def score_tags(self, X: Features) -> Scores:
         """(n_pictures, n_tags): the calibrated probability of every word."""
-        return sigmoid(self._task_scores(X)[:, : self.n_tags_], *self.tag_platt_.T)
+        return sigmoid(self._task_scores(X, slice(self.n_tags_)), *self.tag_platt_.T)
 
     def score_queries(self, X: Features, Q: Any) -> Scores:
         """(n_queries, n_pictures), larger is better."""
-        words, sets = self._logarithms(X)
+        words, sets = self._logarithms(self._task_scores(X))
         wanted, held = self._query_weights(Q)
         return np.asarray(wanted @ words.T + held @ sets.T)
 
     def set_log_probabilities(self, X: Features) -> Scores:
         """(n_pictures, n_sets): the logarithms of the probabilities of the sets in ``set_words_``, at most 0."""
-        return np.minimum(self._logarithms(X)[1], 0.0)
+        return np.minimum(_set_logarithms(self._task_scores(X, slice(self.n_tags_, None))), 0.0)
 
     def explain(self, X: Features, q: Any, n_best: int = 5) -> Explanation:
         """Why the one picture in ``X`` has its score for the one query ``q``; evidence is rows of ``set_words_``."""
         if n_pictures(X) != 1 or np.shape(q)[0] != 1:
             raise InputError("explain takes one picture and one query at a time: pass a single row of each")
-        words, sets = self._logarithms(X)
+        words, sets = self._logarithms(self._task_scores(X))
         wanted, held = self._query_weights(q)
         of_words, of_sets = wanted.toarray()[0] * words[0], held.toarray()[0] * sets[0]
         score = float(of_words.sum() + of_sets.sum())
         return Explanation(score, largest(of_words, n_best), largest(of_sets, n_best), "set")
 
-    def _logarithms(self, X: Features) -> tuple[Array, Array]:
+    def _logarithms(self, scores: Array) -> tuple[Array, Array]:
         """(n_pictures, n_tags) and (n_pictures, n_sets): the logarithms of the probabilities."""
-        scores = self._task_scores(X)
         words = log_expit(scores[:, : self.n_tags_] * self.tag_platt_[:, 0] + self.tag_platt_[:, 1])
-        sets = np.maximum(scores[:, self.n_tags_ :], 0.0)
-        sets += _FLOOR
-        return words, np.log(sets, out=sets)
+        return words, _set_logarithms(scores[:, self.n_tags_ :])
 
     def _query_weights(self, Q: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
         """(n_queries, n_tags) and (n_queries, n_sets): the weights of words and of sets of wanted words."""
@@ -146,6 +143,13 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
             return wanted, sparse.csr_array((wanted.shape[0], 0))
         held = relevant_pictures(self.set_words_, wanted > 0)  # a query contains a set like a caption does
         return wanted, sparse.csr_array(held.T * self.set_weight)
+
+
+def _set_logarithms(scores: Array) -> Array:
+    """The logarithms of the probabilities of sets."""
+    sets = np.maximum(scores, 0.0)
+    sets += _FLOOR
+    return np.log(sets, out=sets)
 
 
 def _sets(captions: sparse.csr_array, set_size: int) -> tuple[sparse.csr_array, sparse.csr_array]:

@@ -108,5 +108,5 @@ class VistermExpansion(ExpansionEstimator):
         counts = check_features(self, X, fitting=False)
         return weighed(VISTERM_KERNELS[self.visterm_kernel_](counts), self.visterm_idf_)
 
-    def _task_scores(self, X: Features) -> Scores:
-        return super()._task_scores(self._weighed(X))
+    def _task_scores(self, X: Features, tasks: slice = slice(None)) -> Scores:
+        return super()._task_scores(self._weighed(X), tasks)

@@ -63,10 +63,10 @@ class KernelMap(Estimator):
         self.landmarks_ = in_single(X[np.sort(rng.choice(int(X.shape[0]), n_landmarks, replace=False))])
         between = np.asarray(metric(self.landmarks_, self.landmarks_), np.float64)
         self.mean_distance_ = float(between.sum() / max(1, n_landmarks * (n_landmarks - 1))) or 1.0  # P
-        moments = Moments().fit(self._kernel(X))
-        self.kernel_mean_ = moments.x_mean_
-        kernel = np.exp(-between / (2 * self.mean_distance_))
-        self.variance_, self.components_ = kernel_components(kernel, moments, self.n_dims)
+        kernel = self._kernel(X)
+        self.kernel_mean_ = kernel.mean(axis=0, dtype=np.float64)
+        between = np.exp(-between / (2 * self.mean_distance_))
+        self.variance_, self.components_ = kernel_components(between, kernel, self.kernel_mean_, self.n_dims)
         return self
 
     def transform(self, X: Features) -> NDArray[Any]:
@@ -98,17 +98,20 @@ class KernelMap(Estimator):
 
 
 def kernel_components(
-    kernel: NDArray[Any], moments: Moments, n_dims: int
+    between: NDArray[Any], kernel: NDArray[Any], mean: NDArray[Any], n_dims: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The variances and directions ``a`` of largest variance, of length ``a^T K a = 1``.
 
-    ``kernel`` is the kernel between the landmarks; ``moments`` are those of all pictures' kernels with the landmarks.
+    ``between`` is the kernel ``K`` between the landmarks, ``kernel`` the kernels of all pictures with the landmarks,
+    ``mean`` the mean of its rows.
     """
     # C a = variance K a is an ordinary eigenproblem in the coordinates in which K is the identity. With many landmarks,
     # only the directions in which the landmarks themselves vary most are used.
-    n_axes = len(kernel) if len(kernel) <= _ALL_AXES else min(len(kernel), n_dims + n_dims // 4)
-    lengths, axes = leading(kernel, n_axes)
+    n_axes = len(between) if len(between) <= _ALL_AXES else min(len(between), n_dims + n_dims // 4)
+    lengths, axes = leading(between, n_axes)
     known = lengths > lengths[0] * _NOISE
     whitening = axes[:, known] / np.sqrt(lengths[known])
-    variance, turned = leading(whitening.T @ moments.C_xx @ whitening, min(n_dims, int(known.sum())))
+    # Pictures are few numbers in these coordinates; the covariance of all kernels would be much larger.
+    covariance = Moments().fit(project(kernel, mean, whitening)).C_xx
+    variance, turned = leading(covariance, min(n_dims, int(known.sum())))
     return variance, with_fixed_signs(whitening @ turned)

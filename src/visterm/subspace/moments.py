@@ -18,6 +18,8 @@ from visterm.errors import InputError
 BLOCK = 2048
 #: Fewer, if their features are more numbers than this.
 BLOCK_NUMBERS = 2**23
+#: The products of means are subtracted for this many tags at a time.
+_TAGS = 256
 #: The number of pictures of one task.
 _SHARD = 8 * BLOCK
 
@@ -115,13 +117,16 @@ class Moments(Estimator):
 
         def of_rows(some: slice) -> Moments:
             blocks = (slice(start, min(start + size, some.stop)) for start in range(some.start, some.stop, size))
-            return self._of_blocks(X, tags, blocks if rows is None else (rows[block] for block in blocks), device)
+            found = self._of_blocks(X, tags, blocks if rows is None else (rows[block] for block in blocks), device)
+            found.yy_ = _tag_scatter(tags[some] if rows is None else tags[rows[some]])
+            return found
 
         if len(shards) == 1:
             return of_rows(shards[0].rows)
         return sum_shards(lambda shard: of_rows(shard.rows), shards, description="Measuring features")
 
     def _of_blocks(self, X: dict[str, Matrix], tags: sparse.csr_array, blocks: Any, device: Device) -> Moments:
+        """The moments of a shard without ``yy_``, which is computed at once: with many tags, it is the largest part."""
         merged: Moments | None = None
         for rows in blocks:
             found = self._of_block(_side_by_side(X, rows), tags[rows], device)
@@ -133,8 +138,6 @@ class Moments(Estimator):
         n = len(X)
         shift, rest, xx, squares, xy = _sums(X, tags, self.covariance, device)
         y_mean = np.asarray(tags.sum(axis=0), np.float64).ravel() / n
-        yy = (tags.T @ tags).astype(np.float64).toarray()
-        yy -= np.outer(n * y_mean, y_mean)
         # ``rest`` is the mean that remains after centring because of rounding.
         if xx is not None:
             xx -= n * np.outer(rest, rest)
@@ -145,7 +148,7 @@ class Moments(Estimator):
             xx,
             squares - n * rest**2,
             xy - n * np.outer(rest, y_mean),
-            yy,
+            None,
         )
 
     def _new(self, n: int, x_mean: Any, y_mean: Any, xx: Any, squares: Any, xy: Any, yy: Any) -> Moments:
@@ -156,7 +159,7 @@ class Moments(Estimator):
         return moments
 
     def _absorb(self, other: Moments) -> Moments:
-        """``self + other`` for moments of the same tags. It changes the large matrices of ``self`` in place."""
+        """``self + other`` for moments of the same tags, without ``yy_``; changes the large matrices in place."""
         n, m = self.n_pictures_, other.n_pictures_
         dx, dy = other.x_mean_ - self.x_mean_, other.y_mean_ - self.y_mean_
         weight = n * m / (n + m)
@@ -165,8 +168,6 @@ class Moments(Estimator):
             self.xx_ += np.outer(weight * dx, dx)
         self.x_squares_ += other.x_squares_ + weight * dx**2
         self.xy_ += other.xy_ + np.outer(weight * dx, dy)
-        self.yy_ += other.yy_
-        self.yy_ += np.outer(weight * dy, dy)
         self.x_mean_ += dx * (m / (n + m))
         self.y_mean_ += dy * (m / (n + m))
         self.n_pictures_ = n + m
@@ -230,6 +231,16 @@ def _combined(a: Moments, b: Moments, *, sign: int) -> Moments:
         a.xy_ + sign * b.xy_ + weight * np.outer(x_step, y_step),
         a.yy_ + sign * b.yy_ + weight * np.outer(y_step, y_step),
     )
+
+
+def _tag_scatter(tags: sparse.csr_array) -> NDArray[np.float64]:
+    """``sum_i (y_i - y_mean) (y_i - y_mean)^T``, (n_tags, n_tags)."""
+    total = np.asarray(tags.sum(axis=0), np.float64).ravel()
+    scatter: NDArray[np.float64] = (tags.T @ tags).astype(np.float64).toarray()
+    for start in range(0, len(total), _TAGS):  # the outer product as a whole would take as much memory again
+        part = slice(start, start + _TAGS)
+        scatter[part] -= np.outer(total[part] / tags.shape[0], total)
+    return scatter
 
 
 def _side_by_side(X: dict[str, Matrix], rows: slice | NDArray[np.intp]) -> NDArray[Any]:

@@ -156,7 +156,12 @@ def _file_lines(files: Files) -> list[str]:
 def _source_line(source: LabelSource) -> str:
     parts = [counted(source.pictures, "picture"), counted(source.classes, "class"), counted(source.tags, "tag")]
     parts += [f"{number} {name}" for name in ("captions", "skipped") if (number := getattr(source, name))]
-    return f"{source.source} ({source.format}): {', '.join(parts)}"
+    line = f"{source.source} ({source.format}): {', '.join(parts)}"
+    if source.withdrawn:
+        line += f"; {counted(source.withdrawn, 'label')} withdrawn, no longer there"
+    elif source.pictures and not source.new:
+        line += "; nothing new, all of this was known"
+    return line
 
 
 def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
@@ -339,6 +344,8 @@ def _print_labelled(console: Console, done: Labelled) -> None:
     if done.cleared:
         parts.append(f"{counted(done.cleared, 'label')} cleared")
     say(console, ", ".join(parts))
+    for name, now in done.called.items():
+        say(console, f"{name} is called {now} now; noted {now}")
     if done.nothing_suggested:
         where = done.nothing_suggested[0]
         if (number := len(done.nothing_suggested)) > 1:

@@ -112,8 +112,8 @@ def _show_suggestions(
         if not (done.answers or done.skipped):
             nothing = "there is no picture" if asked else "every picture has these labels already; name some to ask"
             say(console, nothing)
-        if not done.calibrated and done.answers:
-            say(console, "too few labelled pictures to check the probabilities: they are a guess", style="yellow")
+        for doubt in done.doubts if done.answers else ():
+            say(console, doubt, style="yellow")
         for answer in done.answers:
             said = ", ".join(f"{label.name} {percent(label.probability)}" for label in _worth_showing(answer))
             if said or len(done.answers) == 1:
