@@ -100,3 +100,13 @@ def _unmarked(data):
     from dataclasses import replace
 
     return replace(data, splits=(None,) * len(data))
+
+
+def test_suggestions_of_an_earlier_version_are_told(workspace, visterm, visterm_json):
+    written = visterm_json("tag", "--best", 1, "--write", "-w", workspace)["written"]
+    visterm("classify", "--write", "-w", workspace)
+    assert "kept" not in visterm("train", "jec", "-w", workspace).stdout, "another model"
+    said = visterm("train", "knn-tags", "-w", workspace).stdout
+    assert f"The suggestions that are kept are from before ({written} of knn-tags@1): 'visterm tag --write'" in said
+    visterm("tag", "--best", 1, "--write", "--model", "knn-tags", "-w", workspace)
+    assert visterm_json("train", "knn-tags", "-w", workspace)["earlier"] == {"knn-tags@2": written}

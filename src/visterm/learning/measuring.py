@@ -21,6 +21,7 @@ from visterm.learning.suggestions import (
     BY_PROBABILITY,
     BY_RARITY,
     JudgedTags,
+    denials_of,
     judge,
     judge_by_halves,
     measure_suggestions,
@@ -168,11 +169,12 @@ def measure_fitted(
     of_labels: dict[Task, Floats] = {}
     judged: JudgedTags | None = None
     of_words: Floats | None = None
-    classified = data.select(held_out[data.has_class[held_out]])
-    tagged = data.select(held_out[data.has_tags[held_out]])
-    for task in tasks:
+    wanted = [task for task in tasks if method.does(task)]  # features of pictures that are not asked are not copied
+    classified = data.select(held_out[data.has_class[held_out]] if Task.CLASSIFY in wanted else held_out[:0])
+    tagged = data.select(held_out[data.has_tags[held_out]] if {*wanted} - {Task.CLASSIFY} else held_out[:0])
+    for task in wanted:
         chosen = _of_task(task, measures)
-        if not (chosen and method.does(task)):
+        if not chosen:
             continue
         if task is Task.CLASSIFY and len(classified) and len(estimator.classes_):
             predicted = estimator.predict(classified.X)
@@ -187,7 +189,8 @@ def measure_fitted(
         elif task is Task.ANNOTATE and len(tagged) and measures is None:
             of_words = word_scores(estimator, tagged.X)
             if probabilities is None:
-                judged = judge_by_halves(of_words, tagged.tags, train.tags, estimator, tagged.X)
+                denials = denials_of(estimator, data, held_out)
+                judged = judge_by_halves(of_words, tagged.tags, train.tags, estimator, tagged.X, denials)
             else:
                 judged = judge(probabilities, of_words, estimator, tagged.X)
             values[task], each[task] = measure_suggestions(judged, tagged.tags, train.tag_counts)

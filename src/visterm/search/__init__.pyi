@@ -15,6 +15,7 @@ from .reading import Reading as Reading
 from .relevance import Relevance as Relevance
 from .searcher import Hit as Hit
 from .searcher import Hits as Hits
+from .searcher import Ranking as Ranking
 from .searcher import Reason as Reason
 from .searcher import Searcher as Searcher
 from .snapshot import Nearest as Nearest
@@ -34,6 +35,7 @@ __all__ = [
     "Note",
     "Pairs",
     "QueryError",
+    "Ranking",
     "Reading",
     "Reason",
     "Relevance",

@@ -100,7 +100,8 @@ def _listening(host: str, port: int | None) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     last: OSError | None = None
     for number in range(PORT, PORT + 20) if port is None else (port,):
-        listening = socket.socket(family, socket.SOCK_STREAM)
+        # With the protocol named, asyncio sends small answers at once (TCP_NODELAY) instead of after 40 ms.
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, number))
