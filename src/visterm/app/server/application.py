@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -81,6 +82,7 @@ def _documentation(app: FastAPI, made: Callable[[], dict[str, Any]]) -> dict[str
 def _warm_up(photos: Workspace, rules: Rules, stopped: threading.Event) -> None:
     with suppress(VistermError):  # a request will say what is wrong
         photos.gallery.page()
+        gc.freeze()  # what was read stays: to look through it again for garbage would stop all requests for 0.1 s
         if not rules.read_only and unlooked(photos, photos.views.newest()).any():
             photos.jobs.start("features")
         make_thumbnails(photos, stopped)
