@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
@@ -54,7 +53,8 @@ def facets(workspace: Workspace, query: str = "", filters: Filters = Filters()) 
     if view.tag_predictions is not None:
         names = view.tag_predictions.names
         suggested = np.bincount(view.open_suggestions[rows].indices, minlength=len(names))
-    folders = Counter(view.folders[row] for row in rows.tolist())
+    folder_names, folder_of = view.collection.frame.folders
+    folders = np.bincount(folder_of[rows], minlength=len(folder_names)).tolist()
     return Facets(
         total=len(rows),
         classes=_most(view.class_names, classes),
@@ -62,8 +62,8 @@ def facets(workspace: Workspace, query: str = "", filters: Filters = Filters()) 
         suggested=_most(names, suggested),
         by=[Count(by, int(said_by(view, by)[rows].sum())) for by in get_args(By)],
         states=[Count(state, int(in_state(view, state)[rows].sum())) for state in get_args(State)],
-        folders=[Count(name, number) for name, number in sorted(folders.items())[:_MOST]],
-        unreadable=sum(1 for _ in workspace.catalogue.unreadable()),
+        folders=[Count(name, n) for name, n in zip(folder_names, folders, strict=True) if n][:_MOST],
+        unreadable=view.unreadable,
     )
 
 

@@ -61,7 +61,7 @@ def overview(workspace: Workspace) -> Overview:
         folder=str(workspace.folder),
         pictures=len(view),
         labelled=int((view.said > 0).sum()),
-        unreadable=sum(1 for _ in workspace.catalogue.unreadable()),
+        unreadable=view.unreadable,
         classes=len(view.class_names),
         tags=len(view.collection.truth.tag_names),
         class_model=None if (info := best[Task.CLASSIFY]) is None else info.reference,
