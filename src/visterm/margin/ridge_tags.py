@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from visterm.calibration import fit_platt, sigmoid, tag_scales
-from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, n_pictures
-from visterm.errors import InputError
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, n_pictures, rows_with_tags
 from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, ExpansionEstimator, precision
 from visterm.margin.kernel_ridge import Ridge
 
@@ -61,9 +60,7 @@ class KernelRidgeAnnotator(AnnotatorMixin, ExpansionEstimator):
         self._validate_params()
         X = self._check_fit_features(X)
         tags = check_tags(tags, n_pictures(X))
-        rows = np.flatnonzero(np.diff(tags.indptr))
-        if not len(rows):
-            raise InputError("no picture has a tag: at least one is needed to learn from")
+        rows = rows_with_tags(tags)
         tags = tags[rows]
         self._count_tags(tags)
         present = tags.astype(np.bool_).toarray()

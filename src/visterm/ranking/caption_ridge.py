@@ -12,7 +12,7 @@ from scipy.special import log_expit
 from sklearn.utils._param_validation import Interval
 
 from visterm.calibration import fit_platt, sigmoid
-from visterm.contracts import AnnotatorMixin, Features, Scores, check_queries, check_tags, n_pictures
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_queries, check_tags, n_pictures, rows_with_tags
 from visterm.errors import InputError
 from visterm.margin.expansion import EXPANSION_PARAMETERS, NOT_NEGATIVE, POSITIVE, ExpansionEstimator, precision
 from visterm.margin.kernel_ridge import Ridge
@@ -85,9 +85,7 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
         self._validate_params()
         checked = self._check_fit_features(X)
         tags = check_tags(tags, n_pictures(X))
-        rows = np.flatnonzero(np.diff(tags.indptr))
-        if not len(rows):
-            raise InputError("no picture has a tag: at least one is needed to learn from")
+        rows = rows_with_tags(tags)
         captions = tags[rows]
         self.n_tags_ = int(tags.shape[1])
         self._count_tags(captions)
