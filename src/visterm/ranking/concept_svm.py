@@ -12,8 +12,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
 from visterm.calibration import deviations
-from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
-from visterm.errors import InputError
+from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures, rows_with_tags
 from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, folds, precision
 from visterm.margin.inner_products import InnerProducts
 from visterm.margin.kernel_ridge import frequent_and_rare, least_squares_machines
@@ -85,9 +84,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         candidates = positive_candidates("C", self.C)
         checked = self._check_fit_features(X)
         tags = check_tags(tags, n_pictures(X))
-        rows = np.flatnonzero(np.diff(tags.indptr))
-        if not len(rows):
-            raise InputError("no picture has a tag: at least one is needed to learn from")
+        rows = rows_with_tags(tags)
         captions = tags[rows]
         self.n_tags_ = int(tags.shape[1])
         counts = np.bincount(captions.indices, minlength=self.n_tags_)
