@@ -341,7 +341,7 @@ def test_single_pictures_are_read_with_their_sidecars(tmp_path: Path) -> None:
         ("two", "d.jpg"): ("two/d.jpg",),
     }
     assert [Path(reading.source).name for reading, _, _ in sources] == ["one", "d.jpg"]
-    assert not any(reading.all_pictures for reading, _, _ in sources), "silence about c.jpg means nothing"
+    assert [reading.about for reading, _, _ in sources] == [("a.jpg", "b.jpg"), ("d.jpg",)], "c.jpg was not named"
 
 
 # Against other programs

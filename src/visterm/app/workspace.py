@@ -229,11 +229,14 @@ class Workspace:
 
         return history(self, picture, limit=limit, before=before)
 
-    def undo(self, number: int = 1) -> Undoing:
-        """Undo the last change of labels, vocabulary or pictures, or the last few."""
+    def undo(self, number: int = 1, *, only: int | None = None) -> Undoing:
+        """Undo the last change of labels, vocabulary or pictures, or the last few.
+
+        With ``only``, the number of an action, nothing is undone unless that action is the last one.
+        """
         from visterm.app.history import undo
 
-        return undo(self, number)
+        return undo(self, number, only=only)
 
     def redo(self, number: int = 1) -> Undoing:
         """Do again what was undone last."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,6 +43,13 @@ _BLOCK = 4_000_000
 _PRECISIONS = np.append(np.arange(0.05, 0.96, 0.05), 0.99)
 
 
+class Denials(NamedTuple):
+    """Held-out pictures that nobody tagged: their ``scores``, and the tags ``denied`` there, 0/1 (both n_tags wide)."""
+
+    scores: ArrayLike
+    denied: Any
+
+
 class TagProbabilities(Estimator):
     """Turns the scores of a method into probabilities, with a few numbers shared by all tags and two of each tag's own.
 
@@ -56,7 +63,8 @@ class TagProbabilities(Estimator):
     ``s_t l + b_t``: its slope and offset are fitted, too, and shrunk to 1 and 0, so that a rare tag is calibrated by
     what all tags share. A higher score never means a lower probability.
 
-    ``fit`` takes scores of pictures that the method had not seen, and their tags.
+    ``fit`` takes scores of pictures that the method had not seen, and their tags. Tags that a person denied at pictures
+    that nobody tagged are known negatives: they help to fit the tag's own slope, offset and threshold.
 
     >>> rng = np.random.default_rng(0)
     >>> tags = (rng.random((400, 5)) < 0.3).astype(int)
@@ -77,10 +85,18 @@ class TagProbabilities(Estimator):
     def __init__(self, random_state: int = 0) -> None:
         self.random_state = random_state
 
-    def fit(self, scores: ArrayLike, tags: Any, *, tag_counts: ArrayLike, n_tagged: int) -> Self:
+    def fit(
+        self,
+        scores: ArrayLike,
+        tags: Any,
+        *,
+        tag_counts: ArrayLike,
+        n_tagged: int,
+        denials: Denials | None = None,
+    ) -> Self:
         """Learn from the ``scores`` (n_pictures, n_tags) of held-out pictures and their ``tags``.
 
-        ``tag_counts`` of ``n_tagged`` training pictures carry each tag.
+        ``tag_counts`` of ``n_tagged`` training pictures carry each tag; ``denials`` are known negatives.
         """
         self._validate_params()
         given = np.asarray(scores)
@@ -99,9 +115,16 @@ class TagProbabilities(Estimator):
         for tags_of_block in _blocks(self.n_tags_, len(given)):
             shared = self._shared_odds(given, tags_of_block)
             truth = by_tag[:, tags_of_block].toarray() > 0
-            self.own_[:, tags_of_block] = own = _fit_own(shared, truth)
-            thresholds[:, tags_of_block] = _precise(expit(own[0] * shared + own[1]))
+            # Where only denied tags are known, only wrong suggestions are: they do not tell which promises are kept.
             kept += _kept_promises(shared, truth)
+            known = None
+            if denials is not None:
+                others = self._shared_odds(np.asarray(denials.scores), tags_of_block)
+                no = check_tags(denials.denied, len(others), n_tags=self.n_tags_)[:, tags_of_block].toarray() > 0
+                known = np.vstack([np.ones_like(truth), no])
+                shared, truth = np.vstack([shared, others]), np.vstack([truth, np.zeros_like(no)])
+            self.own_[:, tags_of_block] = own = _fit_own(shared, truth, known)
+            thresholds[:, tags_of_block] = _precise(_where(known, expit(own[0] * shared + own[1])))
         self.thresholds_ = _corrected(thresholds, *kept)
         return self
 
@@ -242,22 +265,31 @@ def _surprise(A: Floats, present: NDArray[np.bool_], w: Floats) -> tuple[float, 
     return value + ridge * float(w @ w), slope + 2 * ridge * w, curve + 2 * ridge * np.eye(len(w))
 
 
-def _fit_own(x: Floats, present: NDArray[np.bool_]) -> Floats:
+def _where(known: NDArray[np.bool_] | None, values: Floats) -> Floats:
+    """``values`` where it is known whether the tag is present, 0 elsewhere; None: it is known everywhere."""
+    return values if known is None else known * values
+
+
+def _fit_own(x: Floats, present: NDArray[np.bool_], known: NDArray[np.bool_] | None = None) -> Floats:
     """(2, n_tags) slopes and offsets of the most likely sigmoids of ``x``, shrunk to 1 and 0 by ``_PRIOR``.
 
-    Newton steps for all tags at once; a tag whose step would make things worse takes half of it.
+    Only pairs count of which it is ``known`` whether the tag is ``present`` (None: all). Newton steps for all tags at
+    once; a tag whose step would make things worse takes half of it.
     """
     centre, prior = np.array([[1.0], [0.0]]), np.array(_PRIOR)[:, np.newaxis]
     own = np.repeat(centre, x.shape[1], axis=1)
 
     def surprise(at: Floats) -> Floats:
         odds = at[0] * x + at[1]
-        return (np.logaddexp(0, odds) - present * odds).sum(axis=0) + (prior * (at - centre) ** 2).sum(axis=0) / 2
+        return (
+            _where(known, np.logaddexp(0, odds) - present * odds).sum(axis=0)
+            + (prior * (at - centre) ** 2).sum(axis=0) / 2
+        )
 
     best = surprise(own)
     for _ in range(_STEPS):
         p = expit(own[0] * x + own[1])
-        miss, curve = present - p, p * (1 - p)
+        miss, curve = _where(known, present - p), _where(known, p * (1 - p))
         g0, g1 = np.stack([(miss * x).sum(axis=0), miss.sum(axis=0)]) - prior * (own - centre)
         h00, h01, h11 = (curve * x * x).sum(axis=0) + prior[0], (curve * x).sum(axis=0), curve.sum(axis=0) + prior[1]
         step = np.stack([h11 * g0 - h01 * g1, h00 * g1 - h01 * g0]) / (h00 * h11 - h01 * h01)

@@ -8,8 +8,6 @@ from .learned import learned_search as learned_search
 from .likeness import Likeness as Likeness
 from .meaning import Interpreter as Interpreter
 from .pairs import Pairs as Pairs
-from .pairs import log_pairs_of as log_pairs_of
-from .pairs import pairs_of as pairs_of
 from .query import QueryError as QueryError
 from .query import parse as parse
 from .reading import Note as Note
@@ -48,8 +46,6 @@ __all__ = [
     "cut_off",
     "largest",
     "learned_search",
-    "log_pairs_of",
-    "pairs_of",
     "parse",
     "together",
 ]

@@ -175,9 +175,46 @@ def test_labels_are_written_all_or_none(client):
         assert labels(client, number)["tags"] == []
     post(client, "labels", {"ids": [1.0], "tags": ["sky"]})
     asked = post(client, "labels", {"ids": [number], "tags": ["tre"]}, 409)
-    assert (asked["near"], asked["kind"], asked["name"]) == ("tree", "tag", "tre")
+    assert (asked["kind"], asked["name"], asked["near"], asked["near_kind"]) == ("tag", "tre", "tree", "tag")
     post(client, "labels", {"ids": [number], "tags": ["tre"], "new": True})
     assert labels(client, number)["tags"] == ["tre"]
+
+
+def test_a_slip_is_told_with_what_it_looks_like_and_what_that_is(client):
+    form = get(client, "openapi.json")["components"]["schemas"]["SlipProblem"]
+    number = unlabelled(client, 1)[0]
+    other = post(client, "labels", {"ids": [number], "class": "trees"}, 409)  # a form of a tag
+    assert (other["kind"], other["near"], other["near_kind"]) == ("class", "tree", "tag")
+    assert other["near_pictures"] == get(client, "facets", tag="tree")["total"] > 0
+    alone = post(client, "labels", {"ids": [number], "tags": ["cat, dog"]}, 409)
+    assert (alone["near"], alone["near_kind"], alone["near_pictures"]) == (None, None, 0)
+    for told in (other, alone):
+        assert set(form["required"]) <= set(told) <= set(form["properties"])
+    routes = get(client, "openapi.json")["paths"]
+    answers = routes[f"{API}/labels"]["post"]["responses"]["409"]["content"]
+    assert answers["application/problem+json"]["schema"] == {"$ref": "#/components/schemas/SlipProblem"}
+
+
+def test_only_the_wanted_action_is_undone(client, photos):
+    first, second = unlabelled(client, 2)
+    own = post(client, "decisions", {"decisions": [{"id": first, "name": "tree", "state": "accepted"}]})["action"]
+    other = post(client, "labels", {"ids": [second], "tags": ["sky"]})["action"]
+    assert own < other
+    assert post(client, "labels", {"ids": [second], "tags": ["sky"]})["action"] is None  # nothing is different
+    refused = post(client, "undo", {"action": own}, 409)
+    newest = photos.history(limit=1).actions[0]
+    assert (refused["action"], refused["what"], refused["who"]) == (other, newest.what, "person")
+    assert refused["time"] == newest.time
+    form = get(client, "openapi.json")["components"]["schemas"]["OtherActionProblem"]
+    assert set(refused) == set(form["properties"])
+    assert (labels(client, first)["tags"], labels(client, second)["tags"]) == (["tree"], ["sky"])
+    assert post(client, "undo", {"action": other})["actions"][0]["id"] == other
+    assert post(client, "undo", {"action": own})["actions"][0]["id"] == own
+    assert (labels(client, first)["tags"], labels(client, second)["tags"]) == ([], [])
+    post(client, "undo", {"action": 0}, 422)
+    while client.post(f"{API}/undo", json={}).status_code == 200:  # a body is not needed
+        pass
+    post(client, "undo", {"action": own}, 400)
 
 
 def test_the_same_labels_twice_are_one_change(client):
@@ -471,7 +508,7 @@ def test_a_model_that_has_not_looked_is_waited_for_by_a_job(photos, serving, mon
     assert get(client, "collection")["unlooked"] == 0
     searched = get(client, "search", q="sky")
     assert searched["n_likely"] > sum(complete["told"])
-    assert not searched["understood"]["notes"]
+    assert not any("has not looked" in note for note in searched["understood"]["notes"])
 
 
 @pytest.mark.parametrize("read_only", [False, True])

@@ -47,6 +47,7 @@ def print_training(console: Console, done: Training) -> None:
         whats = " and ".join(outcome.what for outcome in done.outcomes if outcome.reason == reason)
         say(console, f"  {whats}: not learned, since {reason}", style="bright_black")
     print_left_out(console, done.left_out)
+    print_earlier(console, done.earlier)
     for line in [*done.missing, *_advice(done)]:
         say(console, line)
 
@@ -67,6 +68,14 @@ def print_left_out(console: Console, left_out: Sequence[Skipped]) -> None:
         shown = "; ".join(f"{Path(skipped.where).name}: {skipped.reason}" for skipped in left_out[:_NAMED])
         more = f"; and {len(left_out) - _NAMED} more (--json lists them)" if len(left_out) > _NAMED else ""
         say(console, f"Left out: {counted(len(left_out), 'picture')} ({shown}{more}).", style="yellow")
+
+
+def print_earlier(console: Console, earlier: Mapping[str, int]) -> None:
+    """Print that suggestions of earlier versions are still there, and what replaces them."""
+    if earlier:
+        kept = " and ".join(f"{number} of {model}" for model, number in earlier.items())
+        again = "'visterm tag --write' and 'visterm classify --write' replace them"
+        say(console, f"The suggestions that are kept are from before ({kept}): {again}.", style="yellow")
 
 
 def how_good(

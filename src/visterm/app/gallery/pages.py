@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from visterm.app.document import Document
 from visterm.app.gallery.filters import Filters
 from visterm.app.gallery.view import View
+from visterm.app.searching import notes_about
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.search.query import parse, terms
@@ -76,6 +77,13 @@ class Listed:
     told: NDArray[np.bool_] | None = None
     n_likely: int = 0
     understood: Understood | None = None
+
+    @property
+    def n_found(self) -> int:
+        """How many pictures count as found: of a query the likely ones, or else those with some of its words."""
+        if self.understood is None or self.understood.partial:
+            return len(self.rows)
+        return self.n_likely
 
 
 class Gallery:
@@ -178,7 +186,7 @@ class Gallery:
         order = order if mask is None else order[mask[found.rows[order]]]
         missing = {found.missing[place] for place in order.tolist()} - {()}
         understood = Understood(
-            [str(note) for note in found.notes] + found.hints + ready.notes,
+            [*(str(note) for note in found.notes), *found.hints, *ready.notes, *notes_about(model)],
             [note.word for note in found.notes if note.meant is None],
             found.ignored,
             {note.word: note.meant for note in found.notes if note.meant is not None},
@@ -204,7 +212,7 @@ class Gallery:
 
 def _sorted(listed: Listed, view: View, sort: Sort) -> Listed:
     """The list in another order; of a query, only what counts as found."""
-    rows = listed.rows[: listed.n_likely] if listed.understood else listed.rows
+    rows = listed.rows[: listed.n_found]
     if sort == "name":
         names = [view.paths[row].casefold() for row in rows.tolist()]
         chosen = np.array(sorted(range(len(rows)), key=names.__getitem__), np.intp)
@@ -217,7 +225,7 @@ def _sorted(listed: Listed, view: View, sort: Sort) -> Listed:
         rows[chosen],
         None if listed.probabilities is None else listed.probabilities[chosen],
         None if listed.told is None else listed.told[chosen],
-        len(rows),
+        listed.n_likely,
         listed.understood,
     )
 

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from visterm.app.collection import Collection
 from visterm.app.gallery.predictions import ClassPredictions, TagPredictions
-from visterm.catalogue.listing import Listing
+from visterm.catalogue.listing import Listing, Said
 from visterm.errors import VistermError
 
 if TYPE_CHECKING:
@@ -28,12 +28,14 @@ _ATTEMPTS = 10
 class View:
     """What lists of pictures are made of, at one state of the collection. Rows are those of ``collection.evidence``.
 
-    ``said`` tells who said something of each picture; ``unreadable`` files are no usable pictures.
+    ``said`` tells who said something of each picture; ``denied_classes`` has the classes that people say a picture does
+    not have, by picture id; ``unreadable`` files are no usable pictures.
     """
 
     collection: Collection
     listing: Listing
     said: NDArray[np.int64]
+    denied_classes: dict[int, set[str]]
     unreadable: int
     tag_predictions: TagPredictions | None
     class_predictions: ClassPredictions | None
@@ -113,9 +115,20 @@ class View:
     def has_suggestion(self) -> NDArray[np.bool_]:
         """Which pictures have a suggested tag that nobody has decided about, or a likely class where there is none."""
         found = np.diff(self.open_suggestions.indptr) > 0
-        if self.class_predictions is not None:
-            found |= (self.classes < 0) & (self.class_predictions.best >= 0)
-        return np.asarray(found)
+        return np.asarray(found | (self.open_classes >= 0))
+
+    @cached_property
+    def open_classes(self) -> NDArray[np.int32]:
+        """The likely class of each picture that has none, unless people denied it; else -1."""
+        known = self.class_predictions
+        if known is None:
+            return np.full(len(self), -1, np.int32)
+        found = np.where(self.classes < 0, known.best, np.int32(-1))
+        for number, names in self.denied_classes.items():
+            row = self.row_of[number]
+            if found[row] >= 0 and known.names[found[row]] in names:
+                found[row] = -1
+        return found
 
     def in_folder(self, folder: str) -> NDArray[np.bool_]:
         """Which pictures lie in a folder, in POSIX form, or below it; "" is the collection's own."""
@@ -170,21 +183,24 @@ class Views:
                 return collection, listing
         raise VistermError("the collection is changing at this moment: try again")
 
-    def _told(self, collection: Collection) -> tuple[NDArray[np.int64], int]:
-        """Who said something of each picture, and how many files are no usable pictures."""
-        said = self._workspace.catalogue.said()
+    def _told(self, collection: Collection) -> tuple[NDArray[np.int64], dict[int, set[str]], int]:
+        """Who said something of each picture, the denied classes, and how many files are no usable pictures."""
+        catalogue = self._workspace.catalogue
+        said = catalogue.said()
         ids = collection.truth.ids[collection.frame.rows].tolist()
-        unreadable = sum(1 for _ in self._workspace.catalogue.unreadable())
-        return np.array([said.get(number, 0) for number in ids], np.int64), unreadable
+        denied = catalogue.denied_classes([number for number in ids if said.get(number, 0) & Said.REJECTED_CLASS])
+        unreadable = sum(1 for _ in catalogue.unreadable())
+        return np.array([said.get(number, 0) for number in ids], np.int64), denied, unreadable
 
-    def _told_again(self, known: View, collection: Collection) -> tuple[NDArray[np.int64], int]:
+    def _told_again(self, known: View, collection: Collection) -> tuple[NDArray[np.int64], dict[int, set[str]], int]:
         """The same, read again for the pictures whose labels this process has changed; else for all."""
         changed = self._workspace.catalogue.relabelled_since(known.collection.version[1])
         if changed is None:
             return self._told(collection)
-        said = known.said.copy()
-        flags = self._workspace.catalogue.said(changed)
-        for number in changed:
-            if number in known.row_of:
-                said[known.row_of[number]] = flags.get(number, 0)
-        return said, known.unreadable
+        said, here = known.said.copy(), [number for number in changed if number in known.row_of]
+        flags = self._workspace.catalogue.said(here)
+        for number in here:
+            said[known.row_of[number]] = flags.get(number, 0)
+        denied = {number: names for number, names in known.denied_classes.items() if number not in changed}
+        again = [number for number in here if flags.get(number, 0) & Said.REJECTED_CLASS]
+        return said, denied | self._workspace.catalogue.denied_classes(again), known.unreadable

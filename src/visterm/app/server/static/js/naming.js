@@ -19,14 +19,15 @@ export async function say(kind, name, ids, more = {}) {
   try {
     if (!(await store.label(ids, { ...said, ...more }))) return false;
   } catch (error) {
-    const { question, near } = error.problem;
+    const { question, near, near_kind: nearKind } = error.problem;
+    const use = nearKind === kind ? `Use ${near}` : `Give the ${nearKind} ${near}`;
     const meant = await dialog("Is this meant to be new?", (close) => [
       h("p", {}, question || error.message),
       h("div", { class: "choices" },
         h("button", { type: "button", onclick: () => close() }, "Cancel"),
-        h("button", { type: "button", class: near ? "" : "main", onclick: () => close({ name, new: true }) }, `Make ${name}`),
-        near ? h("button", { type: "button", class: "main", autofocus: true, onclick: () => close({ name: near }) }, `Use ${near}`) : null)]);
-    return meant ? say(kind, meant.name, ids, meant.new ? { new: true } : {}) : false;
+        h("button", { type: "button", class: near ? "" : "main", onclick: () => close({ kind, name, new: true }) }, `Make ${name}`),
+        near ? h("button", { type: "button", class: "main", autofocus: true, onclick: () => close({ kind: nearKind, name: near }) }, use) : null)]);
+    return meant ? say(meant.kind, meant.name, ids, meant.new ? { new: true } : {}) : false;
   }
   notice(`${counted(ids.length, "picture")}: ${kind === "class" ? "class " : ""}${name}`);
   return true;
