@@ -253,10 +253,9 @@ def _refuse_slips(workspace: Workspace, names: Iterable[tuple[Kind, str]], meant
     from visterm.language import nearest_name
 
     catalogue = workspace.catalogue
-    in_use = {kind: _in_use(workspace, kind) for kind in KINDS}
-    for kind, name in names:
-        if name in meant or catalogue.is_known(kind, name):
-            continue
+    new = [(kind, name) for kind, name in names if name not in meant and not catalogue.is_known(kind, name)]
+    in_use = {kind: _in_use(workspace, kind) for kind in KINDS} if new else {}  # to count all labels takes a while
+    for kind, name in new:
         if "," in name:
             raise NewNameError(kind, name, "has a comma in it: give each name by itself")
         for other in sorted(KINDS, key=lambda other: other != kind):

@@ -5,9 +5,9 @@ import { h, thumbnail } from "../dom.js";
 import { notice } from "../notices.js";
 import { store } from "../store.js";
 
-const LEAST_READY = 5;
-const ASKED = 8;
-const PRELOADED = 4;
+const LEAST_READY = 8;
+const ASKED = 12;
+const PRELOADED = 6;
 const MOST_LEFT_OUT = 2000;
 
 /** One picture can be asked about twice, for two labels. */
