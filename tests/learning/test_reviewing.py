@@ -104,6 +104,19 @@ def test_few_rows_are_reduced_as_many_are():
     assert np.allclose(few[:, :-1] @ few[:, :-1].T, Z @ Z.T, atol=1e-5)
 
 
+def test_the_directions_of_many_rows_are_those_of_a_sample(monkeypatch):
+    rng = np.random.default_rng(2)
+    X = (rng.normal(size=(400, 3)) @ rng.normal(size=(3, 20)) + 0.01 * rng.normal(size=(400, 20))).astype(np.float32)
+    whole = reduced(X, 3)
+    monkeypatch.setattr(reviewing, "_BLOCK", 64)
+    assert np.allclose(np.abs(reduced(X, 3)), np.abs(whole), atol=1e-5)
+    monkeypatch.setattr(reviewing, "_MOST_COMPARED", 200)
+    some = reduced(X, 3)
+    assert some.shape == whole.shape
+    assert not np.allclose(some[:, :-1] @ some[:, :-1].T, whole[:, :-1] @ whole[:, :-1].T, atol=1e-4)
+    assert np.abs(some[:, :-1] @ some[:, :-1].T - whole[:, :-1] @ whole[:, :-1].T).max() < 0.2
+
+
 @pytest.mark.parametrize("shape", [(1, 4), (2, 4), (5, 4), (4, 1)])
 def test_pictures_that_are_all_alike_can_be_reduced(shape):
     Z = reduced(np.ones(shape, np.float32), 3)

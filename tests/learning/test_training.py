@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from visterm import registry
-from visterm.contracts import Task
+from visterm.contracts import Task, inputs
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.learning import (
@@ -24,6 +26,7 @@ from visterm.learning import (
     word_scores,
 )
 from visterm.learning.measuring import training_part
+from visterm.margin import kernels
 from visterm.registry import Method
 from visterm.search.learned import learned_search
 
@@ -117,6 +120,20 @@ def test_without_test_pictures_a_part_is_measured_and_everything_learned(method)
     assert 0 < found["AvgP"] <= 1
 
 
+@pytest.mark.parametrize("n_test", [0, 10])
+def test_the_estimator_without_some_pictures_is_gone_before_the_final_fit(method, monkeypatch, n_test):
+    alive, n_alive, fit = weakref.WeakSet(), [], Counted.fit
+
+    def watched(self, X, tags):
+        n_alive.append(len(alive))
+        alive.add(self)
+        return fit(self, X, tags)
+
+    monkeypatch.setattr(Counted, "fit", watched)
+    train_method(method, make(n_test=n_test))
+    assert n_alive == [0, 0]
+
+
 def of_part_rows(cls):
     pictures, tagged = cls.fits[0]
     return np.array(pictures)[tagged]
@@ -194,3 +211,21 @@ def test_each_baseline_is_measured_on_its_own_task(monkeypatch):
     trained = train_method(registry.get("knn-tags"), data)
     assert set(trained.baseline) >= {"tag accuracy", "AvgP"}
     assert asked[1:] == [("tag-frequency", (Task.ANNOTATE,)), ("tag-frequency", (Task.RANK,))]
+
+
+def test_wide_halves_are_copied_once_to_hold_pictures_out(monkeypatch):
+    """Training takes a copy of the training part and no more: neither the method nor its baseline widens it."""
+    monkeypatch.setattr(kernels, "BLOCK_BYTES", 2**18)
+    monkeypatch.setattr(inputs, "_BLOCK", 2**16)
+    rng, y = np.random.default_rng(0), np.arange(160) % 2
+    X = (rng.standard_normal((160, 40_000)) + y[:, None] * rng.standard_normal(40_000)).astype(np.float16)
+    data = Dataset("wide", X, y, ("sea", "wood"), sparse.csr_array((160, 0), dtype=np.float32), ())
+    sdca = registry.get("sdca")
+    train_method(sdca, replace(data, X=np.ascontiguousarray(X[:, :50])))  # imports and compiled code take memory, too
+    tracemalloc.start()
+    trained = train_method(sdca, data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * X.nbytes
+    assert trained.metrics["accuracy"] > trained.baseline["accuracy"]
+    assert trained.estimator.n_features_in_ == 40_000

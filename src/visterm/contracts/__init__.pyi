@@ -10,6 +10,7 @@ from .inputs import check_features as check_features
 from .inputs import check_queries as check_queries
 from .inputs import check_tags as check_tags
 from .inputs import has_class as has_class
+from .inputs import in_single as in_single
 from .inputs import is_several as is_several
 from .inputs import n_pictures as n_pictures
 from .inputs import rows_with_class as rows_with_class
@@ -43,6 +44,7 @@ __all__ = [
     "check_queries",
     "check_tags",
     "has_class",
+    "in_single",
     "is_several",
     "is_tag_matrix",
     "n_pictures",

@@ -33,10 +33,33 @@ def n_pictures(X: Features) -> int:
 
 
 def take(X: Features, rows: NDArray[np.integer[Any]] | slice) -> Features:
-    """The given rows of a feature matrix or of every matrix of a mapping."""
+    """The given rows of a feature matrix or of every matrix of a mapping; rows in one run are not copied.
+
+    >>> X = np.zeros((4, 2))
+    >>> np.shares_memory(take(X, np.array([1, 2, 3])), X), np.shares_memory(take(X, np.array([0, 2])), X)
+    (True, False)
+    """
+    rows = _run(rows)
     if is_several(X):
         return {name: matrix[rows] for name, matrix in X.items()}
     return cast(Matrix, X)[rows]
+
+
+def _run(rows: NDArray[np.integer[Any]] | slice) -> NDArray[np.integer[Any]] | slice:
+    """A slice if the rows follow each other, else the rows."""
+    if isinstance(rows, slice) or not len(rows) or np.asarray(rows).dtype.kind not in "iu" or rows[0] < 0:
+        return rows
+    follow = rows[-1] - rows[0] == len(rows) - 1 and bool((np.diff(rows) == 1).all())
+    return slice(int(rows[0]), int(rows[-1]) + 1) if follow else rows
+
+
+def in_single(X: Matrix) -> Matrix:
+    """Half precision, in which nothing is computed, as float32; anything else as it is.
+
+    >>> in_single(np.ones((1, 1), np.float16)).dtype, in_single(np.ones((1, 1))).dtype
+    (dtype('float32'), dtype('float64'))
+    """
+    return X.astype(np.float32) if X.dtype == np.float16 else X
 
 
 def check_features(

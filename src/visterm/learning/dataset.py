@@ -79,6 +79,10 @@ class Dataset:
         denied = None if self.denied is None else self.denied[rows]
         return replace(self, X=take(self.X, rows), y=self.y[rows], tags=self.tags[rows], splits=splits, denied=denied)
 
+    def without_features(self) -> Dataset:
+        """The same pictures and labels for a method that does not look at features; a part of it copies none."""
+        return replace(self, X=np.zeros((len(self), 1), np.float32))
+
     def with_words_of_both(self, train: NDArray[Any], test: NDArray[Any]) -> Dataset:
         """The same pictures with only those tags that occur in both parts."""
         used = np.ones(len(self.tag_names), np.bool_)

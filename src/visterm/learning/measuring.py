@@ -169,11 +169,12 @@ def measure_fitted(
     of_labels: dict[Task, Floats] = {}
     judged: JudgedTags | None = None
     of_words: Floats | None = None
-    classified = data.select(held_out[data.has_class[held_out]])
-    tagged = data.select(held_out[data.has_tags[held_out]])
-    for task in tasks:
+    wanted = [task for task in tasks if method.does(task)]  # features of pictures that are not asked are not copied
+    classified = data.select(held_out[data.has_class[held_out]] if Task.CLASSIFY in wanted else held_out[:0])
+    tagged = data.select(held_out[data.has_tags[held_out]] if {*wanted} - {Task.CLASSIFY} else held_out[:0])
+    for task in wanted:
         chosen = _of_task(task, measures)
-        if not (chosen and method.does(task)):
+        if not chosen:
             continue
         if task is Task.CLASSIFY and len(classified) and len(estimator.classes_):
             predicted = estimator.predict(classified.X)

@@ -24,6 +24,8 @@ Integers = NDArray[np.integer[Any]]
 
 #: The number of principal directions that are kept.
 N_DIRECTIONS = 256
+#: The directions are those of at most this many pictures; rows are turned into them so many at a time.
+_MOST_COMPARED, _BLOCK = 10_000, 4096
 #: The ridges tried, in multiples of the mean eigenvalue of the labelled pictures' covariance.
 _RIDGES = (0.03, 0.1, 0.3, 1.0, 3.0)
 #: Pictures whose class could be any, added when probabilities are learned: few right answers are no certainty.
@@ -40,17 +42,29 @@ def reduced(X: Floats, n_directions: int = N_DIRECTIONS) -> Floats:
     >>> reduced(np.eye(4, dtype=np.float32), 2).shape
     (4, 3)
     """
-    length = np.linalg.norm(X, axis=1, keepdims=True)
-    unit = X / np.maximum(length, 1e-12)
-    unit -= unit.mean(axis=0)
-    if len(unit) <= unit.shape[1]:  # few pictures: their own products are the smaller problem, with the same answer
+    if len(X) <= X.shape[1]:  # few pictures: their own products are the smaller problem, with the same answer
+        unit = _unit(X)
+        unit -= unit.mean(axis=0)
         values, vectors = np.linalg.eigh((unit @ unit.T).astype(np.float64))
         Z = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :n_directions].astype(np.float32)
     else:
-        _, directions = np.linalg.eigh((unit.T @ unit).astype(np.float64))
-        Z = (unit @ directions[:, ::-1][:, :n_directions].astype(np.float32)).astype(np.float32)
-    Z /= np.maximum(np.linalg.norm(Z, axis=1, keepdims=True), 1e-12)
-    return np.hstack([Z, np.ones((len(Z), 1), np.float32)])
+        unit = _unit(X if len(X) <= _MOST_COMPARED else X[_sample(len(X), _MOST_COMPARED)])
+        mean = unit.mean(axis=0)
+        unit -= mean
+        _, vectors = np.linalg.eigh((unit.T @ unit).astype(np.float64))
+        directions = vectors[:, ::-1][:, :n_directions].astype(np.float32)
+        blocks = (X[start : start + _BLOCK] for start in range(0, len(X), _BLOCK))
+        Z = np.vstack([(_unit(block) - mean) @ directions for block in blocks])
+    return np.hstack([_unit(Z), np.ones((len(Z), 1), np.float32)])
+
+
+def _unit(X: Floats) -> Floats:
+    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+
+
+def _sample(n: int, size: int, random_state: int = 0) -> Integers:
+    """``size`` of ``n`` places, in order."""
+    return np.sort(np.random.default_rng(random_state).choice(n, size, replace=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,8 +232,7 @@ def choose_questions(
     entry per candidate. Of many candidates, a sample is looked at.
     """
     if len(candidates) > _MOST_CANDIDATES:
-        rng = np.random.default_rng(random_state)
-        some = np.sort(rng.choice(len(candidates), _MOST_CANDIDATES, replace=False))
+        some = _sample(len(candidates), _MOST_CANDIDATES, random_state)
         candidates, doubt = candidates[some], doubt[some]
     own = Z[candidates, :-1]
     alike = np.maximum(own @ own.T, 0.0) ** _SHARPNESS

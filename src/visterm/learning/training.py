@@ -195,6 +195,7 @@ def _trained(
     if performance is None or split is None:
         return Trained(estimator, data, test, seconds, None, {}, held_out)
     baseline: dict[str, float] = {}
+    labels = data.without_features()
     for task in performance.values:
-        baseline |= measure(registry.baseline(task), data, split, tasks=(task,)).values[task]
+        baseline |= measure(registry.baseline(task), labels, split, tasks=(task,)).values[task]
     return Trained(estimator, data, test, seconds, performance, baseline, held_out)

@@ -20,7 +20,6 @@ from visterm.contracts import (
     check_tags,
     n_pictures,
     rows_with_tags,
-    take,
 )
 from visterm.distances import BaseDistances, nearest, weighted_sum
 from visterm.neighbours.calibrated import CalibratedVotes
@@ -162,8 +161,9 @@ class KernelContextualAnnotator(CalibratedVotes):
         self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_[landmarks])
         kernel = self._kernel(features, self.train_rows_)
         self.kernel_mean_ = kernel.mean(axis=0, dtype=np.float64)
-        between = kernel[landmarks].astype(np.float64)
-        between += between.T.copy()
+        rows = kernel[landmarks]
+        between = np.add(rows, rows.T, dtype=np.float64)
+        del rows  # large
         between /= 2
         _, self.components_ = kernel_components(between, kernel, self.kernel_mean_, self.n_components)
         return self._coordinates(kernel)
@@ -171,13 +171,13 @@ class KernelContextualAnnotator(CalibratedVotes):
     def _kernel(self, features: Features, rows: NDArray[np.intp] | None = None) -> NDArray[Any]:
         """The kernels of some pictures (None: all) with the landmarks, (n_pictures, n_landmarks)."""
         weights = np.array([self.feature_weights_[name] for name in self.distances_.metrics_])
-        chosen = features if rows is None or len(rows) == n_pictures(features) else take(features, rows)
-        kernel = np.empty((n_pictures(chosen), self.distances_.n_train_), self.distances_.dtype)
+        n_rows = n_pictures(features) if rows is None else len(rows)
+        kernel = np.empty((n_rows, self.distances_.n_train_), self.distances_.dtype)
 
         def of_block(place: slice, block: NDArray[Any]) -> tuple[slice, NDArray[Any]]:
             return place, np.exp(-self.scale * weighted_sum(block, weights))
 
-        for place, values in self.distances_.map_blocks(chosen, of_block):
+        for place, values in self.distances_.map_blocks(features, of_block, rows=rows):
             kernel[place] = values
         return kernel
 

@@ -99,12 +99,11 @@ class TagProp(CalibratedVotes):
         self._no_calibration()  # until sigmoids are known, scores are the votes themselves
         if len(self.train_rows_) < 2:
             return self
-        pictures = self.distances_.of_training(features)
         learn = self._learn_ranks if self.weighting == "rank" else self._learn_metric
         n_rounds = self.n_rounds if self.weighting == "distance" else 1  # ranks use equal weights
         with progress.task("Weighing neighbours", total=n_rounds * self.max_iter) as bar:
             for _ in range(n_rounds):
-                rows, base = self.distances_.nearest(pictures, self.n_neighbors, self._weights(), leave_out_self=True)
+                rows, base = self.distances_.nearest(features, self.n_neighbors, self._weights(), leave_out_self=True)
                 votes = Votes(rows, self.train_tags_)
                 learn(votes, base, bar)
                 self._calibrate(votes, self._shares(base))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute.parallel import map_shards, split
-from visterm.contracts import Estimator, Features, Matrix, check_features
+from visterm.contracts import Estimator, Features, Matrix, check_features, in_single
 from visterm.distances import METRICS, metric_named
 from visterm.subspace.eigenvectors import leading, with_fixed_signs
 from visterm.subspace.linear_embedding import project
@@ -57,10 +57,10 @@ class KernelMap(Estimator):
         """Draw landmarks, then go through all pictures once; tags are not used."""
         self._validate_params()
         metric = metric_named(self.metric)
-        X = check_features(self, X, fitting=True, non_negative=metric.needs_counts)
+        X = check_features(self, X, fitting=True, non_negative=metric.needs_counts, halves=True)
         rng = np.random.default_rng(self.random_state)
         n_landmarks = min(self.n_landmarks, int(X.shape[0]))
-        self.landmarks_ = X[np.sort(rng.choice(int(X.shape[0]), n_landmarks, replace=False))]
+        self.landmarks_ = in_single(X[np.sort(rng.choice(int(X.shape[0]), n_landmarks, replace=False))])
         between = np.asarray(metric(self.landmarks_, self.landmarks_), np.float64)
         self.mean_distance_ = float(between.sum() / max(1, n_landmarks * (n_landmarks - 1))) or 1.0  # P
         kernel = self._kernel(X)
@@ -71,7 +71,7 @@ class KernelMap(Estimator):
 
     def transform(self, X: Features) -> NDArray[Any]:
         """The codes of pictures, (n_pictures, n_dims)."""
-        X = check_features(self, X, fitting=False)
+        X = check_features(self, X, fitting=False, halves=True)
         return project(self._kernel(X), self.kernel_mean_, self.components_)
 
     def fit_transform(self, X: Features, tags: Any = None) -> NDArray[Any]:
@@ -79,13 +79,13 @@ class KernelMap(Estimator):
         return self.fit(X, tags).transform(X)
 
     def _kernel(self, X: Matrix) -> NDArray[Any]:
-        """The kernels with the landmarks, (n_pictures, n_landmarks), in the precision of ``X``."""
-        metric = metric_named(self.metric)
-        landmarks = metric.prepare(self.landmarks_.astype(X.dtype, copy=False))
-        kernel = np.empty((int(X.shape[0]), self.landmarks_.shape[0]), X.dtype)
+        """The kernels with the landmarks, (n_pictures, n_landmarks), in at least float32."""
+        metric, dtype = metric_named(self.metric), np.result_type(X.dtype, np.float32)
+        landmarks = metric.prepare(self.landmarks_.astype(dtype, copy=False))
+        kernel = np.empty((int(X.shape[0]), self.landmarks_.shape[0]), dtype)
 
         def of_rows(rows: slice) -> None:
-            distances = metric.between(metric.prepare(X[rows]), landmarks)
+            distances = metric.between(metric.prepare(in_single(X[rows])), landmarks)
             np.exp(distances * (-0.5 / self.mean_distance_), out=kernel[rows], casting="same_kind")
 
         shards = split(len(kernel), size=_BLOCK)

@@ -10,11 +10,14 @@ from scipy import sparse
 
 from visterm.compute.device import Device, choose_device
 from visterm.compute.parallel import split, sum_shards
-from visterm.contracts import Estimator, Matrix, check_feature_mapping, check_tags, n_pictures
+from visterm.contracts import Estimator, Matrix, check_feature_mapping, check_tags, in_single, n_pictures
 from visterm.errors import InputError
 
-#: This many pictures are centred and multiplied at a time: a block and its product stay in the processor's cache.
+#: At most this many pictures are centred and multiplied at a time: a block and its product stay in the processor's
+#: cache.
 BLOCK = 2048
+#: Fewer, if their features are more numbers than this.
+BLOCK_NUMBERS = 2**23
 #: The products of means are subtracted for this many tags at a time.
 _TAGS = 256
 #: The number of pictures of one task.
@@ -25,9 +28,9 @@ class Moments(Estimator):
     """Means and scatter matrices of features ``x`` and tags ``y``, in one pass over the pictures.
 
     Features may be float32: the sums of a block are computed in the features' precision around the block's own mean,
-    and blocks are merged in float64 (Chan, Golub and LeVeque 1983). Tags stay sparse. Moments of different pictures can
-    be added, and moments of removed pictures can be subtracted. If the vocabulary has grown, earlier pictures carry
-    none of the new tags.
+    and blocks are merged in float64 (Chan, Golub and LeVeque 1983). Halves are widened a block at a time. Tags stay
+    sparse. Moments of different pictures can be added, and moments of removed pictures can be subtracted. If the
+    vocabulary has grown, earlier pictures carry none of the new tags.
 
     ``covariance=False`` keeps only the diagonal of the (n_dims, n_dims) matrix. Partial least squares needs no more, so
     it takes features of any width. ``device`` is that of :func:`visterm.compute.choose_device`.
@@ -55,14 +58,14 @@ class Moments(Estimator):
         ``rows`` are the pictures that count (None: all); the features of the others are not copied.
         """
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True)
+        features = check_feature_mapping(self, X, fitting=True, halves=True)
         return self._take(self._of(features, _as_tags(tags, n_pictures(features)), rows))
 
     def partial_fit(self, X: Any, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:
         """Add more pictures; ``tags`` may have more columns than before, at the end."""
         if not hasattr(self, "n_pictures_"):
             return self.fit(X, tags, rows=rows)
-        features = check_feature_mapping(self, X, fitting=False)
+        features = check_feature_mapping(self, X, fitting=False, halves=True)
         return self._take(self + self._of(features, _as_tags(tags, n_pictures(features)), rows))
 
     def __add__(self, other: Moments) -> Moments:
@@ -110,8 +113,10 @@ class Moments(Estimator):
         device = choose_device(self.device)
         shards = split(n_pictures(X) if rows is None else len(rows), size=_SHARD)
 
+        size = block_rows(self.n_features_in_)
+
         def of_rows(some: slice) -> Moments:
-            blocks = (slice(start, min(start + BLOCK, some.stop)) for start in range(some.start, some.stop, BLOCK))
+            blocks = (slice(start, min(start + size, some.stop)) for start in range(some.start, some.stop, size))
             found = self._of_blocks(X, tags, blocks if rows is None else (rows[block] for block in blocks), device)
             found.yy_ = _tag_scatter(tags[some] if rows is None else tags[rows[some]])
             return found
@@ -190,6 +195,11 @@ class Moments(Estimator):
         return self
 
 
+def block_rows(width: int) -> int:
+    """How many pictures with features of this width are taken at a time."""
+    return min(BLOCK, max(1, BLOCK_NUMBERS // max(1, width)))
+
+
 def _as_tags(tags: Any, n_rows: int) -> sparse.csr_array:
     return sparse.csr_array((n_rows, 0), dtype=np.float32) if tags is None else check_tags(tags, n_rows)
 
@@ -235,7 +245,8 @@ def _tag_scatter(tags: sparse.csr_array) -> NDArray[np.float64]:
 
 def _side_by_side(X: dict[str, Matrix], rows: slice | NDArray[np.intp]) -> NDArray[Any]:
     """Some pictures with all features side by side."""
-    blocks = [matrix[rows] if isinstance(matrix, np.ndarray) else matrix[rows].toarray() for matrix in X.values()]
+    some = [in_single(matrix[rows]) for matrix in X.values()]
+    blocks = [block if isinstance(block, np.ndarray) else block.toarray() for block in some]
     return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
 
 
