@@ -56,5 +56,5 @@ export async function undoInReview() {
 async function askFirst({ action, what, who, time }, why) {
   const by = who === "person" ? "a person" : "an import";
   const text = `${why} The last change is “${what}”, by ${by}, ${new Date(time).toLocaleString()}. Undo that?`;
-  if (await confirm("Undo a change from elsewhere?", text, "Undo that", "Leave it")) await step("/undo", "Undone", { action });
+  if (await confirm("Undo a change from elsewhere?", text, "Undo that", "Leave it", { careful: true })) await step("/undo", "Undone", { action });
 }

@@ -92,8 +92,9 @@ export class ReviewView {
   }
 
   #cold(state) {
-    const labels = state.alike === store.collection?.pictures || !state.labelled
-      ? `None of your ${counted(state.alike, "picture")} has a label.` : "Only a few of your pictures have a label.";
+    const { labelled = 0, pictures = 0 } = store.collection || {};
+    const labels = labelled ? `Only ${labelled.toLocaleString("en")} of your ${counted(pictures, "picture")} ${labelled === 1 ? "has" : "have"} a label.`
+      : `None of your ${counted(state.alike, "picture")} has a label.`;
     return h("p", { class: "lead" }, `${labels} Begin with groups of pictures that look alike: a name for each group is enough to start.`);
   }
 
