@@ -1,6 +1,7 @@
 from . import progress as progress
 from .device import Device as Device
 from .device import choose_device as choose_device
+from .halves import singles as singles
 from .parallel import BACKENDS as BACKENDS
 from .parallel import Engine as Engine
 from .parallel import Shard as Shard
@@ -32,6 +33,7 @@ __all__ = [
     "n_cores",
     "one_blas_thread",
     "progress",
+    "singles",
     "split",
     "sum_shards",
 ]
