@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from visterm.errors import InputError
 from visterm.learning import (
     SUGGESTIONS_RIGHT,
     Dataset,
+    fit_method,
     measure,
     measure_fitted,
     tag_probabilities,
@@ -118,6 +120,20 @@ def test_without_test_pictures_a_part_is_measured_and_everything_learned(method)
     assert 0 < found["AvgP"] <= 1
 
 
+@pytest.mark.parametrize("n_test", [0, 10])
+def test_the_estimator_without_some_pictures_is_gone_before_the_final_fit(method, monkeypatch, n_test):
+    alive, n_alive, fit = weakref.WeakSet(), [], Counted.fit
+
+    def watched(self, X, tags):
+        n_alive.append(len(alive))
+        alive.add(self)
+        return fit(self, X, tags)
+
+    monkeypatch.setattr(Counted, "fit", watched)
+    train_method(method, make(n_test=n_test))
+    assert n_alive == [0, 0]
+
+
 def of_part_rows(cls):
     pictures, tagged = cls.fits[0]
     return np.array(pictures)[tagged]
@@ -142,6 +158,34 @@ def test_test_pictures_without_tags_measure_nothing(method):
     relevance, found = learned_search(trained)
     assert relevance is not None
     assert found == {}
+
+
+@pytest.mark.parametrize("n_test", [0, 6])
+def test_denied_tags_are_learned_from_and_calibrated_by_others(n_test):
+    """Of 12 pictures with nothing but a denied tag, 9 are learned from and 3 held out; the final fit has all."""
+    data = make(n_test=n_test, n_tagged=N - n_test - 12)
+    denied = sparse.lil_array(data.tags.shape, dtype=np.float32)
+    rows = np.arange(N - n_test - 12, N)  # also those of the test pictures, if there are any
+    denied[rows, 1] = 1
+    data = replace(data, denied=sparse.csr_array(denied))
+    plain = train_method(registry.get("ridge-tags"), replace(data, denied=None))
+    taught = train_method(registry.get("ridge-tags"), data)
+    split = taught.held_out.split
+    assert sorted(set(split.test) - set(rows)) == plain.held_out.split.test.tolist(), "tagged ones are drawn as before"
+    assert (len(set(split.test) & set(rows)), len(set(split.train) & set(rows[:12]))) == (3, 9)
+    scores, no = taught.held_out.denials
+    assert (scores.shape, no.sum(axis=0).tolist()) == ((3, N_TAGS), [0, 3, 0])
+    part = fit_method(registry.get("ridge-tags"), data.select(split.train))
+    np.testing.assert_allclose(scores, word_scores(part, data.X[np.intersect1d(split.test, rows)]), atol=1e-9)
+    assert plain.held_out.denials is None
+    own = data.X[rows[:12]]
+    before, after = (trained.estimator._task_scores(own)[:, 1] for trained in (plain, taught))
+    assert np.abs(after).mean() < 0.7 * np.abs(before).mean()
+    fewer = train_method(registry.get("ridge-tags"), data.select(np.arange(N - n_test)))
+    np.testing.assert_allclose(fewer.estimator.score_tags(own), taught.estimator.score_tags(own), atol=1e-9)
+    relevance, _ = learned_search(taught)
+    without, _ = learned_search(plain)
+    assert relevance.own_[1, 1] < without.own_[1, 1], "this tag is less likely"
 
 
 def test_classifiers_have_no_search_to_learn():

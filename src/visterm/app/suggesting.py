@@ -137,16 +137,16 @@ def tag(
         else:
             least = likely.thresholds(precision) if at_least is None else np.full(p.shape[1], at_least)
             best = [[c for c in columns if p[row, c] >= least[c]] for row, columns in enumerate(ranked)]
-        denied = _denied(workspace, subjects.ids)
-        best = [[c for c in columns if model.info.tags[c] not in denied[row]] for row, columns in enumerate(best)]
+        if workspace is not None:
+            names = workspace.collection().frame.current_names("tag", model.info.tags)
+            denied = _denied(workspace, subjects.ids)
+            best = [[c for c in columns if names[c] not in denied[row]] for row, columns in enumerate(best)]
         suggestions = _suggestions(model, subjects, p, best, model.info.tags, "tag")
     return _written(workspace, model, suggestions, "tag", n_labels=None) if write else suggestions
 
 
-def _denied(workspace: Workspace | None, ids: Sequence[int | None]) -> list[set[str]]:
+def _denied(workspace: Workspace, ids: Sequence[int | None]) -> list[set[str]]:
     """The tags that people said each picture does not have: a model does not suggest them again."""
-    if workspace is None:
-        return [set() for _ in ids]
     truth = workspace.collection().truth
     row_of = {int(number): row for row, number in enumerate(truth.ids)}
     denied: list[set[str]] = []

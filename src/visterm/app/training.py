@@ -172,9 +172,8 @@ def labels_only(workspace: Workspace, collection: Collection) -> Dataset:
         raise InputError("there are no pictures yet: add some with 'visterm add FOLDER'")
     y, class_names = encode_classes(truth.classes)
     nothing = np.empty((len(truth), 0), np.float32)
-    return Dataset(
-        workspace.folder.name, nothing, y, class_names, truth.tags, tuple(truth.tag_names), tuple(truth.splits)
-    )
+    names, denied = tuple(truth.tag_names), truth.rejected if truth.rejected.nnz else None
+    return Dataset(workspace.folder.name, nothing, y, class_names, truth.tags, names, tuple(truth.splits), denied)
 
 
 def require_method(name: str, *, also: Iterable[str] = ()) -> None:
@@ -232,7 +231,8 @@ def train(
     workspace.shelf.place(name, 1)  # refuses an impossible name before the work
     ready = ready_recipe(workspace, recipe or chosen.recipe)
     # The pictures to learn from: the labelled ones, or all if the method also learns from the others.
-    rows = None if learns_from_untagged(chosen) else np.flatnonzero(labels.has_class | labels.has_tags)
+    learned = labels.has_class | labels.has_tags | labels.only_denied
+    rows = None if learns_from_untagged(chosen) else np.flatnonzero(learned)
     data, failed = _described_and_left_out(workspace, collection, ready, rows)
     with one_blas_thread() if len(data) <= _SMALL else nullcontext():
         trained = train_method(chosen, data, parameters)

@@ -13,6 +13,7 @@ from .progress import Bars as Bars
 from .progress import Display as Display
 from .progress import JsonLines as JsonLines
 from .progress import Silent as Silent
+from .threads import blas_threads_for as blas_threads_for
 from .threads import in_threads as in_threads
 from .threads import n_cores as n_cores
 from .threads import one_blas_thread as one_blas_thread
@@ -27,6 +28,7 @@ __all__ = [
     "JsonLines",
     "Shard",
     "Silent",
+    "blas_threads_for",
     "choose_device",
     "in_threads",
     "map_shards",

@@ -4,6 +4,7 @@ from .annotator import is_tag_matrix as is_tag_matrix
 from .annotator import scores_multiply as scores_multiply
 from .estimator import Estimator as Estimator
 from .inputs import check_classes as check_classes
+from .inputs import check_denied as check_denied
 from .inputs import check_feature_mapping as check_feature_mapping
 from .inputs import check_features as check_features
 from .inputs import check_queries as check_queries
@@ -37,6 +38,7 @@ __all__ = [
     "Scores",
     "Task",
     "check_classes",
+    "check_denied",
     "check_feature_mapping",
     "check_features",
     "check_queries",

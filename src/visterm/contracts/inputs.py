@@ -226,6 +226,22 @@ def check_tags(tags: Any, n_rows: int, *, n_tags: int | None = None) -> sparse.c
     return matrix
 
 
+def check_denied(denied: Any, tags: sparse.csr_array) -> sparse.csr_array:
+    """``denied`` as a CSR 0/1 matrix: the tags that a person said each picture does not have; of the shape of ``tags``.
+
+    >>> check_denied([[1, 0]], check_tags([[1, 0]], 1))
+    Traceback (most recent call last):
+      ...
+    visterm.errors.InputError: picture 0 both has and is denied tag 0: say one of the two
+    """
+    checked = check_tags(denied, tags.shape[0], n_tags=tags.shape[1])
+    both = checked.multiply(tags)
+    if both.nnz:
+        row, column = (int(places[0]) for places in both.nonzero())
+        raise InputError(f"picture {row} both has and is denied tag {column}: say one of the two")
+    return checked
+
+
 def rows_with_class(y: NDArray[Any]) -> NDArray[np.intp]:
     """The rows whose class is known; an error if there are none.
 

@@ -21,6 +21,7 @@ from visterm.learning.suggestions import (
     BY_PROBABILITY,
     BY_RARITY,
     JudgedTags,
+    denials_of,
     judge,
     judge_by_halves,
     measure_suggestions,
@@ -188,7 +189,8 @@ def measure_fitted(
         elif task is Task.ANNOTATE and len(tagged) and measures is None:
             of_words = word_scores(estimator, tagged.X)
             if probabilities is None:
-                judged = judge_by_halves(of_words, tagged.tags, train.tags, estimator, tagged.X)
+                denials = denials_of(estimator, data, held_out)
+                judged = judge_by_halves(of_words, tagged.tags, train.tags, estimator, tagged.X, denials)
             else:
                 judged = judge(probabilities, of_words, estimator, tagged.X)
             values[task], each[task] = measure_suggestions(judged, tagged.tags, train.tag_counts)

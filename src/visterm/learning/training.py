@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm import registry
+from visterm.calibration import Denials
 from visterm.compute import progress
 from visterm.contracts import Task, take
 from visterm.errors import InputError
@@ -19,7 +20,7 @@ from visterm.learning.fitting import fit_method, has_labels, learns_from_untagge
 from visterm.learning.measuring import Measured, Performance, measure, measure_fitted, training_part
 from visterm.learning.scored import ScoredPictures
 from visterm.learning.splits import Split
-from visterm.learning.suggestions import JudgedTags, judge_by_halves, tag_probabilities
+from visterm.learning.suggestions import JudgedTags, denials_of, judge_by_halves, tag_probabilities
 from visterm.registry import Method
 
 
@@ -30,12 +31,14 @@ class HeldOut:
     Its scores serve to interpret those of the final estimator: how sure a prediction is, and from which score on a
     picture gets a tag. The estimator itself is not kept: it is as large as the final one. In ``judged``, each half of
     the pictures is judged by what was learned from the other half; None if there are test pictures to measure on.
+    ``denials`` are what it says of held-out pictures that nobody tagged, and the tags denied there, if there are any.
     """
 
     scored: ScoredPictures
     data: Dataset
     split: Split
     judged: JudgedTags | None = None
+    denials: Denials | None = None
 
     @property
     def train_tags(self) -> Any:
@@ -98,7 +101,8 @@ def train_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | 
 def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: int = 0) -> Split:
     """The split that came with the pictures, else a share of the labelled pictures drawn at random, class by class.
 
-    Training pictures without labels stay in the training part: some methods learn from them.
+    Of the pictures with nothing but denied tags, the same share is drawn. Training pictures without labels stay in the
+    training part: some methods learn from them.
     """
     test = np.flatnonzero(data.is_test)
     if len(test):
@@ -107,7 +111,9 @@ def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: i
     if len(labelled) < 2:
         raise InputError("at least two labelled pictures are needed to measure anything: label more, or import labels")
     drawn = splits.stratified(data.y[labelled], test_share, random_state)
-    test = labelled[drawn.test]
+    others = np.setdiff1d(np.flatnonzero(data.only_denied), labelled, assume_unique=True)
+    others = np.random.default_rng(random_state).permutation(others)[: round(test_share * len(others))]
+    test = np.union1d(labelled[drawn.test], others)
     return Split.of(np.setdiff1d(np.arange(len(data)), test), test)
 
 
@@ -121,9 +127,13 @@ def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, 
             inner = Split.of(split.train[drawn.train], split.train[drawn.test])
             part = training_part(data, inner, transductive=learns_from_untagged(method))
             with progress.task(f"Fitting {method.name} without some pictures"):
-                scored = ScoredPictures.by(fit_method(method, part, parameters), take(data.X, tagged_rows(data, inner)))
-            held_out = HeldOut(scored, data, inner)
-            probabilities = tag_probabilities(scored.scores, held_out.tags, held_out.train_tags)
+                estimator = fit_method(method, part, parameters)
+                scored = ScoredPictures.by(estimator, take(data.X, tagged_rows(data, inner)))
+            held_out = HeldOut(scored, data, inner, denials=denials_of(estimator, data, inner.test))
+            del estimator  # as large as the final one
+            probabilities = tag_probabilities(
+                scored.scores, held_out.tags, held_out.train_tags, denials=held_out.denials
+            )
         except InputError:  # too few to hold some out
             held_out = None
     train = training_part(data, split, transductive=learns_from_untagged(method))
@@ -159,10 +169,11 @@ def _scored_by(measured: Measured, split: Split) -> HeldOut | None:
         return None
     X = take(data.X, rows)
     scored = ScoredPictures.by(measured.estimator, X, measured.word_scores)
+    denials = denials_of(measured.estimator, data, split.test)
     judged = measured.judged or judge_by_halves(
-        scored.scores, data.tags[rows], data.tags[split.train], measured.estimator, X
+        scored.scores, data.tags[rows], data.tags[split.train], measured.estimator, X, denials
     )
-    return HeldOut(scored, data, split, judged)
+    return HeldOut(scored, data, split, judged, denials)
 
 
 def _fit_final(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> tuple[Any, float]:

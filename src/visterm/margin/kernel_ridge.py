@@ -32,7 +32,7 @@ class Ridge:
     """The factorisation of a ridge regression; it solves any number of targets, some at a time.
 
     With the inverse ``Q = (G + alpha I)^-1`` the coefficients of a target t are ``Q t`` and the score of picture i
-    without itself is ``t_i - (Q t)_i / Q_ii``.
+    without itself is ``t_i - (Q t)_i / Q_ii``. ``diagonal`` has the ``Q_ii``.
     """
 
     def __init__(self, alpha: float) -> None:
@@ -46,14 +46,14 @@ class Ridge:
             system += shift
             system[np.diag_indices_from(system)] += self._alpha
             self._inverse = _inverse(system).T  # the same matrix, stored by rows, as sparse products need it
-            self._diagonal = np.diag(self._inverse).copy()
+            self.diagonal = np.diag(self._inverse).copy()
         else:
             # Q = (I - X (X^T X + alpha I)^-1 X^T) / alpha
             self._features = products.with_constant()
             system = self._features.T @ self._features
             system[np.diag_indices_from(system)] += self._alpha
             self._smoother = self._features @ _inverse(system)
-            self._diagonal = (1.0 - np.einsum("ij,ij->i", self._smoother, self._features)) / self._alpha
+            self.diagonal = (1.0 - np.einsum("ij,ij->i", self._smoother, self._features)) / self._alpha
         return self
 
     def solve(self, targets: Array | sparse.csr_array) -> tuple[Array, Array]:
@@ -68,7 +68,7 @@ class Ridge:
             theta = -self._smoother @ np.asarray((targets.T @ self._features).T)
             theta += targets
             theta /= self._alpha
-        left_out = theta / -self._diagonal[:, None]
+        left_out = theta / -self.diagonal[:, None]
         left_out += targets
         return theta, left_out
 

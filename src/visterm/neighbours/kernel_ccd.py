@@ -155,8 +155,9 @@ class KernelContextualAnnotator(CalibratedVotes):
         self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_[landmarks])
         kernel = self._kernel(features, self.train_rows_)
         self.kernel_mean_ = kernel.mean(axis=0, dtype=np.float64)
-        between = kernel[landmarks].astype(np.float64)
-        between += between.T.copy()
+        rows = kernel[landmarks]
+        between = np.add(rows, rows.T, dtype=np.float64)
+        del rows  # large
         between /= 2
         _, self.components_ = kernel_components(between, kernel, self.kernel_mean_, self.n_components)
         return self._coordinates(kernel)

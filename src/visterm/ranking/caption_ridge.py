@@ -12,10 +12,10 @@ from scipy.special import log_expit
 from sklearn.utils._param_validation import Interval
 
 from visterm.calibration import fit_platt, sigmoid
-from visterm.contracts import AnnotatorMixin, Features, Scores, check_queries, check_tags, n_pictures, rows_with_tags
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_queries, check_tags, n_pictures
 from visterm.errors import InputError
 from visterm.margin.expansion import EXPANSION_PARAMETERS, NOT_NEGATIVE, POSITIVE, ExpansionEstimator, precision
-from visterm.margin.kernel_ridge import Ridge
+from visterm.margin.negatives import LessonRidge, Lessons
 from visterm.ranking.queries import MAX_SUBSETS, from_tags, idf, n_subsets, relevant_pictures, wanted_words
 from visterm.ranking.word_space import Explanation, largest
 
@@ -47,7 +47,8 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
       logarithms.
     - ``set_weight``: the weight of a set relative to a word.
 
-    Rows without tags are left out.
+    Rows without tags are left out, except that ``denied`` tags of such rows are known negatives of these words (see
+    :class:`~visterm.margin.negatives.LessonRidge`). Sets learn from tagged pictures only.
 
     >>> X = [[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.0, 1.0, 0.0], [0.4, 0.5, 0.1]]
     >>> model = CaptionRidge(kernel="linear").fit(X, [[1, 0], [1, 0], [0, 1], [1, 1]])
@@ -56,6 +57,7 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
     """
 
     scores_are_probabilities = True
+    learns_from_denied = True
     _kernel_of_one_feature = "exp-chi2"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -80,25 +82,24 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
         self.set_weight = set_weight
         self.intercept_scaling = intercept_scaling
 
-    def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
+    def fit(self, X: Features, tags: Any, queries: Any = None, *, denied: Any = None) -> Self:  # noqa: ARG002
         """Solve for all words and sets at once; ``queries`` are not used, since captions contain them."""
         self._validate_params()
         checked = self._check_fit_features(X)
-        tags = check_tags(tags, n_pictures(X))
-        rows = rows_with_tags(tags)
-        captions = tags[rows]
-        self.n_tags_ = int(tags.shape[1])
+        lessons = Lessons.of(check_tags(tags, n_pictures(X)), denied)
+        rows, captions = lessons.rows, lessons.tags
+        self.n_tags_ = int(captions.shape[1])
         self._count_tags(captions)
-        self.idf_ = idf(self.tag_counts_, len(rows))
+        self.idf_ = idf(self.tag_counts_, len(lessons.tagged))
         self.set_words_, having = _sets(captions, self.set_size)
         present = captions.astype(np.bool_).toarray()
-        ridge = Ridge(self.alpha).fit(self._inner_products(checked, rows, 2 * present.T.astype(np.int8) - 1))
+        ridge = LessonRidge(lessons, lambda: self._inner_products(checked, rows, lessons.labels), self.alpha)
         theta = np.empty((self.n_tags_ + having.shape[0], len(rows)), precision(rows))
         platt = []
-        for columns, of_words, left_out in ridge.blocks(captions):
+        for columns, of_words, left_out in ridge.of_tags():
             theta[columns] = of_words.T
             platt.append(fit_platt(left_out, present[:, columns]))
-        for columns, of_sets, _ in ridge.blocks(having.T):
+        for columns, of_sets in ridge.of_others(having.T):
             theta[self.n_tags_ + columns.start : self.n_tags_ + columns.stop] = of_sets.T
         del ridge, present  # large
         self.tag_platt_ = np.concatenate(platt)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import log_expit
 
+from visterm.calibration import Denials
 from visterm.compute import progress
 from visterm.contracts import Task
 from visterm.errors import InputError
@@ -47,7 +48,8 @@ def learned_search(trained: Trained) -> tuple[Relevance | None, dict[str, float]
     tags, scored = trained.held_out.tags, trained.held_out.scored
     try:
         with progress.task("Calibrating the search"):
-            relevance = learn_relevance(scored, tags, trained.held_out.train_tags)
+            denials = trained.held_out.denials
+            relevance = learn_relevance(scored, tags, trained.held_out.train_tags, denials)
             if trained.held_out.judged is None:
                 found = _measure_on_test(trained, relevance)
             else:
@@ -60,9 +62,18 @@ def learned_search(trained: Trained) -> tuple[Relevance | None, dict[str, float]
     return relevance, found | {BY_OWN_SCORES: trained.metrics[first.name]}
 
 
-def learn_relevance(scored: ScoredPictures, tags: sparse.csr_array, train_tags: sparse.csr_array) -> Relevance:
-    """Learn from scored pictures with ``tags`` that the scoring estimator had not seen."""
-    relevance = _fit(Relevance(), scored.scores, tags, train_tags)
+def learn_relevance(
+    scored: ScoredPictures, tags: sparse.csr_array, train_tags: sparse.csr_array, denials: Denials | None = None
+) -> Relevance:
+    """Learn from scored pictures with ``tags``, and from ``denials``, that the scoring estimator had not seen."""
+    relevance = Relevance().fit(
+        scored.scores,
+        tags,
+        tag_counts=np.bincount(train_tags.indices, minlength=train_tags.shape[1]),
+        n_tagged=int((np.diff(train_tags.indptr) > 0).sum()),
+        denials=denials,
+        asked=train_tags,
+    )
     if scored.log_pairs is not None:
         relevance.fit_pairs(relevance.log_probabilities(scored.scores), scored.log_pairs, scored.pairs, tags)
     return relevance
@@ -103,13 +114,3 @@ def _measure_on_test(trained: Trained, relevance: Relevance) -> dict[str, float]
     test = trained.data.select(rows)
     scored = ScoredPictures.by(trained.estimator, test.X)
     return measure_search(relevance.log_probabilities(scored.scores), scored, test.tags, relevance)
-
-
-def _fit(relevance: Relevance, scores: Floats, tags: sparse.csr_array, train_tags: sparse.csr_array) -> Relevance:
-    return relevance.fit(
-        scores,
-        tags,
-        tag_counts=np.bincount(train_tags.indices, minlength=train_tags.shape[1]),
-        n_tagged=int((np.diff(train_tags.indptr) > 0).sum()),
-        asked=train_tags,
-    )

@@ -88,8 +88,17 @@ def test_every_filter_keeps_what_the_catalogue_says(kept, suggested):
 
 
 def test_a_folder_is_not_the_beginning_of_another_name(kept):
-    folder = kept.views.newest().folders[0]
+    folder = kept.views.newest().collection.frame.folders[0][0]
     assert ids(kept, folder=folder[:-1]) == set()
+
+
+def test_files_that_are_no_pictures_are_counted(photos, tmp_path):
+    assert facets(photos).unreadable == 0
+    (tmp_path / "bad.jpg").write_bytes(b"\xff\xd8\xff\xe0nonsense")
+    photos.add([tmp_path / "bad.jpg"])
+    assert facets(photos).unreadable == overview(photos).unreadable == 1
+    photos.label(photos.views.newest().paths[0], tags=["boat"])
+    assert facets(photos).unreadable == 1
 
 
 @pytest.mark.parametrize("filters", [Filters(), Filters(state="unlabelled"), Filters(tags=("sky",))])

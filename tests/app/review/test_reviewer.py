@@ -92,6 +92,22 @@ def test_what_was_decided_is_not_asked_again(photos):
     assert asked.id in numbers(reviewer.questions("tag", tag=name, limit=100))
 
 
+def test_denied_tags_teach_though_nobody_tagged_the_pictures(photos):
+    reviewer = photos.reviewer
+    name = reviewer.state().tags[0].name
+    reviewer.wait()
+    plain, ids = reviewer._fit, photos.views.newest().ids
+    untagged = ids[np.diff(plain.collection.truth.tags[photos.views.newest().rows].indptr) == 0]
+    photos.label([key_of(photos, int(number)) for number in untagged[::2]], no_tags=[name])
+    reviewer.state()
+    reviewer.wait()
+    taught, others = reviewer._fit, np.isin(ids[plain.places], untagged[1::2])
+    before, after = (fit.tags.p[others, fit.tag_names.index(name)].mean() for fit in (plain, taught))
+    assert taught is not plain
+    assert after < 0.9 * before
+    assert taught.tags.rows.tolist() == plain.tags.rows.tolist(), "they stay untagged"
+
+
 def test_none_of_these_denies_what_was_shown_in_one_step(photos):
     reviewer = photos.reviewer
     before = reviewer.state()

@@ -69,7 +69,7 @@ def add(
     ] = None,
     label_format: Annotated[
         str | None,
-        typer.Option("--format", "-f", help="The format of --labels; 'folders': each sub-folder is a class."),
+        typer.Option("--format", "-f", help="The format of --labels; 'folders': each folder is a class."),
     ] = None,
     look: Annotated[bool, typer.Option(help="Read labels found with the pictures (metadata, captions, XMP).")] = True,
     caption_tags: Annotated[
@@ -261,7 +261,9 @@ def label(
     ],
     class_name: Annotated[str | None, typer.Option("--class", "-c", help="Their class.")] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag they have; repeatable.")] = None,
-    no_tag: Annotated[list[str] | None, typer.Option("--no-tag", help="A tag they do not have; repeatable.")] = None,
+    no_tag: Annotated[
+        list[str] | None, typer.Option("--no-tag", help="A tag they do not have; repeatable. Models learn from it.")
+    ] = None,
     clear: Annotated[
         list[str] | None,
         typer.Option(

@@ -59,8 +59,7 @@ def export(
 ) -> None:
     """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures.
 
-    Before sidecars are written, the command shows how many and where, and asks; so it does before it replaces a file
-    that an earlier export did not write. --yes answers.
+    Before it writes sidecars, or replaces a file that no export wrote, it says so and asks; --yes answers.
     """
     with command(as_json=as_json), opened(workspace) as photos:
         if destination is None and export_format != "xmp":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, get_args
@@ -65,13 +64,15 @@ def facets(workspace: Workspace, query: str = "", filters: Filters = Filters()) 
         by=[Count(by, int(said_by(view, by)[rows].sum())) for by in get_args(By)],
         states=[Count(state, int(in_state(view, state)[rows].sum())) for state in get_args(State)],
         folders=_folders(view, rows),
-        unreadable=sum(1 for _ in workspace.catalogue.unreadable()),
+        unreadable=view.unreadable,
     )
 
 
 def _folders(view: View, rows: NDArray[np.intp]) -> list[Count]:
     """The folders that hold pictures of the list, each with as many as a filter by it keeps."""
-    own = Counter(view.folders[row] for row in rows.tolist())
+    names, folder_of = view.collection.frame.folders
+    held = np.bincount(folder_of[rows], minlength=len(names)).tolist()
+    own = {name: number for name, number in zip(names, held, strict=True) if number}
     counts = dict.fromkeys(own, 0)
     for folder, number in own.items():
         above = {folder, "", *(str(parent) for parent in PurePosixPath(folder).parents)}

@@ -69,7 +69,7 @@ def overview(workspace: Workspace) -> Overview:
         folder=str(workspace.folder),
         pictures=len(view),
         labelled=int(in_state(view, "accepted").sum()),
-        unreadable=sum(1 for _ in workspace.catalogue.unreadable()),
+        unreadable=view.unreadable,
         classes=len(view.class_names),
         tags=len(view.collection.truth.tag_names),
         class_model=names[Task.CLASSIFY],

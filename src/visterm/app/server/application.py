@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -82,6 +83,7 @@ class _Application(FastAPI):
 def _warm_up(photos: Workspace, rules: Rules, stopped: threading.Event) -> None:
     with suppress(VistermError):  # a request will say what is wrong
         photos.gallery.page()
+        gc.freeze()  # what was read stays: to look through it again for garbage would stop all requests for 0.1 s
         if not rules.read_only and unlooked(photos, photos.views.newest()).any():
             photos.jobs.start("features")
         make_thumbnails(photos, stopped)

@@ -49,3 +49,9 @@ export function settled(f, milliseconds) {
     timer = setTimeout(() => f(...args), milliseconds);
   };
 }
+
+/** Resolves when the browser has nothing else to do, after half a second at most. */
+export const idle = () => new Promise((resolve) => {
+  if (window.requestIdleCallback) requestIdleCallback(resolve, { timeout: 500 });
+  else setTimeout(resolve, 50);
+});

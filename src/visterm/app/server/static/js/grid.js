@@ -95,6 +95,12 @@ export class Grid {
     return [this.plan.firsts[first] ?? 0, end];
   }
 
+  #inView(row) {
+    const { scrollTop, clientHeight } = this.element;
+    const top = this.plan.tops[row];
+    return top < scrollTop + clientHeight && top + this.plan.heights[row] > scrollTop;
+  }
+
   #shown() {
     return [...this.cells.keys()].filter((i) => i < store.list.ids.length);
   }
@@ -128,7 +134,9 @@ export class Grid {
     });
     if (!known) return cell;
     cell.dataset.known = "";
-    const image = h("img", { src: thumbnail(list.keys[i]), alt: "", decoding: "async", draggable: "false" });
+    const image = h("img", {
+      fetchpriority: this.#inView(row) ? "high" : "low", src: thumbnail(list.keys[i]), alt: "", decoding: "async", draggable: "false",
+    });
     image.addEventListener("load", () => { cell.style.background = ""; });
     image.addEventListener("error", () => image.replaceWith(h("div", { class: "failed" }, "This picture cannot be shown.")));
     cell.append(image, h("div", { class: "caption", "aria-hidden": "true" }));

@@ -22,7 +22,8 @@ export class PicturesView {
       h("button", { type: "button", class: "narrow", onclick: () => this.facets.toggle() }, "Filter"),
       this.count, h("span", { class: "grow" }), this.sort, this.notes);
     this.element = h("div", { class: "pictures-view" }, this.facets.element, this.bar, this.grid.element, this.selection.element);
-    this.heard = { list: () => this.#told(), more: () => this.#told(), changed: () => this.facets.refresh(), reload: () => this.load({ again: true }) };
+    // The counts come after the first pictures: they are looked at later, and the server is asked for one thing at a time.
+    this.heard = { list: () => { this.#told(); this.facets.refresh(); }, more: () => this.#told(), changed: () => this.facets.refresh(), reload: () => this.load({ again: true }) };
     for (const [name, f] of Object.entries(this.heard)) store.addEventListener(name, f);
     this.selection.refresh();
   }
@@ -45,7 +46,6 @@ export class PicturesView {
     this.sort.value = sort;
     if (!again) store.selected = new Set(); // the same list, read again, keeps what is selected
     if (!store.list.ids.length) this.count.textContent = "Loading";
-    this.facets.refresh();
     await store.load({ ...narrowed(state), sort }, state.q);
   }
 

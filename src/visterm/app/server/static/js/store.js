@@ -1,6 +1,7 @@
 // What the page knows: the list, its labels, the selection. Views hear of changes by name.
 
 import { get, post } from "./api.js";
+import { idle } from "./dom.js";
 import { notice, told } from "./notices.js";
 
 const FIRST_PAGE = 300;
@@ -57,6 +58,7 @@ class Store extends EventTarget {
           this.tell("more");
         }
         cursor = page.next;
+        if (cursor) await idle();
       } while (cursor);
     } catch (error) {
       if (error.name === "AbortError") return;
