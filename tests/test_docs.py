@@ -67,7 +67,7 @@ def test_the_readme_shows_what_make_runs():
         "ruff format --check .",
         "mypy",
         "lint-imports",
-        "pytest --cov --cov-report=term -n auto",
+        "pytest -n auto",
     ):
         assert line in readme
         assert line in makefile
