@@ -6,7 +6,7 @@
 no test notices survives: write the test that fails, or add the change to ``equivalents.toml`` with the reason why
 nothing can notice it.
 
-The tests of the packages first run once without any change. This tells which tests run which line, and how long each
+The tests of a package first run once without any change. This tells which tests run which line, and how long each
 takes. A change is tried on the tests that run its line, the quickest first, until one fails. Each try is a fork of this
 process, which has the libraries loaded. numba compiles a changed kernel, and those that call it, anew. Limits count the
 processor time of each test, so a busy machine does no harm.
@@ -64,8 +64,8 @@ class Test:
 class Watch:
     """A plugin of pytest that writes which lines each test runs and how long it takes."""
 
-    def __init__(self, sources: Sequence[str], report: Path) -> None:
-        self.coverage = coverage.Coverage(data_file=None, source=list(sources), config_file=False)
+    def __init__(self, source: str, report: Path) -> None:
+        self.coverage = coverage.Coverage(data_file=None, source=[source], config_file=False)
         self.report, self.seconds = report, {}
         self.coverage.start()
 
@@ -137,23 +137,23 @@ class Laboratory:
         files = [one for one in self.sources if str(Path(one).parent) in folders and Path(one).name != "__init__.py"]
         return [one for file in files for one in mutations_of(self.sources[file], file)]
 
-    def observe(self, packages: Sequence[str]) -> bool:
-        """Run the tests of some packages without any change; whether they pass."""
-        sources = [f"src/{self.package}/{name}" for name in packages]
-        folders = [f"tests/{name}" for name in packages if (self.copy / "tests" / name).exists()]
+    def observe(self, name: str) -> None:
+        """Run the tests of a package without any change, which must pass."""
+        source = f"src/{self.package}/{name}"
+        folders = [f"tests/{name}"] if (self.copy / "tests" / name).exists() else []
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "report.json"
-            passed = self._passes(lambda: Watch(sources, report), [*folders, *sources])
-            found = (
-                json.loads(report.read_text(encoding="utf-8")) if report.exists() else {"tests": [], "libraries": []}
-            )
+            if not self._passes(lambda: Watch(source, report), [*folders, source]):
+                said = (self.copy / "log.txt").read_text(encoding="utf-8")
+                raise SystemExit(f"the tests of {name} fail, or take too long, without any change:\n{said[-3000:]}")
+            found = json.loads(report.read_text(encoding="utf-8"))
+        self.tests = []
         for one in found["tests"]:
             lines, prepared = ({file: frozenset(at) for file, at in one[k].items()} for k in ("lines", "prepared"))
             self.tests.append(Test(one["name"], one["seconds"], lines, prepared))
-        for name in found["libraries"]:  # every fork then has them
+        for library in found["libraries"]:  # every fork then has them
             with contextlib.suppress(Exception):
-                importlib.import_module(name)
-        return passed
+                importlib.import_module(library)
 
     def tests_of(self, mutation: Mutation) -> list[Test]:
         """The tests that run the changed line, quickest first; of a kernel or a module's body, those that use it."""
@@ -260,10 +260,10 @@ def run(
     if only:
         every = [one for one in every if any(part in str(one) for part in only)]
     chosen = sorted(random.Random(seed).sample(every, min(sample, len(every))))
-    if not laboratory.observe(packages):
-        raise SystemExit("the tests fail, or take too long, without any change")
-    survivors = []
+    survivors, observed = [], None
     for number, one in enumerate(chosen, 1):
+        if observed != (observed := Path(one.file).parent.name):
+            laboratory.observe(observed)
         survived = laboratory.survives(one)
         print(f"[{number}/{len(chosen)}] {'SURVIVED ' if survived else 'killed   '}{one}", flush=True)
         survivors += [one] if survived else []
