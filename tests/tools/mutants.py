@@ -39,8 +39,8 @@ from mutations import Mutation, mutations_of
 
 #: The packages of methods, measures and search.
 PACKAGES = ("margin", "ranking", "neighbours", "subspace", "distances", "measures", "topics", "graph", "search")
-#: Seconds of processor time that a test may take beside five times its usual time; numba may have to compile.
-ALLOWANCE = 60
+#: Seconds of processor time that a test may take beside five times its usual time; more if numba has to compile.
+ALLOWANCE, COMPILING = 10, 60
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ class Watch:
 class Order:
     """A plugin of pytest that runs some tests in a given order and ends the process when one computes for too long."""
 
-    def __init__(self, tests: Sequence[Test]) -> None:
-        self.tests = {one.name: one for one in tests}
+    def __init__(self, tests: Sequence[Test], allowance: float) -> None:
+        self.tests, self.allowance = {one.name: one for one in tests}, allowance
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
@@ -113,7 +113,7 @@ class Order:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: Any) -> None:
-        signal.setitimer(signal.ITIMER_PROF, ALLOWANCE + 5 * self.tests[item.nodeid].seconds)
+        signal.setitimer(signal.ITIMER_PROF, self.allowance + 5 * self.tests[item.nodeid].seconds)
 
 
 class Laboratory:
@@ -163,9 +163,15 @@ class Laboratory:
         if at and not by_fixtures and not self._is_compiled(mutation.file):
             found = [one for one in self.tests if one.lines.get(mutation.file, frozenset()).intersection(lines)]
         else:
-            files = self.users(mutation.file)
-            found = [one for one in self.tests if files & (one.lines.keys() | one.prepared.keys())]
+            found = [one for one in self.tests if self._uses(one, mutation.file)]
         return sorted(found, key=lambda one: one.seconds)
+
+    def _uses(self, test: Test, file: str) -> bool:
+        """Whether a test runs a module or one that calls it, or is in a file that names it: kernels leave no trace."""
+        if self.users(file) & (test.lines.keys() | test.prepared.keys()):
+            return True
+        text = (self.copy / test.name.split("::")[0]).read_text(encoding="utf-8")
+        return re.search(rf"\b{Path(file).stem}\b", text) is not None
 
     def users(self, file: str) -> set[str]:
         """A module and, if it is compiled, the modules that call it, through other compiled modules too."""
@@ -194,7 +200,8 @@ class Laboratory:
             file.write_text(mutation.applied(self.sources[mutation.file]), encoding="utf-8")
             try:
                 files = list(dict.fromkeys(one.name.split("::")[0] for one in tests))
-                return self._passes(lambda: Order(tests), files)
+                allowance = COMPILING if self._is_compiled(mutation.file) else ALLOWANCE
+                return self._passes(lambda: Order(tests, allowance), files)
             finally:
                 file.write_text(self.sources[mutation.file], encoding="utf-8")
                 os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))  # what was compiled is valid again

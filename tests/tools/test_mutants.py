@@ -192,9 +192,12 @@ def test_callers_of_a_kernel_are_compiled_anew_and_their_tests_are_tried(laborat
     low, high = "src/tiny/sums/_kernels_low.py", "src/tiny/sums/_kernels_high.py"
     assert laboratory.users(low) == {low, high, "src/tiny/sums/high.py"}
     assert laboratory.users("src/tiny/sums/high.py") == {"src/tiny/sums/high.py"}
-    laboratory.tests = [known_test("caller", 1, {4})]
+    (laboratory.copy / "tests" / "direct.py").write_text("from tiny.sums import _kernels_low\n")
+    (laboratory.copy / "tests" / "other.py").write_text("from tiny.sums import other\n")
+    direct, other = (mutants.Test(f"tests/{name}.py::t", 2, {}, {}) for name in ("direct", "other"))
+    laboratory.tests = [known_test("caller", 1, {4}), direct, other]
     change = mutants.Mutation(low, 5, 0, 0, "", "", "", statement=(5, 5))
-    assert [one.name for one in laboratory.tests_of(change)] == ["caller"]
+    assert [one.name for one in laboratory.tests_of(change)] == ["caller", "tests/direct.py::t"]
     folder = laboratory.copy / "src" / "tiny" / "sums" / "__pycache__"
     folder.mkdir()
     kept = [folder / "_kernels_high.two-5.py311.nbi", folder / "other.pyc"]
