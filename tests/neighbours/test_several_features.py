@@ -9,7 +9,7 @@ from scipy.optimize import approx_fprime
 from scipy.spatial.distance import cdist
 
 from visterm.calibration import sigmoid
-from visterm.distances import base_distances
+from visterm.distances import BaseDistances, base_distances
 from visterm.errors import InputError
 from visterm.neighbours import JEC, SUBSPACES, CodeAnnotator, KnnAnnotator, TagProp, TwoPassKnn, _kernels
 from visterm.neighbours.votes import Votes, fading
@@ -324,6 +324,19 @@ def test_halves_give_the_same_as_their_singles(model, collection):
     np.testing.assert_allclose(
         model.fit(halves, tags).score_tags(halves), model.fit(singles, tags).score_tags(singles), atol=1e-5
     )
+
+
+@pytest.mark.parametrize("model", [JEC(3), TagProp(10), TwoPassKnn(2)], ids=lambda model: type(model).__name__)
+def test_halves_are_widened_only_block_by_block(model, collection, monkeypatch):
+    X, tags = collection
+    halves = {name: block.astype(np.float16) for name, block in X.items()}
+    model.fit(halves, tags)
+    given, block_of = [], BaseDistances._block
+    monkeypatch.setattr(
+        BaseDistances, "_block", lambda self, X, rows: given.extend(map(id, X.values())) or block_of(self, X, rows)
+    )
+    model.score_tags(halves)
+    assert set(given) == set(map(id, halves.values()))
 
 
 def test_evidence_of_plain_neighbours(collection):
