@@ -154,6 +154,7 @@ def test_only_many_short_dense_rows_are_compared_as_codes(monkeypatch):
     monkeypatch.setattr(nearest_rows, "_COMPILED_FROM", 100)
     rows = np.random.default_rng(0).standard_normal((20, 8)).astype(np.float32)
     assert nearest_rows._are_codes(rows, rows, 5)
+    assert nearest_rows._are_codes(rows[:5], rows, 5)  # just enough
     others = [
         (sparse.csr_array(rows), rows, 5),
         (rows, sparse.csr_array(rows), 5),

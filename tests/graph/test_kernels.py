@@ -110,6 +110,21 @@ def test_both_ways_to_the_discrete_optimum_meet(rng):
         np.testing.assert_allclose(fast, slow, atol=1e-10)
 
 
+def test_a_few_steps_of_newtons_method_suffice(rng, monkeypatch):
+    problems = [(rng.normal(size=5), rng.gamma(2, size=5), rng.random(5), 10 ** rng.uniform(-1, 2)) for _ in range(20)]
+    solved = [(np.empty(5), point(expected, pull, c, 2.0)) for _, expected, pull, c in problems]
+    for (t, _, _, c), (best, _) in zip(problems, solved, strict=True):
+        _kernels._descend_discrete(t, c, t.max(), best)
+    monkeypatch.setattr(_kernels, "_LEAPS", 4)  # only the kernels' Python is called from here: nothing is compiled
+    monkeypatch.setattr(_kernels, "_STEPS", 9)
+    for (t, expected, pull, c), (of_discrete, of_point) in zip(problems, solved, strict=True):
+        near, p = of_discrete * rng.uniform(0.99, 1.01, 5), np.empty(5)
+        assert _kernels._leap_discrete.py_func(t, c, near, np.empty(5))
+        np.testing.assert_allclose(near, of_discrete, atol=1e-10)
+        _kernels.best_point.py_func(expected, pull, c, 2.0, p)
+        np.testing.assert_allclose(p, of_point, atol=1e-10)
+
+
 def test_log_share_is_lamberts_function(rng):
     for _ in range(50):
         t, c = rng.uniform(-60, 60), 10 ** rng.uniform(-2, 3)

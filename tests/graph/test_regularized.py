@@ -10,11 +10,21 @@ from sklearn.base import clone
 
 from visterm.calibration import TagConfidence
 from visterm.errors import InputError
-from visterm.graph import GraphMixture, GraphRegularized, LapVar, PictureGraph
+from visterm.graph import GraphMixture, GraphRegularized, LapVar, PictureGraph, cases
 from visterm.graph.held_out import hide_tags, tag_surprise
 from visterm.graph.supervised import _SupervisedOverGraph
 from visterm.models import Model, ModelInfo, load_model, save_model
-from visterm.topics import LDA, PLSA, JointTopics, Labelled, LinkLDA, SupervisedLDA, UnigramMixture, infer_labelled
+from visterm.topics import (
+    LDA,
+    PLSA,
+    Aspects,
+    JointTopics,
+    Labelled,
+    LinkLDA,
+    SupervisedLDA,
+    UnigramMixture,
+    infer_labelled,
+)
 from visterm.vision.recipes import recipe
 
 MODELS = {
@@ -136,6 +146,21 @@ def test_new_pictures_take_part_of_their_topics_from_their_neighbours(model, rng
     first, second = tagger.transform(new)
     assert np.abs(first - second).max() > 0.1
     assert tagger.score_tags(new).argmax(axis=1).tolist() == [0, 1]
+
+
+def test_aspects_are_left_when_they_hardly_change(links, rng, monkeypatch):
+    counts, words = sparse.csr_array(rng.poisson(2.0, (12, 6)) + 1.0), rng.dirichlet(np.ones(6), 2).T
+    start = np.full((12, 2), 0.5)
+
+    def pull(variables, _):
+        return variables.free()
+
+    once = Aspects(start, words).step(counts)[0].picture_topics
+    assert 0.01 < np.abs(once - start).max() < 0.5
+    settled = cases._settled_aspects(counts, words, start, pull, LapVar(links, 1.0))
+    assert np.abs(settled - once).max() > 0.01
+    monkeypatch.setattr(cases, "_SETTLED", 0.5)
+    np.testing.assert_allclose(cases._settled_aspects(counts, words, start, pull, LapVar(links, 1.0)), once)
 
 
 def test_the_objective_of_supervised_lda_is_that_of_the_pulled_posteriors(links, rng):

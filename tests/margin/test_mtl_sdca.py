@@ -194,6 +194,17 @@ def test_only_the_product_of_the_regularisers_matters_at_the_optimum():
     np.testing.assert_allclose(scores, scores[0], rtol=2e-4)
 
 
+def test_the_trace_norm_of_one_task_is_the_length_of_its_weights():
+    X, tags = low_rank_tasks()
+    settings = {"lam": 0.1, "mu": 0.1, "loss": "smooth_hinge", "intercept_scaling": 0, "calibration_folds": 0}
+    found = MultitaskSDCA(until="optimum", random_state=0, **settings).fit(X, tags[:, 0])
+    y = np.where(tags.T[:1] > 0, 1.0, -1.0)
+    length = np.linalg.norm(found.coef_)
+    assert SmoothHinge().value(y * (found.coef_ @ X.T)).mean() + 0.1 * length == pytest.approx(found.objective_[-1])
+    optimum = trace_norm_optimum(X, y, 0.1, SmoothHinge(), n_steps=300)
+    assert optimum * (1 - 1e-3) <= found.objective_[-1] <= optimum * (1 + 2e-3)
+
+
 def test_the_optimum_needs_all_columns():
     X, tags = low_rank_tasks()
     with pytest.raises(InputError, match="as many columns as tasks"):

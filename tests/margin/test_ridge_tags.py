@@ -65,6 +65,13 @@ def test_rare_tags_are_heard():
     assert found > (raw[rare, 1] > raw[rare, 0]).mean() - 1e-9
 
 
+def test_words_are_scaled_half_way(problem):
+    X, tags = problem
+    model = KernelRidgeAnnotator().fit(np.abs(X), tags)
+    half_way = model.score_tags(np.abs(X)) * np.sqrt(model.tag_scales_)
+    np.testing.assert_allclose(model.word_scores(np.abs(X)), half_way, rtol=1e-5)
+
+
 def test_tag_probabilities_are_calibrated():
     rng = np.random.default_rng(1)
     X = rng.random((600, 8))

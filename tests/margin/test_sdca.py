@@ -86,6 +86,13 @@ def test_warm_start_goes_on_from_the_last_solution(blobs):
     assert len(again.objective_) == 1  # it was finished already
     model.fit(blobs.X[:60], blobs.y[:60])  # other pictures: from the beginning
     assert len(model.objective_) > 1
+    cold = SDCAClassifier(C=1.0, calibration_folds=0, random_state=0).fit(blobs.X, blobs.y)
+    assert len(cold.fit(blobs.X, blobs.y).objective_) > 1
+
+
+def test_only_a_precomputed_kernel_is_of_pairs_of_pictures():
+    for kernel, pairwise in [("precomputed", True), ("linear", False)]:
+        assert SDCAClassifier(kernel=kernel).__sklearn_tags__().input_tags.pairwise == pairwise
 
 
 def test_traces_are_monotone_and_the_gap_is_told(blobs):

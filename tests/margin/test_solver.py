@@ -217,6 +217,21 @@ def test_the_long_step_raises_the_dual_and_keeps_the_scores(seed, loss):
     np.testing.assert_allclose(f, (C * b * y) @ G, atol=1e-8)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_the_long_step_solves_the_linear_system_of_what_is_inside(scale):
+    rng, loss = np.random.default_rng(0), Squared()  # without bounds, everything is inside
+    X, y = rng.normal(size=(12, 12)) * np.geomspace(0.01, 3, 12), np.where(rng.random(12) < 0.5, 1.0, -1.0)
+    G, C, b = X @ X.T, scale * rng.uniform(1.0, 3.0, 12), rng.uniform(0.3, 0.6, 12)
+    f = (C * b * y) @ G
+
+    def slope():
+        return np.linalg.norm(y * (1 - loss.code.gamma * b) - f)
+
+    before = slope()
+    _kernels.solve_inside(G, f, Coordinates(b, y, C), loss.code)
+    assert slope() <= 0.1 * before  # as far as conjugate gradients go
+
+
 def test_shuffles_are_permutations_and_all_alike_likely():
     state, order = np.uint64(7), np.arange(5)
     places = np.zeros((5, 5))

@@ -47,6 +47,15 @@ def test_better_than_the_features_themselves(collection):
     assert found > WordF(2)(tags[test], plain.score_tags(joined), frequencies=model.tag_counts_) + 0.05
 
 
+def test_features_are_weighed_from_three_tagged_pictures_on():
+    X = {"same": np.array([[0.0], [0.1], [5.0]]), "other": np.array([[0.0], [5.0], [0.1]])}
+    tags = np.array([[1, 0], [1, 0], [0, 1]])
+    model = KernelContextualAnnotator(1, metric="l1").fit(X, tags)
+    assert model.feature_weights_["same"] > 2 * model.feature_weights_["other"]
+    model.fit(part(X, slice(2)), tags[:2])
+    assert set(model.feature_weights_.values()) == {0.5}
+
+
 def test_a_picture_is_coded_without_its_tags_by_a_subspace_that_never_saw_it(collection, monkeypatch):
     X, tags = collection
     calls = []

@@ -395,6 +395,19 @@ def test_halves_give_the_same_as_their_singles(model, collection):
     )
 
 
+@pytest.mark.parametrize("model", [JEC(3), TagProp(10), TwoPassKnn(2)], ids=lambda model: type(model).__name__)
+def test_halves_are_widened_only_block_by_block(model, collection, monkeypatch):
+    X, tags = collection
+    halves = {name: block.astype(np.float16) for name, block in X.items()}
+    model.fit(halves, tags)
+    given, block_of = [], BaseDistances._block
+    monkeypatch.setattr(
+        BaseDistances, "_block", lambda self, X, rows: given.extend(map(id, X.values())) or block_of(self, X, rows)
+    )
+    model.score_tags(halves)
+    assert set(given) == set(map(id, halves.values()))
+
+
 def test_evidence_of_plain_neighbours(collection):
     X, tags = collection
     untagged = tags.copy()

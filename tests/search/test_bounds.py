@@ -16,7 +16,7 @@ from visterm.search.beliefs import Beliefs, Every, Leaf, Some, Without, believe,
 from visterm.search.bounds import Scan, Surprises
 from visterm.search.evidence import Evidence
 from visterm.search.index import Index
-from visterm.search.omission import Doubts
+from visterm.search.omission import RATES, Doubts
 from visterm.search.searcher import Searcher
 
 N_ROWS, N_WORDS = 500, 5
@@ -131,6 +131,7 @@ def test_stored_halves_give_the_steps_of_what_is_understood():
             assert abs(ours - theirs).max() <= 1  # a step's edge may be met from either side
             assert (ours == theirs).mean() > 0.99
     assert all(leaf.halves() is None for leaf in words[3:])
+    assert bounds._steps_of_halves(False).shape == (len(RATES), 2**15)
 
 
 def test_words_are_remembered_up_to_a_size_the_latest_ones():
@@ -211,3 +212,24 @@ def test_the_answer_is_that_of_looking_at_every_picture(text, n_best, seed, dtyp
     assert quick.cut_off == pytest.approx(whole.cut_off, rel=1e-5)
     assert quick.best == pytest.approx(whole.best, rel=1e-5)
     assert quick.n_likely in (None, whole.n_likely)
+
+
+def test_the_last_look_reaches_beyond_the_worst_of_the_best(monkeypatch):
+    """However unlikely they are: rows that are equally likely but for rounding errors are looked at, too."""
+    rng = np.random.default_rng(0)
+    index = Index(N_WORDS)
+    index.add(PATHS, rng.uniform(-10, -8, (N_ROWS, N_WORDS)))
+    evidence = Evidence(PATHS, tags=sparse.csr_array((N_ROWS, 0)), tag_names=[])
+    searcher = Searcher(evidence, Beliefs(index.snapshot(), NAMES, PATHS))
+    limits, within, of_best = [], Scan.within, Scan.of_best
+    monkeypatch.setattr(Scan, "within", lambda self, surprise: limits.append(surprise) or within(self, surprise))
+    for module in ("searcher", "threshold"):
+        monkeypatch.setattr(f"visterm.search.{module}.HEAD", 5)
+    monkeypatch.setattr("visterm.search.searcher._FEW", 30)
+    for too_low in (0.0, 2e-4, 4e-4, 7e-4):  # up to a step too narrow at first
+        monkeypatch.setattr(Scan, "of_best", lambda self, n, too_low=too_low: of_best(self, n) - too_low)
+        for word in NAMES:
+            for n_best in range(5, 25):
+                hits = searcher.search(word, n_best, unlikely=True).hits
+                assert len(hits) == n_best
+                assert limits[-1] >= -math.log(hits[-1].probability)

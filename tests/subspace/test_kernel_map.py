@@ -51,6 +51,17 @@ def test_copies_and_blocks(X, monkeypatch):
     np.testing.assert_allclose(model.transform(X), whole)
 
 
+def test_many_landmarks_are_compared_along_their_leading_axes(X, monkeypatch):
+    model = KernelMap(8, metric="l1", n_landmarks=60)
+    along_all = model.fit(X).variance_
+    monkeypatch.setattr("visterm.subspace.kernel_map._ALL_AXES", 60)
+    np.testing.assert_array_equal(model.fit(X).variance_, along_all)
+    monkeypatch.setattr("visterm.subspace.kernel_map._ALL_AXES", 59)
+    along_some = model.fit(X).variance_
+    assert len(along_some) == 8
+    assert 0.95 * along_all.sum() < along_some.sum() < along_all.sum()
+
+
 def test_what_is_refused(X):
     with pytest.raises(InputError, match=r"metric.*hellinger"):
         KernelMap(metric="manhattan").fit(X)

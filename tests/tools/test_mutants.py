@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 
+import mutants
 import pytest
-
-_spec = importlib.util.spec_from_file_location("mutants", Path(__file__).with_name("mutants.py"))
-mutants = importlib.util.module_from_spec(_spec)
-sys.modules["mutants"] = mutants
-_spec.loader.exec_module(mutants)
+from mutations import mutations_of
 
 SOURCE = '''"""A module."""
 from typing import ClassVar
@@ -30,7 +27,7 @@ def within(x: int, low: int = 0) -> bool:
 
 
 def test_every_kind_of_change_is_proposed():
-    changes = {one.change for one in mutants.mutations_of(SOURCE, "m.py")}
+    changes = {one.change for one in mutations_of(SOURCE, "m.py")}
     assert changes == {
         "x - low -> x + low",
         "x < low -> x <= low",
@@ -40,18 +37,17 @@ def test_every_kind_of_change_is_proposed():
         "1 -> 2",
         "total <= 10 -> total < 10",
         "10 -> 11",
-        "0 -> 1",
     }
 
 
 def test_equal_changes_of_a_line_have_their_own_names():
-    found = mutants.mutations_of("f(a=True, b=True)\n", "f.py")
+    found = mutations_of("f(a=True, b=True)\n", "f.py")
     assert [one.change for one in found if "True" in one.change[:4]] == ["True -> False", "True -> False (2)"]
     assert found[-1].applied("f(a=True, b=True)\n") == "f(a=True, b=False)\n"
 
 
 def test_changed_modules_are_still_python():
-    for one in mutants.mutations_of(SOURCE, "m.py"):
+    for one in mutations_of(SOURCE, "m.py"):
         changed = one.applied(SOURCE)
         assert changed != SOURCE
         ast.parse(changed)
@@ -65,7 +61,43 @@ def test_types_constraints_and_texts_are_left_alone():
         "    def f(self, n: Literal[3]) -> Literal[4]:\n"
         "        return f'{n + 1}' + 'é' * 2\n"
     )
-    assert [one.change for one in mutants.mutations_of(source, "a.py")] == ["2 -> 3"]
+    assert [one.change for one in mutations_of(source, "a.py")] == ["2 -> 3"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(k=16, *, tol=-1e-4): ...\n",
+        "_LIMIT: int = 2**22\n",
+        "PATIENCE, _WORTH = 3, 1e-4\n",
+        "_GRID = np.linspace(0.02, 0.8, 79)\n",
+        "size = max(1, _BLOCK_BYTES // (8 * max(1, n)))\n",
+        "with progress.task('Fitting', total=n + 1) as bar:\n    bar.advance(1)\n",
+    ],
+)
+def test_chosen_numbers_blocks_and_progress_are_left_alone(source):
+    assert mutations_of(source, "f.py") == []
+
+
+def test_what_only_looks_like_a_chosen_number_is_changed():
+    source = "def f(given=True):\n    limit = 3\n    return max(1, given // limit)\nLIMIT = known + 1\n"
+    changes = [one.change for one in mutations_of(source, "f.py")]
+    assert changes == [
+        "True -> False",
+        "3 -> 4",
+        "1 -> 2",
+        "given // limit -> given / limit",
+        "known + 1 -> known - 1",
+        "1 -> 2",
+    ]
+
+
+def test_a_change_knows_the_lines_of_its_statement():
+    source = "K = n + 1\ndef f(x):\n    if (\n        x > 0\n    ):\n        return (\n            x * 2\n        )\n"
+    found = {one.change: one.statement for one in mutations_of(source, "f.py")}
+    assert found["n + 1 -> n - 1"] is None
+    assert found["x > 0 -> x >= 0"] == (3, 5)
+    assert found["x * 2 -> x / 2"] == (6, 8)
 
 
 @pytest.fixture
@@ -85,18 +117,24 @@ def project(tmp_path, monkeypatch):
     return root
 
 
-def test_survivors_are_told_and_known_equivalents_left_out(project, capsys):
-    arguments = ["--root", str(project), "--package", "tiny", "--packages", "sums", "--sample", "99", "--timeout", "60"]
-    assert mutants.main(arguments) == 1
-    said = capsys.readouterr().out
+def try_all(project):
+    command = [sys.executable, Path(mutants.__file__), "--root", project, "--package", "tiny", "--packages", "sums"]
+    done = subprocess.run([*command, "--sample", "99"], capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_survivors_are_told_and_known_equivalents_left_out(project):
+    code, said = try_all(project)
+    assert code == 1
     assert "killed 1 of 2" in said
     assert "survived: src/tiny/sums/add.py:2: a + 0 -> a - 0" in said
     (project / "tests" / "tools" / "equivalents.toml").write_text(
         '[[mutation]]\nfile = "src/tiny/sums/add.py"\nline = "return a + 0"\nchange = "a + 0 -> a - 0"\n'
         'reason = "both are a"\n'
     )
-    assert mutants.main(arguments) == 0
-    assert "killed 1 of 1" in capsys.readouterr().out
+    code, said = try_all(project)
+    assert code == 0
+    assert "killed 1 of 1" in said
     assert (project / "src" / "tiny" / "sums" / "add.py").read_text() == "def same(a):\n    return a + 0\n"
 
 
@@ -107,5 +145,68 @@ def test_an_equivalent_needs_a_reason_and_tests_must_pass_first(project):
         mutants.equivalents(file)
     file.unlink()
     (project / "tests" / "sums" / "test_add.py").write_text("def test_wrong():\n    assert False\n")
-    with pytest.raises(SystemExit, match="without any change"):
-        mutants.main(["--root", str(project), "--package", "tiny", "--packages", "sums"])
+    code, said = try_all(project)
+    assert code == 1
+    assert "without any change" in said
+
+
+def test_every_equivalent_is_a_change_that_would_be_made():
+    root = Path(__file__).parents[2]
+    for file, line, change in mutants.equivalents(Path(__file__).with_name("equivalents.toml")):
+        found = mutations_of((root / file).read_text(encoding="utf-8"), file)
+        assert (line, change) in {(one.text, one.change) for one in found}, (file, line, change)
+
+
+KERNELS = {
+    "_kernels_low.py": "from numba import njit\n\n@njit(cache=True)\ndef one(x):\n    return x + 1\n",
+    "_kernels_high.py": (
+        "from numba import njit\nfrom tiny.sums._kernels_low import one\n\n"
+        "@njit(cache=True)\ndef two(x):\n    return one(one(x))\n"
+    ),
+    "high.py": "def both(x):\n    from tiny.sums import _kernels_high\n\n    return _kernels_high.two(x)\n",
+    "other.py": "def other(x):\n    return x\n",
+}
+
+
+@pytest.fixture
+def laboratory(project, tmp_path):
+    for name, text in KERNELS.items():
+        (project / "src" / "tiny" / "sums" / name).write_text(text)
+    (tmp_path / "copy").mkdir()
+    return mutants.Laboratory(project, tmp_path / "copy", package="tiny")
+
+
+def known_test(name, seconds, lines, prepared=None):
+    file = "src/tiny/sums/high.py"
+    return mutants.Test(name, seconds, {file: frozenset(lines)}, {file: frozenset(prepared)} if prepared else {})
+
+
+def test_tests_that_run_the_line_are_tried_quickest_first(laboratory):
+    change = mutants.Mutation("src/tiny/sums/high.py", 4, 0, 0, "", "", "", statement=(4, 4))
+    laboratory.tests = [known_test("slow", 2, {4}), known_test("elsewhere", 1, {2}), known_test("quick", 0, {2, 4})]
+    assert [one.name for one in laboratory.tests_of(change)] == ["quick", "slow"]
+    laboratory.tests.append(known_test("fixture", 3, {2}, prepared={4}))  # other tests may use what it made
+    assert [one.name for one in laboratory.tests_of(change)] == ["quick", "elsewhere", "slow", "fixture"]
+
+
+def test_callers_of_a_kernel_are_compiled_anew_and_their_tests_are_tried(laboratory):
+    low, high = "src/tiny/sums/_kernels_low.py", "src/tiny/sums/_kernels_high.py"
+    assert laboratory.users(low) == {low, high, "src/tiny/sums/high.py"}
+    assert laboratory.users("src/tiny/sums/high.py") == {"src/tiny/sums/high.py"}
+    (laboratory.copy / "tests" / "direct.py").write_text("from tiny.sums import _kernels_low\n")
+    (laboratory.copy / "tests" / "other.py").write_text("from tiny.sums import other\n")
+    direct, other = (mutants.Test(f"tests/{name}.py::t", 2, {}, {}) for name in ("direct", "other"))
+    laboratory.tests = [known_test("caller", 1, {4}), direct, other]
+    change = mutants.Mutation(low, 5, 0, 0, "", "", "", statement=(5, 5))
+    assert [one.name for one in laboratory.tests_of(change)] == ["caller", "tests/direct.py::t"]
+    folder = laboratory.copy / "src" / "tiny" / "sums" / "__pycache__"
+    folder.mkdir()
+    kept = [folder / "_kernels_high.two-5.py311.nbi", folder / "other.pyc"]
+    for one in kept:
+        one.write_text("compiled")
+    with laboratory._without_compiled(low):
+        assert [one.exists() for one in kept] == [False, True]
+        kept[0].write_text("of the change")
+        (folder / "_kernels_low.one-4.py311.1.nbc").write_text("of the change")
+    assert [one.read_text() for one in kept] == ["compiled", "compiled"]
+    assert sorted(folder.iterdir()) == sorted(kept)

@@ -116,6 +116,21 @@ def test_fold_in_of_training_pictures_is_no_worse_than_training():
     assert log_likelihood(counts, folded) >= log_likelihood(counts, fitted) - 0.02 * abs(log_likelihood(counts, fitted))
 
 
+def test_topics_of_pictures_are_learned_from_tags_and_kept_for_codewords(monkeypatch):
+    fixed = []
+
+    def find(*arguments, pictures_fixed, **settings):
+        fixed.append(pictures_fixed)
+        return find_schedule(*arguments, pictures_fixed=pictures_fixed, **settings)
+
+    monkeypatch.setattr("visterm.topics.plsa.find_schedule", find)
+    X, tags = random_counts(0, n_pictures=12), random_counts(1, n_pictures=12) > 0
+    for asymmetric, expected in [(True, [False, True]), (False, [False])]:
+        fixed.clear()
+        PLSA(2, asymmetric=asymmetric, held_out_share=0.3, max_iter=5, random_state=0).fit(X, tags)
+        assert fixed == expected
+
+
 def test_the_schedule_cools_only_while_that_helps():
     counts = random_counts(3, n_pictures=40)
     liked = {1.0: 2, 0.5: 1}  # looks at each power of which each is better than all before

@@ -22,7 +22,7 @@ from visterm.topics import (
     infer_topics,
     responsibilities,
 )
-from visterm.topics._kernels_slda import _MOST_SETTLING, _SETTLED
+from visterm.topics._kernels_slda import _MOST_SETTLING, _SETTLED, Room, start_picture
 from visterm.topics.class_response import softmax_regression
 from visterm.topics.joint_inference import mean_assignments
 
@@ -48,6 +48,19 @@ def problem(seed, *, n_pictures=5, n_codewords=7, n_topics=3, n_classes=3, n_tag
         np.zeros(n_classes),
     )
     return data, model, infer_topics(bags, model.codewords, model.alpha, max_sweeps=2).gamma
+
+
+def test_pictures_start_from_their_codewords_alone():
+    rng = np.random.default_rng(0)
+    words, counts = np.array([4, 0, 2], np.int32), np.array([3.0, 1.0, 2.5])
+    likelihood, gamma = rng.random((5, 4)), rng.uniform(0.2, 3, 4)
+    phi = np.empty((3, 4))
+    room = Room(np.empty((0, 3)), *np.empty((8, 4)), phi)
+    start_picture(words, counts, likelihood, gamma, room, phi)
+    expected = np.exp(digamma(gamma)) * likelihood[words]
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(phi, expected)
+    np.testing.assert_allclose(room.before, counts @ expected)
 
 
 def bound_by_the_book(data, model, all_gamma, all_phi):

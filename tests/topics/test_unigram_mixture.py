@@ -8,6 +8,7 @@ from scipy import sparse
 
 from visterm.errors import InputError
 from visterm.topics import UnigramMixture, Unigrams
+from visterm.topics.unigram_mixture import fit_unigrams
 
 
 def problem(seed, n_pictures=12, n_codewords=5, n_tags=4):
@@ -25,6 +26,16 @@ def test_the_objective_never_falls(seed, n_topics, smoothing):
     model = UnigramMixture(n_topics, smoothing=smoothing, tol=0, max_iter=40, n_restarts=1, random_state=seed % 100)
     rises = np.diff(model.fit(*problem(seed)).objective_)
     assert (rises >= -1e-9 * np.abs(model.objective_[-1])).all()
+
+
+def test_of_several_starts_the_one_that_ends_highest_is_kept(monkeypatch):
+    objectives = iter([np.array([-9.0, -2.0]), np.array([-8.0, -3.0])])
+    monkeypatch.setattr(
+        "visterm.topics.unigram_mixture.fit_unigrams",
+        lambda *given, **settings: (fit_unigrams(*given, **settings)[0], next(objectives)),
+    )
+    model = UnigramMixture(2, n_restarts=2, max_iter=2, random_state=0).fit(*problem(0))
+    assert model.objective_.tolist() == [-9, -2]
 
 
 @given(seed=st.integers(0, 10**6))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from visterm.compute.threads import one_blas_thread
 from visterm.margin.dual import Block, Coordinates, Problem, warn_unconverged
-from visterm.margin.solver import MAX_SWEEPS, REFINE_FALL, REFINE_ROWS, REFINE_SHARE, random_blocks
+from visterm.margin.solver import MAX_SWEEPS, REFINE_FALL, REFINE_ROWS, REFINE_SHARE, SEEDS, random_blocks
 
 Array = NDArray[Any]
 
@@ -112,7 +112,7 @@ def _refine_each(problem: Problem, M: Array, state: CoupledSolution, goal: float
     for t in rng.permutation(len(y)):
         scores = M[t] @ state.base
         rows = _kernels.unsettled(scores, Coordinates(state.b[t], y[t], C[t]), code, REFINE_ROWS)
-        at, seed = Coordinates(state.b[t, rows], y[t, rows], C[t, rows]), int(rng.integers(2**31))
+        at, seed = Coordinates(state.b[t, rows], y[t, rows], C[t, rows]), int(rng.integers(SEEDS))
         target = max(goal, REFINE_FALL * state.task_gaps[t])
         _kernels.refine(M[t, t] * products.block(rows), scores[rows], at, code, target, seed)
         change = at.C * at.y * (at.b - state.b[t, rows])
@@ -130,7 +130,7 @@ def _refine_together(problem: Problem, M: Array, state: CoupledSolution, goal: f
     tasks, rows = _unsettled(problem, scores, state.b)
     at = Coordinates(state.b[tasks, rows], problem.y[tasks, rows], problem.C[tasks, rows])
     gram = problem.products.block(rows) * M[np.ix_(tasks, tasks)]
-    target, seed = max(goal, REFINE_FALL * (state.primal - state.dual)), int(rng.integers(2**31))
+    target, seed = max(goal, REFINE_FALL * (state.primal - state.dual)), int(rng.integers(SEEDS))
     _kernels.refine(gram, scores[tasks, rows], at, problem.loss.code, target, seed)
     state.b[tasks, rows] = at.b
 

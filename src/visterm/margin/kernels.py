@@ -52,7 +52,7 @@ def kernel_named(kernel: str) -> tuple[str, float]:
     try:
         value = float(gamma) if gamma else _DEFAULT_NUMBER.get(name, 1.0)
     except ValueError:
-        value = -1.0
+        value = np.nan
     if not 0.0 < value < np.inf:
         raise InputError(f"cannot read the kernel {kernel!r}: write {name}:NUMBER with a positive number")
     return name, value

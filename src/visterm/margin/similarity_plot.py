@@ -51,7 +51,7 @@ def save_similarity(similarity: NDArray[Any], names: Sequence[str], file: Path) 
     except ImportError as error:
         raise MissingExtraError("matplotlib", "plots", "drawing the similarity") from error
     order = similarity_order(similarity)
-    size = float(np.clip(0.16 * len(names) + 2.5, 4.0, 14.0))
+    size = _inches(len(names))
     figure = Figure(figsize=(size, size), layout="constrained")
     axes = figure.add_subplot()
     image = axes.imshow(similarity[np.ix_(order, order)], cmap="RdBu_r", vmin=-1, vmax=1, interpolation="nearest")
@@ -64,6 +64,15 @@ def save_similarity(similarity: NDArray[Any], names: Sequence[str], file: Path) 
     bar.set_label("correlation of their scores", fontsize=8)
     bar.ax.tick_params(labelsize=7)
     figure.savefig(file, dpi=150)
+
+
+def _inches(n_tasks: int) -> float:
+    """The width of the drawing.
+
+    >>> _inches(3), _inches(50), _inches(500)
+    (4.0, 10.5, 14.0)
+    """
+    return float(np.clip(0.16 * n_tasks + 2.5, 4.0, 14.0))
 
 
 def _check_names(similarity: NDArray[Any], names: Sequence[str]) -> None:

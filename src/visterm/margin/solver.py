@@ -35,6 +35,8 @@ MAX_SWEEPS = 300
 REFINE_SHARE = 0.25
 #: Far from the optimum, it stops when the gap has fallen to this share: settled coordinates will change again.
 REFINE_FALL = 0.07
+#: Seeds of the random orders are below this number.
+SEEDS = 2**31
 
 
 def ascend(
@@ -115,7 +117,7 @@ def refine(problem: Problem, state: Solution, tasks: Array, tol: float, rng: np.
     from visterm.margin import _kernels
 
     products, y, C, code = problem.products, problem.y, problem.C, problem.loss.code
-    seeds = rng.integers(2**31, size=len(tasks))
+    seeds = rng.integers(SEEDS, size=len(tasks))
     targets = np.maximum(REFINE_SHARE * tol * state.scales, REFINE_FALL * (state.primal - state.dual))
 
     def refine_task(task: tuple[int, int]) -> bool:

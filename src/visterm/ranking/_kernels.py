@@ -251,7 +251,7 @@ def learn(
     n_steps: int,
     rule: StepRule,
 ) -> Any:
-    """Take ``n_steps`` more steps; returns the summed loss and the number of steps that changed something.
+    """Take ``n_steps`` more steps; returns the summed loss.
 
     Triplets are drawn ``BATCH`` at a time and used in the order of their queries' first words, so that the weights of a
     word stay in the processor's cache while they are used.
@@ -261,7 +261,7 @@ def learn(
     weight of this rank multiplies the aggressiveness: pictures far down move most, pictures near the top least.
     """
     top_weights, n_pictures = rule.top_weights, relevance.n_pictures
-    total, n_changed = 0.0, 0
+    total = 0.0
     drawn, margins = np.empty((min(BATCH, n_steps), 3), np.int64), np.empty(min(BATCH, n_steps))
     ends, order = np.empty(weights.shape[-2], np.int64), np.empty(len(drawn), np.int64)
     for start in range(0, n_steps, BATCH):
@@ -285,6 +285,5 @@ def learn(
                 c *= top_weights[min(n_pictures // trial, len(top_weights) - 1)]
             if loss > SATISFIED:
                 total += loss
-                n_changed += 1
                 update(pictures, weights, queries, (query, one, other), loss, c)
-    return total, n_changed
+    return total

@@ -197,7 +197,7 @@ def learn_from_triplets(
     with progress.task("Learning to rank", total=settings.n_steps) as bar:
         for checkpoint in range(1, N_CHECKPOINTS + 1):
             n_steps = settings.n_steps * checkpoint // N_CHECKPOINTS - done
-            loss, _ = _kernels.learn(pictures, weights, state, triplets.queries, triplets.relevance, n_steps, rule)
+            loss = _kernels.learn(pictures, weights, state, triplets.queries, triplets.relevance, n_steps, rule)
             done += n_steps
             now = space.coefficients(weights)
             if settings.averaged:

@@ -184,10 +184,7 @@ def _checked(term: Term) -> Term:
 
 
 def _weight(text: str, at: int) -> float:
-    try:
-        weight = float(text) if re.fullmatch(r"\d*\.?\d+", text, re.ASCII) else 0.0
-    except ValueError:
-        weight = 0.0
+    weight = float(text) if re.fullmatch(r"\d*\.?\d+", text, re.ASCII) else 0.0
     if not 0 < weight <= MAX_WEIGHT:
         raise QueryError(
             f"the weight {'^' + text!r} at character {at + 1} must be a number above 0 and up to {MAX_WEIGHT:g}, "

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
+from visterm.contracts import UNKNOWN_CLASS
 from visterm.topics.joint_inference import LabelledInference
 from visterm.topics.statistics import Array
 
@@ -117,7 +118,7 @@ def improve_coefficients(
     odds = np.exp(log_softmax(phibar[known] @ coefficients.T, axis=1))
     residual = data.class_weights[known, None] * (np.eye(len(coefficients))[data.classes[known]] - odds)
     slope = gradient - residual.T @ phibar[known]
-    classes = np.full(len(data), -1)
+    classes = np.full(len(data), UNKNOWN_CLASS)
     classes[known] = data.classes[known]
     step = -coefficients + softmax_regression(
         phibar, classes, data.class_weights, ridge, coefficients, slope=slope, max_iter=max_iter

@@ -36,6 +36,8 @@ _BATCH_PICTURES = 160
 _KEPT_SHARE = 0.5
 _TOPIC_RATE, _COEFFICIENT_RATE = 0.05, 0.02
 _PASSES_PER_LOOK, _PATIENCE = 5, 2
+#: Steps of EM for the tags of the topics.
+_TAG_STEPS = 20
 _TINY = 1e-12
 
 
@@ -247,7 +249,7 @@ def _fit_responses(
     if n_classes:
         coefficients = softmax_regression(scale.features(phibar), data.classes, data.class_weights, ridge, coefficients)
     tags = model.tags
-    for _ in range(20 if data.tags.nnz else 0):
+    for _ in range(_TAG_STEPS if data.tags.nnz else 0):
         # An EM step of the mixture p(tag) = phibar . beta: it never lowers the objective.
         tags = normalised(tags * (_tag_ratios(data, phibar, tags).T @ phibar).T, smoothing)
     return Refined(model.codewords, coefficients, tags)

@@ -14,6 +14,9 @@ from visterm.contracts import Features, JointMixin, Scores
 from visterm.contracts.estimator import Estimator
 from visterm.topics.slda import SupervisedLDA
 
+#: Seeds of the members are below this number.
+_SEEDS = 2**31
+
 
 class TopicCommittee(JointMixin, Estimator):
     """Averages the probabilities of several supervised topic models with different random starts.
@@ -72,7 +75,7 @@ class TopicCommittee(JointMixin, Estimator):
         random = check_random_state(self.random_state)
         of_members = {name: value for name, value in self.get_params().items() if name != "n_members"}
         self.members_ = [
-            SupervisedLDA(**of_members | {"random_state": random.randint(2**31)}).fit(X, y, tags)
+            SupervisedLDA(**of_members | {"random_state": random.randint(_SEEDS)}).fit(X, y, tags)
             for _ in range(self.n_members)
         ]
         self.classes_ = self.members_[0].classes_
