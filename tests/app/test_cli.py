@@ -86,8 +86,7 @@ def test_from_pictures_to_answers(visterm_process, tmp_path, postcards):
     assert visterm_json("doctor", "-w", home)["problems"] == []
 
 
-def test_people_read_the_same_answers(visterm_process, workspace):
-    visterm = visterm_process
+def test_people_read_the_same_answers(visterm, workspace):
     assert "with a class" in visterm("status", "-w", workspace).stdout
     assert "knn@1" in visterm("models", "-w", workspace).stdout
     assert "sky" in visterm("vocabulary", "-w", workspace).stdout

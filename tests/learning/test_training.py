@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -117,6 +118,20 @@ def test_without_test_pictures_a_part_is_measured_and_everything_learned(method)
     assert trained.metrics == again.performance.flat()
     assert relevance is not None
     assert 0 < found["AvgP"] <= 1
+
+
+@pytest.mark.parametrize("n_test", [0, 10])
+def test_the_estimator_without_some_pictures_is_gone_before_the_final_fit(method, monkeypatch, n_test):
+    alive, n_alive, fit = weakref.WeakSet(), [], Counted.fit
+
+    def watched(self, X, tags):
+        n_alive.append(len(alive))
+        alive.add(self)
+        return fit(self, X, tags)
+
+    monkeypatch.setattr(Counted, "fit", watched)
+    train_method(method, make(n_test=n_test))
+    assert n_alive == [0, 0]
 
 
 def of_part_rows(cls):

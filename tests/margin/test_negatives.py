@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 
+from visterm.contracts import check_tags
 from visterm.errors import InputError
-from visterm.margin import KernelRidgeAnnotator
+from visterm.margin import GramInnerProducts, KernelRidgeAnnotator, kernel_ridge
+from visterm.margin.negatives import LessonRidge, Lessons
 from visterm.ranking import CaptionRidge
 
 ALPHA, N_TAGS = 0.3, 3
@@ -91,6 +95,24 @@ def test_a_denied_tag_is_less_likely_there_and_others_stay(method, rng, tags, de
     np.testing.assert_array_equal(nothing._task_scores(X), before)
     only_of_tagged = np.where(tags.any(axis=1, keepdims=True), denied, 0)
     np.testing.assert_array_equal(method().fit(X, tags, denied=only_of_tagged)._task_scores(X), before)
+
+
+def test_without_negatives_the_gram_matrix_is_freed_before_the_inverse_is_computed(tags, monkeypatch):
+    kept, is_freed, inverse = [], [], kernel_ridge._inverse
+
+    def products():
+        G = np.eye(len(lessons.rows)) + 0.1
+        kept.append(weakref.ref(G))
+        return GramInnerProducts(G, 1.0)
+
+    def watched(system):
+        is_freed.append(kept[0]() is None)
+        return inverse(system)
+
+    monkeypatch.setattr(kernel_ridge, "_inverse", watched)
+    lessons = Lessons.of(check_tags(tags, len(tags)), np.zeros_like(tags))
+    LessonRidge(lessons, products, ALPHA)
+    assert is_freed == [True]
 
 
 def test_what_contradicts_itself_is_refused(X, tags):

@@ -69,7 +69,8 @@ def test_types_constraints_and_texts_are_left_alone():
 
 
 @pytest.fixture
-def project(tmp_path):
+def project(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # the tests of the tiny package need none
     root = tmp_path / "project"
     (root / "src" / "tiny" / "sums").mkdir(parents=True)
     (root / "tests" / "sums").mkdir(parents=True)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit, logit
 from sklearn.utils._param_validation import Interval
 
+from visterm.compute.threads import in_threads, one_blas_thread
 from visterm.contracts import check_tags
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
@@ -33,12 +34,12 @@ _STEPS = 30
 _DOUBT = 20.0
 #: What all tags share is settled when a step gains less than this share of the loss.
 _SETTLED = 1e-9
-#: This many pairs are treated at a time, so that they stay in the cache.
+#: This many pairs are treated at a time while the coefficients are fitted, so that they stay in the cache.
 _CACHED = 2**14
 #: The exponential of a larger number overflows.
 _LARGEST = 700.0
-#: At most this many numbers are in memory at once while tags are fitted, or while probabilities are computed.
-_BLOCK = 4_000_000
+#: And this many while tags are fitted, or while probabilities are computed.
+_BLOCK = 2**18
 #: The precisions for which thresholds are kept; between two of them, thresholds are interpolated.
 _PRECISIONS = np.append(np.arange(0.05, 0.96, 0.05), 0.99)
 
@@ -111,20 +112,27 @@ class TagProbabilities(Estimator):
         self.coefficients_ = _fit_logistic(terms, present[some].toarray() > 0, n_free=2)
         self.own_ = np.tile([[1.0], [0.0]], self.n_tags_)
         thresholds = np.empty((len(_PRECISIONS), self.n_tags_), np.float32)
-        by_tag, kept = present.tocsc(), np.zeros((2, len(_PRECISIONS)))
-        for tags_of_block in _blocks(self.n_tags_, len(given)):
+        by_tag = present.tocsc()
+        if denials is not None:
+            given_to_others = np.asarray(denials.scores)
+            denied_by_tag = check_tags(denials.denied, len(given_to_others), n_tags=self.n_tags_).tocsc()
+
+        def of_tags(tags_of_block: slice) -> NDArray[np.float64]:
             shared = self._shared_odds(given, tags_of_block)
             truth = by_tag[:, tags_of_block].toarray() > 0
             # Where only denied tags are known, only wrong suggestions are: they do not tell which promises are kept.
-            kept += _kept_promises(shared, truth)
+            kept = _kept_promises(shared, truth)
             known = None
             if denials is not None:
-                others = self._shared_odds(np.asarray(denials.scores), tags_of_block)
-                no = check_tags(denials.denied, len(others), n_tags=self.n_tags_)[:, tags_of_block].toarray() > 0
+                others = self._shared_odds(given_to_others, tags_of_block)
+                no = denied_by_tag[:, tags_of_block].toarray() > 0
                 known = np.vstack([np.ones_like(truth), no])
                 shared, truth = np.vstack([shared, others]), np.vstack([truth, np.zeros_like(no)])
             self.own_[:, tags_of_block] = own = _fit_own(shared, truth, known)
             thresholds[:, tags_of_block] = _precise(_where(known, expit(own[0] * shared + own[1])))
+            return kept
+
+        kept = sum(in_threads(of_tags, _blocks(self.n_tags_, len(given))), np.zeros((2, len(_PRECISIONS))))
         self.thresholds_ = _corrected(thresholds, *kept)
         return self
 
@@ -153,9 +161,12 @@ class TagProbabilities(Estimator):
             raise InputError(f"scores must have one column for each of {self.n_tags_} tags, not shape {given.shape}")
         odds = np.empty(given.shape, np.float32)
         own = getattr(self, "own_", None)  # models of earlier versions have only what all tags share
-        for rows in _blocks(len(given), self.n_tags_):
+
+        def of_rows(rows: slice) -> None:
             shared = self._shared_odds(given[rows], slice(None))
             odds[rows] = shared if own is None else np.clip(own[0] * shared + own[1], -_SUREST, _SUREST)
+
+        in_threads(of_rows, _blocks(len(given), self.n_tags_))
         return odds
 
     def lifts(self, log_odds: Floats) -> Floats:
@@ -253,15 +264,17 @@ def _fit_logistic(terms: Sequence[Floats], present: NDArray[np.bool_], n_free: i
 def _surprise(A: Floats, present: NDArray[np.bool_], w: Floats) -> tuple[float, Floats, Floats]:
     """The mean of -log of the probability of what is true, with a little ridge; its gradient and its Hessian."""
     ridge = 1.0 / len(A)
-    value, slope, curve = 0.0, np.zeros(len(w)), np.zeros((len(w), len(w)))
-    for start in range(0, len(A), _CACHED):
+
+    def of_pairs(start: int) -> tuple[float, Floats, Floats]:
         a, y = A[start : start + _CACHED], present[start : start + _CACHED]
         odds = np.clip(a @ w, -_LARGEST, _LARGEST)
         p = 1 / (1 + np.exp(-odds))
-        value -= float(np.log(np.where(y, p, 1 / (1 + np.exp(odds)))).sum())
-        slope += (p - y) @ a
-        curve += (a * (p * (1 - p))[:, np.newaxis]).T @ a
-    value, slope, curve = value / len(A), slope / len(A), curve / len(A)
+        value = -float(np.log(np.where(y, p, 1 / (1 + np.exp(odds)))).sum())
+        return value, (p - y) @ a, (a * (p * (1 - p))[:, np.newaxis]).T @ a
+
+    with one_blas_thread():
+        parts = in_threads(of_pairs, range(0, len(A), _CACHED))
+    value, slope, curve = (sum(part) / len(A) for part in zip(*parts, strict=True))
     return value + ridge * float(w @ w), slope + 2 * ridge * w, curve + 2 * ridge * np.eye(len(w))
 
 

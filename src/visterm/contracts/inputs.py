@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from visterm.compute.halves import singles
 from visterm.contracts.tasks import UNKNOWN_CLASS
 from visterm.contracts.types import Features, Matrix
 from visterm.errors import InputError
@@ -54,12 +55,12 @@ def _run(rows: NDArray[np.integer[Any]] | slice) -> NDArray[np.integer[Any]] | s
 
 
 def in_single(X: Matrix) -> Matrix:
-    """Half precision, in which nothing is computed, as float32; anything else as it is.
+    """Finite halves, in which nothing is computed, as float32; anything else as it is.
 
     >>> in_single(np.ones((1, 1), np.float16)).dtype, in_single(np.ones((1, 1))).dtype
     (dtype('float32'), dtype('float64'))
     """
-    return X.astype(np.float32) if X.dtype == np.float16 else X
+    return singles(X) if X.dtype == np.float16 else X
 
 
 def check_features(

@@ -81,15 +81,13 @@ class Ridge:
             yield columns, *self.solve(sparse.csr_array(by_target[:, columns]))
 
 
-def least_squares_machines(
-    products: InnerProducts, tags: sparse.csr_array, C: float
-) -> Iterator[tuple[slice, Array, Array]]:
+def least_squares_machines(ridge: Ridge, tags: sparse.csr_array) -> Iterator[tuple[slice, Array, Array]]:
     """Machines that minimise ``||w||^2 / 2 + C / 2 sum_i (y_i - <w, x_i>)^2`` for labels ``y`` of -1 and 1, per tag.
 
-    Gives the columns of some tags after the other, their coefficients (n_pictures, n_columns) and the scores of each
-    picture by machines that have not seen it (Suykens and Vandewalle, Neural Processing Letters 1999).
+    ``ridge`` is fitted with ``alpha = 1 / C``. Gives the columns of some tags after the other, their coefficients
+    (n_pictures, n_columns) and the scores of each picture by machines that have not seen it (Suykens and Vandewalle,
+    Neural Processing Letters 1999).
     """
-    ridge = Ridge(1 / C).fit(products)
     # y is 2 t - 1 for the 0/1 indicator t, and everything is linear in the labels.
     of_ones, ones_left_out = ridge.solve(np.ones((tags.shape[0], 1)))
     for columns, theta, left_out in ridge.blocks(tags):

@@ -10,6 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+_SUMS = {"reassoc", "nsz", "contract"}  # lets sums be vectorised; values are never NaN
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -102,32 +103,37 @@ class Pairs(NamedTuple):
     is_chi2: Array
 
 
-@njit(nogil=True, cache=True, error_model="numpy", inline="always")
-def _apart(pairs: Pairs, i: int, k: int, j: int) -> float:
-    a, b = pairs.X[pairs.pictures[i], j], pairs.X[pairs.near[i, k], j]
-    apart = abs(a - b)
-    return 0.5 * apart * apart / (a + b + 1e-30) if pairs.is_chi2[j] else float(apart)
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def distances_of_pairs(pairs: Pairs, weights: Array, out: Array) -> None:
     """``out[i, k] = weights @ d``, where ``d`` are the distances of the pair by each dimension."""
+    kind = pairs.X.dtype.type
+    tiny, half, one = kind(1e-30), kind(0.5), kind(1)
     for i in range(len(pairs.pictures)):
+        a = pairs.X[pairs.pictures[i]]
         for k in range(pairs.near.shape[1]):
+            b = pairs.X[pairs.near[i, k]]
             total = 0.0
             for j in range(len(weights)):
-                total += weights[j] * _apart(pairs, i, k, j)
+                apart = abs(a[j] - b[j])
+                total += weights[j] * (apart * (half * apart / (a[j] + b[j] + tiny) if pairs.is_chi2[j] else one))
             out[i, k] = total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
 def slopes_of_pairs(pairs: Pairs, counts: Array, gradient: Array) -> None:
     """``gradient += counts[i, k] * d`` over all pairs, the transpose of ``distances_of_pairs``."""
+    kind = pairs.X.dtype.type
+    tiny, half, one = kind(1e-30), kind(0.5), kind(1)
     for i in range(len(pairs.pictures)):
+        a = pairs.X[pairs.pictures[i]]
         for k in range(pairs.near.shape[1]):
-            if counts[i, k] != 0:
-                for j in range(len(gradient)):
-                    gradient[j] += counts[i, k] * _apart(pairs, i, k, j)
+            if counts[i, k] == 0:
+                continue
+            b = pairs.X[pairs.near[i, k]]
+            for j in range(len(gradient)):
+                apart = abs(a[j] - b[j])
+                share = half * apart / (a[j] + b[j] + tiny) if pairs.is_chi2[j] else one
+                gradient[j] += counts[i, k] * (apart * share)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -14,7 +14,7 @@ from visterm.errors import InputError
 Floats = NDArray[np.float64]
 
 #: One pass compares at most about this many pairs of numbers; with more, a sample of the pictures is asked.
-MOST_COMPARED = 2**29
+MOST_COMPARED = 2**30
 #: A thread takes this many pictures at a time.
 _BLOCK = 32
 

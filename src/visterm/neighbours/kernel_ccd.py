@@ -17,9 +17,7 @@ from visterm.contracts import (
     Matrix,
     Scores,
     check_feature_mapping,
-    check_tags,
     n_pictures,
-    rows_with_tags,
 )
 from visterm.distances import BaseDistances, nearest, weighted_sum
 from visterm.neighbours.calibrated import CalibratedVotes
@@ -107,11 +105,7 @@ class KernelContextualAnnotator(CalibratedVotes):
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the kernel, the subspace and the scores of votes from the tagged pictures."""
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True, halves=True)
-        tags = check_tags(tags, n_pictures(features))
-        self.train_rows_ = rows_with_tags(tags)
-        self.train_tags_ = tags[self.train_rows_]
-        self._count_tags(tags)
+        features, tags = self._keep_tagged(X, tags)
         rng = np.random.default_rng(self.random_state)
         self.feature_weights_ = self._weighed(features, tags, rng)
         coordinates = self._learn_coordinates(features, rng)
@@ -161,8 +155,9 @@ class KernelContextualAnnotator(CalibratedVotes):
         self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_[landmarks])
         kernel = self._kernel(features, self.train_rows_)
         self.kernel_mean_ = kernel.mean(axis=0, dtype=np.float64)
-        between = kernel[landmarks].astype(np.float64)
-        between += between.T.copy()
+        rows = kernel[landmarks]
+        between = np.add(rows, rows.T, dtype=np.float64)
+        del rows  # large
         between /= 2
         _, self.components_ = kernel_components(between, kernel, self.kernel_mean_, self.n_components)
         return self._coordinates(kernel)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute import progress
-from visterm.contracts import Features, Scores, check_feature_mapping, check_tags, n_pictures, rows_with_tags
+from visterm.contracts import Features, Scores, check_feature_mapping
 from visterm.distances import BaseDistances
 from visterm.neighbours.calibrated import CalibratedVotes
 from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood, tally
@@ -88,11 +88,7 @@ class TagProp(CalibratedVotes):
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn from every training picture's neighbours among the others."""
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True, halves=True)
-        tags = check_tags(tags, n_pictures(features))
-        self.train_rows_ = rows_with_tags(tags)
-        self.train_tags_ = tags[self.train_rows_]
-        self._count_tags(tags)
+        features, _ = self._keep_tagged(X, tags)
         self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_)
         self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / len(self.distances_.metrics_))
         self.rank_weights_, self.objective_ = np.ones(1), np.empty(0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute import progress
-from visterm.contracts import Features, Matrix, Scores, check_feature_mapping, check_tags, n_pictures, rows_with_tags
+from visterm.contracts import Features, Matrix, Scores, check_feature_mapping
 from visterm.distances import BaseDistances, weighted_sum
 from visterm.errors import InputError
 from visterm.neighbours._non_negative import minimise
@@ -99,11 +99,7 @@ class TwoPassKnn(CalibratedVotes):
         self._validate_params()
         if self.weights == "dimensions" and self.learning != "margin":
             raise InputError("weights='dimensions' are learned by the margin: choose learning='margin', too")
-        features = check_feature_mapping(self, X, fitting=True, halves=True)
-        tags = check_tags(tags, n_pictures(features))
-        self.train_rows_ = rows_with_tags(tags)
-        self.train_tags_ = tags[self.train_rows_]
-        self._count_tags(tags)
+        features, _ = self._keep_tagged(X, tags)
         self.distances_ = BaseDistances(self._metric_for(features)).fit(features, rows=self.train_rows_)
         self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / len(self.distances_.metrics_))
         self.bandwidth_ = float(self.bandwidth)

@@ -98,6 +98,11 @@ class VistermExpansion(ExpansionEstimator):
                 f"Negative values in data passed to {type(self).__name__}: visterms are counts; choose kernel='linear'"
             )
         self.visterm_kernel_, self.visterm_idf_ = kernel, visterm_idf(counts)
+        if counts.shape[0] > 1 and not self.visterm_idf_.any():
+            raise InputError(
+                f"every picture has the same visterms, so the kernel {kernel} cannot tell pictures apart: give"
+                " it bags of visterms, or choose kernel='auto' for other features"
+            )
         return weighed(VISTERM_KERNELS[kernel](counts), self.visterm_idf_)
 
     def _weighed(self, X: Features) -> Features:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.compute.threads import one_blas_thread
+from visterm.compute.threads import blas_threads_for
 from visterm.contracts import (
     Estimator,
     Features,
@@ -83,7 +83,7 @@ class LinearEmbedding(Estimator):
         self.moments_ = moments
         self.x_mean_ = moments.x_mean_
         scales = self._scales(moments)
-        with one_blas_thread():
+        with blas_threads_for(len(moments.y_mean_)):
             self._solve(moments if scales is None else moments.scaled(scales))
         if scales is not None:
             self._undo(scales)

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from PIL import Image
+from pydantic import TypeAdapter
 
 from visterm.app.jobs import Job, Jobs
 from visterm.app.server import system
@@ -33,6 +34,11 @@ def post(client, path, body=None, status=200, **headers):
     return answer.json()
 
 
+def validated(form, content):
+    """``content``, if it has the form of a document."""
+    return TypeAdapter(form).validate_python(content)
+
+
 def labels(client, number):
     (found,) = get(client, "labels", ids=number)["pictures"]
     return found
@@ -54,6 +60,22 @@ def test_documents_are_those_of_the_workspace(reading, kept):
     assert get(reading, "vocabulary/merges", kind="class") == kept.propose_merges(kind="class").to_dict()
     assert get(reading, "history") == kept.history().to_dict()
     assert get(reading, "review/groups", limit=2) == kept.reviewer.groups(limit=2).to_dict()
+
+
+def test_reports_are_listed_and_served(reading, kept):
+    found = get(reading, "reports")
+    assert found == kept.reports().to_dict()
+    for each in found["reports"]:
+        assert get(reading, f"reports/{each['model']}") == kept.report(each["model"]).to_dict()
+    assert reading.get(f"{API}/reports/knn@7").status_code == 404
+    for odd in ("knn", "..@1", "knn@x"):
+        assert reading.get(f"{API}/reports/{odd}").status_code == 422
+    assert reading.post(f"{API}/reports", json={}).status_code == 405  # they are only read
+    routes = get(reading, "openapi.json")["paths"]
+    for path, document in (("reports", kept.reports()), ("reports/{model}", kept.report("knn@1"))):
+        shown = routes[f"{API}/{path}"]["get"]["responses"]["200"]["content"]["application/json"]["example"]
+        assert set(shown) == set(document.to_dict())
+        validated(type(document), shown)
 
 
 def test_filters_reach_the_list(reading, kept):

@@ -71,8 +71,8 @@ def facets(workspace: Workspace, query: str = "", filters: Filters = Filters()) 
 def _folders(view: View, rows: NDArray[np.intp]) -> list[Count]:
     """The folders that hold pictures of the list, each with as many as a filter by it keeps."""
     names, folder_of = view.collection.frame.folders
-    numbers = np.bincount(folder_of[rows], minlength=len(names)).tolist()
-    own = {name: number for name, number in zip(names, numbers, strict=True) if number}
+    held = np.bincount(folder_of[rows], minlength=len(names)).tolist()
+    own = {name: number for name, number in zip(names, held, strict=True) if number}
     counts = dict.fromkeys(own, 0)
     for folder, number in own.items():
         above = {folder, "", *(str(parent) for parent in PurePosixPath(folder).parents)}

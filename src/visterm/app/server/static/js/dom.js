@@ -32,6 +32,12 @@ export const percent = (p) => (p >= 0.995 ? "99 %" : p < 0.01 ? "under 1 %" : `$
 
 export const counted = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
+/** A note of the server as a sentence. */
+export const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? "" : "."}`;
+
+/** Whether there is no mouse, and so most likely no keyboard. */
+export const byTouch = () => matchMedia("(hover: none)").matches;
+
 /** A background of a picture's mean colours: four quarters. */
 export function colours(hex) {
   if (!hex || hex.length !== 24) return "";
