@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -181,7 +180,7 @@ def test_after_pictures_were_added_they_are_looked_at(workspace, monkeypatch, tm
 def test_only_what_may_leave_work_goes_on(photos, monkeypatch, kind, code, goes_on):
     folder, after = a_job(photos, kind=kind), []
     monkeypatch.setattr(jobs_, "_look_at_new_pictures", after.append)
-    monkeypatch.setattr(jobs_, "_give_way", lambda: None)  # it is this process that would
+    monkeypatch.setattr(os, "nice", lambda _: 0)
     done = subprocess.CompletedProcess([], code, b'{"a": 1}')
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
     assert jobs_.run(folder) == code
@@ -189,14 +188,3 @@ def test_only_what_may_leave_work_goes_on(photos, monkeypatch, kind, code, goes_
     job: Job = photos.jobs.job(1)
     assert (job.state, job.result) == (("done", {"a": 1}) if code == 0 else ("failed", None))
     assert jobs_.run(photos.jobs.folder / "99") == 2
-
-
-@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this system does not weigh sessions")
-def test_a_job_gives_way_with_its_session():
-    code = (
-        "import os; from pathlib import Path; from visterm.app import jobs; jobs._give_way()\n"
-        "print(os.nice(0), Path('/proc/self/autogroup').read_text().split()[-1])"
-    )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, start_new_session=True)
-    assert done.stdout.split() == ["5", "5"]

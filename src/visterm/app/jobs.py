@@ -186,8 +186,6 @@ class Jobs:
                 self._over.pop(job.id, None)
 
 
-#: How far jobs give way to other work, from 0 to 19.
-_PRIORITY = 5
 #: A new process needs this long at most until it holds its lock.
 _START_SECONDS = 30.0
 
@@ -197,7 +195,8 @@ def run(folder: Path) -> int:
     asked = _read_json(folder / "job.json")
     if asked is None:
         return 2
-    _give_way()
+    with suppress(OSError, AttributeError):
+        os.nice(5)  # people who look at pictures come first
     with WriteLock(folder).held(), (folder / "log.jsonl").open("wb") as log:
         command = [sys.executable, "-m", "visterm", *asked["command"]]
         done = subprocess.run(  # noqa: S603 - our own program
@@ -209,14 +208,6 @@ def run(folder: Path) -> int:
     if done.returncode == 0 and asked["kind"] in _BEFORE_FEATURES:
         _look_at_new_pictures(folder.parent.parent.parent)
     return done.returncode
-
-
-def _give_way() -> None:
-    """People who look at pictures come first. Linux weighs sessions against each other, so the job's session, too."""
-    with suppress(OSError, AttributeError):
-        os.nice(_PRIORITY)
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(_PRIORITY))
 
 
 def _look_at_new_pictures(workspace: Path) -> None:
