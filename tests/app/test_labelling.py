@@ -373,9 +373,8 @@ def test_documents_print_in_a_few_lines(photos, folder):
     printed = str(photos.vocabulary())
     assert len(printed) < 700
     assert "and 29 more" in printed or "and 30 more" in printed
-    labelled = photos.label(folder / "0.png", tags="sea")
-    printed_label = f"Labelled\n  labels: 1\n  accepted: 0\n  cleared: 0\n  action: {labelled.action}"
-    assert str(labelled) == printed_label
+    noted = photos.label(folder / "0.png", tags="sea")
+    assert str(noted) == f"Labelled\n  labels: 1\n  accepted: 0\n  cleared: 0\n  action: {noted.action}"
     assert "skipped" not in str(photos.add(folder))
     assert "files: (unchanged 4)" in str(photos.add(folder))
     assert max(map(len, printed.splitlines())) <= 160
