@@ -3,9 +3,9 @@
 python benchmarks/captions.py [METHOD ...] [--pictures 8000] [--words 4200]
 
 Captions have 17 words on average. Words follow Zipf's law and belong to themes. A picture shows a few themes; its
-network features (1,280 numbers) or its bag (240 codewords, 200 counts) are made from them. Each method runs in a
-process of its own: it trains and measures a model and calibrates its search, as ``visterm train`` does once features
-are there.
+network features (1,280 numbers) or its bag (240 codewords or 10,000 visterms, 200 counts) are made from them, as the
+recipe of the method says. Each method runs in a process of its own: it trains and measures a model and calibrates its
+search, as ``visterm train`` does once features are there.
 """
 
 from __future__ import annotations
@@ -24,13 +24,18 @@ from visterm.contracts import Task
 from visterm.learning import Dataset, train_method
 from visterm.search import learned_search
 
-N_THEMES, N_DIMS, N_CODEWORDS, N_COUNTS, CAPTION = 200, 1280, 240, 200, 17
+N_THEMES, N_DIMS, N_COUNTS, CAPTION = 200, 1280, 200, 17
+#: The codewords of a bag, by the first word of its recipe's name.
+N_CODEWORDS = {"bow": 240, "visterms": 10_000}
+#: This many bags are drawn at a time.
+BLOCK = 500
 #: A method that takes longer than this is stopped.
 LIMIT = 1800
 
 
-def captions(n_pictures: int, n_words: int, *, bags: bool) -> Dataset:
+def captions(n_pictures: int, n_words: int, *, recipe: str) -> Dataset:
     """Captioned pictures whose features depend on the themes of their words."""
+    n_codewords = N_CODEWORDS.get(recipe.split("-")[0])
     rng = np.random.default_rng(0)
     of_word = rng.integers(N_THEMES, size=n_words)
     frequency = 1 / (np.arange(n_words) + 10.0)
@@ -45,7 +50,7 @@ def captions(n_pictures: int, n_words: int, *, bags: bool) -> Dataset:
         columns.append(words)
     words, pictures = np.concatenate(columns), np.concatenate(rows)
     tags = sparse.csr_array((np.ones(len(words), np.float32), (pictures, words)), shape=(n_pictures, n_words))
-    X = _bags(shows, rng) if bags else _features(shows, tags, rng)
+    X = _bags(shows, n_codewords, rng) if n_codewords else _features(shows, tags, rng)
     names = tuple(f"word{word}" for word in range(n_words))
     return Dataset("captions", X, np.full(n_pictures, -1), (), tags, names)
 
@@ -59,18 +64,21 @@ def _features(shows: np.ndarray, tags: sparse.csr_array, rng: np.random.Generato
     return np.logaddexp(0, 2 * signal)
 
 
-def _bags(shows: np.ndarray, rng: np.random.Generator) -> sparse.csr_array:
+def _bags(shows: np.ndarray, n_codewords: int, rng: np.random.Generator) -> sparse.csr_array:
     """Counts of codewords; every theme has codewords of its own."""
-    of_theme = rng.dirichlet(np.full(N_CODEWORDS, 0.05), N_THEMES)
-    chances = 0.8 * shows @ of_theme + 0.2 / N_CODEWORDS
-    chances /= chances.sum(axis=1, keepdims=True)
-    return sparse.csr_array(rng.multinomial(N_COUNTS, chances).astype(np.float32))
+    of_theme = rng.dirichlet(np.full(n_codewords, 0.05), N_THEMES)
+    bags = []
+    for start in range(0, len(shows), BLOCK):
+        chances = 0.8 * shows[start : start + BLOCK] @ of_theme + 0.2 / n_codewords
+        chances /= chances.sum(axis=1, keepdims=True)
+        bags.append(sparse.csr_array(rng.multinomial(N_COUNTS, chances).astype(np.float32)))
+    return sparse.csr_array(sparse.vstack(bags))
 
 
 def measure(name: str, n_pictures: int, n_words: int) -> None:
     """Train one method in this process and print its figures."""
     method = registry.get(name)
-    data = captions(n_pictures, n_words, bags=method.recipe.startswith("bow"))
+    data = captions(n_pictures, n_words, recipe=method.recipe)
     wall, cpu = time.perf_counter(), time.process_time()
     trained = train_method(method, data)
     learned_search(trained)

@@ -55,11 +55,11 @@ def main() -> None:
         for query in QUERIES:
             ask(http.client.HTTPConnection(address, timeout=600), search(query))
         print(f"{'':31} {'requests':>9} {'p50':>9} {'p95':>9} {'longest':>9}  failed")
-        measure("while models look", address, arguments.clients, arguments.seconds)
+        measure("while models look", address, process.pid, arguments.clients, arguments.seconds)
         wait_for_jobs(folder)
-        measure("alone", address, arguments.clients, arguments.seconds)
+        measure("alone", address, process.pid, arguments.clients, arguments.seconds)
         with training(folder) as finished:
-            measure("while a job trains", address, arguments.clients, arguments.seconds)
+            measure("while a job trains", address, process.pid, arguments.clients, arguments.seconds)
         print(f"jobs that ended meanwhile: {len(finished)}; memory of the server: {memory(process.pid)} MB")
     print(f"load of the machine (1 minute): {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     if arguments.folder is None:
@@ -124,8 +124,9 @@ def wait_for_jobs(folder: Path) -> None:
         time.sleep(0.2)
 
 
-def measure(name: str, address: str, n_clients: int, seconds: float) -> None:
-    """Ask for searches and grids in turn, and print how long that took."""
+def measure(name: str, address: str, server: int, n_clients: int, seconds: float) -> None:
+    """Ask for searches and grids in turn, and print how long that took, and what it cost the server's process."""
+    used = processor_seconds(server)
     waited: dict[str, list[float]] = {"search": [], "grid": []}
     failed: dict[str, list[str]] = {"search": [], "grid": []}
     ends = time.perf_counter() + seconds
@@ -149,9 +150,11 @@ def measure(name: str, address: str, n_clients: int, seconds: float) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    cost = 1000 * (processor_seconds(server) - used) / sum(map(len, waited.values()))
     for kind, times in waited.items():
         p50, p95, longest = (f"{1000 * np.quantile(times, q):.0f} ms" for q in (0.5, 0.95, 1.0))
         print(f"{kind:6} {name:24} {len(times):9} {p50:>9} {p95:>9} {longest:>9}  {len(failed[kind])}")
+    print(f"       {name:24} {cost:.1f} ms of processor time a request")
 
 
 def search(query: str) -> str:
@@ -172,6 +175,13 @@ def memory(process: int) -> int:
     file = Path(f"/proc/{process}/status")
     lines = file.read_text().splitlines() if file.exists() else []
     return next((int(line.split()[1]) // 1024 for line in lines if line.startswith("VmRSS")), 0)
+
+
+def processor_seconds(process: int) -> float:
+    """The processor time that a process has used; 0 where the system does not tell."""
+    file = Path(f"/proc/{process}/stat")
+    fields = file.read_text().rsplit(")", 1)[1].split() if file.exists() else []
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
 
 
 if __name__ == "__main__":

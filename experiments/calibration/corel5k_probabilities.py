@@ -69,8 +69,7 @@ def row(method: registry.Method, data: Dataset) -> list[str]:
     held_out = trained.held_out
     if held_out is None:
         raise SystemExit(f"{method.name}: no picture was held out")
-    tagged = held_out.tagged()
-    learned = tag_probabilities(word_scores(held_out.estimator, tagged.X), tagged.tags, held_out.train_tags)
+    learned = tag_probabilities(held_out.scored.scores, held_out.tags, held_out.train_tags)
     test = data.select(trained.test)
     p = expit(learned.log_odds(word_scores(trained.estimator, test.X)).astype(np.float64))
     truth = test.tags.toarray() > 0

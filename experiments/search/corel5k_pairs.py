@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.evaluate import load_distances
-from visterm.learning import word_scores
+from visterm.learning import pairs_of, word_scores
 from visterm.measures import AveragePrecision
 from visterm.ranking import CaptionRidge
 from visterm.ranking.queries import from_tags, idf, query_vectors
-from visterm.search.pairs import pairs_of
 from visterm.search.relevance import Relevance
 
 WIDTH, ALPHA = 3.0, 0.1

@@ -29,7 +29,8 @@ METHODS: dict[str, tuple[Any, tuple[float, ...] | None]] = {
     "JEC": (JEC(), (27, 32, 29.3, 139)),
     "TagProp as published": (TagProp(tag_power=0), (33, 42, 37.0, 160)),
     "TagProp": (TagProp(), None),
-    "2PKNN as published": (TwoPassKnn(learning="margin", tag_power=0, bandwidth=0.03), (44, 46, 45.0, 191)),
+    # Whole distances are given, so the dimensions within a feature cannot be weighed (weights="dimensions").
+    "2PKNN with the margin": (TwoPassKnn(learning="margin", tag_power=0, bandwidth=0.03), (44, 46, 45.0, 191)),
     "2PKNN": (TwoPassKnn(), None),
     "kernel CCD": (KernelContextualAnnotator(), None),
 }

@@ -59,3 +59,38 @@ def test_reading_one_picture_says_nothing_of_the_others(picture, tmp_path):
         assert all(before)
         photos.add([picture])
         assert [[tag.name for tag in found.tags] for found in photos.catalogue.pictures()] == before
+
+
+@pytest.mark.parametrize("named", ["one.png", ""], ids=["the picture", "its folder"])
+def test_keywords_that_a_file_lost_are_withdrawn_and_counted(picture, tmp_path, visterm, named):
+    visterm("init", tmp_path / "home")
+    added = visterm("add", picture.parent, "-w", tmp_path / "home").stdout
+    assert "withdrawn" not in added
+    assert "known" not in added
+    Image.new("RGB", (20, 10), "navy").save(picture)
+    picture.with_name("one.png.xmp").unlink()
+    for dry_run in (("--dry-run",), ()):
+        said = visterm("add", picture.parent / named, *dry_run, "-w", tmp_path / "home").stdout
+        assert "; 2 labels withdrawn, no longer there" in said
+    with Workspace.find(tmp_path / "home") as photos:
+        assert [[tag.name for tag in found.tags] for found in photos.catalogue.pictures()] == [[], ["inside"]]
+
+
+def test_what_visterm_wrote_itself_is_nothing_new(picture, tmp_path, visterm):
+    visterm("init", tmp_path / "home")
+    visterm("add", picture.parent, "-w", tmp_path / "home")
+    visterm("label", picture, "--tag", "harbour", "-w", tmp_path / "home")
+    visterm("export", "--format", "xmp", "--yes", "-w", tmp_path / "home")
+    said = visterm("add", picture.parent, "-w", tmp_path / "home").stdout
+    assert "(xmp): 2 pictures, 0 classes, 3 tags; nothing new, all of this was known" in said
+
+
+def test_named_folders_of_pictures_are_classes(tmp_path, visterm):
+    for number, name in enumerate(("coast", "forest")):
+        (tmp_path / name).mkdir()
+        Image.new("RGB", (20, 10), (60 * number, 0, 0)).save(tmp_path / name / "a.png")
+    visterm("init", tmp_path)
+    said = visterm("add", "coast", "forest", "--format", "folders", cwd=tmp_path)
+    assert "skipped" not in said.stdout + said.stderr
+    with Workspace.find(tmp_path) as photos:
+        assert photos.status().classes == {"coast": 1, "forest": 1}

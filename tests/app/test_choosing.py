@@ -277,6 +277,32 @@ def test_a_tag_that_a_person_denied_is_not_suggested_again(photos):
     again = photos.tag(found.path, at_least=0.0).answers[0]
     assert found.labels[0].name not in [label.name for label in again.labels]
     assert again.labels
+    photos.rename(found.labels[0].name, "something else")  # the model calls it by the old name
+    again = photos.tag(found.path, at_least=0.0).answers[0]
+    assert found.labels[0].name not in [label.name for label in again.labels]
+
+
+def test_denied_tags_teach(photos):
+    """A model that is trained after denials has learned from them; the denied pictures stay untagged."""
+    photos.train("ridge-tags", recipe="deep")
+    n_tagged = photos.status().n_with_tags
+    asked = [answer.path for answer in photos.tag(model="ridge-tags", at_least=0.0).answers]
+
+    def chances(name):
+        answers = photos.tag(asked, model="ridge-tags", n_best=1000).answers
+        return np.mean(
+            [next((item.probability for item in answer.labels if item.name == name), 0) for answer in answers]
+        )
+
+    denied = [path for path in asked if photos.picture(path).class_label is None]  # nothing else is known of them
+    asked = [path for path in asked if path not in denied]
+    before = chances("sky"), chances("car")
+    photos.label(denied, no_tags="sky")
+    photos.train("ridge-tags", recipe="deep")
+    assert photos.status().n_with_tags == n_tagged
+    after = chances("sky"), chances("car")
+    assert after[0] < 0.8 * before[0]
+    assert after[1] == pytest.approx(before[1], abs=0.05)
 
 
 def test_nothing_is_never_silence(photos, visterm, tmp_path):

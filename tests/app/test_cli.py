@@ -31,43 +31,45 @@ def test_every_verb_explains_itself(visterm_process):
     assert "visterm" in visterm_process("--version").stdout
 
 
-def test_from_pictures_to_answers(visterm_process, tmp_path, postcards):
-    def visterm_json(*arguments):
+def test_from_pictures_to_answers(visterm_process, visterm_json, tmp_path, postcards):
+    """Every verb is once a process of its own."""
+
+    def process_json(*arguments):
         return json.loads(visterm_process(*arguments, "--json").stdout)
 
     home = tmp_path / "home"
-    assert visterm_json("init", home) == {"workspace": str(home), "created": True, "language": "en"}
-    added = visterm_json("add", postcards, "-w", home)
+    assert process_json("init", home) == {"workspace": str(home), "created": True, "language": "en"}
+    added = process_json("add", postcards, "-w", home)
     assert added["files"]["added"] == 50
     assert added["labels"][0]["pictures"] == 50
     assert added["labels"][0]["classes"] == 10
     assert not added["skipped"]
-    status = visterm_json("status", "-w", home)
+    status = process_json("status", "-w", home)
     assert status["n_pictures"] == 50
     assert status["n_with_class"] == 40
     assert status["n_with_tags"] == 30
 
-    assert visterm_json("features", "colour", "-w", home)["recipes"][0]["n_computed"] == 50
+    assert process_json("features", "colour", "-w", home)["recipes"][0]["n_computed"] == 50
     (again,) = visterm_json("features", "colour", "-w", home)["recipes"]
     assert (again["n_computed"], again["n_known"]) == (0, 50)
 
-    info = visterm_json("train", "knn", "--set", "n_neighbors=4", "-w", home)
+    info = process_json("train", "knn", "--set", "n_neighbors=4", "-w", home)
     assert (info["name"], info["version"]) == ("knn", 1)
     assert set(info["metrics"]) == set(info["baseline_metrics"]) == {"accuracy", "mean class accuracy"}
     visterm_json("train", "knn-tags", "--name", "words", "-w", home)
-    assert [model["name"] for model in visterm_json("models", "-w", home)["models"]] == ["knn", "words"]
+    assert [model["name"] for model in process_json("models", "-w", home)["models"]] == ["knn", "words"]
 
-    classified = visterm_json("classify", "-w", home)
+    classified = process_json("classify", "-w", home)
     assert len(classified["answers"]) == 10
     assert all(len(answer["labels"]) == 3 for answer in classified["answers"])
-    tagged = visterm_json("tag", "--write", "--best", 5, "-w", home)
+    tagged = process_json("tag", "--write", "--best", 5, "-w", home)
     assert len(tagged["answers"]) == 20
     assert tagged["written"] == 20 * 5
     assert visterm_json("status", "-w", home)["label_sources"]["model words@1"] == 100
     likely = visterm_json("tag", "--precision", 0.3, "-w", home)["answers"]  # as many as are likely enough
     assert all(label["probability"] >= 0.15 for answer in likely for label in answer["labels"])
 
-    found = visterm_json("search", "sky", "tree", "xylophone", "-n", 7, "--sheet", tmp_path / "sheet.png", "-w", home)
+    found = process_json("search", "sky", "tree", "xylophone", "-n", 7, "--sheet", tmp_path / "sheet.png", "-w", home)
     assert len(found["found"]) == 7
     assert list(found["unknown"]) == ["xylophone"]
     scores = [item["score"] for item in found["found"]]
@@ -75,19 +77,18 @@ def test_from_pictures_to_answers(visterm_process, tmp_path, postcards):
     with Image.open(tmp_path / "sheet.png") as sheet:
         assert sheet.format == "PNG"
 
-    like = visterm_json("similar", postcards / "pictures" / "0003.jpg", "-n", 5, "-w", home)
+    like = process_json("similar", postcards / "pictures" / "0003.jpg", "-n", 5, "-w", home)
     assert len(like["found"]) == 5
     assert not any(item["path"].endswith("0003.jpg") for item in like["found"])
 
-    compared = visterm_json("evaluate", "knn", "knn-tags", "-w", home)
+    compared = process_json("evaluate", "knn", "knn-tags", "-w", home)
     assert {row["method"] for row in compared["classify"]} == {"majority-class", "knn"}
     assert compared["classify"][0]["method"] == "majority-class"
     assert {row["method"] for row in compared["search"]} == {"tag-frequency", "knn-tags"}
-    assert visterm_json("doctor", "-w", home)["problems"] == []
+    assert process_json("doctor", "-w", home)["problems"] == []
 
 
-def test_people_read_the_same_answers(visterm_process, workspace):
-    visterm = visterm_process
+def test_people_read_the_same_answers(visterm, workspace):
     assert "with a class" in visterm("status", "-w", workspace).stdout
     assert "knn@1" in visterm("models", "-w", workspace).stdout
     assert "sky" in visterm("vocabulary", "-w", workspace).stdout

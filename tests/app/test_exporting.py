@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
+from visterm.app.backups import restore
+from visterm.app.cli import app, exporting
 from visterm.app.workspace import Workspace
 from visterm.errors import InputError
 
@@ -68,10 +71,6 @@ def test_no_sidecar_without_a_yes(home, visterm, visterm_json):
 
 @pytest.mark.parametrize(("answer", "n_written"), [("y\n", 4), ("n\n", 0)])
 def test_a_person_at_a_terminal_is_asked(home, monkeypatch, answer, n_written):
-    from typer.testing import CliRunner
-
-    from visterm.app.cli import app, exporting
-
     monkeypatch.setattr(exporting, "at_a_terminal", lambda: True)
     done = CliRunner().invoke(app, ["export", "--format", "xmp", "-w", str(home)], input=answer)
     assert done.exit_code == 0
@@ -90,3 +89,61 @@ def test_the_exit_code_tells_that_a_sidecar_is_missing(home, visterm):
     assert done.stderr.count("shorten the name of the picture") == 1
     assert "Traceback" not in done.stderr
     assert len(sidecars(home)) == 3
+
+
+def test_only_exported_pictures_are_marked(home, tmp_path):
+    """A catalogue from before an export reads its own sidecars, except where it has written them again."""
+    with Workspace.find(home) as photos:
+        photos.backup(tmp_path / "before.sqlite")
+        photos.label(home / "sub" / "a.png", tags="quay")
+        photos.label(tmp_path / "outside" / "one" / "a.png", tags="quay")
+        photos.export(format="xmp")
+    restore(home, tmp_path / "before.sqlite")
+    with Workspace.find(home) as photos:
+        photos.export(home / "sub", format="xmp")
+        photos.add([home, tmp_path / "outside"])
+        tags = {
+            place: [tag.name for tag in photos.picture(place).tags] for place in (home / "sub/a.png", home / "a.png")
+        }
+        assert tags == {home / "sub/a.png": ["sea"], home / "a.png": ["sea"]}
+        assert [tag.name for tag in photos.picture(tmp_path / "outside/one/a.png").tags] == ["quay", "sea"]
+
+
+def test_two_ways_to_one_file_are_one_sidecar_planned_and_written(home, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "outside")
+    with Workspace.find(home) as photos:
+        assert photos.add([tmp_path / "link"]).files.copies == 2
+        plan = photos.export(format="xmp", dry_run=True)
+        done = photos.export(format="xmp")
+    assert (
+        (len(plan.files), plan.n_new, plan.n_unchanged) == (len(done.files), done.n_new, done.n_unchanged) == (4, 4, 0)
+    )
+
+
+def test_a_file_that_no_export_wrote_is_replaced_only_with_a_yes(home, tmp_path, visterm):
+    file = tmp_path / "labels.csv"
+    file.write_text("my own notes")
+    refused = visterm("export", file, "-w", home, code=2)
+    assert "labels.csv exists, and is not what an export wrote: name another file, or add --yes" in refused.stderr
+    assert "add --yes" in visterm("export", file, "--json", "-w", home, code=2).stderr
+    assert "which exists and is replaced" in visterm("export", file, "--dry-run", "-w", home).stdout
+    assert file.read_text() == "my own notes"
+    visterm("export", file, "--yes", "-w", home)
+    assert "file_name,class,tags" in file.read_text()
+    visterm("export", file, "-w", home)  # what an export wrote may be replaced by the next one
+    file.write_text(file.read_text() + "corrected by hand")
+    visterm("export", file, "-w", home, code=2)
+    (home / ".visterm" / "exports.json").write_text("[damaged")
+    visterm("export", file, "-w", home, code=2)
+    file.unlink()
+    visterm("export", file, "-w", home)
+
+
+@pytest.mark.parametrize(("answer", "expected"), [("y\n", "file_name,class,tags"), ("n\n", "my own notes")])
+def test_a_person_is_asked_before_a_file_is_replaced(home, tmp_path, monkeypatch, answer, expected):
+    file = tmp_path / "labels.csv"
+    file.write_text("my own notes")
+    monkeypatch.setattr(exporting, "at_a_terminal", lambda: True)
+    done = CliRunner().invoke(app, ["export", str(file), "-w", str(home)], input=answer)
+    assert (done.exit_code, "Replace it?" in done.stderr) == (0, True)
+    assert expected in file.read_text()

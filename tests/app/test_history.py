@@ -92,3 +92,21 @@ def test_a_rehearsal_is_no_action(photos, folder):
     photos.undo()
     assert tags(photos, folder / "0.png") == ["boat"]
     assert photos.add().files.unchanged == 3
+
+
+def test_the_list_names_the_pictures_in_80_columns(photos, folder, visterm):
+    photos.label(folder / "0.png", tags="boat")
+    photos.label([folder / "0.png", folder / "1.png", folder / "2.png"], class_name="coast")
+    photos.drop("boat")
+    photos.undo()
+    lines = visterm("history", "-w", folder, COLUMNS="80").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [
+        line.split()[-1] if "undone" in line else line.split("person")[-1].strip() for line in lines if line.strip()
+    ][2:] == [
+        "undone",
+        "label 3 pictures: class coast",
+        "0.png, 1.png and others",
+        "label 1 picture: tag boat",
+        "0.png",
+    ]

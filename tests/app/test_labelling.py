@@ -230,6 +230,14 @@ def test_a_correction_by_an_old_name_counts_once(photos, folder):
     assert said(photos, "2.png")["ship"] == ("rejected", PERSON)
 
 
+def test_a_label_by_an_old_name_says_what_was_noted(photos, folder, visterm, visterm_json):
+    photos.label(folder / "1.png", tags="auto", new=True)
+    photos.merge("auto", into="car")
+    said = visterm("label", folder / "3.png", "--tag", " auto", "--tag", "boat", "-w", folder).stdout
+    assert said == "2 labels noted\nauto is called car now; noted car\n"
+    assert visterm_json("label", folder / "3.png", "--tag", "car", "-w", folder)["called"] == {}
+
+
 def test_nothing_to_accept_is_told(photos, folder, visterm):
     done = photos.label([folder / "1.png", folder / "3.png"], accept=True)
     assert (done.labels, done.nothing_suggested) == (1, ["1.png"])
@@ -365,7 +373,8 @@ def test_documents_print_in_a_few_lines(photos, folder):
     printed = str(photos.vocabulary())
     assert len(printed) < 700
     assert "and 29 more" in printed or "and 30 more" in printed
-    assert str(photos.label(folder / "0.png", tags="sea")) == "Labelled\n  labels: 1\n  accepted: 0\n  cleared: 0"
+    noted = photos.label(folder / "0.png", tags="sea")
+    assert str(noted) == f"Labelled\n  labels: 1\n  accepted: 0\n  cleared: 0\n  action: {noted.action}"
     assert "skipped" not in str(photos.add(folder))
     assert "files: (unchanged 4)" in str(photos.add(folder))
     assert max(map(len, printed.splitlines())) <= 160

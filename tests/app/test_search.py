@@ -105,7 +105,7 @@ def test_what_lacks_a_word_is_marked(visterm, found, workspace):
     assert (none["partial"], none["n_likely"], none["cut_off"]) == (True, 0, None)
     assert {tuple(item["missing"]) for item in none["found"]} == {("balloon",), ("snow",)}
     printed = visterm("search", "balloon snow", "-w", workspace).stdout
-    assert re.search(r"^nothing found for all words: the best guess has a chance of .*; these match some", printed)
+    assert re.search(r"(?m)^nothing found for all words: the best guess has a chance of .*; these match some", printed)
     assert ", without 'balloon'\n" in printed
     assert ", without 'snow'\n" in printed
     assert "without" not in visterm("search", "balloon snow", "--all", "-w", workspace).stdout
@@ -143,7 +143,7 @@ def test_people_read_why(visterm, workspace):
     assert "not snow (model" in printed
     assert "less likely" in printed
     assert "%" in printed
-    assert "looks like" in printed
+    assert re.search(r"looks like \S+ \(\d+% alike\), which people tagged boat", printed)
     assert "not 000 (file name)" in visterm("search", "boat", "-filename:000", "--why", "--all", "-w", workspace).stdout
 
 
@@ -364,3 +364,33 @@ def test_a_damaged_index_is_told(visterm, workspace):
     (manifest,) = (workspace / ".visterm" / "index").glob("*/manifest.json")
     manifest.write_text("{")
     assert "delete the folder" in visterm("search", "boat", "-w", workspace, code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("is:untagged sky", "nothing fits well; these fit a little"),
+        ("is:untagged sky tree", "nothing fits both words well; these fit a little"),
+        ("is:untagged sky tree -car", "nothing fits all words well; these fit a little"),
+    ],
+)
+def test_weak_findings_are_said_to_be_so(kept, monkeypatch, visterm, query, said):
+    found = kept.search(query)
+    assert found.weak is (found.best < 1 / 3)
+    for least, weak in ((found.best, False), (found.best + 0.01, True)):
+        monkeypatch.setattr("visterm.app.searching._WEAK", least)
+        assert kept.search(query).weak is weak
+        assert (said in visterm("search", query, "-w", kept.folder).stdout) is weak
+    monkeypatch.setattr("visterm.app.searching._WEAK", 1.01)
+    assert not kept.search("sky").weak, "people say so"
+    assert not kept.search("sky xylophone").weak, "words were left out, and that is said"
+
+
+def test_a_denied_picture_is_never_found(photos):
+    """Not by a model, not with the less likely ones, and not by its caption or name."""
+    before = photos.search("is:untagged sky", unlikely=True, limit=50).found
+    denied = before[0].path
+    photos.label(denied, no_tags="sky")
+    for query in ("sky", "is:untagged sky", "sky tree", "tag:sky"):
+        assert denied not in [found.path for found in photos.search(query, unlikely=True, limit=50).found]
+    assert denied in [found.path for found in photos.search("is:untagged -sky", unlikely=True, limit=50).found]

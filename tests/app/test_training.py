@@ -10,13 +10,13 @@ from visterm.app import training
 from visterm.app.features import stored_features
 from visterm.app.workspace import Workspace
 from visterm.contracts import Task
-from visterm.learning import word_scores
+from visterm.learning import pairs_of, word_scores
 from visterm.measures import AveragePrecision, evaluate
 from visterm.ranking import queries
 from visterm.search.beliefs import Beliefs
 from visterm.search.evidence import Evidence
 from visterm.search.index import Index
-from visterm.search.pairs import Pairs, pairs_of
+from visterm.search.pairs import Pairs
 from visterm.search.searcher import Searcher
 
 
@@ -100,3 +100,13 @@ def _unmarked(data):
     from dataclasses import replace
 
     return replace(data, splits=(None,) * len(data))
+
+
+def test_suggestions_of_an_earlier_version_are_told(workspace, visterm, visterm_json):
+    written = visterm_json("tag", "--best", 1, "--write", "-w", workspace)["written"]
+    visterm("classify", "--write", "-w", workspace)
+    assert "kept" not in visterm("train", "jec", "-w", workspace).stdout, "another model"
+    said = visterm("train", "knn-tags", "-w", workspace).stdout
+    assert f"The suggestions that are kept are from before ({written} of knn-tags@1): 'visterm tag --write'" in said
+    visterm("tag", "--best", 1, "--write", "--model", "knn-tags", "-w", workspace)
+    assert visterm_json("train", "knn-tags", "-w", workspace)["earlier"] == {"knn-tags@2": written}

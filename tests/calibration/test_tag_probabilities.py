@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
-from visterm.calibration import TagProbabilities
+from visterm.calibration import Denials, TagProbabilities
 from visterm.calibration.tag_probabilities import _PRECISIONS, _corrected, _fit_logistic, _fit_own, _precise
 from visterm.errors import InputError
 
@@ -107,6 +107,40 @@ def test_a_tags_own_sigmoid_is_the_most_likely_one(seed):
 
     by_hand = minimize(surprise, [1.0, 0.0], bounds=[(0.01, None), (None, None)]).x
     np.testing.assert_allclose(found, by_hand, atol=2e-3)
+
+
+def test_denials_count_where_they_were_made():
+    """As if the denied pair were one more picture of this tag, and of no other one."""
+    x, present = collection(60, n_tags=4, seed=6)
+    others, no = collection(9, n_tags=4, seed=7)[0], np.zeros((9, 4), bool)
+    no[:7, 2] = no[7:, 1] = True
+    known = np.vstack([np.ones((60, 4), bool), no])
+    own = _fit_own(np.vstack([x, others]), np.vstack([present > 0, np.zeros((9, 4), bool)]), known)
+    plain = _fit_own(x, present > 0)
+    np.testing.assert_allclose(own[:, [0, 3]], plain[:, [0, 3]], atol=1e-6)
+    for tag, rows in ((1, slice(7, 9)), (2, slice(0, 7))):
+        longer = np.concatenate([x[:, [tag]], others[rows, [tag]].reshape(-1, 1)])
+        has = np.concatenate([present[:, [tag]] > 0, np.zeros((len(longer) - 60, 1), bool)])
+        np.testing.assert_allclose(own[:, [tag]], _fit_own(longer, has), atol=1e-6)
+
+
+def test_denied_suggestions_raise_the_threshold(learned):
+    _, train = collection(2000, seed=3)
+    scores, tags = collection(1500, seed=4)
+    more, _ = collection(400, seed=8)
+    likely = learned.probabilities(more) >= learned.thresholds(0.8)
+    taught = TagProbabilities().fit(
+        scores, tags, tag_counts=train.sum(axis=0), n_tagged=2000, denials=Denials(more, likely.astype(int))
+    )
+    assert likely.sum() > 100
+    again = taught.probabilities(more) >= taught.thresholds(0.8)
+    assert again[likely].mean() < 0.7
+    np.testing.assert_array_equal(taught.coefficients_, learned.coefficients_)
+    nothing = TagProbabilities().fit(
+        scores, tags, tag_counts=train.sum(axis=0), n_tagged=2000, denials=Denials(more, np.zeros_like(likely, int))
+    )
+    np.testing.assert_allclose(nothing.own_, learned.own_, atol=1e-6)
+    np.testing.assert_allclose(nothing.thresholds(0.8), learned.thresholds(0.8), atol=0.01)
 
 
 def test_perfectly_separated_tags_stay_finite():

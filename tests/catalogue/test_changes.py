@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -125,11 +126,19 @@ edits = st.lists(
 )
 
 
-@given(edits, edits)
-def test_reading_some_labels_again_gives_what_reading_all_gives(tmp_path_factory, first, second):
-    folder = tmp_path_factory.mktemp("catalogue")
-    with Catalogue(folder / "catalogue.sqlite", root=folder) as catalogue:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory) -> Path:
+    """The file of a catalogue with the pictures, to be copied."""
+    folder = tmp_path_factory.mktemp("filled")
+    with Catalogue(folder / "filled.sqlite", root=folder) as catalogue:
         fill(catalogue)
+    return folder / "filled.sqlite"
+
+
+@given(edits, edits)
+def test_reading_some_labels_again_gives_what_reading_all_gives(filled, first, second):
+    copy = Path(shutil.copy(filled, filled.with_name("catalogue.sqlite")))
+    with Catalogue(copy, root=filled.parent) as catalogue:
 
         def change(edits):
             for picture, kind, name, state, source in edits:

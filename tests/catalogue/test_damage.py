@@ -42,7 +42,7 @@ def original(tmp_path_factory) -> Path:
         photos.remove("3.png")
         Image.new("RGB", (32, 24), "white").save(folder / "1.png")
         photos.add()
-        catalogue.mark_exported()
+        catalogue.mark_exported(catalogue.pictures())
         photos.label("2.png", tags="sea")
         photos.undo()
     return folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -324,12 +325,20 @@ def visible(catalogue: Catalogue) -> dict[str, object]:
     }
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory) -> Path:
+    """The file of a catalogue with the pictures, to be copied."""
+    folder = tmp_path_factory.mktemp("filled")
+    with Catalogue(folder / "filled.sqlite", root=folder) as catalogue:
+        fill(catalogue)
+    return folder / "filled.sqlite"
+
+
 @settings(max_examples=60, deadline=None)
 @given(steps)
-def test_whatever_was_done_can_be_undone_and_redone(tmp_path_factory, actions):
-    folder = tmp_path_factory.mktemp("history")
-    with Catalogue(folder / "c.sqlite", root=folder) as catalogue:
-        fill(catalogue)
+def test_whatever_was_done_can_be_undone_and_redone(filled, actions):
+    copy = Path(shutil.copy(filled, filled.with_name("catalogue.sqlite")))
+    with Catalogue(copy, root=filled.parent) as catalogue:
         states = [visible(catalogue)]
         plain = True
         for action in actions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,9 +107,32 @@ def test_metadata_of_one_folder_say_nothing_of_another(catalogue):
 
 def test_metadata_of_single_files_say_nothing_of_others(catalogue):
     read(catalogue, Record("a.jpg", tags=("sea", "sky")), Record("b.jpg", tags=("sky",)), file=".", format="xmp")
-    reading = Reading(str(catalogue.root), "xmp", all_pictures=False)
+    reading = Reading(str(catalogue.root), "xmp", about=("a.jpg",))
     catalogue.apply([Record("a.jpg", tags=("sea",))], base=catalogue.root, reading=reading)
     assert (tags(catalogue), tags(catalogue, "b.jpg")) == (["sea"], ["sky"])
+    assert (reading.n_new, reading.n_withdrawn) == (0, 1)
+
+
+def test_a_single_file_that_lost_all_its_metadata_is_named_all_the_same(catalogue):
+    read(catalogue, Record("a.jpg", tags=("sea", "sky")), Record("b.jpg", tags=("sky",)), file=".", format="xmp")
+    broken = Reading(str(catalogue.root), "xmp", about=("a.jpg",))
+    broken.skip("a.jpg", "its XMP cannot be read")
+    catalogue.apply([], base=catalogue.root, reading=broken)
+    assert (tags(catalogue), broken.n_withdrawn) == (["sea", "sky"], 0), "who cannot be read has not said anything"
+    reading = Reading(str(catalogue.root), "xmp", about=("a.jpg", "not-added.jpg"))
+    catalogue.apply([], base=catalogue.root, reading=reading)
+    assert (tags(catalogue), tags(catalogue, "b.jpg"), reading.n_withdrawn) == ([], ["sky"], 2)
+
+
+def test_statements_that_were_known_are_not_new(catalogue):
+    row = Record("a.jpg", class_name="coast", tags=("sea",), caption="A pier.", split="train")
+    row = replace(row, regions=(Region("boat", 0, 0, 5, 5),))
+    counts = []
+    for record in (row, row, replace(row, caption="A quay."), replace(row, split="test")):
+        reading = Reading("labels.csv", "table")
+        catalogue.apply([record], base=catalogue.root, reading=reading)
+        counts.append(reading.n_new)
+    assert counts == [5, 0, 1, 2]
 
 
 def test_a_picture_whose_file_is_away_loses_nothing(catalogue):

@@ -7,7 +7,7 @@ import threading
 import pytest
 from threadpoolctl import threadpool_info
 
-from visterm.compute import in_threads, one_blas_thread
+from visterm.compute import blas_threads_for, in_threads, one_blas_thread
 
 
 @pytest.mark.parametrize("n_jobs", [-1, 1, 2, 5])
@@ -30,7 +30,13 @@ def test_blas_is_limited_inside_and_as_before_outside():
     def threads():
         return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
+    with one_blas_thread():
+        pass  # the first use loads libraries
     before = threads()
     with one_blas_thread():
         assert set(threads()) == {1}
     assert threads() == before
+    with blas_threads_for(1999):  # small matrices
+        assert set(threads()) == {1}
+    with blas_threads_for(2000):
+        assert threads() == before

@@ -222,6 +222,14 @@ def test_the_floor_by_hand():
         TagFrequency().fit(X, np.zeros((3, 2)))
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("rows", [[0, 1, 2, 3, 4], [1, 2], [2], [3, 1], [0, 2], [-1, 0], [2, 2], []])
+def test_taken_rows_are_those_asked_for(kind, rows):
+    X, rows = np.arange(10.0).reshape(5, 2), np.array(rows, np.intp)
+    taken = take({"x": kind(X)}, rows)["x"]
+    np.testing.assert_array_equal(taken if kind is np.asarray else taken.toarray(), X[rows])
+
+
 def test_halves_are_checked_without_a_copy(monkeypatch):
     monkeypatch.setattr(inputs, "_BLOCK", 8)
     halves = np.arange(30, dtype=np.float16).reshape(10, 3)

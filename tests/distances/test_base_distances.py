@@ -9,7 +9,8 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from visterm.distances import METRICS, BaseDistances, base_distances, combined, metric_named, select
+from visterm.contracts import inputs
+from visterm.distances import METRICS, BaseDistances, base_distances, combined, metric_named, metrics, select
 from visterm.errors import InputError
 from visterm.neighbours import JEC, TagProp, TwoPassKnn
 
@@ -108,11 +109,32 @@ def test_nearest_by_weighted_sums(X):
     rows, base = model.nearest(X, 4, weights)
     np.testing.assert_allclose(base @ weights, np.sort(joint, axis=1)[:, :4], rtol=1e-5)
     np.testing.assert_allclose(np.take_along_axis(joint, rows, axis=1), base @ weights, rtol=1e-5)
-    training = model.of_training(X)
-    rows, base = model.nearest(training, 99, weights, leave_out_self=True)
+    rows, base = model.nearest(X, 99, weights, leave_out_self=True)
     assert base.shape == (45, 44, 3)
     assert all(sorted([*near, picture]) == list(range(45)) for picture, near in enumerate(rows.tolist()))
     assert model.nearest(some(X, slice(0)), 4, weights)[1].shape == (0, 4, 3)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "l1", "chi2"])
+def test_pictures_are_taken_in_blocks(metric, monkeypatch):
+    """Halves, of which one is no training picture: beside the training rows in float32, only blocks are copied."""
+    monkeypatch.setattr(base_distances, "BLOCK_BYTES", 2**17)
+    monkeypatch.setattr(base_distances, "_DOUBLE_UP_TO", 0)
+    monkeypatch.setattr(base_distances, "_SCALE_SAMPLE", 5)
+    monkeypatch.setattr(metrics, "_WIDENED", 2**15)
+    monkeypatch.setattr(inputs, "_BLOCK", 2**16)
+    X = {"wide": np.random.default_rng(0).random((120, 20_000)).astype(np.float16)}
+    rows, weights = np.setdiff1d(np.arange(120), [4]), np.ones(1)
+    BaseDistances(metric).fit({"wide": X["wide"][:, :30]}, rows=rows)  # compiled code takes memory, too
+    tracemalloc.start()
+    model = BaseDistances(metric).fit(X, rows=rows)
+    near, _ = model.nearest(X, 3, weights, leave_out_self=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2.9 * X["wide"].nbytes  # the rows in float32 are 2, a copy of all in half precision is 1
+    same = BaseDistances(metric).fit({"wide": X["wide"][rows].astype(np.float32)})
+    again, _ = same.nearest({"wide": X["wide"][rows]}, 3, weights, leave_out_self=True)
+    np.testing.assert_array_equal(near, again)
 
 
 def test_weighted_sums(X):

@@ -18,7 +18,9 @@ from scipy import sparse
 
 from visterm.errors import InputError, VistermError
 from visterm.features import FeatureStore
+from visterm.features import store as store_module
 from visterm.storage import RowSpec
+from visterm.storage.row_files import DenseRows
 
 DENSE = RowSpec(3)
 BAGS = RowSpec(5, dtype="int32", sparse=True)
@@ -67,6 +69,24 @@ class TestRoundTrip:
 
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, rows[order])
+
+    def test_many_dense_rows_are_copied_in_blocks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        rows = np.random.default_rng(0).normal(size=(50, 7)).astype(np.float16)
+        store = FeatureStore(tmp_path, RowSpec(7, "float16"))
+        store.append(keys_of(range(50)), rows)
+        gathered: list[int] = []
+
+        def gather(self: DenseRows, positions: Any, whole: Any = DenseRows.gather) -> Any:
+            gathered.append(len(positions))
+            return whole(self, positions)
+
+        monkeypatch.setattr(DenseRows, "gather", gather)
+        monkeypatch.setattr(store_module, "_BATCH_BYTES", 20 * 14)
+        order = np.random.default_rng(1).permutation(50)
+        found = store.rows([key(i) for i in order])
+        np.testing.assert_array_equal(found, rows[order])
+        assert found.dtype == np.float16
+        assert gathered == [20, 20, 10]
 
     @pytest.mark.parametrize("dtype", ["float32", "int32"])
     @pytest.mark.parametrize("form", [sparse.csr_array, sparse.csr_matrix, sparse.coo_array, np.asarray])

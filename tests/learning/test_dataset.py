@@ -64,6 +64,22 @@ def test_every_column_of_tags_has_a_name():
         make(tag_names=("sea", "tree"))
 
 
+def test_denied_tags_go_with_their_pictures():
+    denied = sparse.csr_array([[0, 1, 0], [0, 1, 1], [0, 0, 0], [1, 0, 0]], dtype=np.float32)
+    data = make(denied=denied)
+    assert data.only_denied.tolist() == [False, True, False, True], "what a tagged picture lacks is known anyway"
+    assert make().only_denied.tolist() == [False] * 4
+    np.testing.assert_array_equal(data.select(np.array([3, 1])).denied.toarray(), [[1, 0, 0], [0, 1, 1]])
+    sea = data.with_words_of_both(np.array([0]), np.array([0]))
+    assert sea.tag_names == ("sea", "sky")
+    np.testing.assert_array_equal(sea.denied.toarray(), [[0, 0], [0, 1], [0, 0], [1, 0]])
+    hidden = data.without_labels(np.array([1]))
+    assert hidden.only_denied.tolist() == [False, False, False, True]
+    assert hidden.has_tags.tolist() == data.has_tags.tolist()
+    with pytest.raises(InputError, match=r"tags of shape \(4, 3\), but denied ones \(4, 2\)"):
+        make(denied=denied[:, :2])
+
+
 def test_classes_are_numbered_in_the_order_of_their_names():
     y, names = encode_classes(["b", None, "a", "b"])
     assert y.tolist() == [1, -1, 0, 1]

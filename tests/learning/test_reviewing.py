@@ -42,6 +42,42 @@ def test_scores_without_the_own_label_are_those_of_refits(pictures, monkeypatch)
         assert np.allclose(head.scores, Z @ ridge(A, Y, amount), atol=1e-5)
 
 
+def test_known_negatives_are_rows_of_their_own_output(pictures, monkeypatch):
+    Z, rows, given = pictures
+    monkeypatch.setattr(reviewing, "_RIDGES", (0.3,))
+    Y = one_hot(given, 3)
+    negatives = sparse.lil_array((60, 3))
+    negatives[[40, 50, 55], 1] = 1
+    negatives[45, 2] = 1
+    head, plain = fit_head(Z, rows, Y, sparse.csc_array(negatives)), fit_head(Z, rows, Y)
+    A = Z[rows].astype(np.float64)
+    values = np.linalg.eigvalsh(A.T @ A)
+    amount = 0.3 * values.sum() / np.count_nonzero(values > 1e-9)
+    others = [40, 45, 50, 55]
+    for output, own in enumerate(([], [40, 50, 55], [45])):
+        B, y = np.vstack([A, Z[own].astype(np.float64)]), np.concatenate([Y[:, output], np.zeros(len(own))])
+        assert np.allclose(head.scores[:, output], Z @ ridge(B, y, amount), atol=1e-5)
+        for i in range(len(B)):
+            kept = np.delete(np.arange(len(B)), i)
+            expected = B[i] @ ridge(B[kept], y[kept], amount)
+            found = head.left_out[i, output] if i < 30 else head.negatives_left_out[others.index(own[i - 30]), output]
+            assert found == pytest.approx(expected, abs=1e-5)
+    assert np.array_equal(head.scores[:, 0], plain.scores[:, 0])
+    assert plain.negatives_left_out.shape == (0, 3)
+
+
+def test_denied_tags_are_less_likely_elsewhere(pictures):
+    Z, rows, given = pictures
+    tags = sparse.csr_array(one_hot(given, 3))
+    denied = sparse.lil_array((60, 3))
+    denied[np.arange(31, 46, 3), 1] = 1  # pictures of this kind, so the person says otherwise
+    plain, taught = fit_tags(Z, rows, tags, 0.8), fit_tags(Z, rows, tags, 0.8, sparse.csr_array(denied))
+    elsewhere = np.arange(46, 60, 3)
+    assert (taught.p[elsewhere, 1] < plain.p[elsewhere, 1]).all()
+    assert taught.p[elsewhere, 1].mean() < plain.p[elsewhere, 1].mean() - 0.2
+    assert abs(taught.p[:, 2] - plain.p[:, 2]).mean() < 0.05, "what all tags share has changed a little"
+
+
 def test_the_ridge_has_the_least_error_without_the_own_label(pictures, monkeypatch):
     Z, rows, given = pictures
     Y = one_hot(given, 3)
@@ -66,6 +102,19 @@ def test_few_rows_are_reduced_as_many_are():
     Z = unit @ directions[:, ::-1][:, :5]
     Z /= np.linalg.norm(Z, axis=1, keepdims=True)
     assert np.allclose(few[:, :-1] @ few[:, :-1].T, Z @ Z.T, atol=1e-5)
+
+
+def test_the_directions_of_many_rows_are_those_of_a_sample(monkeypatch):
+    rng = np.random.default_rng(2)
+    X = (rng.normal(size=(400, 3)) @ rng.normal(size=(3, 20)) + 0.01 * rng.normal(size=(400, 20))).astype(np.float32)
+    whole = reduced(X, 3)
+    monkeypatch.setattr(reviewing, "_BLOCK", 64)
+    assert np.allclose(np.abs(reduced(X, 3)), np.abs(whole), atol=1e-5)
+    monkeypatch.setattr(reviewing, "_MOST_COMPARED", 200)
+    some = reduced(X, 3)
+    assert some.shape == whole.shape
+    assert not np.allclose(some[:, :-1] @ some[:, :-1].T, whole[:, :-1] @ whole[:, :-1].T, atol=1e-4)
+    assert np.abs(some[:, :-1] @ some[:, :-1].T - whole[:, :-1] @ whole[:, :-1].T).max() < 0.2
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (2, 4), (5, 4), (4, 1)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -9,12 +11,13 @@ import pytest
 from scipy import sparse
 
 from visterm import registry
-from visterm.contracts import Task
+from visterm.contracts import Task, inputs
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
 from visterm.learning import (
     SUGGESTIONS_RIGHT,
     Dataset,
+    fit_method,
     measure,
     measure_fitted,
     tag_probabilities,
@@ -23,6 +26,7 @@ from visterm.learning import (
     word_scores,
 )
 from visterm.learning.measuring import training_part
+from visterm.margin import kernels
 from visterm.registry import Method
 from visterm.search.learned import learned_search
 
@@ -85,9 +89,10 @@ def test_with_test_pictures_the_final_fit_is_the_measured_one(method):
         assert len(part) == 22
     assert not set(trained.held_out.split.test) & set(np.array(part)[of_part])
     # The test pictures are judged by probabilities learned from pictures held out of the others.
-    held_out = trained.held_out.tagged()
-    scores = word_scores(trained.held_out.estimator, held_out.X)
-    learned = tag_probabilities(scores, held_out.tags, trained.held_out.train_tags)
+    held_out = trained.held_out
+    scores = word_scores(trained.estimator, data.X[held_out.split.test])  # these estimators learn nothing
+    np.testing.assert_array_equal(held_out.scored.scores, scores)
+    learned = tag_probabilities(scores, held_out.tags, held_out.train_tags)
     split = validation_split(data)
     train = training_part(data, split, transductive=cls is Transductive)
     again = measure_fitted(method, trained.estimator, train, data, split.test, probabilities=learned)
@@ -106,11 +111,27 @@ def test_without_test_pictures_a_part_is_measured_and_everything_learned(method)
     (_, of_part), (final, of_final) = cls.fits
     assert len(of_part) == 30
     assert final == of_final == list(range(N))
-    assert trained.held_out.tagged().X[:, -1].tolist() == sorted(set(range(N)) - set(of_part_rows(cls)))
+    others = sorted(set(range(N)) - set(of_part_rows(cls)))
+    np.testing.assert_array_equal(trained.held_out.scored.scores, data.X[others, :N_TAGS])
+    np.testing.assert_array_equal(trained.held_out.tags.toarray(), data.tags[others].toarray())
     again = measure(method, data, validation_split(data), transductive=cls is Transductive)
     assert trained.metrics == again.performance.flat()
     assert relevance is not None
     assert 0 < found["AvgP"] <= 1
+
+
+@pytest.mark.parametrize("n_test", [0, 10])
+def test_the_estimator_without_some_pictures_is_gone_before_the_final_fit(method, monkeypatch, n_test):
+    alive, n_alive, fit = weakref.WeakSet(), [], Counted.fit
+
+    def watched(self, X, tags):
+        n_alive.append(len(alive))
+        alive.add(self)
+        return fit(self, X, tags)
+
+    monkeypatch.setattr(Counted, "fit", watched)
+    train_method(method, make(n_test=n_test))
+    assert n_alive == [0, 0]
 
 
 def of_part_rows(cls):
@@ -139,6 +160,34 @@ def test_test_pictures_without_tags_measure_nothing(method):
     assert found == {}
 
 
+@pytest.mark.parametrize("n_test", [0, 6])
+def test_denied_tags_are_learned_from_and_calibrated_by_others(n_test):
+    """Of 12 pictures with nothing but a denied tag, 9 are learned from and 3 held out; the final fit has all."""
+    data = make(n_test=n_test, n_tagged=N - n_test - 12)
+    denied = sparse.lil_array(data.tags.shape, dtype=np.float32)
+    rows = np.arange(N - n_test - 12, N)  # also those of the test pictures, if there are any
+    denied[rows, 1] = 1
+    data = replace(data, denied=sparse.csr_array(denied))
+    plain = train_method(registry.get("ridge-tags"), replace(data, denied=None))
+    taught = train_method(registry.get("ridge-tags"), data)
+    split = taught.held_out.split
+    assert sorted(set(split.test) - set(rows)) == plain.held_out.split.test.tolist(), "tagged ones are drawn as before"
+    assert (len(set(split.test) & set(rows)), len(set(split.train) & set(rows[:12]))) == (3, 9)
+    scores, no = taught.held_out.denials
+    assert (scores.shape, no.sum(axis=0).tolist()) == ((3, N_TAGS), [0, 3, 0])
+    part = fit_method(registry.get("ridge-tags"), data.select(split.train))
+    np.testing.assert_allclose(scores, word_scores(part, data.X[np.intersect1d(split.test, rows)]), atol=1e-9)
+    assert plain.held_out.denials is None
+    own = data.X[rows[:12]]
+    before, after = (trained.estimator._task_scores(own)[:, 1] for trained in (plain, taught))
+    assert np.abs(after).mean() < 0.7 * np.abs(before).mean()
+    fewer = train_method(registry.get("ridge-tags"), data.select(np.arange(N - n_test)))
+    np.testing.assert_allclose(fewer.estimator.score_tags(own), taught.estimator.score_tags(own), atol=1e-9)
+    relevance, _ = learned_search(taught)
+    without, _ = learned_search(plain)
+    assert relevance.own_[1, 1] < without.own_[1, 1], "this tag is less likely"
+
+
 def test_classifiers_have_no_search_to_learn():
     data = replace(make(n_test=10), y=np.arange(N) % 2, class_names=("x", "y"))
     trained = train_method(registry.baseline(Task.CLASSIFY), data)
@@ -162,3 +211,21 @@ def test_each_baseline_is_measured_on_its_own_task(monkeypatch):
     trained = train_method(registry.get("knn-tags"), data)
     assert set(trained.baseline) >= {"tag accuracy", "AvgP"}
     assert asked[1:] == [("tag-frequency", (Task.ANNOTATE,)), ("tag-frequency", (Task.RANK,))]
+
+
+def test_wide_halves_are_copied_once_to_hold_pictures_out(monkeypatch):
+    """Training takes a copy of the training part and no more: neither the method nor its baseline widens it."""
+    monkeypatch.setattr(kernels, "BLOCK_BYTES", 2**18)
+    monkeypatch.setattr(inputs, "_BLOCK", 2**16)
+    rng, y = np.random.default_rng(0), np.arange(160) % 2
+    X = (rng.standard_normal((160, 40_000)) + y[:, None] * rng.standard_normal(40_000)).astype(np.float16)
+    data = Dataset("wide", X, y, ("sea", "wood"), sparse.csr_array((160, 0), dtype=np.float32), ())
+    sdca = registry.get("sdca")
+    train_method(sdca, replace(data, X=np.ascontiguousarray(X[:, :50])))  # imports and compiled code take memory, too
+    tracemalloc.start()
+    trained = train_method(sdca, data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * X.nbytes
+    assert trained.metrics["accuracy"] > trained.baseline["accuracy"]
+    assert trained.estimator.n_features_in_ == 40_000

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
@@ -90,7 +92,26 @@ def test_blocks_of_tags_and_sparse_targets_change_nothing(problem, monkeypatch):
     monkeypatch.setattr(kernel_ridge, "_BLOCK_BYTES", 2 * 8 * 30)  # two tags at a time
     for products in (GramInnerProducts(X @ X.T, 1.0), FeatureInnerProducts(X, 1.0)):
         theta, left_out = ridge(products, targets, 0.3)
-        parts = list(kernel_ridge.Ridge(products, 0.3).blocks(sparse.csr_array(targets)))
+        parts = list(kernel_ridge.Ridge(0.3).fit(products).blocks(sparse.csr_array(targets)))
         assert [columns.start for columns, _, _ in parts] == [0, 2]
         np.testing.assert_allclose(np.hstack([part for _, part, _ in parts]), theta, atol=1e-12)
         np.testing.assert_allclose(np.hstack([part for _, _, part in parts]), left_out, atol=1e-12)
+
+
+def test_the_gram_matrix_is_freed_before_the_inverse_is_computed(problem, monkeypatch):
+    from visterm.margin import kernel_ridge
+
+    X, inverse, kept, is_freed = problem[0], kernel_ridge._inverse, [], []
+
+    def products():
+        G = X @ X.T
+        kept.append(weakref.ref(G))
+        return GramInnerProducts(G, 1.0)
+
+    def watched(system):
+        is_freed.append(kept[0]() is None)
+        return inverse(system)
+
+    monkeypatch.setattr(kernel_ridge, "_inverse", watched)
+    kernel_ridge.Ridge(0.3).fit(products())
+    assert is_freed == [True]

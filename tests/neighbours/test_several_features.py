@@ -9,9 +9,19 @@ from scipy.optimize import approx_fprime
 from scipy.spatial.distance import cdist
 
 from visterm.calibration import sigmoid
-from visterm.distances import BaseDistances, base_distances
+from visterm.distances import BaseDistances, base_distances, weighted_sum
 from visterm.errors import InputError
-from visterm.neighbours import JEC, SUBSPACES, CodeAnnotator, KnnAnnotator, TagProp, TwoPassKnn, _kernels
+from visterm.neighbours import (
+    JEC,
+    SUBSPACES,
+    CodeAnnotator,
+    KnnAnnotator,
+    TagProp,
+    TwoPassKnn,
+    _kernels,
+    dimension_pairs,
+)
+from visterm.neighbours.dimension_pairs import DimensionPairs
 from visterm.neighbours.votes import Votes, fading
 
 METHODS = [
@@ -20,6 +30,7 @@ METHODS = [
     TagProp(20, weighting="rank"),
     TwoPassKnn(2),
     TwoPassKnn(2, learning="margin", sigmoids=False),
+    TwoPassKnn(2, learning="margin", weights="dimensions"),
 ]
 
 
@@ -194,8 +205,8 @@ def test_targets_and_impostors_by_hand(collection):
     model = TwoPassKnn(2, metric="l1", learning="none", tag_power=0).fit(X, tags)
     joint = sum(cdist(X[name], X[name], "cityblock") / model.distances_.scales_[name] for name in X) / 2
     np.fill_diagonal(joint, np.inf)
-    rows, _ = model._sent(X)
-    base, targets, gains = model._triplets(X)
+    rows, base = model._sent(X)
+    targets, gains = model._roles(rows, base)
     partial = 0
     for picture, distances in enumerate(joint):
         own = np.flatnonzero(tags[picture])
@@ -262,9 +273,67 @@ def test_margins_by_hand_and_by_differences():
             for i in range(7) for k in range(6) for j in range(6) if targets[i, k] and not targets[i, j]
         )  # fmt: skip
 
-    at, gradient = np.array([1.0, 2.0, 0.5]), np.zeros(3)
-    np.testing.assert_allclose(_kernels.margin_terms(D, targets, gains, at, gradient), loss(at))
-    np.testing.assert_allclose(gradient, approx_fprime(at, loss, 1e-7), rtol=1e-4)
+    at, slopes = np.array([1.0, 2.0, 0.5]), np.empty((7, 6))
+    np.testing.assert_allclose(_kernels.margin_loss(D @ at, targets, gains, slopes), loss(at))
+    np.testing.assert_allclose(np.tensordot(slopes, D, axes=2), approx_fprime(at, loss, 1e-7), rtol=1e-4)
+
+
+@pytest.fixture
+def histograms():
+    """Ninety pictures of three tags: two dimensions of twenty know the tags; another feature is noise."""
+    rng = np.random.default_rng(3)
+    tags = np.eye(3)[np.arange(90) % 3]
+    useful = rng.random((90, 20))
+    useful[:, :2] += tags[:, :2]
+    return {"useful": useful, "noise": rng.standard_normal((90, 6))}, tags
+
+
+def test_distances_and_slopes_by_dimension(histograms):
+    X, _ = histograms
+    base = BaseDistances({"useful": "chi2", "noise": "l1"}).fit(X)
+    rng = np.random.default_rng(0)
+    rows, weights, counts = rng.integers(0, 90, (90, 4)), rng.random(26), rng.standard_normal((90, 4))
+    pairs = DimensionPairs(base, rows)
+    equal = weighted_sum(np.stack(list(base.transform(X).values())), np.ones(2))
+    np.testing.assert_allclose(pairs.distances(np.ones(26)), np.take_along_axis(equal, rows, axis=1), atol=1e-5)
+    numeric = approx_fprime(weights, lambda at: (counts * pairs.distances(at)).sum(), 1e-6)
+    np.testing.assert_allclose(pairs.slopes(counts), numeric, atol=1e-4)
+    weighed = base.with_dimension_weights({"useful": weights[:20], "noise": weights[20:]})
+    joint = weighted_sum(np.stack(list(weighed.transform(X).values())), np.ones(2))
+    np.testing.assert_allclose(pairs.distances(weights), np.take_along_axis(joint, rows, axis=1), atol=1e-5)
+    bags = {"useful": sparse.csr_array(X["useful"]), "noise": X["noise"]}
+    same = BaseDistances({"useful": "chi2", "noise": "l1"}).fit(bags)
+    same = same.with_dimension_weights({"useful": weights[:20], "noise": weights[20:]})
+    np.testing.assert_allclose(same.transform(bags)["useful"], weighed.transform(X)["useful"], atol=1e-5)
+    assert not same.fit(bags).dimension_weights_
+
+
+def test_weights_of_dimensions_find_those_that_know_the_tags(histograms):
+    X, tags = histograms
+    train, test = rows_of(X, slice(60)), rows_of(X, slice(60, 90))
+    settings = {"learning": "margin", "bandwidth": 0.2, "tag_power": 0}
+    plain = TwoPassKnn(3, metric={"useful": "chi2", "noise": "l1"}, **settings).fit(train, tags[:60])
+    model = TwoPassKnn(3, weights="dimensions", **settings).fit(train, tags[:60])
+    learned = model.distances_.dimension_weights_
+    np.testing.assert_allclose([weights.mean() for weights in learned.values()], 1)
+    assert learned["useful"][:2].min() > 2 * learned["useful"][2:].max()
+    assert (np.diff(model.objective_) <= 1e-12).all()
+    assert model.objective_[-1] < plain.objective_[-1]  # it could have weighed all dimensions of a feature the same
+    right = [(each.score_tags(test).argmax(axis=1) == tags[60:].argmax(axis=1)).mean() for each in (plain, model)]
+    assert right[1] > right[0] + 0.1
+    alone = TwoPassKnn(3, weights="dimensions", **settings).fit(train["useful"], tags[:60])
+    assert alone.distances_.dimension_weights_["x"].argmax() < 2
+
+
+def test_which_dimensions_can_be_weighed(histograms, monkeypatch):
+    X, tags = histograms
+    with pytest.raises(InputError, match="choose learning='margin'"):
+        TwoPassKnn(weights="dimensions").fit(X, tags)
+    with pytest.raises(InputError, match=r"'noise' cannot be weighed with the metric euclidean: .* chi2, l1"):
+        TwoPassKnn(weights="dimensions", learning="margin", metric={"noise": "euclidean"}).fit(X, tags)
+    monkeypatch.setattr(dimension_pairs, "MOST_COMPARED", 10 * 26 * 40)
+    pairs = DimensionPairs(BaseDistances("l1").fit(X), np.zeros((90, 40), np.intp))
+    assert pairs.asked.tolist() == np.linspace(0, 89, 10).astype(int).tolist()
 
 
 @pytest.mark.parametrize("learning", ["margin", "likelihood"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -128,6 +130,27 @@ def test_rare_words_get_least_squares_machines_if_words_are_many(captioned, monk
     same = rare[several.C_[rare] == 2.0]
     assert len(same)
     np.testing.assert_allclose(several.tag_means_[same], model.tag_means_[same])
+
+
+def test_the_gram_matrix_is_freed_before_the_last_inverse_is_computed(captioned, monkeypatch):
+    from visterm.margin import kernel_ridge
+
+    inverse, compute, kept, is_freed = kernel_ridge._inverse, ConceptSVM._training_gram, [], []
+
+    def watched_gram(self, *arguments):
+        G = compute(self, *arguments)
+        kept.append(weakref.ref(G))
+        return G
+
+    def watched_inverse(system):
+        is_freed.append(kept[0]() is None)
+        return inverse(system)
+
+    monkeypatch.setattr("visterm.ranking.concept_svm.MAX_WORK", 2 * 50**2)
+    monkeypatch.setattr(ConceptSVM, "_training_gram", watched_gram)
+    monkeypatch.setattr(kernel_ridge, "_inverse", watched_inverse)
+    ConceptSVM(C=[1.0, 2.0], kernel="exp-chi2", random_state=0).fit(captioned.X, captioned.tags)
+    assert is_freed == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,8 @@ def test_visterms_are_weighed_by_their_idf(captioned):
     )
     with pytest.raises(InputError, match="Negative values"):
         pamir(kernel="visterm").fit(-captioned.X, captioned.tags)
+    with pytest.raises(InputError, match="cannot tell pictures apart"):  # network features are never zero
+        pamir(kernel="visterm").fit(captioned.X + 1, captioned.tags)
 
 
 def test_several_features_by_their_product_kernel(captioned):

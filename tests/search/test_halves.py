@@ -1,4 +1,4 @@
-"""Halves taken for singles by their bits are the same numbers."""
+"""Products with halves are those of the same numbers."""
 
 from __future__ import annotations
 
@@ -6,18 +6,7 @@ import numpy as np
 import pytest
 
 from visterm.search import _halves
-from visterm.search._halves import products, singles
-
-
-def test_every_finite_half_is_the_same_number():
-    halves = np.arange(2**16, dtype=np.uint16).view(np.float16)
-    finite = halves[np.isfinite(halves)]
-    np.testing.assert_array_equal(singles(finite).view(np.uint32), finite.astype(np.float32).view(np.uint32))
-
-
-def test_singles_are_left_as_they_are():
-    values = np.array([1.5, -2.0], np.float32)
-    assert singles(values) is values
+from visterm.search._halves import products
 
 
 @pytest.mark.parametrize(("n_rows", "n_columns"), [(1, 1), (7, 0), (5, 33), (130, 40)])

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from visterm.learning import ScoredPictures
 from visterm.measures import AveragePrecision
 from visterm.ranking.queries import from_tags
-from visterm.search.learned import ScoredPictures, learn_relevance, measure_search
+from visterm.search.learned import learn_relevance, measure_search
 from visterm.search.relevance import Relevance
 
 

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from visterm.learning import pairs_of
 from visterm.ranking import CaptionRidge
 from visterm.search.beliefs import Beliefs, together
 from visterm.search.evidence import Evidence
 from visterm.search.index import Index
-from visterm.search.pairs import Pairs, pair_weights, pairs_of
+from visterm.search.pairs import Pairs, pair_weights
 from visterm.search.relevance import Relevance
 from visterm.search.searcher import Searcher
 

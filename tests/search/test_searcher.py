@@ -209,6 +209,21 @@ def test_nothing_is_found_where_the_best_is_unlikely():
     assert searcher.search("person sea -boat", unlikely=True).hits[0].likely is False
 
 
+@pytest.mark.parametrize("unlikely", [True, False])
+@pytest.mark.parametrize(
+    "text", ["boat", "boat -person", "building person sea", "person sea -boat", "boat unicorn", "qqq"]
+)
+def test_the_columns_are_those_of_the_hits(text, unlikely):
+    searcher = made(nothing_below=0.3)
+    hits, ranked = (ask(text, 3, unlikely=unlikely) for ask in (searcher.search, searcher.rank))
+    columns = (ranked.rows, ranked.probabilities, ranked.told, ranked.likely)
+    assert list(zip(*(column.tolist() for column in columns), ranked.missing, strict=True)) == [
+        (hit.row, hit.probability, hit.told, hit.likely, hit.missing) for hit in hits.hits
+    ]
+    others = ("notes", "cut_off", "n_likely", "best", "n_less_likely", "ignored", "hints")
+    assert [getattr(ranked, name) for name in others] == [getattr(hits, name) for name in others]
+
+
 def test_the_cut_off_parts_likely_from_unlikely():
     found = made().search("person", unlikely=True)
     assert [hit.row for hit in found.hits if hit.likely] == [1, 4]

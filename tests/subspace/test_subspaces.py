@@ -10,11 +10,24 @@ import pytest
 from scipy import sparse
 from scipy.linalg import subspace_angles
 from sklearn import cross_decomposition, decomposition
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
+from visterm.contracts import inputs
 from visterm.errors import InputError
 from visterm.neighbours import KnnAnnotator
-from visterm.subspace import CCA, PCA, PLS, ContextualDistance, Moments, moments, pca
+from visterm.subspace import (
+    CCA,
+    PCA,
+    PLS,
+    ContextualDistance,
+    FeatureMaps,
+    KernelMap,
+    Moments,
+    kernel_map,
+    moments,
+    pca,
+)
 from visterm.subspace.eigenvectors import leading
 
 ALL = [PCA(3), PCA(3, whiten=True), PLS(3), PLS(3, normalize=True), CCA(3), ContextualDistance(3, views=1),
@@ -79,6 +92,50 @@ def test_wide_features_are_not_copied(n_pictures, monkeypatch):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.9 * max(X.nbytes, 12 * 2**20)
+
+
+@named([*ALL, KernelMap(3, metric="euclidean"), FeatureMaps(None, n_dims=3)])
+def test_halves_give_the_same_as_their_singles(embedding, pictures):
+    X, tags = pictures
+    tags[[2, 9]] = 0
+    halves = X.astype(np.float16)
+    expected = clone(embedding).fit(halves.astype(np.float32), tags)
+    found = clone(embedding).fit(halves, tags)
+    for name in ("transform", "transform_training"):
+        if hasattr(expected, name):
+            arguments = (halves, tags)[: 1 + (name == "transform_training")]
+            singles = (halves.astype(np.float32), *arguments[1:])
+            codes, same = getattr(found, name)(*arguments), getattr(expected, name)(*singles)
+            if isinstance(codes, dict):
+                codes, same = codes["x"], same["x"]
+            assert isinstance(embedding, FeatureMaps) or codes.dtype == np.float32
+            np.testing.assert_allclose(codes, same, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_pictures", [40, 200])
+def test_wide_halves_give_the_same_principal_components(n_pictures, monkeypatch):
+    monkeypatch.setattr(pca, "MAX_COVARIANCE_DIMS", 100)
+    monkeypatch.setattr(moments, "BLOCK", 32)
+    X = np.random.default_rng(0).standard_normal((n_pictures, 6)) @ np.random.default_rng(1).random((6, 300))
+    halves = X.astype(np.float16)
+    expected, found = PCA(3).fit(halves.astype(np.float32)), PCA(3).fit(halves)
+    np.testing.assert_allclose(found.transform(halves), expected.transform(halves.astype(np.float32)), atol=1e-3)
+
+
+@named([PCA(3), PLS(3), CCA(3), ContextualDistance(3, views=2), KernelMap(3, metric="euclidean", n_landmarks=8)])
+def test_halves_are_widened_a_block_at_a_time(embedding, monkeypatch):
+    monkeypatch.setattr(moments, "BLOCK", 64)
+    monkeypatch.setattr(kernel_map, "_BLOCK", 64)
+    monkeypatch.setattr(inputs, "_BLOCK", 2**14)
+    rng = np.random.default_rng(0)
+    X, tags = rng.standard_normal((20_000, 100)).astype(np.float16), (rng.random((20_000, 4)) < 0.5).astype(np.float32)
+    tags[[7, 11]] = 0  # two pictures without tags copy no row, either
+    clone(embedding).fit_transform(X[:50], tags[:50])  # imports take memory, too
+    tracemalloc.start()
+    clone(embedding).fit_transform(X, sparse.csr_array(tags))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.9 * X.nbytes
 
 
 def test_pls_satisfies_its_equation(pictures):

@@ -101,7 +101,8 @@ def test_a_change_knows_the_lines_of_its_statement():
 
 
 @pytest.fixture
-def project(tmp_path):
+def project(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # the tests of the tiny package need none
     root = tmp_path / "project"
     (root / "src" / "tiny" / "sums").mkdir(parents=True)
     (root / "tests" / "sums").mkdir(parents=True)

@@ -16,6 +16,8 @@ from .labelling import Labelled as Labelled
 from .labelling import Merges as Merges
 from .labelling import NewNameError as NewNameError
 from .labelling import Vocabulary as Vocabulary
+from .reports import Report as Report
+from .reports import Reports as Reports
 from .searching import Findings as Findings
 from .searching import Found as Found
 from .showing import Drawing as Drawing
@@ -50,6 +52,8 @@ __all__ = [
     "NewNameError",
     "Recipes",
     "Removal",
+    "Report",
+    "Reports",
     "Restored",
     "Status",
     "Suggestions",

@@ -47,7 +47,10 @@ class Files:
 
 @dataclass(frozen=True)
 class LabelSource:
-    """What one source of labels said: how many pictures it names, and what it says of them."""
+    """What one source of labels said: how many pictures it names, and what it says of them.
+
+    ``new`` statements were not known before; ``withdrawn`` labels were, and the source no longer has them.
+    """
 
     source: str
     format: str
@@ -57,6 +60,8 @@ class LabelSource:
     captions: int
     regions: int
     skipped: int
+    new: int = 0
+    withdrawn: int = 0
 
 
 @dataclass(frozen=True)
@@ -171,7 +176,7 @@ def _add(
     for reading, base, records in sources:
         _apply(workspace, reading, base, records)
         asked_for = reading.source in named and format in (None, reading.format)
-        if reading.n_pictures or reading.skipped or asked_for:
+        if reading.n_pictures or reading.skipped or reading.n_withdrawn or asked_for:
             readings.append(reading)
     if caption_tags is None:
         caption_tags = any(reading.n_captions and not reading.tags for reading in readings)
@@ -257,4 +262,6 @@ def _label_source(reading: Reading) -> LabelSource:
         reading.n_captions,
         reading.n_regions,
         reading.n_skipped,
+        reading.n_new,
+        reading.n_withdrawn,
     )

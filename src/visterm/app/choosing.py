@@ -96,6 +96,7 @@ class Training(Document):
     """What ``train`` did with nothing named: one outcome for classes, tags and search.
 
     ``labelled`` pictures were learned from; ``left_out`` ones have labels, too, but could not be, with the reason.
+    ``earlier`` counts the suggestions that are kept of earlier versions of the models and that nobody has decided.
     """
 
     outcomes: list[Outcome]
@@ -104,6 +105,7 @@ class Training(Document):
     seconds: float
     missing: list[str]
     left_out: list[Skipped] = field(default_factory=list)
+    earlier: dict[str, int] = field(default_factory=dict)
 
 
 def train_all(
@@ -140,7 +142,8 @@ def train_all(
     order = list(WANTED)
     outcomes.sort(key=lambda outcome: order.index(outcome.what))
     seconds = round(time.perf_counter() - started, 1)
-    return Training(outcomes, len(labels), n_labelled, seconds, missing, list(session.left_out.values()))
+    left_out = list(session.left_out.values())
+    return Training(outcomes, len(labels), n_labelled, seconds, missing, left_out, session.earlier)
 
 
 def _n_learned_from(workspace: Workspace, labels: Dataset, recipes: Iterable[str]) -> int:
@@ -163,6 +166,7 @@ class _Session:
         self._choose_again = choose_again
         self._tags: TrainedModel | None = None
         self.left_out: dict[str, Skipped] = {}
+        self.earlier: dict[str, int] = {}
         self._tag_parameters: dict[str, Any] = {}
 
     def choose(self, what: str, seconds: float) -> Choice | None:
@@ -220,6 +224,7 @@ class _Session:
             choice=kept,
         )
         self.left_out |= {skipped.where: skipped for skipped in model.left_out}
+        self.earlier |= model.earlier
         if what == "tags":
             self._tags, self._tag_parameters = model, dict(kept.get("parameters") or {})
         return _outcome(what, model, choice)

@@ -8,6 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from visterm.catalogue.catalogue import Catalogue
 from visterm.catalogue.labels import Kind
 from visterm.catalogue.truth import Truth
@@ -38,6 +41,14 @@ class Frame:
     def keys(self) -> list[str]:
         """The content hashes of the pictures that have a file."""
         return [self.sha256[row] for row in self.rows]
+
+    @cached_property
+    def folders(self) -> tuple[list[str], NDArray[np.intp]]:
+        """The folders, sorted, "" for the collection's own; and the number of that of each picture that has a file."""
+        own = [(self.paths[row] or "").rpartition("/")[0] for row in self.rows]
+        names = sorted(set(own))
+        number = {name: place for place, name in enumerate(names)}
+        return names, np.array([number[name] for name in own], np.intp)
 
     @cached_property
     def files(self) -> dict[str, Path | None]:

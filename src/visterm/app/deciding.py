@@ -33,7 +33,7 @@ def decide(workspace: Workspace, decisions: Sequence[Decision]) -> Labelled:
     n_accepted = sum(each.state == "accepted" for each in decisions)
     with workspace.catalogue.transaction(_in_words(decisions, n_accepted)):
         n_labels = workspace.catalogue.write_labels(rows, source=PERSON)
-    return Labelled(n_labels, n_accepted)
+    return Labelled(n_labels, n_accepted, action=workspace.catalogue.history.made)
 
 
 def _in_words(decisions: Sequence[Decision], n_accepted: int) -> str:

@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 #: Items of a list, and entries of a mapping, that ``print`` shows.
 _SHOWN = 3
 _MAX_LINE = 160
+#: Values of these types, and not of types derived from them, are JSON values already.
+_AS_THEY_ARE = frozenset({str, int, bool, type(None)})
 
 
 def json_name(field: str) -> str:
@@ -100,6 +102,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(plain(key)): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
+        if _AS_THEY_ARE.issuperset(map(type, value)):  # a long column
+            return list(value)
         return [plain(item) for item in value]
     if isinstance(value, Path):
         return str(value)

@@ -52,9 +52,9 @@ def history(
     return History(shown, *log.next(), shown[-1].id if len(found) > limit else None)
 
 
-def undo(workspace: Workspace, number: int = 1) -> Undoing:
-    """Undo the last actions; all of them or none."""
-    done = workspace.catalogue.history.undo(number)
+def undo(workspace: Workspace, number: int = 1, *, only: int | None = None) -> Undoing:
+    """Undo the last actions, all of them or none; with ``only``, refuse unless this action is the last one."""
+    done = workspace.catalogue.history.undo(number, only=only)
     return Undoing(done, *workspace.catalogue.history.next())
 
 

@@ -26,7 +26,6 @@ from visterm.contracts import Features, Task, n_pictures
 from visterm.errors import InputError, VistermError
 from visterm.models import Model, checked_scores, using
 from visterm.search.index import Index
-from visterm.search.pairs import log_pairs_of, pairs_of
 from visterm.search.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -137,6 +136,8 @@ def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Score
 
 def pair_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> tuple[Scored, list[tuple[int, int]]]:
     """Log-probabilities of pairs of the model's tags, for models that learned pairs of words; and the pairs."""
+    from visterm.learning import log_pairs_of, pairs_of
+
     _, columns = pairs_of(model.estimator)
     scored = _current(
         workspace, model, "pairs", len(columns), keys, partial(log_pairs_of, model.estimator), dtype="float16"

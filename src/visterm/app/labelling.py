@@ -50,13 +50,16 @@ class Labelled(Document):
     """How many labels were noted, how many of these accept a model's suggestion, and how many were cleared.
 
     ``nothing_suggested`` are the pictures whose suggestions were to be accepted, but no model suggests anything that
-    is not decided yet.
+    is not decided yet. ``called`` has names that were renamed or merged, and the name that was noted instead.
+    ``action`` is the number of this step in the history; None if nothing is different now.
     """
 
     labels: int
     accepted: int = 0
     cleared: int = 0
     nothing_suggested: list[str] = field(default_factory=list)
+    called: dict[str, str] = field(default_factory=dict)
+    action: int | None = None
 
 
 @dataclass(frozen=True)
@@ -137,9 +140,10 @@ def label(
         raise InputError("say what the pictures are: a class, tags, tags to deny, what to clear, or to accept")
     cleared = [_clearing(workspace, what) for what in clear]
     _refuse_contradiction(tags, no_tags)
+    names: list[tuple[Kind, str]] = [("tag", name) for name in (*tags, *no_tags)]
+    names += [] if class_name is None else [("class", class_name)]
     if new is not True:
-        names: list[tuple[Kind, str]] = [("tag", name) for name in (*tags, *no_tags)]
-        _refuse_slips(workspace, names if class_name is None else [("class", class_name), *names], new or ())
+        _refuse_slips(workspace, names, new or ())
         _refuse_denials(workspace, no_tags, new or ())
     known = {picture.id: picture for picture in (_known(workspace, reference) for reference in pictures)}
     if class_name is not None or tags or no_tags or accept:
@@ -154,7 +158,14 @@ def label(
         n_cleared = sum(catalogue.unlabel(number, kind, name) for number in known for kind, name in cleared)
         accepted, nothing = _accepted(workspace, known.values(), said) if accept else ([], [])
         n_labels = catalogue.write_labels(list(dict.fromkeys([*accepted, *said])), source=PERSON)
-    return Labelled(n_labels, len(accepted), n_cleared, nothing)
+    return Labelled(n_labels, len(accepted), n_cleared, nothing, _called(workspace, names), catalogue.history.made)
+
+
+def _called(workspace: Workspace, names: Sequence[tuple[Kind, str]]) -> dict[str, str]:
+    """Those of the names that stand for another one now, with that one."""
+    aliases = {kind: workspace.catalogue.aliases(kind) for kind in KINDS}
+    cleaned = [(kind, clean_name(name)) for kind, name in names]
+    return {name: aliases[kind][name] for kind, name in cleaned if name in aliases[kind]}
 
 
 def _accepted(
@@ -242,10 +253,9 @@ def _refuse_slips(workspace: Workspace, names: Iterable[tuple[Kind, str]], meant
     from visterm.language import nearest_name
 
     catalogue = workspace.catalogue
-    in_use = {kind: _in_use(workspace, kind) for kind in KINDS}
-    for kind, name in names:
-        if name in meant or catalogue.is_known(kind, name):
-            continue
+    new = [(kind, name) for kind, name in names if name not in meant and not catalogue.is_known(kind, name)]
+    in_use = {kind: _in_use(workspace, kind) for kind in KINDS} if new else {}  # to count all labels takes a while
+    for kind, name in new:
         if "," in name:
             raise NewNameError(kind, name, "has a comma in it: give each name by itself")
         for other in sorted(KINDS, key=lambda other: other != kind):

@@ -43,7 +43,7 @@ class Regions:
     counts by itself, it is 0 and so are all shares.
 
     >>> print(Regions(((0.0, 0.0, 0.0), (0.1, 0.0, 0.0), (0.7, 0.2, 0.0)), fall=0.5))
-    mostly the lower left: 70% of what counts lies on 11% of the picture
+    seen mostly at the lower left: 11% of the picture gives 70% of the reason
     """
 
     shares: tuple[tuple[float, ...], ...]
@@ -71,14 +71,15 @@ class Regions:
         top, bottom, left, right = self.box()
         area = (bottom - top) * (right - left) / (n_rows * n_columns)
         if not self.any_counts or area > _WHOLE:
-            return "the picture as a whole: no region counts by itself"
+            return "seen in the picture as a whole: no part decides alone"
         held = float(np.sum(np.array(self.shares)[top:bottom, left:right]))
         down = ("upper", "middle", "lower")[min(2, int(3 * (top + bottom) / 2 / n_rows))]
         across = ("left", "middle", "right")[min(2, int(3 * (left + right) / 2 / n_columns))]
         where = {("middle", "middle"): "middle", ("upper", "middle"): "top", ("lower", "middle"): "bottom"}
         where |= {("middle", side): side for side in ("left", "right")}
         named = where.get((down, across), f"{down} {across}")
-        return f"mostly the {named}: {held:.0%} of what counts lies on {area:.0%} of the picture"
+        at = "in" if named == "middle" else "at"
+        return f"seen mostly {at} the {named}: {area:.0%} of the picture gives {held:.0%} of the reason"
 
 
 def regions_of(

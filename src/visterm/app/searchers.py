@@ -18,7 +18,7 @@ from visterm.search.beliefs import DEPENDENCE, Beliefs, Floats
 from visterm.search.pairs import Pairs
 from visterm.search.query import Node, parse
 from visterm.search.query import terms as terms_of
-from visterm.search.searcher import Hits, Searcher
+from visterm.search.searcher import Hits, Ranking, Searcher
 from visterm.search.threshold import NOTHING_BELOW
 
 if TYPE_CHECKING:
@@ -45,6 +45,11 @@ class Ready:
         """The best pictures."""
         with self._guard:
             return self.searcher.search(query, limit, unlikely=unlikely)
+
+    def rank(self, query: str, limit: int, *, unlikely: bool) -> Ranking:
+        """The best pictures as columns, without the reasons."""
+        with self._guard:
+            return self.searcher.rank(query, limit, unlikely=unlikely)
 
 
 class Searchers:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from visterm.app.doubts import doubts_about
 from visterm.app.notebook import PictureDocument
 from visterm.app.regions import Regions
 from visterm.app.wording import percent
@@ -20,6 +21,11 @@ from visterm.search.searcher import Hit, Hits, Reason
 if TYPE_CHECKING:
     from visterm.app.searchers import Ready
     from visterm.app.workspace import Workspace
+
+
+#: If nobody says that a picture matches, and the best is less likely than this, the findings are weak: a picture is
+#: then at least twice as likely wrong as right.
+_WEAK = 1 / 3
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,8 @@ class Findings(PictureDocument):
 
     Pictures from the probability ``cut_off`` on count as found (None: nothing does, though the best has ``best``);
     there are ``n_likely`` of them (None: more than were counted). ``n_less_likely`` more are shown with the unlikely
-    ones. If ``partial``, words were left out to find the pictures: each picture tells which. ``measured`` says whether
+    ones. If ``partial``, words were left out to find the pictures: each picture tells which. If ``weak``, pictures
+    count as found, but each is at least twice as likely wrong as right. ``measured`` says whether
     the model's probabilities were learned on held-out pictures. ``unknown`` words were left out, ``ignored`` words say
     nothing about pictures, ``taken_as`` has words that were taken for others, and ``near_in_meaning`` how near those
     are.
@@ -67,6 +74,7 @@ class Findings(PictureDocument):
     best: float
     measured: bool
     found: list[Found]
+    weak: bool = False
 
     def captions(self) -> Iterator[tuple[str, str]]:
         """Who says that each picture matches, or how likely it does."""
@@ -108,11 +116,9 @@ def _search(
 
 def _findings(query: str, model: Model | None, hits: Hits, found: list[Found], left_out: list[str]) -> Findings:
     measured = model is None or model.search_settings is not None
-    notes = [*(str(note) for note in hits.notes), *hits.hints, *left_out]
-    if model is None:
-        notes.append("no model can search yet, so only what people wrote was searched: see 'visterm train'")
-    elif not measured:
-        notes.append(f"how sure {model.info.name} may be was never measured: train it again to know")
+    notes = [*(str(note) for note in hits.notes), *hits.hints, *left_out, *notes_about(model)]
+    partial = any(hit.missing for hit in hits.hits)
+    sure = partial or hits.best >= _WEAK or any(hit.told for hit in hits.hits)
     return Findings(
         query=query,
         model=None if model is None else model.info.reference,
@@ -124,11 +130,19 @@ def _findings(query: str, model: Model | None, hits: Hits, found: list[Found], l
         cut_off=hits.cut_off if np.isfinite(hits.cut_off) else None,
         n_likely=hits.n_likely,
         n_less_likely=hits.n_less_likely,
-        partial=any(hit.missing for hit in hits.hits),
+        partial=partial,
         best=hits.best,
         measured=measured,
         found=found,
+        weak=not sure and any(hit.likely for hit in hits.hits),
     )
+
+
+def notes_about(model: Model | None) -> list[str]:
+    """What a person should know of the model that searches."""
+    if model is None:
+        return ["no model can search yet, so only what people wrote was searched: train one to find more"]
+    return doubts_about(model, Task.RANK)
 
 
 def _nearness(note: Note) -> dict[str, float]:

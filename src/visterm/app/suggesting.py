@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from visterm.app.doubts import doubts_about, is_calibrated
 from visterm.app.features import described, features_of_files, stored_features
 from visterm.app.files import is_there
 from visterm.app.notebook import PictureDocument
@@ -20,7 +21,7 @@ from visterm.catalogue.labels import Kind, LabelRow
 from visterm.catalogue.pictures import Picture
 from visterm.catalogue.records import Skipped, model_source
 from visterm.catalogue.scan import find_pictures
-from visterm.contracts import Features, Scores
+from visterm.contracts import Features, Scores, Task
 from visterm.errors import InputError
 from visterm.learning import PRECISION, class_scores, rare_order, word_scores
 from visterm.measures import predict_tags
@@ -29,10 +30,7 @@ from visterm.models import Model, checked_scores, using
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
 
-
-#: Probabilities that were checked on fewer held-out pictures than this are called a guess.
-_ENOUGH_HELD_OUT = 20
-_KINDS = {"class": "class", "tag": "tags"}
+_TASKS: dict[Kind, Task] = {"class": Task.CLASSIFY, "tag": Task.ANNOTATE}
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Suggestions(PictureDocument):
     """What a model says of several pictures, how many suggestions were written, and what could not be looked at.
 
     ``calibrated`` says whether the probabilities were learned from held-out pictures; if those were too few, they are
-    a guess.
+    a guess. ``doubts`` say in words why the answers should be taken with care.
     """
 
     model: str
@@ -65,6 +63,7 @@ class Suggestions(PictureDocument):
     written: int
     skipped: list[Skipped]
     calibrated: bool = True
+    doubts: list[str] = field(default_factory=list)
 
     def captions(self) -> Iterator[tuple[str, str]]:
         """What the model says of each picture."""
@@ -138,16 +137,16 @@ def tag(
         else:
             least = likely.thresholds(precision) if at_least is None else np.full(p.shape[1], at_least)
             best = [[c for c in columns if p[row, c] >= least[c]] for row, columns in enumerate(ranked)]
-        denied = _denied(workspace, subjects.ids)
-        best = [[c for c in columns if model.info.tags[c] not in denied[row]] for row, columns in enumerate(best)]
+        if workspace is not None:
+            names = workspace.collection().frame.current_names("tag", model.info.tags)
+            denied = _denied(workspace, subjects.ids)
+            best = [[c for c in columns if names[c] not in denied[row]] for row, columns in enumerate(best)]
         suggestions = _suggestions(model, subjects, p, best, model.info.tags, "tag")
     return _written(workspace, model, suggestions, "tag", n_labels=None) if write else suggestions
 
 
-def _denied(workspace: Workspace | None, ids: Sequence[int | None]) -> list[set[str]]:
+def _denied(workspace: Workspace, ids: Sequence[int | None]) -> list[set[str]]:
     """The tags that people said each picture does not have: a model does not suggest them again."""
-    if workspace is None:
-        return [set() for _ in ids]
     truth = workspace.collection().truth
     row_of = {int(number): row for row, number in enumerate(truth.ids)}
     denied: list[set[str]] = []
@@ -232,12 +231,6 @@ def _suggestions(
         Suggestion(path, [LikelyName(names[int(c)], float(scores[row, int(c)])) for c in columns], picture_id)
         for row, (path, picture_id, columns) in enumerate(zip(subjects.paths, subjects.ids, best, strict=True))
     ]
-    return Suggestions(model.info.reference, answers, 0, subjects.skipped, _is_calibrated(model, kind))
-
-
-def _is_calibrated(model: Model, kind: Kind) -> bool:
-    """Whether enough pictures were held out to check the probabilities; earlier versions did not count them."""
-    learned = model.info.training
-    if kind == "tag" and model.relevance is None:
-        return False
-    return "label_counts" not in learned or learned.get(f"held_out_{_KINDS[kind]}", 0) >= _ENOUGH_HELD_OUT
+    task = _TASKS[kind]
+    calibrated, doubts = is_calibrated(model, task), doubts_about(model, task)
+    return Suggestions(model.info.reference, answers, 0, subjects.skipped, calibrated, doubts)

@@ -37,14 +37,19 @@ _SMALL = 3000
 
 @dataclass(frozen=True)
 class TrainedModel(ModelInfo, Document):
-    """All that is known of a model that was just trained; ``left_out`` are pictures it could not see, and why."""
+    """All that is known of a model that was just trained; ``left_out`` are pictures it could not see, and why.
+
+    ``earlier`` counts the suggestions that are kept of its earlier versions and that nobody has decided.
+    """
 
     left_out: list[Skipped] = field(default_factory=list)
+    earlier: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, info: ModelInfo, left_out: Sequence[Skipped] = ()) -> Self:
+    def of(cls, info: ModelInfo, left_out: Sequence[Skipped] = (), earlier: Mapping[str, int] | None = None) -> Self:
         """The same as a document."""
-        return cls(**{item.name: getattr(info, item.name) for item in fields(ModelInfo)}, left_out=list(left_out))
+        known = {item.name: getattr(info, item.name) for item in fields(ModelInfo)}
+        return cls(**known, left_out=list(left_out), earlier=dict(earlier or {}))
 
 
 @dataclass(frozen=True)
@@ -167,9 +172,8 @@ def labels_only(workspace: Workspace, collection: Collection) -> Dataset:
         raise InputError("there are no pictures yet: add some with 'visterm add FOLDER'")
     y, class_names = encode_classes(truth.classes)
     nothing = np.empty((len(truth), 0), np.float32)
-    return Dataset(
-        workspace.folder.name, nothing, y, class_names, truth.tags, tuple(truth.tag_names), tuple(truth.splits)
-    )
+    names, denied = tuple(truth.tag_names), truth.rejected if truth.rejected.nnz else None
+    return Dataset(workspace.folder.name, nothing, y, class_names, truth.tags, names, tuple(truth.splits), denied)
 
 
 def require_method(name: str, *, also: Iterable[str] = ()) -> None:
@@ -227,7 +231,8 @@ def train(
     workspace.shelf.place(name, 1)  # refuses an impossible name before the work
     ready = ready_recipe(workspace, recipe or chosen.recipe)
     # The pictures to learn from: the labelled ones, or all if the method also learns from the others.
-    rows = None if learns_from_untagged(chosen) else np.flatnonzero(labels.has_class | labels.has_tags)
+    learned = labels.has_class | labels.has_tags | labels.only_denied
+    rows = None if learns_from_untagged(chosen) else np.flatnonzero(learned)
     data, failed = _described_and_left_out(workspace, collection, ready, rows)
     with one_blas_thread() if len(data) <= _SMALL else nullcontext():
         trained = train_method(chosen, data, parameters)
@@ -261,7 +266,14 @@ def train(
     with workspace.shelf.adding(name) as version:
         info = replace(info, version=version, sequence=workspace.shelf.next_sequence())
         save_model(Model.of(info, estimator, ready, relevance), workspace.shelf.place(name, version))
-    return TrainedModel.of(info, [*labelled_but_unreadable(workspace), *failed])
+    left_out = [*labelled_but_unreadable(workspace), *failed]
+    return TrainedModel.of(info, left_out, _earlier_suggestions(workspace, info))
+
+
+def _earlier_suggestions(workspace: Workspace, info: ModelInfo) -> dict[str, int]:
+    """By version: the suggestions that are kept of earlier versions of a model and that nobody has decided."""
+    waiting = workspace.catalogue.counts().suggestions
+    return {model: number for model, number in waiting.items() if model.rpartition("@")[0] == info.name}
 
 
 def _about_labels(trained: Trained) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy import sparse
 from visterm.app.features import stored_features
 from visterm.app.regions import N_VERSIONS, Regions, regions_of
 from visterm.app.similar import cosines
+from visterm.app.wording import percent
 from visterm.catalogue.truth import Truth
 from visterm.contracts import Features, is_several
 from visterm.errors import MissingExtraError, PictureError
@@ -34,6 +36,23 @@ _N_PARTS = 3
 _MOST_LOOKED_AT, _MOST_SECONDS = 5, 30.0
 
 
+@dataclass(frozen=True)
+class Lookalike:
+    """The picture that people tagged with a word and that is most like another; ``likeness`` is 1 for the same."""
+
+    id: int
+    path: str
+    likeness: float
+
+    def in_words(self, words: Sequence[str]) -> str:
+        """What a person reads of it.
+
+        >>> Lookalike(3, "0005.jpg", 0.834).in_words(["boat", "sea"])
+        'looks like 0005.jpg (83% alike), which people tagged boat and sea'
+        """
+        return f"looks like {self.path} ({percent(self.likeness)} alike), which people tagged {' and '.join(words)}"
+
+
 class Witnesses:
     """Explains, for single pictures, why they match the words of a query.
 
@@ -46,15 +65,25 @@ class Witnesses:
 
     def of(self, sha256: str, words: Sequence[str]) -> tuple[str, ...]:
         """One line each: the most similar picture that people tagged with the word, and the features that count."""
-        if self._workspace.library.missing(self._model.recipe, [sha256]):
+        x = self._features(sha256)
+        if x is None:
             return ()
-        x = stored_features(self._workspace, self._model.recipe, [sha256])
-        words_of: dict[tuple[str, float], list[str]] = {}
+        words_of: dict[Lookalike, list[str]] = {}
         for word in words:
             if (found := self._lookalike(x, sha256, word)) is not None:
                 words_of.setdefault(found, []).append(word)
-        lines = [f"looks like {path} ({', '.join(shared)}; {alike:.2f})" for (path, alike), shared in words_of.items()]
-        return (*lines, *self._parts(x, words))
+        return (*(found.in_words(shared) for found, shared in words_of.items()), *self._parts(x, words))
+
+    def lookalike(self, sha256: str, word: str) -> Lookalike | None:
+        """The most similar picture that people tagged with ``word``; None if there is none to compare with."""
+        x = self._features(sha256)
+        return None if x is None else self._lookalike(x, sha256, word)
+
+    def _features(self, sha256: str) -> Features | None:
+        """The features of a picture; None if nobody has looked at it."""
+        if self._workspace.library.missing(self._model.recipe, [sha256]):
+            return None
+        return stored_features(self._workspace, self._model.recipe, [sha256])
 
     def regions(self, found: Sequence[tuple[str, Sequence[str]]]) -> list[Regions | None]:
         """For each (path, words), the regions of the picture that count for the words.
@@ -85,8 +114,7 @@ class Witnesses:
                 told[place] = regions
         return told
 
-    def _lookalike(self, x: Features, sha256: str, word: str) -> tuple[str, float] | None:
-        """The most similar picture that people tagged with ``word``, and its similarity."""
+    def _lookalike(self, x: Features, sha256: str, word: str) -> Lookalike | None:
         truth = self._truth
         columns = places_of_names(truth.tag_names).get(word, [])
         told = np.flatnonzero(np.asarray(truth.tags[:, columns].sum(axis=1)).ravel())
@@ -96,8 +124,8 @@ class Witnesses:
         if not keys or is_several(x):
             return None
         alike = cosines(x, stored_features(self._workspace, self._model.recipe, keys))[0]
-        path = truth.paths[truth.sha256.index(keys[int(np.argmax(alike))])]
-        return path or "", float(alike.max())
+        row = truth.sha256.index(keys[int(np.argmax(alike))])
+        return Lookalike(int(truth.ids[row]), truth.paths[row] or "", float(alike.max()))
 
     def _parts(self, x: Features, words: Sequence[str]) -> list[str]:
         """The dimensions (codewords of a bag) that count most, if the model can explain itself."""
@@ -113,4 +141,4 @@ class Witnesses:
         if explanation.evidence_kind != "dimension":
             return []
         parts = ", ".join(f"{number} ({part:+.2g})" for number, part in explanation.evidence)
-        return [f"codewords {parts}"] if parts else []
+        return [f"counts for it: codewords {parts}"] if parts else []

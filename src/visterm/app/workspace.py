@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from visterm.app.history import History, Undoing
     from visterm.app.jobs import Jobs
     from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
+    from visterm.app.reports import Report, Reports
     from visterm.app.review.reviewer import Reviewer
     from visterm.app.searchers import Searchers
     from visterm.app.searching import Findings
@@ -229,11 +230,14 @@ class Workspace:
 
         return history(self, picture, limit=limit, before=before)
 
-    def undo(self, number: int = 1) -> Undoing:
-        """Undo the last change of labels, vocabulary or pictures, or the last few."""
+    def undo(self, number: int = 1, *, only: int | None = None) -> Undoing:
+        """Undo the last change of labels, vocabulary or pictures, or the last few.
+
+        With ``only``, the number of an action, nothing is undone unless that action is the last one.
+        """
         from visterm.app.history import undo
 
-        return undo(self, number)
+        return undo(self, number, only=only)
 
     def redo(self, number: int = 1) -> Undoing:
         """Do again what was undone last."""
@@ -318,6 +322,18 @@ class Workspace:
         from visterm.app.training import models
 
         return models(self)
+
+    def reports(self) -> Reports:
+        """How good each trained model is, in short; the newest first."""
+        from visterm.app.reports import reports
+
+        return reports(self)
+
+    def report(self, model: str) -> Report:
+        """All that was measured of one model, named as ``NAME@VERSION``."""
+        from visterm.app.reports import report
+
+        return report(self, model)
 
     def evaluate(self, *methods: str, recipe: str | Sequence[str] = (), max_seconds: float | None = None) -> Evaluation:
         """Compare methods (default: all) with each other and with the baseline on held-out pictures.

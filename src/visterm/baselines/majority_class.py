@@ -23,7 +23,7 @@ class MajorityClass(ClassifierMixin, Estimator):
 
     def fit(self, X: Features, y: ArrayLike) -> Self:
         """Count the classes; pictures of unknown class (-1) are left out."""
-        X = check_features(self, any_feature(X), fitting=True)
+        X = check_features(self, any_feature(X), fitting=True, halves=True)
         y = check_classes(y, X.shape[0])
         self.classes_, counts = np.unique(y[rows_with_class(y)], return_counts=True)
         self.class_frequency_ = counts / counts.sum()
@@ -31,7 +31,7 @@ class MajorityClass(ClassifierMixin, Estimator):
 
     def predict_proba(self, X: Features) -> Scores:
         """The class frequencies, the same for every picture."""
-        X = check_features(self, any_feature(X), fitting=False)
+        X = check_features(self, any_feature(X), fitting=False, halves=True)
         return np.tile(self.class_frequency_, (X.shape[0], 1))
 
     def predict(self, X: Features) -> NDArray[Any]:

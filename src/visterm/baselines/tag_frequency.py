@@ -23,7 +23,7 @@ class TagFrequency(AnnotatorMixin, Estimator):
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Count the tags of the tagged pictures."""
-        X = check_features(self, any_feature(X), fitting=True)
+        X = check_features(self, any_feature(X), fitting=True, halves=True)
         tags = check_tags(tags, X.shape[0])
         self._count_tags(tags)
         self.tag_frequency_ = self.tag_counts_ / len(rows_with_tags(tags))
@@ -31,5 +31,5 @@ class TagFrequency(AnnotatorMixin, Estimator):
 
     def score_tags(self, X: Features) -> Scores:
         """The tag frequencies, the same for every picture."""
-        X = check_features(self, any_feature(X), fitting=False)
+        X = check_features(self, any_feature(X), fitting=False, halves=True)
         return np.tile(self.tag_frequency_, (X.shape[0], 1))

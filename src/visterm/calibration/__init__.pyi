@@ -6,6 +6,7 @@ from .sigmoids import fit_platt as fit_platt
 from .sigmoids import fit_sigmoids as fit_sigmoids
 from .sigmoids import sigmoid as sigmoid
 from .tag_confidence import TagConfidence as TagConfidence
+from .tag_probabilities import Denials as Denials
 from .tag_probabilities import TagProbabilities as TagProbabilities
 from .temperature import class_probabilities as class_probabilities
 from .temperature import fit_temperature as fit_temperature
@@ -14,6 +15,7 @@ from .thresholds import TagThresholds as TagThresholds
 from .thresholds import ThresholdedAnnotator as ThresholdedAnnotator
 
 __all__ = [
+    "Denials",
     "TagConfidence",
     "TagProbabilities",
     "TagThresholds",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit, logit
 from sklearn.utils._param_validation import Interval
 
+from visterm.compute.threads import in_threads, one_blas_thread
 from visterm.contracts import check_tags
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
@@ -33,14 +34,21 @@ _STEPS = 30
 _DOUBT = 20.0
 #: What all tags share is settled when a step gains less than this share of the loss.
 _SETTLED = 1e-9
-#: This many pairs are treated at a time, so that they stay in the cache.
+#: This many pairs are treated at a time while the coefficients are fitted, so that they stay in the cache.
 _CACHED = 2**14
 #: The exponential of a larger number overflows.
 _LARGEST = 700.0
-#: At most this many numbers are in memory at once while tags are fitted, or while probabilities are computed.
-_BLOCK = 4_000_000
+#: And this many while tags are fitted, or while probabilities are computed.
+_BLOCK = 2**18
 #: The precisions for which thresholds are kept; between two of them, thresholds are interpolated.
 _PRECISIONS = np.append(np.arange(0.05, 0.96, 0.05), 0.99)
+
+
+class Denials(NamedTuple):
+    """Held-out pictures that nobody tagged: their ``scores``, and the tags ``denied`` there, 0/1 (both n_tags wide)."""
+
+    scores: ArrayLike
+    denied: Any
 
 
 class TagProbabilities(Estimator):
@@ -56,7 +64,8 @@ class TagProbabilities(Estimator):
     ``s_t l + b_t``: its slope and offset are fitted, too, and shrunk to 1 and 0, so that a rare tag is calibrated by
     what all tags share. A higher score never means a lower probability.
 
-    ``fit`` takes scores of pictures that the method had not seen, and their tags.
+    ``fit`` takes scores of pictures that the method had not seen, and their tags. Tags that a person denied at pictures
+    that nobody tagged are known negatives: they help to fit the tag's own slope, offset and threshold.
 
     >>> rng = np.random.default_rng(0)
     >>> tags = (rng.random((400, 5)) < 0.3).astype(int)
@@ -77,10 +86,18 @@ class TagProbabilities(Estimator):
     def __init__(self, random_state: int = 0) -> None:
         self.random_state = random_state
 
-    def fit(self, scores: ArrayLike, tags: Any, *, tag_counts: ArrayLike, n_tagged: int) -> Self:
+    def fit(
+        self,
+        scores: ArrayLike,
+        tags: Any,
+        *,
+        tag_counts: ArrayLike,
+        n_tagged: int,
+        denials: Denials | None = None,
+    ) -> Self:
         """Learn from the ``scores`` (n_pictures, n_tags) of held-out pictures and their ``tags``.
 
-        ``tag_counts`` of ``n_tagged`` training pictures carry each tag.
+        ``tag_counts`` of ``n_tagged`` training pictures carry each tag; ``denials`` are known negatives.
         """
         self._validate_params()
         given = np.asarray(scores)
@@ -95,13 +112,27 @@ class TagProbabilities(Estimator):
         self.coefficients_ = _fit_logistic(terms, present[some].toarray() > 0, n_free=2)
         self.own_ = np.tile([[1.0], [0.0]], self.n_tags_)
         thresholds = np.empty((len(_PRECISIONS), self.n_tags_), np.float32)
-        by_tag, kept = present.tocsc(), np.zeros((2, len(_PRECISIONS)))
-        for tags_of_block in _blocks(self.n_tags_, len(given)):
+        by_tag = present.tocsc()
+        if denials is not None:
+            given_to_others = np.asarray(denials.scores)
+            denied_by_tag = check_tags(denials.denied, len(given_to_others), n_tags=self.n_tags_).tocsc()
+
+        def of_tags(tags_of_block: slice) -> NDArray[np.float64]:
             shared = self._shared_odds(given, tags_of_block)
             truth = by_tag[:, tags_of_block].toarray() > 0
-            self.own_[:, tags_of_block] = own = _fit_own(shared, truth)
-            thresholds[:, tags_of_block] = _precise(expit(own[0] * shared + own[1]))
-            kept += _kept_promises(shared, truth)
+            # Where only denied tags are known, only wrong suggestions are: they do not tell which promises are kept.
+            kept = _kept_promises(shared, truth)
+            known = None
+            if denials is not None:
+                others = self._shared_odds(given_to_others, tags_of_block)
+                no = denied_by_tag[:, tags_of_block].toarray() > 0
+                known = np.vstack([np.ones_like(truth), no])
+                shared, truth = np.vstack([shared, others]), np.vstack([truth, np.zeros_like(no)])
+            self.own_[:, tags_of_block] = own = _fit_own(shared, truth, known)
+            thresholds[:, tags_of_block] = _precise(_where(known, expit(own[0] * shared + own[1])))
+            return kept
+
+        kept = sum(in_threads(of_tags, _blocks(self.n_tags_, len(given))), np.zeros((2, len(_PRECISIONS))))
         self.thresholds_ = _corrected(thresholds, *kept)
         return self
 
@@ -130,9 +161,12 @@ class TagProbabilities(Estimator):
             raise InputError(f"scores must have one column for each of {self.n_tags_} tags, not shape {given.shape}")
         odds = np.empty(given.shape, np.float32)
         own = getattr(self, "own_", None)  # models of earlier versions have only what all tags share
-        for rows in _blocks(len(given), self.n_tags_):
+
+        def of_rows(rows: slice) -> None:
             shared = self._shared_odds(given[rows], slice(None))
             odds[rows] = shared if own is None else np.clip(own[0] * shared + own[1], -_SUREST, _SUREST)
+
+        in_threads(of_rows, _blocks(len(given), self.n_tags_))
         return odds
 
     def lifts(self, log_odds: Floats) -> Floats:
@@ -230,34 +264,45 @@ def _fit_logistic(terms: Sequence[Floats], present: NDArray[np.bool_], n_free: i
 def _surprise(A: Floats, present: NDArray[np.bool_], w: Floats) -> tuple[float, Floats, Floats]:
     """The mean of -log of the probability of what is true, with a little ridge; its gradient and its Hessian."""
     ridge = 1.0 / len(A)
-    value, slope, curve = 0.0, np.zeros(len(w)), np.zeros((len(w), len(w)))
-    for start in range(0, len(A), _CACHED):
+
+    def of_pairs(start: int) -> tuple[float, Floats, Floats]:
         a, y = A[start : start + _CACHED], present[start : start + _CACHED]
         odds = np.clip(a @ w, -_LARGEST, _LARGEST)
         p = 1 / (1 + np.exp(-odds))
-        value -= float(np.log(np.where(y, p, 1 / (1 + np.exp(odds)))).sum())
-        slope += (p - y) @ a
-        curve += (a * (p * (1 - p))[:, np.newaxis]).T @ a
-    value, slope, curve = value / len(A), slope / len(A), curve / len(A)
+        value = -float(np.log(np.where(y, p, 1 / (1 + np.exp(odds)))).sum())
+        return value, (p - y) @ a, (a * (p * (1 - p))[:, np.newaxis]).T @ a
+
+    with one_blas_thread():
+        parts = in_threads(of_pairs, range(0, len(A), _CACHED))
+    value, slope, curve = (sum(part) / len(A) for part in zip(*parts, strict=True))
     return value + ridge * float(w @ w), slope + 2 * ridge * w, curve + 2 * ridge * np.eye(len(w))
 
 
-def _fit_own(x: Floats, present: NDArray[np.bool_]) -> Floats:
+def _where(known: NDArray[np.bool_] | None, values: Floats) -> Floats:
+    """``values`` where it is known whether the tag is present, 0 elsewhere; None: it is known everywhere."""
+    return values if known is None else known * values
+
+
+def _fit_own(x: Floats, present: NDArray[np.bool_], known: NDArray[np.bool_] | None = None) -> Floats:
     """(2, n_tags) slopes and offsets of the most likely sigmoids of ``x``, shrunk to 1 and 0 by ``_PRIOR``.
 
-    Newton steps for all tags at once; a tag whose step would make things worse takes half of it.
+    Only pairs count of which it is ``known`` whether the tag is ``present`` (None: all). Newton steps for all tags at
+    once; a tag whose step would make things worse takes half of it.
     """
     centre, prior = np.array([[1.0], [0.0]]), np.array(_PRIOR)[:, np.newaxis]
     own = np.repeat(centre, x.shape[1], axis=1)
 
     def surprise(at: Floats) -> Floats:
         odds = at[0] * x + at[1]
-        return (np.logaddexp(0, odds) - present * odds).sum(axis=0) + (prior * (at - centre) ** 2).sum(axis=0) / 2
+        return (
+            _where(known, np.logaddexp(0, odds) - present * odds).sum(axis=0)
+            + (prior * (at - centre) ** 2).sum(axis=0) / 2
+        )
 
     best = surprise(own)
     for _ in range(_STEPS):
         p = expit(own[0] * x + own[1])
-        miss, curve = present - p, p * (1 - p)
+        miss, curve = _where(known, present - p), _where(known, p * (1 - p))
         g0, g1 = np.stack([(miss * x).sum(axis=0), miss.sum(axis=0)]) - prior * (own - centre)
         h00, h01, h11 = (curve * x * x).sum(axis=0) + prior[0], (curve * x).sum(axis=0), curve.sum(axis=0) + prior[1]
         step = np.stack([h11 * g0 - h01 * g1, h00 * g1 - h01 * g0]) / (h00 * h11 - h01 * h01)

@@ -347,10 +347,11 @@ class Catalogue(Database):
                 row = self._connection.execute(known).fetchone()
         return str(row[0])
 
-    def mark_exported(self) -> None:
-        """Note that the labels of all pictures are written beside them."""
+    def mark_exported(self, pictures: Iterable[Picture]) -> None:
+        """Note that the labels of ``pictures`` are written beside them."""
+        ids = [(picture.id,) for picture in pictures]
         with self.transaction():
-            self._connection.execute("INSERT OR IGNORE INTO exported SELECT id FROM picture")
+            self._connection.executemany("INSERT OR IGNORE INTO exported VALUES (?)", ids)
 
     def truth(self) -> Truth:
         """What people and imports say about the readable pictures, as arrays to train on."""
@@ -371,6 +372,11 @@ class Catalogue(Database):
         """Who said something of the pictures, as :class:`~visterm.catalogue.listing.Said` flags by picture id."""
         with schema.sqlite_errors(self.file):
             return listing.read_said(self._connection, ids)
+
+    def denied_classes(self, ids: Iterable[int]) -> dict[int, set[str]]:
+        """The classes that people or imports say some pictures do not have, by picture id."""
+        with schema.sqlite_errors(self.file):
+            return listing.read_denied_classes(self._connection, ids)
 
     def counts(self) -> inventory.Counts:
         """The numbers of pictures, files, labels, classes and tags."""

@@ -53,6 +53,14 @@ class Action:
     changes: tuple[Change, ...]
 
 
+class NotLastError(InputError):
+    """An action is not the last one that holds, so that it cannot be undone before ``last``; nothing was changed."""
+
+    def __init__(self, asked: int, last: Action) -> None:
+        self.last = last
+        super().__init__(f"action {asked} is not the last one: {last.what!r} by {last.who} would be undone instead")
+
+
 class History:
     """The history of the catalogue whose connection and transactions are given."""
 
@@ -76,9 +84,12 @@ class History:
             ).fetchall()
             return self._read(connection, rows, picture)
 
-    def undo(self, number: int = 1) -> list[Action]:
-        """Undo the last ``number`` actions that hold, the newest first."""
-        return self._move(number, lambda: log.undo(self._connect(), self._now()), "undo")
+    def undo(self, number: int = 1, *, only: int | None = None) -> list[Action]:
+        """Undo the last ``number`` actions that hold, the newest first; ``only`` if this action is the last one."""
+        with self._transaction():
+            if only is not None and (last := self._last()) is not None and last.id != only:
+                raise NotLastError(only, last)
+            return self._move(number, lambda: log.undo(self._connect(), self._now()), "undo")
 
     def redo(self, number: int = 1) -> list[Action]:
         """Redo the last ``number`` actions that were undone, the oldest first."""
@@ -90,6 +101,20 @@ class History:
         undo = connection.execute("SELECT what FROM action WHERE undone = 0 ORDER BY id DESC LIMIT 1").fetchone()
         redo = connection.execute("SELECT what FROM action WHERE undone = 1 ORDER BY id LIMIT 1").fetchone()
         return None if undo is None else str(undo[0]), None if redo is None else str(redo[0])
+
+    @property
+    def made(self) -> int | None:
+        """The action that the last transaction of this thread became; None if it changed nothing."""
+        return self._connect().made
+
+    def _last(self) -> Action | None:
+        """The last action that holds."""
+        connection = self._connect()
+        rows = connection.execute(
+            """SELECT id, time, who, what, undone, undone_time, first, last FROM action
+               WHERE undone = 0 ORDER BY id DESC LIMIT 1"""
+        ).fetchall()
+        return next(iter(self._read(connection, rows, None)), None)
 
     def _move(self, number: int, step: Callable[[], int | None], name: str) -> list[Action]:
         if number < 1:

@@ -67,9 +67,14 @@ class RecordWriter:
                 self._apply(record, whole=n_bad == n_read_badly)
             n_read_badly = n_bad
         self._labels.flush()
+        self._reading.n_new += self._labels.n_changed
         if self._labels.rank == 1:
             read_whole = self._reading.n_skipped == self._n_own_skips
-            self._earlier.withdraw(unnamed=self._reading.all_pictures and read_whole)
+            about = self._reading.about
+            for path in about or () if read_whole else ():  # also those of which it says nothing any more
+                with suppress(InputError):
+                    self._earlier.name(self._find_picture(path), whole=True)
+            self._reading.n_withdrawn += self._earlier.withdraw(unnamed=about is None and read_whole)
 
     def _apply(self, record: Record, *, whole: bool) -> None:
         """Write one record; if it was not read ``whole``, nothing is withdrawn from its picture."""
@@ -92,9 +97,9 @@ class RecordWriter:
             self._labels.put(picture, "class", class_name)
             self._classes[picture] = class_name
         if split is not None:
-            self._connection.execute(
+            self._reading.n_new += self._connection.execute(
                 "UPDATE picture SET split = ?1 WHERE id = ?2 AND split IS NOT ?1", (split, picture)
-            )
+            ).rowcount
             self._splits[picture] = split
         for tag in record.tags:
             with self._skipping(record):
@@ -149,11 +154,11 @@ class RecordWriter:
             lines = (before or "").split("\n")
             caption = before if caption in lines else "\n".join([*lines, caption])
         self._captioned.add(picture)
-        self._connection.execute(
+        self._reading.n_new += self._connection.execute(
             """UPDATE picture SET caption = ?1, caption_source = ?2 WHERE id = ?3 AND caption IS NOT ?1 AND
                coalesce((SELECT rank FROM source WHERE id = caption_source), 0) <= ?4""",
             (caption, self._labels.source_id, picture, self._labels.rank),
-        )
+        ).rowcount
 
     def _regions(self, picture: int, record: Record) -> None:
         """Replace the source's regions of the picture; another row of the same source adds to them."""
@@ -177,6 +182,7 @@ class RecordWriter:
                VALUES (?, ?, ?, ?, ?, ?, ?)""",
             [(picture, self._labels.source_id, *row) for row in rows],
         )
+        self._reading.n_new += len(rows)
 
     def _region_row(self, region: Region) -> tuple[int, float, float, float, float]:
         box = (float(region.left), float(region.top), float(region.right), float(region.bottom))
@@ -204,8 +210,10 @@ class Statements:
         outlined = connection.execute("SELECT DISTINCT picture_id FROM region WHERE source_id = ?", (source,))
         self._outlined = {picture for (picture,) in outlined}
 
-    def name(self, picture: int, *, whole: bool) -> None:
-        """The source names the picture; ``whole`` if all that it says of it could be read."""
+    def name(self, picture: int | None, *, whole: bool) -> None:
+        """The source names the picture, unless it was removed; ``whole`` if all that it says of it could be read."""
+        if picture is None:
+            return
         self._named.add(picture)
         if not whole:
             self._partly.add(picture)
@@ -237,19 +245,21 @@ class Statements:
                     (self._source, picture, self._nameless),
                 )
 
-    def withdraw(self, *, unnamed: bool) -> None:
-        """Delete what the source has not said again; of pictures that it did not name only if ``unnamed``."""
+    def withdraw(self, *, unnamed: bool) -> int:
+        """Delete what the source has not said again; of pictures that it did not name only if ``unnamed``.
+
+        Returns how many labels were deleted.
+        """
         gone = {picture for picture, _ in self._unsaid} | self._outlined
         gone = {picture for picture in gone - self._partly if unnamed or picture in self._named}
         gone = {picture for picture in gone if self._holds(picture)}
-        self._connection.executemany(
-            "DELETE FROM label WHERE picture_id = ? AND term_id = ? AND source_id = ?",
-            [(*label, self._source) for label in sorted(self._unsaid) if label[0] in gone],
-        )
+        unsaid = [(*label, self._source) for label in sorted(self._unsaid) if label[0] in gone]
+        self._connection.executemany("DELETE FROM label WHERE picture_id = ? AND term_id = ? AND source_id = ?", unsaid)
         self._connection.executemany(
             "DELETE FROM region WHERE picture_id = ? AND source_id = ?",
             [(picture, self._source) for picture in sorted(self._outlined & gone)],
         )
+        return len(unsaid)
 
 
 def derive_tags(connection: log.Connection, tokenizer: Tokenizer, time: int) -> int:

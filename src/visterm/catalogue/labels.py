@@ -106,6 +106,7 @@ class LabelWriter:
     """Writes the labels of one source, within the caller's transaction.
 
     A label of a dropped term is stored but hidden until the term is restored. For a person it is an error instead.
+    ``n_changed`` counts the labels that were written and not there before.
     """
 
     def __init__(self, connection: sqlite3.Connection, source: str, time: int) -> None:
@@ -113,6 +114,7 @@ class LabelWriter:
         self.source_id = source_id(connection, source)
         self._connection, self._time = connection, time
         (self._sequence,) = connection.execute("SELECT number + 1 FROM sequence").fetchone()
+        self.n_changed = 0
         self._terms: dict[tuple[str, str], tuple[int, bool]] = {}
         self._pending: list[tuple[int, int, int, str, float | None, int, int]] = []
         if model is not None:
@@ -173,14 +175,14 @@ class LabelWriter:
     def flush(self) -> None:
         """Write the pending labels. A repeated label of a person or import keeps its time; a model's gets a new one."""
         try:
-            self._connection.executemany(
+            self.n_changed += self._connection.executemany(
                 """INSERT INTO label VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (picture_id, term_id, source_id) DO UPDATE
                    SET (state, score, time, sequence) =
                        (excluded.state, excluded.score, excluded.time, excluded.sequence)
                    WHERE state IS NOT excluded.state OR score IS NOT excluded.score
                    OR (SELECT rank FROM source WHERE id = excluded.source_id) = 0""",
                 self._pending,
-            )
+            ).rowcount
         except sqlite3.IntegrityError as error:
             unknown = self._first_unknown()
             raise InputError(f"a label names picture {unknown}, which is not in the catalogue") from error

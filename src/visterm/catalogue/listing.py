@@ -23,6 +23,7 @@ class Said(IntFlag):
     PERSON = 1
     IMPORT = 2
     REJECTED = 4
+    REJECTED_CLASS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +50,13 @@ def read_listing(connection: sqlite3.Connection) -> Listing:
 def read_said(connection: sqlite3.Connection, ids: Iterable[int] | None = None) -> dict[int, int]:
     """Who said what, as :class:`Said` flags by picture id; of all pictures or of some. Others have no label."""
     ranks = {rank_of(PERSON)[0]: Said.PERSON, rank_of(IMPORT)[0]: Said.IMPORT}
-    wanted = "SELECT picture_id, rank, state FROM effective WHERE rank > 0 AND state != 'suggested'"
+    denied = {"tag": Said.REJECTED, "class": Said.REJECTED | Said.REJECTED_CLASS}
+    wanted = "SELECT picture_id, kind, rank, state FROM effective WHERE rank > 0 AND state != 'suggested'"
     said: dict[int, int] = {}
 
-    def read(rows: Iterable[tuple[int, int, str]]) -> None:
-        for picture, rank, state in rows:
-            said[picture] = said.get(picture, 0) | (Said.REJECTED if state == "rejected" else ranks[rank])
+    def read(rows: Iterable[tuple[int, str, int, str]]) -> None:
+        for picture, kind, rank, state in rows:
+            said[picture] = said.get(picture, 0) | (denied[kind] if state == "rejected" else ranks[rank])
 
     with snapshot(connection):
         if ids is None:
@@ -63,3 +65,11 @@ def read_said(connection: sqlite3.Connection, ids: Iterable[int] | None = None) 
             for number in ids:
                 read(connection.execute(f"{wanted} AND picture_id = ?", (int(number),)))
     return said
+
+
+def read_denied_classes(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, set[str]]:
+    """The classes that people or imports say some pictures do not have, by picture id."""
+    query = """SELECT name FROM effective
+               WHERE rank > 0 AND state = 'rejected' AND kind = 'class' AND picture_id = ?"""
+    with snapshot(connection):
+        return {number: {name for (name,) in connection.execute(query, (number,))} for number in ids}

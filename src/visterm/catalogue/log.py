@@ -32,11 +32,15 @@ class Level(IntEnum):
 
 
 class Connection(sqlite3.Connection):
-    """A connection to a catalogue, with what its open transaction logs and how the action is described."""
+    """A connection to a catalogue, with what its open transaction logs and how the action is described.
+
+    ``made`` is the action that the last transaction became; None if it changed nothing that is logged.
+    """
 
     level: Level = Level.WORDS
     what: str | None = None
     who: str = PERSON
+    made: int | None = None
 
 
 @dataclass(frozen=True)
@@ -171,16 +175,16 @@ def describe(connection: Connection, what: str | None, who: str) -> None:
 @contextmanager
 def action(connection: Connection, time: int) -> Iterator[None]:
     """Wraps the outermost transaction: if it changed what is logged, it becomes an action."""
-    connection.what, connection.who = None, PERSON
+    connection.what, connection.who, connection.made = None, PERSON, None
     before = _last_change(connection)
     yield
     last = _last_change(connection)
     if last > before:
         connection.execute("UPDATE action SET undone = 2 WHERE undone = 1")
-        connection.execute(
+        connection.made = connection.execute(
             "INSERT INTO action (time, who, what, first, last) VALUES (?, ?, ?, ?, ?)",
             (time, connection.who, connection.what or "change labels", before + 1, last),
-        )
+        ).lastrowid
 
 
 def _last_change(connection: Connection) -> int:

@@ -83,7 +83,9 @@ class Reading:
     """The report of reading one label source: what it contained, and what was skipped with the reason.
 
     ``source`` and ``format`` together tell who states the records. ``notes`` are remarks about what was read all the
-    same. If the source is not about ``all_pictures`` of its folder, its silence about one means nothing.
+    same. If the source is about some pictures of its folder only, ``about`` has their paths, and its silence about
+    another one means nothing. ``n_new`` statements were new to the catalogue, and ``n_withdrawn`` labels were withdrawn
+    because the source no longer has them.
     """
 
     source: str
@@ -97,7 +99,9 @@ class Reading:
     #: The first :data:`MAX_SKIPPED_KEPT` skipped entries.
     skipped: list[Skipped] = field(default_factory=list)
     notes: list[Skipped] = field(default_factory=list)
-    all_pictures: bool = True
+    about: tuple[str, ...] | None = None
+    n_new: int = 0
+    n_withdrawn: int = 0
 
     def skip(self, where: str, reason: str) -> None:
         """Record that something at ``where`` was left out."""

@@ -1,6 +1,7 @@
 from . import progress as progress
 from .device import Device as Device
 from .device import choose_device as choose_device
+from .halves import singles as singles
 from .parallel import BACKENDS as BACKENDS
 from .parallel import Engine as Engine
 from .parallel import Shard as Shard
@@ -12,6 +13,7 @@ from .progress import Bars as Bars
 from .progress import Display as Display
 from .progress import JsonLines as JsonLines
 from .progress import Silent as Silent
+from .threads import blas_threads_for as blas_threads_for
 from .threads import in_threads as in_threads
 from .threads import n_cores as n_cores
 from .threads import one_blas_thread as one_blas_thread
@@ -26,12 +28,14 @@ __all__ = [
     "JsonLines",
     "Shard",
     "Silent",
+    "blas_threads_for",
     "choose_device",
     "in_threads",
     "map_shards",
     "n_cores",
     "one_blas_thread",
     "progress",
+    "singles",
     "split",
     "sum_shards",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 R = TypeVar("R")
+
+#: From this many rows on, several cores factorise a matrix faster than one.
+_LARGE = 2000
 
 
 def in_threads(task: Callable[[S], R], pieces: Iterable[S], n_jobs: int = -1) -> list[R]:
@@ -47,6 +50,11 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     """
     limited: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
     return limited
+
+
+def blas_threads_for(size: int) -> AbstractContextManager[Any]:
+    """:func:`one_blas_thread` for matrices with fewer rows than 2,000; all cores for larger ones."""
+    return one_blas_thread() if size < _LARGE else nullcontext()
 
 
 @lru_cache(maxsize=1)

@@ -4,11 +4,13 @@ from .annotator import is_tag_matrix as is_tag_matrix
 from .annotator import scores_multiply as scores_multiply
 from .estimator import Estimator as Estimator
 from .inputs import check_classes as check_classes
+from .inputs import check_denied as check_denied
 from .inputs import check_feature_mapping as check_feature_mapping
 from .inputs import check_features as check_features
 from .inputs import check_queries as check_queries
 from .inputs import check_tags as check_tags
 from .inputs import has_class as has_class
+from .inputs import in_single as in_single
 from .inputs import is_several as is_several
 from .inputs import n_pictures as n_pictures
 from .inputs import rows_with_class as rows_with_class
@@ -36,11 +38,13 @@ __all__ = [
     "Scores",
     "Task",
     "check_classes",
+    "check_denied",
     "check_feature_mapping",
     "check_features",
     "check_queries",
     "check_tags",
     "has_class",
+    "in_single",
     "is_several",
     "is_tag_matrix",
     "n_pictures",

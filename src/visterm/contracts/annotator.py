@@ -33,6 +33,8 @@ class AnnotatorMixin:
     #: Whether scores favour rare tags: then they are the order of ``--rare``; else it is how much the odds exceed those
     #: of the tag.
     favours_rare_tags: bool = False
+    #: Whether ``fit`` takes ``denied``, the tags that a person said pictures do not have, and learns from them.
+    learns_from_denied: bool = False
     #: The number of tags of a tagged training picture, on average.
     mean_n_tags_: float = _USUAL_TAGS
     #: The number of training pictures of each tag; None in models of earlier versions.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from visterm.compute.halves import singles
 from visterm.contracts.tasks import UNKNOWN_CLASS
 from visterm.contracts.types import Features, Matrix
 from visterm.errors import InputError
@@ -33,10 +34,33 @@ def n_pictures(X: Features) -> int:
 
 
 def take(X: Features, rows: NDArray[np.integer[Any]] | slice) -> Features:
-    """The given rows of a feature matrix or of every matrix of a mapping."""
+    """The given rows of a feature matrix or of every matrix of a mapping; rows in one run are not copied.
+
+    >>> X = np.zeros((4, 2))
+    >>> np.shares_memory(take(X, np.array([1, 2, 3])), X), np.shares_memory(take(X, np.array([0, 2])), X)
+    (True, False)
+    """
+    rows = _run(rows)
     if is_several(X):
         return {name: matrix[rows] for name, matrix in X.items()}
     return cast(Matrix, X)[rows]
+
+
+def _run(rows: NDArray[np.integer[Any]] | slice) -> NDArray[np.integer[Any]] | slice:
+    """A slice if the rows follow each other, else the rows."""
+    if isinstance(rows, slice) or not len(rows) or np.asarray(rows).dtype.kind not in "iu" or rows[0] < 0:
+        return rows
+    follow = rows[-1] - rows[0] == len(rows) - 1 and bool((np.diff(rows) == 1).all())
+    return slice(int(rows[0]), int(rows[-1]) + 1) if follow else rows
+
+
+def in_single(X: Matrix) -> Matrix:
+    """Finite halves, in which nothing is computed, as float32; anything else as it is.
+
+    >>> in_single(np.ones((1, 1), np.float16)).dtype, in_single(np.ones((1, 1))).dtype
+    (dtype('float32'), dtype('float64'))
+    """
+    return singles(X) if X.dtype == np.float16 else X
 
 
 def check_features(
@@ -200,6 +224,22 @@ def check_tags(tags: Any, n_rows: int, *, n_tags: int | None = None) -> sparse.c
     if n_tags is not None and matrix.shape[1] != n_tags:
         raise InputError(f"tags have {matrix.shape[1]} columns, but the method was fitted with {n_tags} tags")
     return matrix
+
+
+def check_denied(denied: Any, tags: sparse.csr_array) -> sparse.csr_array:
+    """``denied`` as a CSR 0/1 matrix: the tags that a person said each picture does not have; of the shape of ``tags``.
+
+    >>> check_denied([[1, 0]], check_tags([[1, 0]], 1))
+    Traceback (most recent call last):
+      ...
+    visterm.errors.InputError: picture 0 both has and is denied tag 0: say one of the two
+    """
+    checked = check_tags(denied, tags.shape[0], n_tags=tags.shape[1])
+    both = checked.multiply(tags)
+    if both.nnz:
+        row, column = (int(places[0]) for places in both.nonzero())
+        raise InputError(f"picture {row} both has and is denied tag {column}: say one of the two")
+    return checked
 
 
 def rows_with_class(y: NDArray[Any]) -> NDArray[np.intp]:

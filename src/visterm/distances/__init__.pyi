@@ -1,4 +1,5 @@
 from .base_distances import PRECOMPUTED as PRECOMPUTED
+from .base_distances import WEIGHABLE as WEIGHABLE
 from .base_distances import BaseDistances as BaseDistances
 from .base_distances import Tables as Tables
 from .base_distances import as_given as as_given
@@ -16,6 +17,7 @@ __all__ = [
     "BLOCK_BYTES",
     "METRICS",
     "PRECOMPUTED",
+    "WEIGHABLE",
     "BaseDistances",
     "Metric",
     "Tables",

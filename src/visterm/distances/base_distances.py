@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeVar
+from copy import copy
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +31,8 @@ _SCALE_SAMPLE = 400
 _SPARSE_BELOW = 0.5
 #: The metrics for which that is faster.
 _COMPACTED = ("chi2", "l1", "intersection")
+#: The metrics whose dimensions can be weighed.
+WEIGHABLE = ("chi2", "l1")
 #: Training features of at most this many numbers are compared in float64, larger ones in float32.
 _DOUBLE_UP_TO = 2**21
 
@@ -39,7 +43,8 @@ class BaseDistances(Estimator):
     ``X`` is a mapping of name to matrix, or one matrix (a feature called ``x``). ``metric`` names the distance of all
     features, or a mapping names one for each: one of :mod:`visterm.distances.metrics`, or ``auto``, which takes chi2 if
     no value is negative (histograms, bags), else the Euclidean distance. Every distance is divided by its mean over
-    pairs of training pictures, or with ``scale="largest"`` by the largest, so that features can be added up.
+    pairs of up to 400 training pictures, or with ``scale="largest"`` by the largest of them, so that features can be
+    added up.
 
     :meth:`transform` and :meth:`transform_training` give tables, name to float32 (n_pictures, n_train). Methods for
     several features accept these tables as features with ``metric="precomputed"``. So many methods, settings and splits
@@ -56,6 +61,9 @@ class BaseDistances(Estimator):
            [1.5, 1. , 0. ]], dtype=float32)
     """
 
+    #: By feature, what each dimension is multiplied by (:meth:`with_dimension_weights`); earlier models have none.
+    dimension_weights_: Mapping[str, NDArray[Any]] = MappingProxyType({})
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "metric": [str, Mapping],
         "scale": [StrOptions({"mean", "largest"})],
@@ -71,6 +79,7 @@ class BaseDistances(Estimator):
         ``rows`` are the rows of ``X`` to compare with, in ascending order; None takes all. Tags are not used.
         """
         self._validate_params()
+        self.dimension_weights_ = {}
         features = as_given(X, check_feature_mapping(self, X, fitting=True, halves=True))
         self.metrics_ = {name: self._metric_of(name, matrix) for name, matrix in features.items()}
         # Precomputed distances to pictures outside ``rows`` are ignored, now and later.
@@ -82,8 +91,8 @@ class BaseDistances(Estimator):
         sampled, scale_of = _sample(self.n_train_), _mean_of_pairs if self.scale == "mean" else _largest_of_pairs
         for name in self.metrics_:
             if self.metrics_[name] == PRECOMPUTED:
-                matrix = features[name] if self.rows_ is None else features[name][self.rows_]
-                self.scales_[name] = scale_of(self._columns(matrix[sampled])[:, sampled])
+                own = sampled if self.rows_ is None else self.rows_[sampled]
+                self.scales_[name] = scale_of(self._columns(features[name][own])[:, sampled])
                 continue
             metric = metric_named(self.metrics_[name])
             ready = _ready(features[name], self.rows_, self.metrics_[name], kind)
@@ -125,12 +134,15 @@ class BaseDistances(Estimator):
             pass
         return tables
 
-    def map_blocks(self, X: Features, task: Callable[[slice, NDArray[Any]], R]) -> Iterator[R]:
-        """``task(rows, distances)`` for blocks of pictures in order; ``distances`` is (n_features, n_rows, n_train).
+    def map_blocks(
+        self, X: Features, task: Callable[[slice, NDArray[Any]], R], *, rows: NDArray[np.intp] | None = None
+    ) -> Iterator[R]:
+        """``task(block, distances)`` for blocks of pictures in order; ``distances`` is (n_features, n_rows, n_train).
 
-        Several threads work on the blocks. Memory stays bounded for any number of pictures.
+        ``rows`` are the rows of ``X`` to go through (None: all), and ``block`` is a slice of them. Several threads work
+        on the blocks. Memory stays bounded for any number of pictures.
         """
-        return self._map(check_feature_mapping(self, X, fitting=False, halves=True), task)
+        return self._map(check_feature_mapping(self, X, fitting=False, halves=True), task, rows)
 
     def nearest(
         self, X: Features, n_neighbors: int, weights: NDArray[np.float64], *, leave_out_self: bool = False
@@ -138,7 +150,8 @@ class BaseDistances(Estimator):
         """The training pictures with the smallest weighted sums of distances, nearest first, and their base distances.
 
         Training rows are (n_pictures, n_neighbors), distances (n_pictures, n_neighbors, n_features).
-        ``leave_out_self``: ``X`` holds the training pictures themselves, and none is its own neighbour.
+        ``leave_out_self``: ``X`` holds the pictures given to fit. The training pictures among them are asked, and none
+        is its own neighbour.
         """
         n_neighbors = min(n_neighbors, self.n_train_ - int(leave_out_self))
 
@@ -149,23 +162,45 @@ class BaseDistances(Estimator):
             near = smallest(joint, n_neighbors)
             return near, np.take_along_axis(block, near[None], axis=2).transpose(1, 2, 0)
 
-        found = list(self.map_blocks(X, of_block))
+        found = list(self.map_blocks(X, of_block, rows=self.rows_ if leave_out_self else None))
         if not found:
             return np.empty((0, n_neighbors), np.intp), np.empty((0, n_neighbors, len(self.metrics_)))
         return np.concatenate([near for near, _ in found]), np.concatenate([base for _, base in found])
 
-    def of_training(self, X: Features) -> Features:
-        """The training pictures among those given to fit."""
-        return X if self.rows_ is None else take(X, self.rows_)
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision of the distances of :meth:`map_blocks`."""
+        return next((train.dtype for train in self.train_features_.values()), np.dtype(np.float32))
 
-    def _map(self, X: Mapping[str, Matrix], task: Callable[[slice, NDArray[Any]], R]) -> Iterator[R]:
-        return self._over(n_pictures(X), lambda rows: task(rows, self._block(X, rows)))
+    def with_dimension_weights(self, weights: Mapping[str, NDArray[Any]]) -> BaseDistances:
+        """The same distances with every dimension ``j`` of a feature counted ``weights[feature][j]`` times.
 
-    def _block(self, X: Mapping[str, Matrix], rows: slice) -> NDArray[Any]:
-        kind = next((train.dtype for train in self.train_features_.values()), np.dtype(np.float32))
-        block = np.empty((len(self.metrics_), rows.stop - rows.start, self.n_train_), kind)
+        The metrics of these features must be in :data:`WEIGHABLE`: their sums over dimensions grow in proportion when a
+        dimension of both pictures is multiplied by a number. The scales stay as they are.
+        """
+        weighed = copy(self)
+        weighed.dimension_weights_ = {name: np.asarray(given, np.float64) for name, given in weights.items()}
+        weighed.train_features_ = {
+            name: _times(matrix, weighed.dimension_weights_.get(name)) for name, matrix in self.train_features_.items()
+        }
+        return weighed
+
+    def _map(
+        self,
+        X: Mapping[str, Matrix],
+        task: Callable[[slice, NDArray[Any]], R],
+        rows: NDArray[np.intp] | None = None,
+    ) -> Iterator[R]:
+        def of_block(block: slice) -> R:
+            return task(block, self._block(X, np.arange(block.start, block.stop) if rows is None else rows[block]))
+
+        return self._over(n_pictures(X) if rows is None else len(rows), of_block)
+
+    def _block(self, X: Mapping[str, Matrix], rows: NDArray[np.intp]) -> NDArray[Any]:
+        kind = self.dtype
+        block = np.empty((len(self.metrics_), len(rows), self.n_train_), kind)
         for place, name in enumerate(self.metrics_):
-            queries = X[name][rows]
+            queries = cast(Matrix, take(X[name], rows))
             if self.metrics_[name] == PRECOMPUTED:
                 np.divide(self._columns(queries), self.scales_[name], out=block[place], casting="same_kind")
                 continue
@@ -173,7 +208,8 @@ class BaseDistances(Estimator):
             queries = queries.astype(kind, copy=False)
             if sparse.issparse(train) and not sparse.issparse(queries):
                 queries = sparse.csr_array(queries)
-            np.divide(metric.between(metric.prepare(queries), train), self.scales_[name], out=block[place])
+            ready = _times(metric.prepare(queries), self.dimension_weights_.get(name))
+            np.divide(metric.between(ready, train), self.scales_[name], out=block[place])
         return block
 
     def _columns(self, table: Any) -> NDArray[Any]:
@@ -260,24 +296,42 @@ def _check_table(name: str, table: Matrix) -> None:
 
 
 def _ready(matrix: Matrix, rows: NDArray[np.intp] | None, name: str, kind: Any) -> Matrix:
-    """Rows (None: all) ready for comparison in the precision ``kind``; wide arrays are converted in blocks."""
+    """Rows (None: all) ready for comparison in the precision ``kind``; dense rows are taken and converted in blocks.
+
+    Mostly empty histograms become CSR: then only the entries that two pictures share are compared.
+    """
     metric = metric_named(name)
-    if not isinstance(matrix, np.ndarray) or matrix.dtype == kind or name in _COMPACTED:
-        chosen = matrix if rows is None else matrix[rows]
-        return metric.prepare(_compact(chosen, name).astype(kind, copy=False))
-    rows = np.arange(len(matrix)) if rows is None else rows
-    ready = np.empty((len(rows), matrix.shape[1]), kind)
-    size = max(1, BLOCK_BYTES // (8 * max(1, matrix.shape[1])))
-    for start in range(0, len(rows), size):
-        ready[start : start + size] = metric.prepare(matrix[rows[start : start + size]].astype(kind))
+    if not isinstance(matrix, np.ndarray):
+        return metric.prepare((matrix if rows is None else matrix[rows]).astype(kind, copy=False))
+    n_rows, n_dims = len(matrix) if rows is None else len(rows), matrix.shape[1]
+    blocks = _row_blocks(np.arange(n_rows) if rows is None else rows, n_dims)
+    if name in _COMPACTED:
+        n_used = sum(int(np.count_nonzero(cast(Any, take(matrix, block)))) for block in blocks)
+        if n_used < _SPARSE_BELOW * n_rows * n_dims:
+            parts = [sparse.csr_array(cast(Any, take(matrix, block)).astype(kind, copy=False)) for block in blocks]
+            return metric.prepare(sparse.vstack(parts, format="csr"))
+    if rows is None and matrix.dtype == kind:
+        return metric.prepare(matrix)
+    ready, start = np.empty((n_rows, n_dims), kind), 0
+    for block in blocks:
+        ready[start : start + len(block)] = metric.prepare(cast(Any, take(matrix, block)).astype(kind, copy=False))
+        start += len(block)
     return ready
 
 
-def _compact(matrix: Matrix, metric: str) -> Matrix:
-    """Mostly empty histograms as CSR: then only the entries that two pictures share are compared."""
-    if not isinstance(matrix, np.ndarray) or metric not in _COMPACTED:
+def _times(matrix: Matrix, weights: NDArray[Any] | None) -> Matrix:
+    """Every dimension times its weight (None: 1), in the precision of ``matrix``."""
+    if weights is None:
         return matrix
-    return sparse.csr_array(matrix) if np.count_nonzero(matrix) < _SPARSE_BELOW * matrix.size else matrix
+    if isinstance(matrix, np.ndarray):
+        return matrix * weights.astype(matrix.dtype)
+    return sparse.csr_array(matrix.multiply(weights.astype(matrix.dtype)[None, :]))
+
+
+def _row_blocks(rows: NDArray[np.intp], n_dims: int) -> list[NDArray[np.intp]]:
+    """Rows in blocks that take at most ``BLOCK_BYTES`` in double precision."""
+    size = max(1, BLOCK_BYTES // (8 * max(1, n_dims)))
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
 def _sample(n_rows: int) -> NDArray[np.intp]:

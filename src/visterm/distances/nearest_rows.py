@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute.parallel import map_shards, split
-from visterm.contracts import Matrix
+from visterm.contracts import Matrix, in_single
 from visterm.distances.metrics import metric_named
 
 #: Distances and the rows compared for them take at most this many bytes at a time.
@@ -42,10 +42,11 @@ def nearest(
     n_neighbors = min(n_neighbors, int(train.shape[0]))
     if metric == "euclidean" and _are_codes(queries, train, n_neighbors):
         return _nearest_codes(queries, train, n_neighbors)
-    prepared = named.prepare(train)
+    # Euclidean distances are products in float64, to which halves are converted some at a time.
+    prepared = named.prepare(train if metric == "euclidean" else in_single(train))
 
     def of_block(rows: slice) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        block = named.between(named.prepare(queries[rows]), prepared)
+        block = named.between(named.prepare(in_single(queries[rows])), prepared)
         chosen = smallest(block, n_neighbors)
         return chosen, np.take_along_axis(block, chosen, axis=1)
 

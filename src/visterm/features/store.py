@@ -87,9 +87,17 @@ class FeatureStore:
         return [keys[place] for place in np.flatnonzero(self.key_index().find(keys) < 0)]
 
     def rows(self, keys: Sequence[str]) -> Any:
-        """The rows of ``keys``, in that order: an (n_pictures, n_dims) array, or a ``csr_array`` of bags."""
+        """The rows of ``keys``, in that order: an (n_pictures, n_dims) array, or a ``csr_array`` of bags.
+
+        Many dense rows are copied in blocks, so that what was read of the file does not stay in memory beside them.
+        """
         mapped, positions = self._locate(keys)
-        return mapped.gather(positions)
+        if not isinstance(mapped, DenseRows) or int(mapped.sizes(positions).sum()) <= _BATCH_BYTES:
+            return mapped.gather(positions)
+        rows = np.empty((len(positions), mapped.array.shape[1]), mapped.array.dtype)
+        for block, part in _stream(mapped, positions, _BATCH_BYTES):
+            rows[block] = part
+        return rows
 
     def blocks(self, keys: Sequence[str], *, block_bytes: int = _BATCH_BYTES) -> Iterator[tuple[slice, Any]]:
         """The rows of ``keys``, in that order, in blocks of about ``block_bytes``, each with its place in ``keys``.

@@ -25,6 +25,9 @@ from .reviewing import fit_tags as fit_tags
 from .reviewing import group as group
 from .reviewing import reduced as reduced
 from .reviewing import tag_doubt as tag_doubt
+from .scored import ScoredPictures as ScoredPictures
+from .scored import log_pairs_of as log_pairs_of
+from .scored import pairs_of as pairs_of
 from .splits import Split as Split
 from .suggestions import PRECISION as PRECISION
 from .suggestions import SUGGESTIONS_RIGHT as SUGGESTIONS_RIGHT
@@ -52,6 +55,7 @@ __all__ = [
     "JudgedTags",
     "Measured",
     "Performance",
+    "ScoredPictures",
     "Split",
     "Trained",
     "Tried",
@@ -69,9 +73,11 @@ __all__ = [
     "judge",
     "judge_by_halves",
     "learns_from_untagged",
+    "log_pairs_of",
     "measure",
     "measure_fitted",
     "measured_queries",
+    "pairs_of",
     "rare_order",
     "reduced",
     "sample_rows",

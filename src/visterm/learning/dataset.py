@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,10 @@ from visterm.learning.splits import canonical
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """Features, classes (-1: unknown), tags (an empty row: not tagged) and the part each picture belongs to."""
+    """Features, classes (-1: unknown), tags (an empty row: not tagged) and the part each picture belongs to.
+
+    ``denied`` are the tags that people said pictures do not have, as large as ``tags``; None if nobody said so.
+    """
 
     name: str
     X: Features
@@ -26,9 +29,12 @@ class Dataset:
     tags: sparse.csr_array
     tag_names: tuple[str, ...]
     splits: tuple[str | None, ...] = field(default=())
+    denied: sparse.csr_array | None = None
 
     def __post_init__(self) -> None:
         sizes = {"X": n_pictures(self.X), "y": len(self.y), "tags": self.tags.shape[0]}
+        if self.denied is not None and self.denied.shape != self.tags.shape:
+            raise InputError(f"{self.name} has tags of shape {self.tags.shape}, but denied ones {self.denied.shape}")
         if self.splits:
             sizes["splits"] = len(self.splits)
         if len(set(sizes.values())) != 1:
@@ -50,6 +56,13 @@ class Dataset:
         return np.diff(self.tags.indptr) > 0
 
     @property
+    def only_denied(self) -> NDArray[np.bool_]:
+        """Which pictures are not tagged, but a person denied a tag: this tag is known there, and no other one is."""
+        if self.denied is None:
+            return np.zeros(len(self), np.bool_)
+        return np.asarray((np.diff(self.denied.indptr) > 0) & ~self.has_tags)
+
+    @property
     def tag_counts(self) -> NDArray[np.intp]:
         """How many pictures carry each tag."""
         return np.bincount(self.tags.indices, minlength=self.tags.shape[1])
@@ -63,8 +76,12 @@ class Dataset:
     def select(self, rows: NDArray[Any]) -> Dataset:
         """The pictures of the given rows."""
         splits = tuple(self.splits[row] for row in rows) if self.splits else ()
-        X = take(self.X, rows)
-        return Dataset(self.name, X, self.y[rows], self.class_names, self.tags[rows], self.tag_names, splits)
+        denied = None if self.denied is None else self.denied[rows]
+        return replace(self, X=take(self.X, rows), y=self.y[rows], tags=self.tags[rows], splits=splits, denied=denied)
+
+    def without_features(self) -> Dataset:
+        """The same pictures and labels for a method that does not look at features; a part of it copies none."""
+        return replace(self, X=np.zeros((len(self), 1), np.float32))
 
     def with_words_of_both(self, train: NDArray[Any], test: NDArray[Any]) -> Dataset:
         """The same pictures with only those tags that occur in both parts."""
@@ -73,17 +90,24 @@ class Dataset:
             used &= np.bincount(self.tags[rows].indices, minlength=len(self.tag_names)) > 0
         kept = np.flatnonzero(used)
         tags, names = sparse.csr_array(self.tags[:, kept]), tuple(self.tag_names[column] for column in kept)
-        return Dataset(self.name, self.X, self.y, self.class_names, tags, names, self.splits)
+        denied = None if self.denied is None else sparse.csr_array(self.denied[:, kept])
+        return replace(self, tags=tags, tag_names=names, denied=denied)
 
     def without_labels(self, rows: NDArray[Any]) -> Dataset:
-        """The same pictures; those of the given rows lose their class and tags."""
+        """The same pictures; those of the given rows lose their class, tags and denied tags."""
         y = self.y.copy()
         y[rows] = UNKNOWN_CLASS
-        kept = np.ones(len(self), dtype=np.float32)
-        kept[rows] = 0
-        tags = sparse.csr_array(self.tags.multiply(kept[:, None]))
-        tags.eliminate_zeros()
-        return Dataset(self.name, self.X, y, self.class_names, tags, self.tag_names, self.splits)
+        denied = None if self.denied is None else _without(self.denied, rows)
+        return replace(self, y=y, tags=_without(self.tags, rows), denied=denied)
+
+
+def _without(matrix: sparse.csr_array, rows: NDArray[Any]) -> sparse.csr_array:
+    """``matrix`` with some empty rows."""
+    kept = np.ones(matrix.shape[0], dtype=np.float32)
+    kept[rows] = 0
+    left = sparse.csr_array(matrix.multiply(kept[:, None]))
+    left.eliminate_zeros()
+    return left
 
 
 def encode_classes(names: Sequence[str | None]) -> tuple[NDArray[np.intp], tuple[str, ...]]:

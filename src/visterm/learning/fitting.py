@@ -16,6 +16,8 @@ from visterm.registry import Method
 def fit_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None) -> Any:
     """Fit the method to all of ``data``, with the labels that its tasks learn from."""
     estimator = method.create(**(parameters or {}))
+    if learns_from_denied(method) and data.only_denied.any():
+        return estimator.fit(data.X, data.tags, denied=data.denied)
     if method.tasks >= {Task.CLASSIFY, Task.ANNOTATE}:
         return estimator.fit(data.X, y=data.y, tags=data.tags)
     return estimator.fit(data.X, data.y) if Task.CLASSIFY in method.tasks else estimator.fit(data.X, data.tags)
@@ -30,6 +32,11 @@ def has_labels(method: Method, data: Dataset) -> bool:
 def learns_from_untagged(method: Method) -> bool:
     """Whether the method also learns from the pictures it will tag: it then gets the held-out pictures, too."""
     return getattr(method.load(), "learns_from_untagged", False)
+
+
+def learns_from_denied(method: Method) -> bool:
+    """Whether the method also learns from tags that a person denied at pictures that nobody tagged."""
+    return getattr(method.load(), "learns_from_denied", False)
 
 
 def class_scores(estimator: Any, X: Features) -> Scores:

@@ -21,6 +21,7 @@ from visterm.learning.suggestions import (
     BY_PROBABILITY,
     BY_RARITY,
     JudgedTags,
+    denials_of,
     judge,
     judge_by_halves,
     measure_suggestions,
@@ -84,7 +85,7 @@ class Measured:
 
     ``scores`` holds the float32 scores that the measures compared with the truth: class scores (only if a measure reads
     them) and tag scores (log-odds by default). Their rows are :meth:`rows` of the task. ``judged`` holds what the
-    default measures of tags are based on.
+    default measures of tags are based on, and ``word_scores`` the scores that were judged.
     """
 
     performance: Performance
@@ -93,6 +94,7 @@ class Measured:
     held_out: NDArray[np.int64]
     scores: dict[Task, NDArray[np.float32]]
     judged: JudgedTags | None = None
+    word_scores: Floats | None = None
 
     @property
     def values(self) -> dict[Task, dict[str, float]]:
@@ -166,11 +168,13 @@ def measure_fitted(
     scores: dict[Task, NDArray[np.float32]] = {}
     of_labels: dict[Task, Floats] = {}
     judged: JudgedTags | None = None
-    classified = data.select(held_out[data.has_class[held_out]])
-    tagged = data.select(held_out[data.has_tags[held_out]])
-    for task in tasks:
+    of_words: Floats | None = None
+    wanted = [task for task in tasks if method.does(task)]  # features of pictures that are not asked are not copied
+    classified = data.select(held_out[data.has_class[held_out]] if Task.CLASSIFY in wanted else held_out[:0])
+    tagged = data.select(held_out[data.has_tags[held_out]] if {*wanted} - {Task.CLASSIFY} else held_out[:0])
+    for task in wanted:
         chosen = _of_task(task, measures)
-        if not (chosen and method.does(task)):
+        if not chosen:
             continue
         if task is Task.CLASSIFY and len(classified) and len(estimator.classes_):
             predicted = estimator.predict(classified.X)
@@ -183,11 +187,12 @@ def measure_fitted(
                 each[task] = each[task] if len(each[task]) else each_of_top
                 scores[task] = given.astype(np.float32)
         elif task is Task.ANNOTATE and len(tagged) and measures is None:
-            given = word_scores(estimator, tagged.X)
+            of_words = word_scores(estimator, tagged.X)
             if probabilities is None:
-                judged = judge_by_halves(given, tagged.tags, train.tags, estimator, tagged.X)
+                denials = denials_of(estimator, data, held_out)
+                judged = judge_by_halves(of_words, tagged.tags, train.tags, estimator, tagged.X, denials)
             else:
-                judged = judge(probabilities, given, estimator, tagged.X)
+                judged = judge(probabilities, of_words, estimator, tagged.X)
             values[task], each[task] = measure_suggestions(judged, tagged.tags, train.tag_counts)
             scores[task] = judged.log_odds
             of_labels[task] = WordAveragePrecision().per_word(tagged.tags, judged.log_odds)
@@ -205,7 +210,7 @@ def measure_fitted(
         raise InputError(f"{method.name} cannot be measured on {data.name}: no test picture has the labels it predicts")
     seconds = time.perf_counter() - started
     performance = Performance(method.name, values, each, fit_seconds, seconds, of_labels)
-    return Measured(performance, estimator, data, held_out, scores, judged)
+    return Measured(performance, estimator, data, held_out, scores, judged, of_words)
 
 
 def _of_classes(classified: Dataset, predicted: NDArray[Any]) -> Floats:

@@ -15,14 +15,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from visterm.calibration import TagProbabilities, class_probabilities, fit_temperature
+from visterm.calibration import Denials, TagProbabilities, class_probabilities, fit_temperature
 from visterm.measures import TagAccuracy
 
 Floats = NDArray[np.float32]
+Wide = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]
 
 #: The number of principal directions that are kept.
 N_DIRECTIONS = 256
+#: The directions are those of at most this many pictures; rows are turned into them so many at a time.
+_MOST_COMPARED, _BLOCK = 10_000, 4096
 #: The ridges tried, in multiples of the mean eigenvalue of the labelled pictures' covariance.
 _RIDGES = (0.03, 0.1, 0.3, 1.0, 3.0)
 #: Pictures whose class could be any, added when probabilities are learned: few right answers are no certainty.
@@ -39,32 +42,48 @@ def reduced(X: Floats, n_directions: int = N_DIRECTIONS) -> Floats:
     >>> reduced(np.eye(4, dtype=np.float32), 2).shape
     (4, 3)
     """
-    length = np.linalg.norm(X, axis=1, keepdims=True)
-    unit = X / np.maximum(length, 1e-12)
-    unit -= unit.mean(axis=0)
-    if len(unit) <= unit.shape[1]:  # few pictures: their own products are the smaller problem, with the same answer
+    if len(X) <= X.shape[1]:  # few pictures: their own products are the smaller problem, with the same answer
+        unit = _unit(X)
+        unit -= unit.mean(axis=0)
         values, vectors = np.linalg.eigh((unit @ unit.T).astype(np.float64))
         Z = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :n_directions].astype(np.float32)
     else:
-        _, directions = np.linalg.eigh((unit.T @ unit).astype(np.float64))
-        Z = (unit @ directions[:, ::-1][:, :n_directions].astype(np.float32)).astype(np.float32)
-    Z /= np.maximum(np.linalg.norm(Z, axis=1, keepdims=True), 1e-12)
-    return np.hstack([Z, np.ones((len(Z), 1), np.float32)])
+        unit = _unit(X if len(X) <= _MOST_COMPARED else X[_sample(len(X), _MOST_COMPARED)])
+        mean = unit.mean(axis=0)
+        unit -= mean
+        _, vectors = np.linalg.eigh((unit.T @ unit).astype(np.float64))
+        directions = vectors[:, ::-1][:, :n_directions].astype(np.float32)
+        blocks = (X[start : start + _BLOCK] for start in range(0, len(X), _BLOCK))
+        Z = np.vstack([(_unit(block) - mean) @ directions for block in blocks])
+    return np.hstack([_unit(Z), np.ones((len(Z), 1), np.float32)])
+
+
+def _unit(X: Floats) -> Floats:
+    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+
+
+def _sample(n: int, size: int, random_state: int = 0) -> Integers:
+    """``size`` of ``n`` places, in order."""
+    return np.sort(np.random.default_rng(random_state).choice(n, size, replace=False))
 
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """Scores of all pictures, and the leave-one-out scores of the labelled ``rows``."""
+    """Scores of all pictures, and the leave-one-out scores of the labelled ``rows`` and of the known negatives."""
 
     rows: Integers
     scores: Floats
     left_out: Floats
+    negatives_left_out: Floats
 
 
-def fit_head(Z: Floats, rows: Integers, targets: NDArray[np.floating[Any]]) -> Head:
+def fit_head(
+    Z: Floats, rows: Integers, targets: NDArray[np.floating[Any]], negatives: sparse.csc_array | None = None
+) -> Head:
     """Ridge regression of ``targets`` (n_rows, n_outputs) on ``Z[rows]``; the ridge has the least leave-one-out error.
 
     With ``H = A (A'A + r)^-1 A'``, the score of picture i without its own label is ``(f_i - H_ii y_i) / (1 - H_ii)``.
+    ``negatives`` (len(Z), n_outputs) are further pictures, not among ``rows``, where the target of an output is 0.
     """
     A = Z[rows].astype(np.float64)
     values, vectors = np.linalg.eigh(A.T @ A)
@@ -82,8 +101,33 @@ def fit_head(Z: Floats, rows: Integers, targets: NDArray[np.floating[Any]]) -> H
         if best is None or error < best[0]:
             best = (error, shrunk, left_out)
     assert best is not None  # noqa: S101 - there is always a ridge
-    weights = vectors @ (best[1][:, None] * projected)
-    return Head(rows, (Z @ weights.astype(np.float32)).astype(np.float32), best[2].astype(np.float32))
+    _, shrunk, left_out = best
+    weights = shrunk[:, None] * projected
+    if negatives is None:
+        negatives = sparse.csc_array((len(Z), targets.shape[1]))
+    others = np.unique(negatives.indices)
+    of_others = Z[others].astype(np.float64) @ vectors
+    others_left_out = of_others @ weights
+    for output in np.flatnonzero(np.diff(negatives.indptr)):
+        own = np.searchsorted(others, negatives.indices[slice(*negatives.indptr[output : output + 2])])
+        known = _with_negatives(weights[:, output], shrunk, rotated, targets[:, output], of_others[own])
+        weights[:, output], left_out[:, output], others_left_out[own, output] = known
+    scores = Z @ (vectors @ weights).astype(np.float32)
+    return Head(rows, scores.astype(np.float32), left_out.astype(np.float32), others_left_out.astype(np.float32))
+
+
+def _with_negatives(w: Wide, shrunk: Wide, A: Wide, y: NDArray[Any], B: Wide) -> tuple[Wide, Wide, Wide]:
+    """Weights of one output that is also 0 at the pictures ``B``, and the leave-one-out scores of ``A`` and of ``B``.
+
+    In the directions in which ``A'A + r`` is diagonal, with the inverse ``shrunk``, by Woodbury's identity.
+    """
+    across = (A * shrunk) @ B.T
+    K = np.eye(len(B)) + (B * shrunk) @ B.T
+    w = w - shrunk * (B.T @ np.linalg.solve(K, B @ w))
+    own = A**2 @ shrunk - np.einsum("ik,ki->i", across, np.linalg.solve(K, across.T))
+    own = np.minimum(own, 1 - 1e-6)
+    # Of B itself: H_BB = I - K^-1, and its targets are 0.
+    return w, (A @ w - own * y) / (1 - own), (B @ w) / np.diag(np.linalg.inv(K))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,12 +174,22 @@ class TagHead:
     accuracy: float
 
 
-def fit_tags(Z: Floats, rows: Integers, tags: sparse.csr_array, precision: float) -> TagHead:
-    """A head for tags: row i of ``tags`` is picture ``rows[i]``."""
+def fit_tags(
+    Z: Floats, rows: Integers, tags: sparse.csr_array, precision: float, denied: sparse.csr_array | None = None
+) -> TagHead:
+    """A head for tags: row i of ``tags`` is picture ``rows[i]``.
+
+    ``denied`` (len(Z), n_tags) are the tags that people said pictures do not have, for pictures that are not in
+    ``rows``: nothing else is known of these.
+    """
     present = tags.toarray().astype(np.float64)
-    head = fit_head(Z, rows, present)
+    negatives = None if denied is None else sparse.csc_array(denied)
+    head = fit_head(Z, rows, present, negatives)
     counts = present.sum(axis=0)
-    likely = TagProbabilities().fit(head.left_out, tags, tag_counts=counts, n_tagged=len(rows))
+    denials = None
+    if denied is not None and denied.nnz:
+        denials = Denials(head.negatives_left_out, denied[np.diff(denied.indptr) > 0])
+    likely = TagProbabilities().fit(head.left_out, tags, tag_counts=counts, n_tagged=len(rows), denials=denials)
     return TagHead(
         rows,
         expit(likely.log_odds(head.scores)).astype(np.float32),
@@ -178,8 +232,7 @@ def choose_questions(
     entry per candidate. Of many candidates, a sample is looked at.
     """
     if len(candidates) > _MOST_CANDIDATES:
-        rng = np.random.default_rng(random_state)
-        some = np.sort(rng.choice(len(candidates), _MOST_CANDIDATES, replace=False))
+        some = _sample(len(candidates), _MOST_CANDIDATES, random_state)
         candidates, doubt = candidates[some], doubt[some]
     own = Z[candidates, :-1]
     alike = np.maximum(own @ own.T, 0.0) ** _SHARPNESS

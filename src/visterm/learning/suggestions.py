@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from visterm.calibration import TagProbabilities
+from visterm.calibration import Denials, TagProbabilities
 from visterm.contracts import Features, scores_multiply
 from visterm.errors import InputError
+from visterm.learning import Dataset
 from visterm.measures import NPlus, PictureF, TagAccuracy, WordF
 
 Floats = NDArray[np.floating[Any]]
@@ -46,6 +47,15 @@ def word_scores(estimator: Any, X: Features) -> Floats:
     return np.log(np.maximum(scores, _LEAST)) if scores_multiply(estimator) else scores
 
 
+def denials_of(estimator: Any, data: Dataset, rows: NDArray[Any]) -> Denials | None:
+    """The pictures among ``rows`` with nothing but denied tags, scored by an estimator that has not seen them."""
+    only_denied = rows[data.only_denied[rows]]
+    if not len(only_denied):
+        return None
+    chosen = data.select(only_denied)
+    return Denials(word_scores(estimator, chosen.X), chosen.denied)
+
+
 def rare_order(estimator: Any, X: Features, lifts: Floats) -> Floats:
     """Scores that favour rare tags: the method's own if they do, else ``lifts`` (log-odds over those of the tag)."""
     return np.asarray(estimator.score_tags(X)) if getattr(estimator, "favours_rare_tags", False) else lifts
@@ -61,14 +71,19 @@ def judge(
 
 
 def judge_by_halves(
-    scores: Floats, tags: sparse.csr_array, train_tags: sparse.csr_array, estimator: Any, X: Features
+    scores: Floats,
+    tags: sparse.csr_array,
+    train_tags: sparse.csr_array,
+    estimator: Any,
+    X: Features,
+    denials: Denials | None = None,
 ) -> JudgedTags:
-    """Judge each half of held-out pictures by probabilities learned from the other half."""
+    """Judge each half of held-out pictures by probabilities learned from the other half, and from ``denials``."""
     log_odds, lifts = np.empty(scores.shape, np.float32), np.empty(scores.shape, np.float32)
     suggested = np.empty(scores.shape, np.bool_)
     even = np.arange(len(scores)) % 2 == 0
     for half in (even, ~even):
-        learned = tag_probabilities(scores[~half], tags[~half], train_tags, all_scores=scores)
+        learned = tag_probabilities(scores[~half], tags[~half], train_tags, all_scores=scores, denials=denials)
         log_odds[half] = learned.log_odds(scores[half])
         lifts[half] = learned.lifts(log_odds[half])
         suggested[half] = expit(log_odds[half]) >= learned.thresholds(PRECISION)
@@ -76,13 +91,18 @@ def judge_by_halves(
 
 
 def tag_probabilities(
-    scores: Floats, tags: sparse.csr_array, train_tags: sparse.csr_array, *, all_scores: Floats | None = None
+    scores: Floats,
+    tags: sparse.csr_array,
+    train_tags: sparse.csr_array,
+    *,
+    all_scores: Floats | None = None,
+    denials: Denials | None = None,
 ) -> TagProbabilities:
     """Learned from scores of held-out pictures with ``tags``; if these are too few, a guess from ``all_scores``."""
     counts = np.bincount(train_tags.indices, minlength=train_tags.shape[1])
     n_tagged = int((np.diff(train_tags.indptr) > 0).sum())
     try:
-        return TagProbabilities().fit(scores, tags, tag_counts=counts, n_tagged=n_tagged)
+        return TagProbabilities().fit(scores, tags, tag_counts=counts, n_tagged=n_tagged, denials=denials)
     except InputError:
         return TagProbabilities.unmeasured(scores if all_scores is None else all_scores, counts, n_tagged)
 

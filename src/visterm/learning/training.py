@@ -11,39 +11,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm import registry
+from visterm.calibration import Denials
 from visterm.compute import progress
-from visterm.contracts import Task
+from visterm.contracts import Task, take
 from visterm.errors import InputError
 from visterm.learning import Dataset, splits
 from visterm.learning.fitting import fit_method, has_labels, learns_from_untagged
 from visterm.learning.measuring import Measured, Performance, measure, measure_fitted, training_part
+from visterm.learning.scored import ScoredPictures
 from visterm.learning.splits import Split
-from visterm.learning.suggestions import JudgedTags, tag_probabilities, word_scores
+from visterm.learning.suggestions import JudgedTags, denials_of, judge_by_halves, tag_probabilities
 from visterm.registry import Method
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
-    """An estimator that learned from the ``train`` rows of a split, and labelled pictures that it has not seen.
+    """The tagged pictures that an estimator has not seen; it learned from the ``train`` rows of a split.
 
     Its scores serve to interpret those of the final estimator: how sure a prediction is, and from which score on a
-    picture gets a tag. ``judged`` are its tagged pictures, each half judged by what was learned from the other half;
-    None if they were not measured.
+    picture gets a tag. The estimator itself is not kept: it is as large as the final one. In ``judged``, each half of
+    the pictures is judged by what was learned from the other half; None if there are test pictures to measure on.
+    ``denials`` are what it says of held-out pictures that nobody tagged, and the tags denied there, if there are any.
     """
 
-    estimator: Any
+    scored: ScoredPictures
     data: Dataset
     split: Split
     judged: JudgedTags | None = None
+    denials: Denials | None = None
 
     @property
     def train_tags(self) -> Any:
         """(n_pictures, n_tags) tags that the estimator learned from."""
         return self.data.tags[self.split.train]
 
-    def tagged(self) -> Dataset:
-        """The held-out pictures that have tags."""
-        return self.data.select(self.split.test[self.data.has_tags[self.split.test]])
+    @property
+    def tags(self) -> Any:
+        """(n_pictures, n_tags) tags of the scored pictures."""
+        return self.data.tags[tagged_rows(self.data, self.split)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +77,11 @@ class Trained:
         return self.data.select(np.setdiff1d(np.arange(len(self.data)), self.test))
 
 
+def tagged_rows(data: Dataset, split: Split) -> NDArray[np.int64]:
+    """The rows held out by a split that have tags."""
+    return split.test[data.has_tags[split.test]]
+
+
 def train_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None) -> Trained:
     """Fit the method to all labelled pictures except the test pictures, and measure it.
 
@@ -91,7 +101,8 @@ def train_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | 
 def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: int = 0) -> Split:
     """The split that came with the pictures, else a share of the labelled pictures drawn at random, class by class.
 
-    Training pictures without labels stay in the training part: some methods learn from them.
+    Of the pictures with nothing but denied tags, the same share is drawn. Training pictures without labels stay in the
+    training part: some methods learn from them.
     """
     test = np.flatnonzero(data.is_test)
     if len(test):
@@ -100,7 +111,9 @@ def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: i
     if len(labelled) < 2:
         raise InputError("at least two labelled pictures are needed to measure anything: label more, or import labels")
     drawn = splits.stratified(data.y[labelled], test_share, random_state)
-    test = labelled[drawn.test]
+    others = np.setdiff1d(np.flatnonzero(data.only_denied), labelled, assume_unique=True)
+    others = np.random.default_rng(random_state).permutation(others)[: round(test_share * len(others))]
+    test = np.union1d(labelled[drawn.test], others)
     return Split.of(np.setdiff1d(np.arange(len(data)), test), test)
 
 
@@ -114,35 +127,53 @@ def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, 
             inner = Split.of(split.train[drawn.train], split.train[drawn.test])
             part = training_part(data, inner, transductive=learns_from_untagged(method))
             with progress.task(f"Fitting {method.name} without some pictures"):
-                held_out = HeldOut(fit_method(method, part, parameters), data, inner)
-            tagged = held_out.tagged()
-            given = word_scores(held_out.estimator, tagged.X)
-            probabilities = tag_probabilities(given, tagged.tags, held_out.train_tags)
+                estimator = fit_method(method, part, parameters)
+                scored = ScoredPictures.by(estimator, take(data.X, tagged_rows(data, inner)))
+            held_out = HeldOut(scored, data, inner, denials=denials_of(estimator, data, inner.test))
+            del estimator  # as large as the final one
+            probabilities = tag_probabilities(
+                scored.scores, held_out.tags, held_out.train_tags, denials=held_out.denials
+            )
         except InputError:  # too few to hold some out
             held_out = None
     train = training_part(data, split, transductive=learns_from_untagged(method))
     estimator, seconds = _fit_final(method, train, parameters)
     try:
-        measured = measure_fitted(
+        performance = measure_fitted(
             method, estimator, train, data, split.test, fit_seconds=seconds, probabilities=probabilities
-        )
+        ).performance
     except InputError:  # no test picture has the labels that the method predicts
-        measured = None
-    return _trained(estimator, seconds, data, split, measured, held_out)
+        performance = None
+    return _trained(estimator, seconds, data, split, performance, held_out)
 
 
 def _without_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Trained:
     """Measure a fit to one part on the rest; the final fit is to everything."""
-    measured, held_out, split = None, None, None
+    performance, held_out, split = None, None, None
     try:
         split = validation_split(data)
         measured = measure(method, data, split, parameters=parameters, transductive=learns_from_untagged(method))
-        if method.does(Task.RANK):
-            held_out = HeldOut(measured.estimator, data, split, measured.judged)
+        held_out = _scored_by(measured, split) if method.does(Task.RANK) else None
+        performance = measured.performance
+        del measured  # its estimator is as large as the final one
     except InputError:  # one labelled picture, or one class only, can be learned from but not measured on
-        measured = None
+        performance = None
     estimator, seconds = _fit_final(method, data, parameters)
-    return _trained(estimator, seconds, data, split, measured, held_out)
+    return _trained(estimator, seconds, data, split, performance, held_out)
+
+
+def _scored_by(measured: Measured, split: Split) -> HeldOut | None:
+    """The held-out pictures with tags, as the measured estimator scored and judged them; None if there are none."""
+    data, rows = measured.data, tagged_rows(measured.data, split)
+    if not len(rows):
+        return None
+    X = take(data.X, rows)
+    scored = ScoredPictures.by(measured.estimator, X, measured.word_scores)
+    denials = denials_of(measured.estimator, data, split.test)
+    judged = measured.judged or judge_by_halves(
+        scored.scores, data.tags[rows], data.tags[split.train], measured.estimator, X, denials
+    )
+    return HeldOut(scored, data, split, judged, denials)
 
 
 def _fit_final(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> tuple[Any, float]:
@@ -157,13 +188,14 @@ def _trained(
     seconds: float,
     data: Dataset,
     split: Split | None,
-    measured: Measured | None,
+    performance: Performance | None,
     held_out: HeldOut | None,
 ) -> Trained:
     test = np.flatnonzero(data.is_test)
-    if measured is None or split is None:
+    if performance is None or split is None:
         return Trained(estimator, data, test, seconds, None, {}, held_out)
     baseline: dict[str, float] = {}
-    for task in measured.values:
-        baseline |= measure(registry.baseline(task), data, split, tasks=(task,)).values[task]
-    return Trained(estimator, data, test, seconds, measured.performance, baseline, held_out)
+    labels = data.without_features()
+    for task in performance.values:
+        baseline |= measure(registry.baseline(task), labels, split, tasks=(task,)).values[task]
+    return Trained(estimator, data, test, seconds, performance, baseline, held_out)

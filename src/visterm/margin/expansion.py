@@ -61,8 +61,6 @@ class ExpansionEstimator(Estimator):
     intercept_scaling: float
     #: The kernel that ``auto`` means for one feature; for several it means the weighted product.
     _kernel_of_one_feature: ClassVar[str] = "hellinger"
-    #: Whether a dense feature of half precision is used without a copy in single precision.
-    _takes_halves: ClassVar[bool] = True
 
     def _check_fit_features(self, X: Features) -> Features:
         """``X`` checked for fitting, and the kernel chosen for it."""
@@ -75,7 +73,7 @@ class ExpansionEstimator(Estimator):
             raise InputError(
                 f"the kernel {name} takes one feature, but X has {len(X)}: choose auto or weighted-product"
             )
-        checked = check_features(self, X, fitting=True, halves=self._takes_halves)
+        checked = check_features(self, X, fitting=True, halves=True)
         return kernels.check_square(checked) if name == "precomputed" else checked
 
     def _kernel_for(self, X: Features) -> str:
@@ -132,26 +130,27 @@ class ExpansionEstimator(Estimator):
         if name not in kernels.PRODUCTS:
             self._forget("product_kernel_")
 
-    def _task_scores(self, X: Features) -> Scores:
-        """(n_pictures, n_tasks): the learned functions at new pictures."""
+    def _task_scores(self, X: Features, tasks: slice = slice(None)) -> Scores:
+        """(n_pictures, n_tasks): the learned functions, or some of them, at new pictures."""
         check_is_fitted(self)
         name, _ = kernels.kernel_named(self.kernel_)
+        intercept = self.intercept_[tasks]
         if name in kernels.PRODUCTS:
             checked = check_feature_mapping(self, X, fitting=False, halves=True)
-            return _with_intercept(self.product_kernel_.transform(checked) @ self.dual_coef_.T, self.intercept_)
-        X = check_features(self, X, fitting=False, halves=self._takes_halves)
+            return _with_intercept(self.product_kernel_.transform(checked) @ self.dual_coef_[tasks].T, intercept)
+        X = check_features(self, X, fitting=False, halves=True)
         if name in kernels.EXPLICIT:
-            scores = np.empty((X.shape[0], len(self.coef_)), self.coef_.dtype)
+            scores = np.empty((X.shape[0], len(intercept)), self.coef_.dtype)
             for part, mapped in kernels.mapped_blocks(X, name, self.coef_.dtype):
-                scores[part] = mapped @ self.coef_.T
+                scores[part] = mapped @ self.coef_[tasks].T
         elif name == "precomputed":
-            scores = X[:, self.support_] @ self.dual_coef_.T
+            scores = X[:, self.support_] @ self.dual_coef_[tasks].T
         else:
             scores = (
                 kernels.gram(X, self.support_vectors_, kernel=self.kernel_, dtype=self.dual_coef_.dtype)
-                @ self.dual_coef_.T
+                @ self.dual_coef_[tasks].T
             )
-        return _with_intercept(np.asarray(scores), self.intercept_)
+        return _with_intercept(np.asarray(scores), intercept)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

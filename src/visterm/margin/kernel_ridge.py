@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,32 +25,36 @@ def ridge(products: InnerProducts, targets: Array, alpha: float) -> tuple[Array,
     >>> theta.ravel(), left_out.ravel()
     (array([0.5, 0. ]), array([0., 0.]))
     """
-    return Ridge(products, alpha).solve(np.asarray(targets))
+    return Ridge(alpha).fit(products).solve(np.asarray(targets))
 
 
 class Ridge:
     """The factorisation of a ridge regression; it solves any number of targets, some at a time.
 
     With the inverse ``Q = (G + alpha I)^-1`` the coefficients of a target t are ``Q t`` and the score of picture i
-    without itself is ``t_i - (Q t)_i / Q_ii``.
+    without itself is ``t_i - (Q t)_i / Q_ii``. ``diagonal`` has the ``Q_ii``.
     """
 
-    def __init__(self, products: InnerProducts, alpha: float) -> None:
+    def __init__(self, alpha: float) -> None:
         self._alpha = alpha
+
+    def fit(self, products: InnerProducts) -> Self:
+        """Factorise. A Gram matrix that only the argument refers to is freed before the inverse is computed."""
         if isinstance(products, GramInnerProducts):
             system, shift = products.G.astype(np.float64), products.shift
-            del products  # a large Gram matrix, which the caller no longer needs
+            del products
             system += shift
-            system[np.diag_indices_from(system)] += alpha
+            system[np.diag_indices_from(system)] += self._alpha
             self._inverse = _inverse(system).T  # the same matrix, stored by rows, as sparse products need it
-            self._diagonal = np.diag(self._inverse).copy()
+            self.diagonal = np.diag(self._inverse).copy()
         else:
             # Q = (I - X (X^T X + alpha I)^-1 X^T) / alpha
             self._features = products.with_constant()
             system = self._features.T @ self._features
-            system[np.diag_indices_from(system)] += alpha
+            system[np.diag_indices_from(system)] += self._alpha
             self._smoother = self._features @ _inverse(system)
-            self._diagonal = (1.0 - np.einsum("ij,ij->i", self._smoother, self._features)) / alpha
+            self.diagonal = (1.0 - np.einsum("ij,ij->i", self._smoother, self._features)) / self._alpha
+        return self
 
     def solve(self, targets: Array | sparse.csr_array) -> tuple[Array, Array]:
         """Coefficients (n_pictures, n_targets) over the pictures, and the exact leave-one-out scores of the pictures.
@@ -64,7 +68,7 @@ class Ridge:
             theta = -self._smoother @ np.asarray((targets.T @ self._features).T)
             theta += targets
             theta /= self._alpha
-        left_out = theta / -self._diagonal[:, None]
+        left_out = theta / -self.diagonal[:, None]
         left_out += targets
         return theta, left_out
 
@@ -77,15 +81,13 @@ class Ridge:
             yield columns, *self.solve(sparse.csr_array(by_target[:, columns]))
 
 
-def least_squares_machines(
-    products: InnerProducts, tags: sparse.csr_array, C: float
-) -> Iterator[tuple[slice, Array, Array]]:
+def least_squares_machines(ridge: Ridge, tags: sparse.csr_array) -> Iterator[tuple[slice, Array, Array]]:
     """Machines that minimise ``||w||^2 / 2 + C / 2 sum_i (y_i - <w, x_i>)^2`` for labels ``y`` of -1 and 1, per tag.
 
-    Gives the columns of some tags after the other, their coefficients (n_pictures, n_columns) and the scores of each
-    picture by machines that have not seen it (Suykens and Vandewalle, Neural Processing Letters 1999).
+    ``ridge`` is fitted with ``alpha = 1 / C``. Gives the columns of some tags after the other, their coefficients
+    (n_pictures, n_columns) and the scores of each picture by machines that have not seen it (Suykens and Vandewalle,
+    Neural Processing Letters 1999).
     """
-    ridge = Ridge(products, 1 / C)
     # y is 2 t - 1 for the 0/1 indicator t, and everything is linear in the labels.
     of_ones, ones_left_out = ridge.solve(np.ones((tags.shape[0], 1)))
     for columns, theta, left_out in ridge.blocks(tags):

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.contracts import Matrix
+from visterm.contracts import Matrix, in_single
 from visterm.errors import InputError
 
 NAMES = ("linear", "cosine", "hellinger", "chi2", "exp-chi2", "product", "weighted-product", "precomputed")
@@ -132,7 +132,7 @@ def _add_sparse_chi2(
 
 def feature_map(X: Matrix, kernel: str, dtype: Any = np.float64) -> Matrix:
     """The features whose inner products are the kernel: ``X``, rows of unit length, or signed roots of shares."""
-    X = X.astype(dtype, copy=False)
+    X = in_single(X).astype(dtype, copy=False)
     if kernel == "linear":
         return X
     if kernel == "cosine":
@@ -172,7 +172,8 @@ def _shares(X: Matrix, kernel: str) -> NDArray[Any]:
         return np.ones((X.shape[0], 1))
     sums = np.zeros(X.shape[0])
     for columns in _column_blocks(X, np.float64):
-        part = X[:, columns].astype(np.float64) ** 2 if kernel == "cosine" else abs(X[:, columns])
+        some = in_single(X[:, columns])
+        part = some.astype(np.float64) ** 2 if kernel == "cosine" else abs(some)
         sums += np.asarray(part.sum(axis=1, dtype=np.float64)).ravel()
     if kernel == "cosine":
         sums = np.sqrt(sums)
@@ -190,7 +191,7 @@ def _prepared(
     X: Matrix, columns: slice, scale: NDArray[Any], kernel: str, rows: NDArray[Any] | None = None
 ) -> NDArray[Any]:
     """Some columns of the shares (hellinger: of their signed roots) of some rows, dense."""
-    part = X[:, columns] if rows is None else X[rows, columns]
+    part = in_single(X[:, columns] if rows is None else X[rows, columns])
     dense: NDArray[Any] = (part if isinstance(part, np.ndarray) else _dense(part)).astype(scale.dtype, copy=False)
     if kernel == "linear":
         return dense

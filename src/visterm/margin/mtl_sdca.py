@@ -35,7 +35,7 @@ from visterm.margin.expansion import (
     folds,
 )
 from visterm.margin.inner_products import InnerProducts
-from visterm.margin.kernel_ridge import frequent_and_rare, least_squares_machines
+from visterm.margin.kernel_ridge import Ridge, frequent_and_rare, least_squares_machines
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
     OneVsAll,
@@ -258,7 +258,7 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         every[:n_class_tasks], every[n_class_tasks + self.shared_tags_] = theta[:n_class_tasks], theta[n_class_tasks:]
         left_out = np.empty(alone.tags.shape, np.float32)
         known = products if len(alone.tagged) == len(rows) else products.subset(alone.tagged)
-        for columns, of_tags, scores in least_squares_machines(known, alone.tags, self.C):
+        for columns, of_tags, scores in least_squares_machines(Ridge(1 / self.C).fit(known), alone.tags):
             every[np.ix_(n_class_tasks + alone.columns[columns], alone.tagged)] = of_tags.T
             left_out[:, columns] = scores
         self._keep(X, rows, every)

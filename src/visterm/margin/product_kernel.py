@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from visterm.contracts import Features, Matrix, check_feature_mapping, is_several, n_pictures, take
+from visterm.contracts import Features, Matrix, check_feature_mapping, is_several, n_pictures
 from visterm.contracts.estimator import Estimator
 from visterm.distances import PRECOMPUTED, BaseDistances, Tables
 from visterm.errors import InputError
@@ -94,7 +95,7 @@ class ProductKernel(Estimator):
 
     def transform(self, X: Features) -> Array:
         """(n_pictures, n_train) float32: the kernel between pictures and the training pictures."""
-        return self._against_training(check_feature_mapping(self, X, fitting=False))
+        return self._against_training(check_feature_mapping(self, X, fitting=False, halves=True))
 
     def select(self, rows: Array) -> ProductKernel:
         """The same kernel against some of the training pictures only."""
@@ -113,14 +114,13 @@ class ProductKernel(Estimator):
         Distances are computed one feature after the other, since converted copies of wide features are large.
         """
         self._validate_params()
-        metrics = {
-            name: self._metric_of(name, matrix) for name, matrix in check_feature_mapping(self, X, fitting=True).items()
-        }
+        features = check_feature_mapping(self, X, fitting=True, halves=True)
+        metrics = {name: self._metric_of(name, matrix) for name, matrix in features.items()}
         given = all(metric == PRECOMPUTED for metric in metrics.values())
         n_train = n_pictures(X) if rows is None else len(rows)
         fits = PRECOMPUTED not in metrics.values() and 4 * len(metrics) * n_train**2 <= TABLE_BYTES
         if not (given or fits):
-            self.feature_weights_ = self._weights_of(X if rows is None else take(X, rows), tags, metrics, metrics)
+            self.feature_weights_ = self._weights_of(X, _of_all(tags, rows, n_pictures(X)), metrics, metrics)
             return metrics, None
         tables: Tables = {}
         for name, metric in metrics.items():
@@ -182,6 +182,16 @@ class ProductKernel(Estimator):
         for _ in self.distances_.map_blocks({name: X[name] for name in self._rates()}, keep):
             pass
         return K
+
+
+def _of_all(tags: Any, rows: Array | None, n_rows: int) -> Any:
+    """The tags of some rows as tags of all, of which the others have none: these are left out without a copy."""
+    if tags is None or rows is None:
+        return tags
+    given = sparse.csr_array(tags)
+    ends = np.zeros(n_rows + 1, given.indptr.dtype)
+    ends[rows + 1] = np.diff(given.indptr)
+    return sparse.csr_array((given.data, given.indices, np.cumsum(ends)), shape=(n_rows, given.shape[1]))
 
 
 def _some(X: Features, names: Iterable[str]) -> dict[str, Matrix]:

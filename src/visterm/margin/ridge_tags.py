@@ -9,9 +9,8 @@ import numpy as np
 
 from visterm.calibration import fit_platt, sigmoid, tag_scales
 from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, n_pictures
-from visterm.errors import InputError
 from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, ExpansionEstimator, precision
-from visterm.margin.kernel_ridge import Ridge
+from visterm.margin.negatives import LessonRidge, Lessons
 
 
 class KernelRidgeAnnotator(AnnotatorMixin, ExpansionEstimator):
@@ -26,7 +25,8 @@ class KernelRidgeAnnotator(AnnotatorMixin, ExpansionEstimator):
       ``product[:SCALE]`` or ``weighted-product[:SCALE]``; ``auto`` is ``exp-chi2`` for one and the latter for several.
     - ``intercept_scaling``: the constant feature that carries the intercept; 0 for none.
 
-    Rows without tags are left out.
+    Rows without tags are left out, except that ``denied`` tags of such rows are known negatives: the regression of a
+    denied tag also learns that its indicator is 0 there (see :class:`~visterm.margin.negatives.LessonRidge`).
 
     >>> X, tags = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9]], [[1, 0], [1, 0], [0, 1], [0, 1]]
     >>> KernelRidgeAnnotator().fit(X, tags).score_tags([[1.0, 0.0]]).round(1)
@@ -35,6 +35,7 @@ class KernelRidgeAnnotator(AnnotatorMixin, ExpansionEstimator):
 
     scores_are_probabilities = False
     favours_rare_tags = True
+    learns_from_denied = True
     _kernel_of_one_feature = "exp-chi2"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -56,21 +57,18 @@ class KernelRidgeAnnotator(AnnotatorMixin, ExpansionEstimator):
         self.tag_power = tag_power
         self.intercept_scaling = intercept_scaling
 
-    def fit(self, X: Features, tags: Any) -> Self:
+    def fit(self, X: Features, tags: Any, *, denied: Any = None) -> Self:
         """Solve for the tagged pictures and score each as if it had been left out."""
         self._validate_params()
         X = self._check_fit_features(X)
-        tags = check_tags(tags, n_pictures(X))
-        rows = np.flatnonzero(np.diff(tags.indptr))
-        if not len(rows):
-            raise InputError("no picture has a tag: at least one is needed to learn from")
-        tags = tags[rows]
+        lessons = Lessons.of(check_tags(tags, n_pictures(X)), denied)
+        rows, tags = lessons.rows, lessons.tags
         self._count_tags(tags)
         present = tags.astype(np.bool_).toarray()
-        ridge = Ridge(self._inner_products(X, rows, 2 * present.T.astype(np.int8) - 1), self.alpha)
         theta = np.empty((tags.shape[1], len(rows)), precision(rows))
         left_out = np.empty(tags.shape, theta.dtype)
-        for columns, of_tags, scores in ridge.blocks(tags):
+        ridge = LessonRidge(lessons, lambda: self._inner_products(X, rows, lessons.labels), self.alpha)
+        for columns, of_tags, scores in ridge.of_tags():
             theta[columns], left_out[:, columns] = of_tags.T, scores
         del ridge  # as large as all coefficients
         self._keep(X, rows, theta)

@@ -107,6 +107,7 @@ _FORMS = {
     "metrics_": "mapping",
     "feature_widths_": "mapping",
     "feature_weights_": "mapping",
+    "dimension_weights_": "mapping",
     "scales_": "mapping",
 }
 

@@ -9,6 +9,7 @@ from .neighbour_count import NEIGHBOUR_COUNTS as NEIGHBOUR_COUNTS
 from .neighbour_count import choose_neighbours as choose_neighbours
 from .neighbour_count import f_by_neighbours as f_by_neighbours
 from .quantized_knn import QuantizedKnnAnnotator as QuantizedKnnAnnotator
+from .tagged_pictures import TaggedPictures as TaggedPictures
 from .tagprop import TagProp as TagProp
 from .two_pass_knn import TwoPassKnn as TwoPassKnn
 
@@ -23,6 +24,7 @@ __all__ = [
     "KnnClassifier",
     "QuantizedKnnAnnotator",
     "TagProp",
+    "TaggedPictures",
     "TwoPassKnn",
     "choose_neighbours",
     "f_by_neighbours",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+_SUMS = {"reassoc", "nsz", "contract"}  # lets sums be vectorised; values are never NaN
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -65,39 +66,74 @@ def nearest_of_each_tag(distances: Array, starts: Array, pictures: Array, k: int
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def margin_terms(D: Array, targets: Array, gains: Array, weights: Array, gradient: Array) -> float:
-    """The large-margin loss over triplets and its gradient, added to ``gradient``.
+def margin_loss(joint: Array, targets: Array, gains: Array, counts: Array) -> float:
+    """The large-margin loss over triplets; ``counts`` gets its slope by each distance.
 
-    ``D[i, k]`` holds the base distances of picture ``i`` to its ``k``-th candidate. For every target ``k`` and every
-    impostor ``l``, the loss is ``gains[i, l] * max(0, 1 + w.D[i, k] - w.D[i, l])``; ``gains`` of targets are not used.
+    ``joint[i, k]`` is the distance of picture ``i`` to its ``k``-th candidate. For every target ``k`` and every
+    impostor ``l``, the loss is ``gains[i, l] * max(0, 1 + joint[i, k] - joint[i, l])``; ``gains`` of targets are not
+    used.
     """
-    n, n_candidates, n_features = D.shape
+    n, n_candidates = joint.shape
     total = 0.0
-    joint = np.empty(n_candidates)
-    counts = np.empty(n_candidates)
+    counts[:] = 0.0
     for i in range(n):
-        for k in range(n_candidates):
-            value = 0.0
-            for f in range(n_features):
-                value += weights[f] * D[i, k, f]
-            joint[k] = value
-            counts[k] = 0.0
         for k in range(n_candidates):
             if not targets[i, k]:
                 continue
             for other in range(n_candidates):
                 if targets[i, other] or gains[i, other] <= 0:
                     continue
-                slack = 1 + joint[k] - joint[other]
+                slack = 1 + joint[i, k] - joint[i, other]
                 if slack > 0:
                     total += gains[i, other] * slack
-                    counts[k] += gains[i, other]
-                    counts[other] -= gains[i, other]
-        for k in range(n_candidates):
-            if counts[k] != 0:
-                for f in range(n_features):
-                    gradient[f] += counts[k] * D[i, k, f]
+                    counts[i, k] += gains[i, other]
+                    counts[i, other] -= gains[i, other]
     return total
+
+
+class Pairs(NamedTuple):
+    """Rows of ``X`` to compare: ``pictures[i]`` with each of ``near[i]``.
+
+    Dimension ``j`` has the distance ``abs(a - b)``, or ``(a - b)**2 / (a + b) / 2`` where ``is_chi2[j]``.
+    """
+
+    X: Array
+    pictures: Array
+    near: Array
+    is_chi2: Array
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+def distances_of_pairs(pairs: Pairs, weights: Array, out: Array) -> None:
+    """``out[i, k] = weights @ d``, where ``d`` are the distances of the pair by each dimension."""
+    kind = pairs.X.dtype.type
+    tiny, half, one = kind(1e-30), kind(0.5), kind(1)
+    for i in range(len(pairs.pictures)):
+        a = pairs.X[pairs.pictures[i]]
+        for k in range(pairs.near.shape[1]):
+            b = pairs.X[pairs.near[i, k]]
+            total = 0.0
+            for j in range(len(weights)):
+                apart = abs(a[j] - b[j])
+                total += weights[j] * (apart * (half * apart / (a[j] + b[j] + tiny) if pairs.is_chi2[j] else one))
+            out[i, k] = total
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+def slopes_of_pairs(pairs: Pairs, counts: Array, gradient: Array) -> None:
+    """``gradient += counts[i, k] * d`` over all pairs, the transpose of ``distances_of_pairs``."""
+    kind = pairs.X.dtype.type
+    tiny, half, one = kind(1e-30), kind(0.5), kind(1)
+    for i in range(len(pairs.pictures)):
+        a = pairs.X[pairs.pictures[i]]
+        for k in range(pairs.near.shape[1]):
+            if counts[i, k] == 0:
+                continue
+            b = pairs.X[pairs.near[i, k]]
+            for j in range(len(gradient)):
+                apart = abs(a[j] - b[j])
+                share = half * apart / (a[j] + b[j] + tiny) if pairs.is_chi2[j] else one
+                gradient[j] += counts[i, k] * (apart * share)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration import fit_deviations, fit_sigmoids, sigmoid
-from visterm.contracts import AnnotatorMixin, Estimator
+from visterm.neighbours.tagged_pictures import TaggedPictures
 from visterm.neighbours.votes import Floats, Votes
 
 
-class CalibratedVotes(AnnotatorMixin, Estimator):
+class CalibratedVotes(TaggedPictures):
     """The base of methods whose neighbours vote: the parameters ``tag_power``, ``sigmoids`` and ``shrinkage``.
 
     :class:`~visterm.neighbours.tagprop.TagProp` explains them. Scores lie between 0 and 1 but are not probabilities.

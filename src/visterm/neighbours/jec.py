@@ -10,28 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import (
-    AnnotatorMixin,
-    Estimator,
-    Features,
-    Scores,
-    check_feature_mapping,
-    check_tags,
-    n_pictures,
-    rows_with_tags,
-)
+from visterm.contracts import Features, Scores, check_feature_mapping
 from visterm.distances import BaseDistances
+from visterm.neighbours.tagged_pictures import TaggedPictures
 
 
-class JEC(AnnotatorMixin, Estimator):
+class JEC(TaggedPictures):
     """Joint equal contribution with greedy label transfer (Makadia, Pavlovic and Kumar, ECCV 2008).
 
-    The distance is the sum of the base distances of all features, each divided by the largest between training
-    pictures, so that it lies between 0 and 1. All tags of the nearest
-    picture come first, ordered by their frequency in training. Then come the tags of the other ``n_neighbors - 1``
-    pictures, ordered by a product: how often a tag occurs among them, times how often it occurs in training together
-    with the tags of the nearest picture. Scores keep this order: 1 to 1/2 for the nearest picture's tags, below 1/2 for
-    the others. They are not probabilities. ``X`` and ``metric`` are those of :class:`~visterm.neighbours.TagProp`.
+    The distance is the sum of the base distances of all features. The paper scales each to lie between 0 and 1; here
+    each is divided by the largest among up to 400 training pictures, evenly spread. All tags of the nearest picture
+    come first, ordered by their frequency in training. Then come the tags of the other ``n_neighbors - 1`` pictures,
+    ordered by a product: how often a tag occurs among them, times how often it occurs in training together with the
+    tags of the nearest picture. Scores keep this order: 1 to 1/2 for the nearest picture's tags, below 1/2 for the
+    others. They are not probabilities. ``X`` and ``metric`` are those of :class:`~visterm.neighbours.TagProp`.
 
     >>> X = {"colour": np.array([[0.0], [1.0], [9.0]]), "texture": np.array([[0.0], [2.0], [7.0]])}
     >>> jec = JEC(n_neighbors=2, metric="l1").fit(X, [[1, 0, 0], [1, 1, 0], [0, 0, 1]])
@@ -52,11 +44,7 @@ class JEC(AnnotatorMixin, Estimator):
     def fit(self, X: Features, tags: Any) -> Self:
         """Keep the tagged pictures and count which tags go together."""
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True, halves=True)
-        tags = check_tags(tags, n_pictures(features))
-        self.train_rows_ = rows_with_tags(tags)
-        self.train_tags_ = tags[self.train_rows_]
-        self._count_tags(tags)
+        features, _ = self._keep_tagged(X, tags)
         self.distances_ = BaseDistances(self.metric, scale="largest").fit(features, rows=self.train_rows_)
         self.together_ = np.asarray((self.train_tags_.T @ self.train_tags_).toarray(), np.float32)
         return self

@@ -12,12 +12,18 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
 from visterm.compute import progress
-from visterm.contracts import Features, Matrix, Scores, check_feature_mapping, check_tags, n_pictures, rows_with_tags
+from visterm.contracts import (
+    Features,
+    Matrix,
+    Scores,
+    check_feature_mapping,
+    n_pictures,
+)
 from visterm.distances import BaseDistances, nearest, weighted_sum
 from visterm.neighbours.calibrated import CalibratedVotes
 from visterm.neighbours.tagprop import TagProp
 from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood, tally
-from visterm.subspace import ContextualDistance, Moments, kernel_components, project
+from visterm.subspace import ContextualDistance, kernel_components, project
 
 #: The weights of features are learned from this many training pictures; more cost time and change little.
 _WEIGHED = 4000
@@ -99,11 +105,7 @@ class KernelContextualAnnotator(CalibratedVotes):
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the kernel, the subspace and the scores of votes from the tagged pictures."""
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True, halves=True)
-        tags = check_tags(tags, n_pictures(features))
-        self.train_rows_ = rows_with_tags(tags)
-        self.train_tags_ = tags[self.train_rows_]
-        self._count_tags(tags)
+        features, tags = self._keep_tagged(X, tags)
         rng = np.random.default_rng(self.random_state)
         self.feature_weights_ = self._weighed(features, tags, rng)
         coordinates = self._learn_coordinates(features, rng)
@@ -151,24 +153,27 @@ class KernelContextualAnnotator(CalibratedVotes):
         n_landmarks = min(self.n_landmarks, len(self.train_rows_))
         landmarks = np.sort(rng.choice(len(self.train_rows_), n_landmarks, replace=False))
         self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_[landmarks])
-        kernel = self._kernel({name: matrix[self.train_rows_] for name, matrix in features.items()})
-        moments = Moments().fit(kernel)
-        self.kernel_mean_ = moments.x_mean_
-        between = kernel[landmarks].astype(np.float64)
-        between += kernel[landmarks].T
+        kernel = self._kernel(features, self.train_rows_)
+        self.kernel_mean_ = kernel.mean(axis=0, dtype=np.float64)
+        rows = kernel[landmarks]
+        between = np.add(rows, rows.T, dtype=np.float64)
+        del rows  # large
         between /= 2
-        _, self.components_ = kernel_components(between, moments, self.n_components)
+        _, self.components_ = kernel_components(between, kernel, self.kernel_mean_, self.n_components)
         return self._coordinates(kernel)
 
-    def _kernel(self, features: Features) -> NDArray[Any]:
-        """The kernels with the landmarks, (n_pictures, n_landmarks)."""
+    def _kernel(self, features: Features, rows: NDArray[np.intp] | None = None) -> NDArray[Any]:
+        """The kernels of some pictures (None: all) with the landmarks, (n_pictures, n_landmarks)."""
         weights = np.array([self.feature_weights_[name] for name in self.distances_.metrics_])
+        n_rows = n_pictures(features) if rows is None else len(rows)
+        kernel = np.empty((n_rows, self.distances_.n_train_), self.distances_.dtype)
 
-        def of_block(_: slice, block: NDArray[Any]) -> NDArray[Any]:
-            return np.exp(-self.scale * weighted_sum(block, weights))
+        def of_block(place: slice, block: NDArray[Any]) -> tuple[slice, NDArray[Any]]:
+            return place, np.exp(-self.scale * weighted_sum(block, weights))
 
-        blocks = list(self.distances_.map_blocks(features, of_block))
-        return np.concatenate(blocks) if blocks else np.empty((0, self.distances_.n_train_))
+        for place, values in self.distances_.map_blocks(features, of_block, rows=rows):
+            kernel[place] = values
+        return kernel
 
     def _coordinates(self, kernel: NDArray[Any]) -> NDArray[Any]:
         return project(kernel, self.kernel_mean_, self.components_)

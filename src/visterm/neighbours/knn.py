@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from visterm.contracts import Estimator, Features, Scores, check_classes, check_features, rows_with_class
+from visterm.contracts import Estimator, Features, Scores, check_classes, check_features, rows_with_class, take
 from visterm.distances import METRICS, metric_named, nearest
 from visterm.neighbours.votes import count_votes
 
@@ -38,18 +38,18 @@ class KnnClassifier(ClassifierMixin, Estimator):
     def fit(self, X: Features, y: ArrayLike) -> Self:
         """Keep the pictures whose class is known."""
         self._validate_params()
-        X = check_features(self, X, fitting=True, non_negative=metric_named(self.metric).needs_counts)
+        X = check_features(self, X, fitting=True, non_negative=metric_named(self.metric).needs_counts, halves=True)
         y = check_classes(y, X.shape[0])
         known = rows_with_class(y)
         self.classes_, self.train_classes_, self.class_counts_ = np.unique(
             y[known], return_inverse=True, return_counts=True
         )
-        self.train_features_ = X[known]
+        self.train_features_ = take(X, known)
         return self
 
     def predict_proba(self, X: Features) -> Scores:
         """The share of each class among the neighbours."""
-        X = check_features(self, X, fitting=False)
+        X = check_features(self, X, fitting=False, halves=True)
         neighbours, _ = nearest(X, self.train_features_, self.n_neighbors, metric=self.metric)
         n_train = len(self.train_classes_)
         classes = sparse.csr_array(

@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from visterm.contracts import AnnotatorMixin, Estimator, Features, Scores, check_features, check_tags, rows_with_tags
+from visterm.contracts import (
+    AnnotatorMixin,
+    Estimator,
+    Features,
+    Scores,
+    check_features,
+    check_tags,
+    rows_with_tags,
+    take,
+)
 from visterm.distances import METRICS, metric_named, nearest
 from visterm.neighbours.neighbour_count import choose_neighbours
 from visterm.neighbours.votes import count_votes
@@ -45,10 +54,10 @@ class KnnAnnotator(AnnotatorMixin, Estimator):
     def fit(self, X: Features, tags: Any) -> Self:
         """Keep the tagged pictures."""
         self._validate_params()
-        X = check_features(self, X, fitting=True, non_negative=metric_named(self.metric).needs_counts)
+        X = check_features(self, X, fitting=True, non_negative=metric_named(self.metric).needs_counts, halves=True)
         tags = check_tags(tags, X.shape[0])
         self.train_rows_ = rows_with_tags(tags)
-        self.train_features_ = X[self.train_rows_]
+        self.train_features_ = take(X, self.train_rows_)
         self.train_tags_ = tags[self.train_rows_]
         self._count_tags(tags)
         if self.n_neighbors == "auto":
@@ -68,7 +77,7 @@ class KnnAnnotator(AnnotatorMixin, Estimator):
         return self.train_rows_[neighbours], np.full(neighbours.shape, 1 / max(1, neighbours.shape[1]))
 
     def _neighbours(self, X: Features) -> NDArray[np.intp]:
-        X = check_features(self, X, fitting=False)
+        X = check_features(self, X, fitting=False, halves=True)
         return nearest(X, self.train_features_, self.n_neighbors_, metric=self.metric)[0]
 
     def _shrunk(self, votes: NDArray[Any], k: int) -> Scores:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute import progress
-from visterm.contracts import Features, Scores, check_feature_mapping, check_tags, n_pictures, rows_with_tags
+from visterm.contracts import Features, Scores, check_feature_mapping
 from visterm.distances import BaseDistances
 from visterm.neighbours.calibrated import CalibratedVotes
 from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood, tally
@@ -88,23 +88,18 @@ class TagProp(CalibratedVotes):
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn from every training picture's neighbours among the others."""
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True, halves=True)
-        tags = check_tags(tags, n_pictures(features))
-        self.train_rows_ = rows_with_tags(tags)
-        self.train_tags_ = tags[self.train_rows_]
-        self._count_tags(tags)
+        features, _ = self._keep_tagged(X, tags)
         self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_)
         self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / len(self.distances_.metrics_))
         self.rank_weights_, self.objective_ = np.ones(1), np.empty(0)
         self._no_calibration()  # until sigmoids are known, scores are the votes themselves
         if len(self.train_rows_) < 2:
             return self
-        pictures = self.distances_.of_training(features)
         learn = self._learn_ranks if self.weighting == "rank" else self._learn_metric
         n_rounds = self.n_rounds if self.weighting == "distance" else 1  # ranks use equal weights
         with progress.task("Weighing neighbours", total=n_rounds * self.max_iter) as bar:
             for _ in range(n_rounds):
-                rows, base = self.distances_.nearest(pictures, self.n_neighbors, self._weights(), leave_out_self=True)
+                rows, base = self.distances_.nearest(features, self.n_neighbors, self._weights(), leave_out_self=True)
                 votes = Votes(rows, self.train_tags_)
                 learn(votes, base, bar)
                 self._calibrate(votes, self._shares(base))

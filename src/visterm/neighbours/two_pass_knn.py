@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute import progress
-from visterm.contracts import Features, Scores, check_feature_mapping, check_tags, n_pictures, rows_with_tags
+from visterm.contracts import Features, Matrix, Scores, check_feature_mapping
 from visterm.distances import BaseDistances, weighted_sum
+from visterm.errors import InputError
 from visterm.neighbours._non_negative import minimise
 from visterm.neighbours.calibrated import CalibratedVotes
+from visterm.neighbours.dimension_pairs import DimensionPairs
 from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood
 
 #: The distance in an unused place of a table of neighbours.
@@ -35,12 +37,17 @@ class TwoPassKnn(CalibratedVotes):
 
     - ``margin``, as in the paper: the weights minimise the distances to the nearest pictures of its own tags (targets)
       plus the hinge losses of the other selected pictures that are not farther by a unit (impostors). The loss of an
-      impostor is multiplied by the share of the picture's tags that it lacks. The problem is convex; projected
-      quasi-Newton steps solve it. The paper also learns weights of the dimensions within each feature; here only the
-      features are weighed.
+      impostor is multiplied by the share of the picture's tags that it lacks.
     - ``likelihood``: the weights maximise the likelihood of its tags under the votes (TagProp's objective on 2PKNN's
       neighbours). The bandwidth is learned, too.
     - ``none``: all features count the same.
+
+    ``weights="dimensions"`` (with ``margin``), as in the paper, also weighs the dimensions ``j`` within each feature
+    ``f``: ``d = sum_f w_f sum_j v_fj d_fj``, where the mean of ``v_f`` is one. The metrics must be sums over
+    dimensions: l1 or chi2, which ``auto`` chooses between. Two things differ from the paper. It takes stochastic
+    sub-gradient steps for ``w`` and ``v`` in turn; here, projected quasi-Newton steps find the products ``w_f v_fj``,
+    in which the problem is convex. It keeps the sum of ``w`` fixed; here, the sum is free while the weights are
+    learned, and then set to one.
 
     ``objective_`` is the loss, or the log-likelihood, after every step. ``tag_power``, ``sigmoids`` and ``shrinkage``
     turn votes into scores as in :class:`~visterm.neighbours.TagProp`. Without them, scores are shares of the
@@ -57,6 +64,7 @@ class TwoPassKnn(CalibratedVotes):
         "metric": [str, Mapping],
         "bandwidth": [Interval(Real, 0, None, closed="neither")],
         "learning": [StrOptions({"likelihood", "margin", "none"})],
+        "weights": [StrOptions({"features", "dimensions"})],
         "sigmoids": ["boolean"],
         "shrinkage": [Interval(Real, 0, None, closed="left")],
         "tag_power": [Interval(Real, 0, None, closed="left")],
@@ -70,6 +78,7 @@ class TwoPassKnn(CalibratedVotes):
         metric: Any = "auto",
         bandwidth: float = 0.02,
         learning: str = "likelihood",
+        weights: str = "features",
         sigmoids: bool = False,
         shrinkage: float = 1.0,
         tag_power: float = 1.0,
@@ -79,6 +88,7 @@ class TwoPassKnn(CalibratedVotes):
         self.metric = metric
         self.bandwidth = bandwidth
         self.learning = learning
+        self.weights = weights
         self.sigmoids = sigmoids
         self.shrinkage = shrinkage
         self.tag_power = tag_power
@@ -87,27 +97,26 @@ class TwoPassKnn(CalibratedVotes):
     def fit(self, X: Features, tags: Any) -> Self:
         """Keep the tagged pictures; learn the weight of each feature and the scores that votes give."""
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True, halves=True)
-        tags = check_tags(tags, n_pictures(features))
-        self.train_rows_ = rows_with_tags(tags)
-        self.train_tags_ = tags[self.train_rows_]
-        self._count_tags(tags)
-        self.distances_ = BaseDistances(self.metric).fit(features, rows=self.train_rows_)
+        if self.weights == "dimensions" and self.learning != "margin":
+            raise InputError("weights='dimensions' are learned by the margin: choose learning='margin', too")
+        features, _ = self._keep_tagged(X, tags)
+        self.distances_ = BaseDistances(self._metric_for(features)).fit(features, rows=self.train_rows_)
         self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / len(self.distances_.metrics_))
         self.bandwidth_ = float(self.bandwidth)
         self._no_calibration()
         self.objective_ = np.empty(0)
         if len(self.train_rows_) < 2:
             return self
-        pictures = self.distances_.of_training(features)
         sent = None
         if self.learning == "likelihood":
-            sent = self._learn_likelihood(pictures)
+            sent = self._learn_likelihood(features)
+        elif self.weights == "dimensions":
+            self._learn_dimensions(features)
         elif self.learning == "margin" and len(self.feature_weights_) > 1:
-            self._learn_margin(pictures)
+            self._learn_margin(features)
         if self.tag_power or self.sigmoids:
             if sent is None or len(self.feature_weights_) > 1:  # other weights select other pictures
-                sent = self._sent(pictures)
+                sent = self._sent(features)
             rows, base = sent
             self._calibrate(Votes(rows, self.train_tags_), fading(base, self._weights() / self.bandwidth_))
         return self
@@ -146,6 +155,14 @@ class TwoPassKnn(CalibratedVotes):
 
         return list(self.distances_.map_blocks(features, of_block))
 
+    def _metric_for(self, features: Mapping[str, Matrix]) -> Any:
+        """The metrics; where dimensions are weighed, ``auto`` is chi2 if no value is negative, else l1."""
+        if self.weights == "features":
+            return self.metric
+        given = self.metric if isinstance(self.metric, Mapping) else dict.fromkeys(features, self.metric)
+        automatic = {name: "l1" if matrix.min() < 0 else "chi2" for name, matrix in features.items()}
+        return {name: automatic[name] if given.get(name, "auto") == "auto" else given[name] for name in features}
+
     def _weights(self) -> Floats:
         return np.array(list(self.feature_weights_.values()))
 
@@ -158,7 +175,7 @@ class TwoPassKnn(CalibratedVotes):
         _kernels.nearest_of_each_tag(joint, by_tag.indptr, by_tag.indices, self.n_neighbors, chosen)
         return chosen
 
-    def _sent(self, pictures: Features) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    def _sent(self, features: Features) -> tuple[NDArray[np.int32], NDArray[Any]]:
         """The other pictures that the first pass selects for each training picture, nearest first, and base distances.
 
         Rows (n_train, n_sent) and distances (n_train, n_sent, n_features); unused places are far from everything. With
@@ -176,7 +193,7 @@ class TwoPassKnn(CalibratedVotes):
             )
             return order, np.take_along_axis(block, order[None], axis=2).transpose(1, 2, 0), n_sent
 
-        found = list(self.distances_.map_blocks(pictures, of_block))
+        found = list(self.distances_.map_blocks(features, of_block, rows=self.train_rows_))
         n_most = max(part.shape[1] for part, _, _ in found)
         rows = np.zeros((len(self.train_rows_), n_most), np.int32)
         base = np.full((*rows.shape, len(weights)), _NOBODY, found[0][1].dtype)
@@ -189,9 +206,9 @@ class TwoPassKnn(CalibratedVotes):
             start += len(order)
         return rows, base
 
-    def _learn_likelihood(self, pictures: Features) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    def _learn_likelihood(self, features: Features) -> tuple[NDArray[np.int32], NDArray[Any]]:
         """Learn the weights; returns the pictures that were selected to learn from."""
-        rows, base = self._sent(pictures)
+        rows, base = self._sent(features)
         votes = Votes(rows, self.train_tags_)
         with progress.task("Learning the metric", total=self.max_iter) as bar:
             weights, trace = maximise_likelihood(
@@ -209,34 +226,63 @@ class TwoPassKnn(CalibratedVotes):
             self.bandwidth_ = float(1 / weights.sum())
         return rows, base
 
-    def _learn_margin(self, pictures: Features) -> None:
+    def _learn_margin(self, features: Features) -> None:
         from visterm.neighbours import _kernels
 
-        base, targets, gains = self._triplets(pictures)
-        pull = np.where(targets[..., None], base, 0).sum(axis=(0, 1), dtype=np.float64)
+        rows, base = self._sent(features)
+        targets, gains = self._roles(rows, base)
         n_targets = max(1, int(targets.sum()))  # losses are means over targets, so they do not grow with the collection
+        slopes = np.empty(targets.shape)
 
         def cost(weights: Floats) -> tuple[float, Floats]:
-            gradient = np.zeros(len(weights))
-            loss = _kernels.margin_terms(base, targets, gains, weights, gradient)
-            return (loss + float(weights @ pull)) / n_targets, (gradient + pull) / n_targets
+            joint = base @ weights
+            loss = _kernels.margin_loss(joint, targets, gains, slopes) + float(joint[targets].sum())
+            gradient = np.tensordot(slopes + targets, base, axes=2)
+            return loss / n_targets, gradient.astype(np.float64) / n_targets
 
         with progress.task("Learning the metric", total=self.max_iter) as bar:
             weights, trace = minimise(cost, np.ones(base.shape[2]), max_iter=self.max_iter, bar=bar)
         self.objective_ = np.array(trace)
         self._keep_weights(weights)
 
+    def _learn_dimensions(self, features: Features) -> None:
+        """Learn ``w_f v_fj`` of every dimension, from all training pictures or a sample of many."""
+        from visterm.neighbours import _kernels
+
+        rows, base = self._sent(features)
+        pairs = DimensionPairs(self.distances_, rows)
+        targets, gains = (roles[pairs.asked] for roles in self._roles(rows, base))
+        n_targets = max(1, int(targets.sum()))
+        slopes = np.empty(targets.shape)
+
+        def cost(weights: Floats) -> tuple[float, Floats]:
+            joint = pairs.distances(weights)
+            loss = _kernels.margin_loss(joint, targets, gains, slopes) + float(joint[targets].sum())
+            return loss / n_targets, pairs.slopes(slopes + targets) / n_targets
+
+        with progress.task("Learning the metric", total=self.max_iter) as bar:
+            weights, trace = minimise(cost, np.ones(pairs.X.shape[1]), max_iter=self.max_iter, bar=bar)
+        self.objective_ = np.array(trace)
+        parts = np.split(weights, np.cumsum(list(self.feature_widths_.values()))[:-1])
+        means = np.array([part.mean() for part in parts])
+        self._keep_weights(means)
+        self.distances_ = self.distances_.with_dimension_weights(
+            {
+                name: part / mean if mean > 0 else np.ones_like(part)
+                for name, part, mean in zip(self.feature_widths_, parts, means, strict=True)
+            }
+        )
+
     def _keep_weights(self, weights: Floats) -> None:
         if weights.sum() > 0:
             self.feature_weights_ = dict(zip(self.feature_weights_, (weights / weights.sum()).tolist(), strict=True))
 
-    def _triplets(self, pictures: Features) -> tuple[NDArray[Any], NDArray[np.bool_], Floats]:
-        """For every training picture: the selected pictures, which of them are targets, and the weights of impostors.
+    def _roles(self, rows: NDArray[np.int32], base: NDArray[Any]) -> tuple[NDArray[np.bool_], Floats]:
+        """Of the pictures selected for every training picture: which are targets, and the weights of impostors.
 
         The nearest ``n_neighbors`` for each of its tags are targets. The loss of an impostor is weighed by the share of
         the picture's tags that it lacks, the paper's ``1 - lambda``.
         """
-        rows, base = self._sent(pictures)
         targets, lacking = np.zeros(rows.shape, np.bool_), np.zeros(rows.shape)
         for picture, near in enumerate(rows):
             own = self.train_tags_[[picture]].indices
@@ -245,4 +291,4 @@ class TwoPassKnn(CalibratedVotes):
             targets[picture] = (carried & (np.cumsum(carried, axis=0) <= self.n_neighbors)).any(axis=1)
             lacking[picture] = 1 - carried.mean(axis=1)
         somebody = base[..., 0] < _NOBODY
-        return np.ascontiguousarray(base), targets, np.where(somebody & ~targets, lacking, 0.0)
+        return targets, np.where(somebody & ~targets, lacking, 0.0)

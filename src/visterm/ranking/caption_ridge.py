@@ -15,7 +15,7 @@ from visterm.calibration import fit_platt, sigmoid
 from visterm.contracts import AnnotatorMixin, Features, Scores, check_queries, check_tags, n_pictures
 from visterm.errors import InputError
 from visterm.margin.expansion import EXPANSION_PARAMETERS, NOT_NEGATIVE, POSITIVE, ExpansionEstimator, precision
-from visterm.margin.kernel_ridge import Ridge
+from visterm.margin.negatives import LessonRidge, Lessons
 from visterm.ranking.queries import MAX_SUBSETS, from_tags, idf, n_subsets, relevant_pictures, wanted_words
 from visterm.ranking.word_space import Explanation, largest
 
@@ -47,7 +47,8 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
       logarithms.
     - ``set_weight``: the weight of a set relative to a word.
 
-    Rows without tags are left out.
+    Rows without tags are left out, except that ``denied`` tags of such rows are known negatives of these words (see
+    :class:`~visterm.margin.negatives.LessonRidge`). Sets learn from tagged pictures only.
 
     >>> X = [[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.0, 1.0, 0.0], [0.4, 0.5, 0.1]]
     >>> model = CaptionRidge(kernel="linear").fit(X, [[1, 0], [1, 0], [0, 1], [1, 1]])
@@ -56,6 +57,7 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
     """
 
     scores_are_probabilities = True
+    learns_from_denied = True
     _kernel_of_one_feature = "exp-chi2"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -80,27 +82,24 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
         self.set_weight = set_weight
         self.intercept_scaling = intercept_scaling
 
-    def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
+    def fit(self, X: Features, tags: Any, queries: Any = None, *, denied: Any = None) -> Self:  # noqa: ARG002
         """Solve for all words and sets at once; ``queries`` are not used, since captions contain them."""
         self._validate_params()
         checked = self._check_fit_features(X)
-        tags = check_tags(tags, n_pictures(X))
-        rows = np.flatnonzero(np.diff(tags.indptr))
-        if not len(rows):
-            raise InputError("no picture has a tag: at least one is needed to learn from")
-        captions = tags[rows]
-        self.n_tags_ = int(tags.shape[1])
+        lessons = Lessons.of(check_tags(tags, n_pictures(X)), denied)
+        rows, captions = lessons.rows, lessons.tags
+        self.n_tags_ = int(captions.shape[1])
         self._count_tags(captions)
-        self.idf_ = idf(self.tag_counts_, len(rows))
+        self.idf_ = idf(self.tag_counts_, len(lessons.tagged))
         self.set_words_, having = _sets(captions, self.set_size)
         present = captions.astype(np.bool_).toarray()
-        ridge = Ridge(self._inner_products(checked, rows, 2 * present.T.astype(np.int8) - 1), self.alpha)
+        ridge = LessonRidge(lessons, lambda: self._inner_products(checked, rows, lessons.labels), self.alpha)
         theta = np.empty((self.n_tags_ + having.shape[0], len(rows)), precision(rows))
         platt = []
-        for columns, of_words, left_out in ridge.blocks(captions):
+        for columns, of_words, left_out in ridge.of_tags():
             theta[columns] = of_words.T
             platt.append(fit_platt(left_out, present[:, columns]))
-        for columns, of_sets, _ in ridge.blocks(having.T):
+        for columns, of_sets in ridge.of_others(having.T):
             theta[self.n_tags_ + columns.start : self.n_tags_ + columns.stop] = of_sets.T
         del ridge, present  # large
         self.tag_platt_ = np.concatenate(platt)
@@ -109,35 +108,32 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
 
     def score_tags(self, X: Features) -> Scores:
         """(n_pictures, n_tags): the calibrated probability of every word."""
-        return sigmoid(self._task_scores(X)[:, : self.n_tags_], *self.tag_platt_.T)
+        return sigmoid(self._task_scores(X, slice(self.n_tags_)), *self.tag_platt_.T)
 
     def score_queries(self, X: Features, Q: Any) -> Scores:
         """(n_queries, n_pictures), larger is better."""
-        words, sets = self._logarithms(X)
+        words, sets = self._logarithms(self._task_scores(X))
         wanted, held = self._query_weights(Q)
         return np.asarray(wanted @ words.T + held @ sets.T)
 
     def set_log_probabilities(self, X: Features) -> Scores:
         """(n_pictures, n_sets): the logarithms of the probabilities of the sets in ``set_words_``, at most 0."""
-        return np.minimum(self._logarithms(X)[1], 0.0)
+        return np.minimum(_set_logarithms(self._task_scores(X, slice(self.n_tags_, None))), 0.0)
 
     def explain(self, X: Features, q: Any, n_best: int = 5) -> Explanation:
         """Why the one picture in ``X`` has its score for the one query ``q``; evidence is rows of ``set_words_``."""
         if n_pictures(X) != 1 or np.shape(q)[0] != 1:
             raise InputError("explain takes one picture and one query at a time: pass a single row of each")
-        words, sets = self._logarithms(X)
+        words, sets = self._logarithms(self._task_scores(X))
         wanted, held = self._query_weights(q)
         of_words, of_sets = wanted.toarray()[0] * words[0], held.toarray()[0] * sets[0]
         score = float(of_words.sum() + of_sets.sum())
         return Explanation(score, largest(of_words, n_best), largest(of_sets, n_best), "set")
 
-    def _logarithms(self, X: Features) -> tuple[Array, Array]:
+    def _logarithms(self, scores: Array) -> tuple[Array, Array]:
         """(n_pictures, n_tags) and (n_pictures, n_sets): the logarithms of the probabilities."""
-        scores = self._task_scores(X)
         words = log_expit(scores[:, : self.n_tags_] * self.tag_platt_[:, 0] + self.tag_platt_[:, 1])
-        sets = np.maximum(scores[:, self.n_tags_ :], 0.0)
-        sets += _FLOOR
-        return words, np.log(sets, out=sets)
+        return words, _set_logarithms(scores[:, self.n_tags_ :])
 
     def _query_weights(self, Q: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
         """(n_queries, n_tags) and (n_queries, n_sets): the weights of words and of sets of wanted words."""
@@ -146,6 +142,13 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
             return wanted, sparse.csr_array((wanted.shape[0], 0))
         held = relevant_pictures(self.set_words_, wanted > 0)  # a query contains a set like a caption does
         return wanted, sparse.csr_array(held.T * self.set_weight)
+
+
+def _set_logarithms(scores: Array) -> Array:
+    """The logarithms of the probabilities of sets."""
+    sets = np.maximum(scores, 0.0)
+    sets += _FLOOR
+    return np.log(sets, out=sets)
 
 
 def _sets(captions: sparse.csr_array, set_size: int) -> tuple[sparse.csr_array, sparse.csr_array]:

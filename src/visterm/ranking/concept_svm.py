@@ -12,11 +12,10 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
 from visterm.calibration import deviations
-from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures
-from visterm.errors import InputError
+from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures, rows_with_tags
 from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, folds, precision
 from visterm.margin.inner_products import InnerProducts
-from visterm.margin.kernel_ridge import frequent_and_rare, least_squares_machines
+from visterm.margin.kernel_ridge import Ridge, frequent_and_rare, least_squares_machines
 from visterm.margin.losses import Hinge
 from visterm.margin.one_vs_all import cross_scores, generator
 from visterm.margin.precision import solve
@@ -85,9 +84,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         candidates = positive_candidates("C", self.C)
         checked = self._check_fit_features(X)
         tags = check_tags(tags, n_pictures(X))
-        rows = np.flatnonzero(np.diff(tags.indptr))
-        if not len(rows):
-            raise InputError("no picture has a tag: at least one is needed to learn from")
+        rows = rows_with_tags(tags)
         captions = tags[rows]
         self.n_tags_ = int(tags.shape[1])
         counts = np.bincount(captions.indices, minlength=self.n_tags_)
@@ -99,10 +96,11 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         labels = 2 * captions.T.astype(np.int8).toarray() - 1
         products = self._inner_products(checked, rows, labels)
         self._separate(products, labels[of_machines], of_machines, candidates, theta)
-        del labels  # large
+        held = [products]
+        del labels, products  # large
         if len(of_squares):
-            self._solve_squares(products, captions, of_squares, candidates, theta)
-        del products  # large
+            self._solve_squares(held, captions, of_squares, candidates, theta)
+        held.clear()
         self._keep(checked, rows, theta)
         return self
 
@@ -126,13 +124,18 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         self.tag_means_[words], self.tag_scales_[words] = deviations(chosen, 1.0)
 
     def _solve_squares(
-        self, products: InnerProducts, captions: sparse.csr_array, words: Array, candidates: list[float], theta: Array
+        self, held: list[InnerProducts], captions: sparse.csr_array, words: Array, candidates: list[float], theta: Array
     ) -> None:
-        """Learn the least-squares machines of some words; fills in their rows of ``theta``."""
+        """Learn the least-squares machines of some words; fills in their rows of ``theta``.
+
+        The inner products are taken out of the list for the last C, so that they are freed before the inverse is
+        computed, which is twice as large.
+        """
         best = np.full(self.n_tags_, -np.inf)
         of_words = sparse.csc_array(captions)[:, words]
-        for C in candidates:
-            for columns, of_block, scores in least_squares_machines(products, of_words, C):
+        for place, C in enumerate(candidates, start=1):
+            ridge = Ridge(1 / C).fit(held.pop() if place == len(candidates) else held[0])
+            for columns, of_block, scores in least_squares_machines(ridge, of_words):
                 has = of_words[:, columns].toarray() > 0
                 found = np.nan_to_num(AveragePrecision().per_query(has.T, scores.T)) if len(candidates) > 1 else 0.0
                 better = np.broadcast_to(found, columns.stop - columns.start) > best[words[columns]]
@@ -140,6 +143,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
                 best[block] = np.broadcast_to(found, len(better))[better]
                 theta[block], self.C_[block] = of_block.T[better], C
                 self.tag_means_[block], self.tag_scales_[block] = deviations(scores[:, better], 1.0)
+            del ridge  # large
 
     def _held_out(
         self, products: InnerProducts, labels: Array, C: float, parts: list[Array], rng: np.random.Generator

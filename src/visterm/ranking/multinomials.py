@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.contracts import AnnotatorMixin, Features, Scores, check_features, check_tags
-from visterm.errors import InputError
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_features, check_tags, rows_with_tags
 from visterm.ranking.queries import idf
 from visterm.ranking.word_space import WordSpaceRanker
 
@@ -38,9 +37,7 @@ class MultinomialRanker(AnnotatorMixin, WordSpaceRanker):
         """Counts and tags of the tagged pictures; sets the attributes that all such rankers derive from tags."""
         counts = self._counts(X, fitting=True)
         tags = check_tags(tags, counts.shape[0])
-        rows = np.flatnonzero(np.diff(tags.indptr))
-        if not len(rows):
-            raise InputError("no picture has a tag: at least one is needed to learn from")
+        rows = rows_with_tags(tags)
         self.n_tags_ = int(tags.shape[1])
         self._count_tags(tags)
         self.idf_ = idf(self.tag_counts_, len(rows))

@@ -20,6 +20,7 @@ from visterm.contracts import (
     check_features,
     check_tags,
     n_pictures,
+    take,
 )
 from visterm.errors import InputError
 from visterm.margin import kernels
@@ -209,7 +210,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         name, _ = kernels.kernel_named(self.kernel_)
         if self._by_features(cast(Matrix, X), len(rows)):
             precision = np.float64 if len(rows) <= DOUBLE_PRECISION_ROWS else np.float32
-            return FeatureSpace(kernels.feature_map(cast(Matrix, X)[rows], name, precision))
+            return FeatureSpace(kernels.feature_map(cast(Matrix, take(X, rows)), name, precision))
         labels = 2.0 * tags[rows].T.toarray() - 1.0 if name in kernels.PRODUCTS else np.empty((0, len(rows)))
         return GramSpace(self._training_gram(X, rows, labels))
 
@@ -226,13 +227,13 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         """Other pictures in the same form as the training pictures ``rows`` in :meth:`_space`."""
         name, _ = kernels.kernel_named(self.kernel_)
         if name in kernels.PRODUCTS:
-            return self.product_kernel_.transform(check_feature_mapping(self, X, fitting=False))
-        others, known = check_features(self, X, fitting=False), cast(Matrix, training)
+            return self.product_kernel_.transform(check_feature_mapping(self, X, fitting=False, halves=True))
+        others, known = check_features(self, X, fitting=False, halves=True), cast(Matrix, training)
         if name == "precomputed":
             return others[:, rows]
         if self._by_features(known, len(rows)):
             return kernels.feature_map(others, name)
-        return kernels.gram(others, known[rows], kernel=self.kernel_)
+        return np.ascontiguousarray(kernels.gram(known, others, kernel=self.kernel_, rows=rows).T)
 
     def _keep_coefficients(self, X: Features, rows: Array, space: FeatureSpace | GramSpace, theta: Array) -> None:
         if isinstance(space, GramSpace):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.contracts import Features, Matrix, Scores, check_features
+from visterm.contracts import Features, Matrix, Scores, check_features, in_single
 from visterm.errors import InputError
 from visterm.margin.expansion import ExpansionEstimator
 from visterm.ranking.queries import idf
@@ -81,7 +81,6 @@ class VistermExpansion(ExpansionEstimator):
     """
 
     _kernel_of_one_feature = "exp-chi2"
-    _takes_halves = False
 
     def _kernel_for(self, X: Features) -> str:
         kernel = super()._kernel_for(X)
@@ -93,12 +92,17 @@ class VistermExpansion(ExpansionEstimator):
         kernel = super()._kernel_for(X)
         if kernel not in VISTERM_KERNELS:
             return checked
-        counts = cast(Matrix, checked)
+        counts = in_single(cast(Matrix, checked))
         if counts.min() < 0:
             raise InputError(
                 f"Negative values in data passed to {type(self).__name__}: visterms are counts; choose kernel='linear'"
             )
         self.visterm_kernel_, self.visterm_idf_ = kernel, visterm_idf(counts)
+        if counts.shape[0] > 1 and not self.visterm_idf_.any():
+            raise InputError(
+                f"every picture has the same visterms, so the kernel {kernel} cannot tell pictures apart: give"
+                " it bags of visterms, or choose kernel='auto' for other features"
+            )
         return weighed(VISTERM_KERNELS[kernel](counts), self.visterm_idf_)
 
     def _weighed(self, X: Features) -> Features:
@@ -109,5 +113,5 @@ class VistermExpansion(ExpansionEstimator):
         counts = check_features(self, X, fitting=False)
         return weighed(VISTERM_KERNELS[self.visterm_kernel_](counts), self.visterm_idf_)
 
-    def _task_scores(self, X: Features) -> Scores:
-        return super()._task_scores(self._weighed(X))
+    def _task_scores(self, X: Features, tasks: slice = slice(None)) -> Scores:
+        return super()._task_scores(self._weighed(X), tasks)

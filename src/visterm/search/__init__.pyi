@@ -8,8 +8,6 @@ from .learned import learned_search as learned_search
 from .likeness import Likeness as Likeness
 from .meaning import Interpreter as Interpreter
 from .pairs import Pairs as Pairs
-from .pairs import log_pairs_of as log_pairs_of
-from .pairs import pairs_of as pairs_of
 from .query import QueryError as QueryError
 from .query import parse as parse
 from .reading import Note as Note
@@ -17,6 +15,7 @@ from .reading import Reading as Reading
 from .relevance import Relevance as Relevance
 from .searcher import Hit as Hit
 from .searcher import Hits as Hits
+from .searcher import Ranking as Ranking
 from .searcher import Reason as Reason
 from .searcher import Searcher as Searcher
 from .snapshot import Nearest as Nearest
@@ -36,6 +35,7 @@ __all__ = [
     "Note",
     "Pairs",
     "QueryError",
+    "Ranking",
     "Reading",
     "Reason",
     "Relevance",
@@ -46,8 +46,6 @@ __all__ = [
     "cut_off",
     "largest",
     "learned_search",
-    "log_pairs_of",
-    "pairs_of",
     "parse",
     "together",
 ]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import log_expit
 
+from visterm.calibration import Denials
 from visterm.compute import progress
-from visterm.contracts import Features, Task
+from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.learning import (
     STANDARD_MEASURES,
     Dataset,
-    HeldOut,
+    ScoredPictures,
     Split,
     Trained,
     fit_method,
@@ -25,32 +25,15 @@ from visterm.learning import (
     learns_from_untagged,
     measured_queries,
     training_part,
-    word_scores,
 )
 from visterm.measures import AveragePrecision, evaluate
 from visterm.registry import Method
-from visterm.search.pairs import log_pairs_of, pairs_of
 from visterm.search.relevance import Relevance
 
 Floats = NDArray[np.floating[Any]]
 
 #: The name of the average precision of the method's own ranking, without Relevance.
 BY_OWN_SCORES = "AvgP by own scores"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoredPictures:
-    """An estimator's scores of pictures for every word, and its log-probabilities for the pairs that it knows."""
-
-    scores: Floats
-    log_pairs: Floats | None
-    pairs: Sequence[tuple[int, int]]
-
-    @classmethod
-    def by(cls, estimator: Any, X: Features) -> ScoredPictures:
-        """The pictures ``X``, scored by a fitted estimator."""
-        _, pairs = pairs_of(estimator)
-        return cls(word_scores(estimator, X), log_pairs_of(estimator, X) if pairs else None, pairs)
 
 
 def learned_search(trained: Trained) -> tuple[Relevance | None, dict[str, float]]:
@@ -62,18 +45,15 @@ def learned_search(trained: Trained) -> tuple[Relevance | None, dict[str, float]
     """
     if trained.held_out is None:
         return None, {}
-    held_out, train_tags = trained.held_out.tagged(), trained.held_out.train_tags
+    tags, scored = trained.held_out.tags, trained.held_out.scored
     try:
         with progress.task("Calibrating the search"):
-            scored = ScoredPictures.by(trained.held_out.estimator, held_out.X)
-            relevance = learn_relevance(scored, held_out.tags, train_tags)
-            if len(trained.test):
+            denials = trained.held_out.denials
+            relevance = learn_relevance(scored, tags, trained.held_out.train_tags, denials)
+            if trained.held_out.judged is None:
                 found = _measure_on_test(trained, relevance)
             else:
-                judged = trained.held_out.judged or judge_by_halves(
-                    scored.scores, held_out.tags, train_tags, trained.held_out.estimator, held_out.X
-                )
-                found = measure_search(log_expit(judged.log_odds), scored, held_out.tags, relevance)
+                found = measure_search(log_expit(trained.held_out.judged.log_odds), scored, tags, relevance)
     except InputError:  # the model can search, but without calibrated probabilities
         return None, {}
     (first, *_) = STANDARD_MEASURES[Task.RANK]
@@ -82,9 +62,18 @@ def learned_search(trained: Trained) -> tuple[Relevance | None, dict[str, float]
     return relevance, found | {BY_OWN_SCORES: trained.metrics[first.name]}
 
 
-def learn_relevance(scored: ScoredPictures, tags: sparse.csr_array, train_tags: sparse.csr_array) -> Relevance:
-    """Learn from scored pictures with ``tags`` that the scoring estimator had not seen."""
-    relevance = _fit(Relevance(), scored.scores, tags, train_tags)
+def learn_relevance(
+    scored: ScoredPictures, tags: sparse.csr_array, train_tags: sparse.csr_array, denials: Denials | None = None
+) -> Relevance:
+    """Learn from scored pictures with ``tags``, and from ``denials``, that the scoring estimator had not seen."""
+    relevance = Relevance().fit(
+        scored.scores,
+        tags,
+        tag_counts=np.bincount(train_tags.indices, minlength=train_tags.shape[1]),
+        n_tagged=int((np.diff(train_tags.indptr) > 0).sum()),
+        denials=denials,
+        asked=train_tags,
+    )
     if scored.log_pairs is not None:
         relevance.fit_pairs(relevance.log_probabilities(scored.scores), scored.log_pairs, scored.pairs, tags)
     return relevance
@@ -111,8 +100,7 @@ def search_values(method: Method, data: Dataset, split: Split, parameters: Mappi
     """The average precision of each query of a search among the test pictures of ``split``, for comparing methods."""
     part = training_part(data, split, transductive=learns_from_untagged(method))
     fitted = fit_method(method, part, parameters)
-    held_out = HeldOut(fitted, data, split)
-    tagged, train_tags = held_out.tagged(), held_out.train_tags
+    tagged, train_tags = data.select(split.test[data.has_tags[split.test]]), data.tags[split.train]
     scored = ScoredPictures.by(fitted, tagged.X)
     relevance = learn_relevance(scored, tagged.tags, train_tags)
     judged = judge_by_halves(scored.scores, tagged.tags, train_tags, fitted, tagged.X)
@@ -126,13 +114,3 @@ def _measure_on_test(trained: Trained, relevance: Relevance) -> dict[str, float]
     test = trained.data.select(rows)
     scored = ScoredPictures.by(trained.estimator, test.X)
     return measure_search(relevance.log_probabilities(scored.scores), scored, test.tags, relevance)
-
-
-def _fit(relevance: Relevance, scores: Floats, tags: sparse.csr_array, train_tags: sparse.csr_array) -> Relevance:
-    return relevance.fit(
-        scores,
-        tags,
-        tag_counts=np.bincount(train_tags.indices, minlength=train_tags.shape[1]),
-        n_tagged=int((np.diff(train_tags.indptr) > 0).sum()),
-        asked=train_tags,
-    )

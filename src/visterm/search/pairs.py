@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from visterm.contracts import Features
 from visterm.language import name_key, word_key
 from visterm.search.beliefs import Asked, Beliefs, Every, Leaf
 
@@ -18,21 +16,6 @@ if TYPE_CHECKING:
 
 
 _MAX_REMEMBERED = 500
-
-
-def pairs_of(estimator: Any) -> tuple[list[int], list[tuple[int, int]]]:
-    """The sets of two words that the estimator has learned: their numbers, and the columns of their tags."""
-    if not hasattr(estimator, "set_log_probabilities") or not estimator.set_words_.shape[0]:
-        return [], []
-    words = estimator.set_words_
-    sets = np.split(words.indices, words.indptr[1:-1])
-    numbers = [number for number, columns in enumerate(sets) if len(columns) == 2]
-    return numbers, [(int(min(sets[number])), int(max(sets[number]))) for number in numbers]
-
-
-def log_pairs_of(estimator: Any, X: Features) -> NDArray[np.float32]:
-    """(n_pictures, n_pairs): the log-probabilities of the sets of two words, in the order of :func:`pairs_of`."""
-    return np.asarray(estimator.set_log_probabilities(X)[:, pairs_of(estimator)[0]], np.float32)
 
 
 def pair_weights(n_words: int, pairs: Sequence[tuple[int, int]], weight: float) -> tuple[list[float], float]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 
-from visterm.calibration import TagProbabilities
+from visterm.calibration import Denials, TagProbabilities
 from visterm.contracts import check_tags
 from visterm.search.beliefs import DEPENDENCE, together
 from visterm.search.pairs import pair_weights
@@ -69,13 +69,22 @@ class Relevance(TagProbabilities):
         super().__init__(random_state)
         self.n_queries = n_queries
 
-    def fit(self, scores: ArrayLike, tags: Any, *, tag_counts: ArrayLike, n_tagged: int, asked: Any = None) -> Self:
+    def fit(
+        self,
+        scores: ArrayLike,
+        tags: Any,
+        *,
+        tag_counts: ArrayLike,
+        n_tagged: int,
+        denials: Denials | None = None,
+        asked: Any = None,
+    ) -> Self:
         """Learn from the ``scores`` (n_pictures, n_tags) of held-out pictures and their ``tags``.
 
-        ``tag_counts`` of ``n_tagged`` training pictures carry each tag. Queries are made of ``asked``, the
-        (n_pictures, n_tags) captions of the training pictures (default: ``tags``).
+        ``tag_counts`` of ``n_tagged`` training pictures carry each tag; ``denials`` are known negatives. Queries are
+        made of ``asked``, the (n_pictures, n_tags) captions of the training pictures (default: ``tags``).
         """
-        super().fit(scores, tags, tag_counts=tag_counts, n_tagged=n_tagged)
+        super().fit(scores, tags, tag_counts=tag_counts, n_tagged=n_tagged, denials=denials)
         rng = np.random.default_rng(self.random_state)
         given = np.asarray(scores)
         present = check_tags(tags, len(given), n_tags=self.n_tags_)

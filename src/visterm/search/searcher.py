@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from visterm.language import WordVectors
 from visterm.search.beliefs import (
@@ -36,6 +38,7 @@ from visterm.search.reading import Note, Reading
 from visterm.search.snapshot import largest
 from visterm.search.threshold import HEAD, NOTHING_BELOW, cut_off
 
+Mask = NDArray[np.bool_]
 #: Up to this many pictures, every one is looked at.
 _FEW = 10_000
 #: If more than this share must be looked at, all are.
@@ -71,7 +74,18 @@ class Hit:
 
 
 @dataclass(slots=True)
-class Hits:
+class _Outcome:
+    notes: list[Note] = field(default_factory=list)
+    cut_off: float = math.inf
+    n_likely: int | None = 0
+    best: float = 0.0
+    n_less_likely: int = 0
+    ignored: list[str] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Hits(_Outcome):
     """The pictures that were found, best first, and notes on words that were replaced or left out.
 
     A picture is likely if its probability is at least ``cut_off``, which is infinite if none is likely. ``best`` is the
@@ -82,13 +96,17 @@ class Hits:
     """
 
     hits: list[Hit] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
-    cut_off: float = math.inf
-    n_likely: int | None = 0
-    best: float = 0.0
-    n_less_likely: int = 0
-    ignored: list[str] = field(default_factory=list)
-    hints: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Ranking(_Outcome):
+    """The same as columns, without reasons: entry i of every column is one picture, as in :class:`Hit`."""
+
+    rows: Rows = field(default_factory=lambda: np.empty(0, np.intp))
+    probabilities: Floats = field(default_factory=lambda: np.empty(0, np.float32))
+    told: Mask = field(default_factory=lambda: np.empty(0, np.bool_))
+    likely: Mask = field(default_factory=lambda: np.empty(0, np.bool_))
+    missing: list[tuple[str, ...]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +117,59 @@ class _Look:
     of_words: dict[Leaf, Belief]
     belief: Belief
     others: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What one reading of a query finds: ``shown`` places of the rows that were looked at, best first."""
+
+    asked: Asked
+    look: _Look
+    shown: Rows
+    probabilities: Floats
+    likely: Mask
+    cut_off: float
+    n_less_likely: int
+    missing: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.shown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """Pictures of some answers, best first: the number of each one's answer, and its place in that answer."""
+
+    answers: list[_Answer]
+    of: Rows
+    places: Rows
+
+    def columns(self) -> tuple[Rows, Floats, Mask, Mask, list[tuple[str, ...]]]:
+        """The row, the probability, whether people said so, whether it is likely, and the missing words of each."""
+        starts = np.cumsum([0, *(len(answer) for answer in self.answers)])
+        places = starts[self.of] + self.places
+
+        def column(parts: Iterable[NDArray[Any]]) -> NDArray[Any]:
+            every = [part[answer.shown] for part, answer in zip(parts, self.answers, strict=True)]
+            return np.concatenate(every)[places]
+
+        return (
+            column(answer.look.rows for answer in self.answers),
+            column(answer.probabilities for answer in self.answers),
+            column(answer.look.belief.told for answer in self.answers),
+            column(answer.likely for answer in self.answers),
+            [self.answers[number].missing for number in self.of.tolist()],
+        )
+
+    def reasons(self) -> list[tuple[Reason, ...]]:
+        """Why each picture matches."""
+        found: list[tuple[Reason, ...]] = [()] * len(self.of)
+        for number, answer in enumerate(self.answers):
+            own = np.flatnonzero(self.of == number)
+            whys = _reasons(answer.asked, answer.look, answer.shown[self.places[own]])
+            for place, why in zip(own.tolist(), whys, strict=True):
+                found[place] = why
+        return found
 
 
 class Searcher:
@@ -136,51 +207,53 @@ class Searcher:
 
     def search(self, text: str, n_best: int = 20, *, unlikely: bool = False) -> Hits:
         """The best pictures, those with labels from people first; with ``unlikely`` also those below the cut-off."""
+        found = Hits()
+        chosen = self._find(found, text, n_best, unlikely=unlikely)
+        if chosen is not None:
+            *columns, missing = chosen.columns()
+            values = zip(*(column.tolist() for column in columns), chosen.reasons(), missing, strict=True)
+            found.hits = [Hit(*of_one) for of_one in values]
+        return found
+
+    def rank(self, text: str, n_best: int = 20, *, unlikely: bool = False) -> Ranking:
+        """As :meth:`search`, without the reasons: a fraction of the time where thousands of pictures are listed."""
+        found = Ranking()
+        chosen = self._find(found, text, n_best, unlikely=unlikely)
+        if chosen is not None:
+            found.rows, found.probabilities, found.told, found.likely, found.missing = chosen.columns()
+        return found
+
+    def _find(self, found: _Outcome, text: str, n_best: int, *, unlikely: bool) -> _Chosen | None:
+        """The pictures found, None if there are none; the rest is written into ``found``."""
         said = self._interpreter.read(parse(text))
         if said.asked is None and not said.notes:
             raise QueryError(f"there is no word to search for in {text!r}")
-        found = Hits()
-        if said.asked is not None and len(self._evidence):
-            found = self._answer(said.asked, n_best, tuple(said.missing), unlikely=unlikely)
-            if not found.hits:
-                found.hits = self._partial(said, n_best)
         found.notes, found.ignored, found.hints = said.notes, said.ignored, said.hints
-        return found
+        if said.asked is None or not len(self._evidence):
+            return None
+        whole = self._answer(said.asked, n_best, tuple(said.missing), unlikely=unlikely)
+        found.cut_off, found.n_less_likely = whole.cut_off, whole.n_less_likely
+        found.n_likely = int(whole.likely.sum()) if whole.look.others <= whole.cut_off else None
+        found.best = float(whole.probabilities.max(initial=0.0))
+        return _in_turn([whole], n_best) if len(whole) else self._partial(said, n_best)
 
-    def _answer(self, asked: Asked, n_best: int, missing: tuple[str, ...] = (), *, unlikely: bool = False) -> Hits:
+    def _answer(self, asked: Asked, n_best: int, missing: tuple[str, ...] = (), *, unlikely: bool = False) -> _Answer:
         look = self._look(asked, n_best)
-        rows, belief = look.rows, look.belief
+        belief = look.belief
         order = self._in_order(asked, look, n_best)
         cut = cut_off(belief.log_p, self._nothing_below)
         probabilities = np.exp(belief.log_p)
         likely = belief.told | (probabilities >= cut)
         shown = order if unlikely else order[likely[order]]
-        hits = [
-            Hit(row, p, told, fits, why, missing)
-            for row, p, told, fits, why in zip(
-                rows[shown].tolist(),
-                probabilities[shown].tolist(),
-                belief.told[shown].tolist(),
-                likely[shown].tolist(),
-                _reasons(asked, look, shown),
-                strict=True,
-            )
-        ]
-        n_likely = int(likely.sum()) if look.others <= cut else None
-        best = float(probabilities.max(initial=0.0))
-        return Hits(hits, [], cut, n_likely, best, n_less_likely=len(order) - len(shown))
+        return _Answer(asked, look, shown, probabilities, likely, cut, len(order) - len(shown), missing)
 
-    def _partial(self, said: Reading, n_best: int) -> list[Hit]:
+    def _partial(self, said: Reading, n_best: int) -> _Chosen | None:
         """The pictures that lack as few words as possible; the ways to leave out words take turns."""
         for ways in self._interpreter.fewer(said):
-            hits: dict[int, tuple[bool, int, float, Hit]] = {}
-            for words, asked in ways:
-                for place, hit in enumerate(self._answer(asked, n_best, (*said.missing, *words)).hits):
-                    rank = (not hit.told, place, -hit.probability, hit)
-                    hits[hit.row] = min(hits.get(hit.row, rank), rank, key=_by_rank)
-            if hits:
-                return [hit for *_, hit in sorted(hits.values(), key=_by_rank)[:n_best]]
-        return []
+            answers = [self._answer(asked, n_best, (*said.missing, *words)) for words, asked in ways]
+            if any(len(answer) for answer in answers):
+                return _in_turn(answers, n_best)
+        return None
 
     def _in_order(self, asked: Asked, look: _Look, n_best: int) -> Rows:
         """The best possible places: first where people said so, then by probability; ties keep their order.
@@ -230,6 +303,19 @@ class Searcher:
         return _Look(np.arange(len(self._evidence)) if rows is None else rows, of_words, belief)
 
 
+def _in_turn(answers: list[_Answer], n_best: int) -> _Chosen:
+    """The best pictures of all answers, each once: where people said so first, then the answers take turns."""
+    of = np.repeat(np.arange(len(answers)), [len(answer) for answer in answers])
+    every = _Chosen(answers, of, np.concatenate([np.arange(len(answer)) for answer in answers]))
+    if len(answers) == 1:
+        return every
+    rows, probabilities, told, *_ = every.columns()
+    order = np.lexsort((of, -probabilities, every.places, ~told))
+    first = np.sort(np.unique(rows[order], return_index=True)[1])
+    best = order[first][:n_best]
+    return _Chosen(answers, of[best], every.places[best])
+
+
 def _reasons(asked: Asked, look: _Look, shown: Rows) -> list[tuple[Reason, ...]]:
     """For each shown place in the rows looked at, why the picture matches each word."""
     of_words = [_reasons_of(leaf, excluded, look, shown) for leaf, excluded in _said(asked)]
@@ -257,7 +343,3 @@ def _said(asked: Asked, *, excluded: bool = False) -> Iterator[tuple[Leaf, bool]
         yield asked, excluded
     for part in parts_of(asked):
         yield from _said(part, excluded=excluded != isinstance(asked, Without))
-
-
-def _by_rank(ranked: tuple[bool, int, float, Hit]) -> tuple[bool, int, float]:
-    return ranked[:3]

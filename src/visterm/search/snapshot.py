@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from visterm.compute.halves import singles
 from visterm.errors import InputError
-from visterm.search._halves import products, singles
+from visterm.search._halves import products
 from visterm.search._segments import Segment
 
 #: Columns scored at a time, so that the sums stay in the processor's cache.

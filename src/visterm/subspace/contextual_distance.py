@@ -63,13 +63,13 @@ class ContextualDistance(CCA):
 
     def transform_training(self, X: Features, tags: Any) -> NDArray[Any]:
         """The codes of pictures whose tags are known. Rows without tags get the codes of queries."""
-        features = check_feature_mapping(self, X, fitting=False)
+        features = check_feature_mapping(self, X, fitting=False, halves=True)
         tags = check_tags(tags, n_pictures(features), n_tags=len(self.y_mean_))
         codes = self._projected(features, self.components_)
         if self.views == 1:
             return codes
         tagged = np.flatnonzero(np.diff(tags.indptr))
-        seen = self._projected({name: X[tagged] for name, X in features.items()}, self.training_components_)
+        seen = self._projected(features, self.training_components_, tagged)
         codes[tagged] = seen + self._from_tags(tags[tagged]).astype(codes.dtype)
         return codes
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.compute.threads import one_blas_thread
+from visterm.compute.threads import blas_threads_for
 
 
 def leading(matrix: NDArray[Any], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -20,8 +20,8 @@ def leading(matrix: NDArray[Any], n: int) -> tuple[NDArray[np.float64], NDArray[
     from scipy.sparse.linalg import eigsh
 
     size = len(matrix)
-    with one_blas_thread():
-        if size > 1500 and n <= size // 8:
+    with blas_threads_for(size):
+        if size > 1500 and n <= size // 16:  # below, Lanczos' method is faster
             start = np.random.default_rng(0).standard_normal(size)
             values, vectors = eigsh(matrix, k=n, v0=start)
         elif n > size // 4:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.compute.parallel import map_shards, split
-from visterm.contracts import Estimator, Features, Matrix, check_features
+from visterm.contracts import Estimator, Features, Matrix, check_features, in_single
 from visterm.distances import METRICS, metric_named
 from visterm.subspace.eigenvectors import leading, with_fixed_signs
 from visterm.subspace.linear_embedding import project
@@ -57,21 +57,21 @@ class KernelMap(Estimator):
         """Draw landmarks, then go through all pictures once; tags are not used."""
         self._validate_params()
         metric = metric_named(self.metric)
-        X = check_features(self, X, fitting=True, non_negative=metric.needs_counts)
+        X = check_features(self, X, fitting=True, non_negative=metric.needs_counts, halves=True)
         rng = np.random.default_rng(self.random_state)
         n_landmarks = min(self.n_landmarks, int(X.shape[0]))
-        self.landmarks_ = X[np.sort(rng.choice(int(X.shape[0]), n_landmarks, replace=False))]
+        self.landmarks_ = in_single(X[np.sort(rng.choice(int(X.shape[0]), n_landmarks, replace=False))])
         between = np.asarray(metric(self.landmarks_, self.landmarks_), np.float64)
         self.mean_distance_ = float(between.sum() / max(1, n_landmarks * (n_landmarks - 1))) or 1.0  # P
-        moments = Moments().fit(self._kernel(X))
-        self.kernel_mean_ = moments.x_mean_
-        kernel = np.exp(-between / (2 * self.mean_distance_))
-        self.variance_, self.components_ = kernel_components(kernel, moments, self.n_dims)
+        kernel = self._kernel(X)
+        self.kernel_mean_ = kernel.mean(axis=0, dtype=np.float64)
+        between = np.exp(-between / (2 * self.mean_distance_))
+        self.variance_, self.components_ = kernel_components(between, kernel, self.kernel_mean_, self.n_dims)
         return self
 
     def transform(self, X: Features) -> NDArray[Any]:
         """The codes of pictures, (n_pictures, n_dims)."""
-        X = check_features(self, X, fitting=False)
+        X = check_features(self, X, fitting=False, halves=True)
         return project(self._kernel(X), self.kernel_mean_, self.components_)
 
     def fit_transform(self, X: Features, tags: Any = None) -> NDArray[Any]:
@@ -79,13 +79,13 @@ class KernelMap(Estimator):
         return self.fit(X, tags).transform(X)
 
     def _kernel(self, X: Matrix) -> NDArray[Any]:
-        """The kernels with the landmarks, (n_pictures, n_landmarks), in the precision of ``X``."""
-        metric = metric_named(self.metric)
-        landmarks = metric.prepare(self.landmarks_.astype(X.dtype, copy=False))
-        kernel = np.empty((int(X.shape[0]), self.landmarks_.shape[0]), X.dtype)
+        """The kernels with the landmarks, (n_pictures, n_landmarks), in at least float32."""
+        metric, dtype = metric_named(self.metric), np.result_type(X.dtype, np.float32)
+        landmarks = metric.prepare(self.landmarks_.astype(dtype, copy=False))
+        kernel = np.empty((int(X.shape[0]), self.landmarks_.shape[0]), dtype)
 
         def of_rows(rows: slice) -> None:
-            distances = metric.between(metric.prepare(X[rows]), landmarks)
+            distances = metric.between(metric.prepare(in_single(X[rows])), landmarks)
             np.exp(distances * (-0.5 / self.mean_distance_), out=kernel[rows], casting="same_kind")
 
         shards = split(len(kernel), size=_BLOCK)
@@ -98,17 +98,20 @@ class KernelMap(Estimator):
 
 
 def kernel_components(
-    kernel: NDArray[Any], moments: Moments, n_dims: int
+    between: NDArray[Any], kernel: NDArray[Any], mean: NDArray[Any], n_dims: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The variances and directions ``a`` of largest variance, of length ``a^T K a = 1``.
 
-    ``kernel`` is the kernel between the landmarks; ``moments`` are those of all pictures' kernels with the landmarks.
+    ``between`` is the kernel ``K`` between the landmarks, ``kernel`` the kernels of all pictures with the landmarks,
+    ``mean`` the mean of its rows.
     """
     # C a = variance K a is an ordinary eigenproblem in the coordinates in which K is the identity. With many landmarks,
     # only the directions in which the landmarks themselves vary most are used.
-    n_axes = len(kernel) if len(kernel) <= _ALL_AXES else min(len(kernel), n_dims + n_dims // 4)
-    lengths, axes = leading(kernel, n_axes)
+    n_axes = len(between) if len(between) <= _ALL_AXES else min(len(between), n_dims + n_dims // 4)
+    lengths, axes = leading(between, n_axes)
     known = lengths > lengths[0] * _NOISE
     whitening = axes[:, known] / np.sqrt(lengths[known])
-    variance, turned = leading(whitening.T @ moments.C_xx @ whitening, min(n_dims, int(known.sum())))
+    # Pictures are few numbers in these coordinates; the covariance of all kernels would be much larger.
+    covariance = Moments().fit(project(kernel, mean, whitening)).C_xx
+    variance, turned = leading(covariance, min(n_dims, int(known.sum())))
     return variance, with_fixed_signs(whitening @ turned)

@@ -8,18 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.compute.threads import one_blas_thread
+from visterm.compute.threads import blas_threads_for
 from visterm.contracts import (
     Estimator,
     Features,
     Matrix,
     check_feature_mapping,
     check_tags,
+    in_single,
     n_pictures,
     rows_with_tags,
 )
 from visterm.errors import InputError
-from visterm.subspace.moments import BLOCK, Moments
+from visterm.subspace.moments import Moments, block_rows
 
 #: For features wider than this, no (n_dims, n_dims) covariance matrix is computed.
 MAX_COVARIANCE_DIMS = 4096
@@ -72,7 +73,7 @@ class LinearEmbedding(Estimator):
 
     def transform(self, X: Features) -> NDArray[Any]:
         """The codes of pictures, (n_pictures, n_dims)."""
-        return self._projected(check_feature_mapping(self, X, fitting=False), self.components_)
+        return self._projected(check_feature_mapping(self, X, fitting=False, halves=True), self.components_)
 
     def fit_transform(self, X: Features, tags: Any = None) -> NDArray[Any]:
         """Fit, then return the codes of the same pictures."""
@@ -82,7 +83,7 @@ class LinearEmbedding(Estimator):
         self.moments_ = moments
         self.x_mean_ = moments.x_mean_
         scales = self._scales(moments)
-        with one_blas_thread():
+        with blas_threads_for(len(moments.y_mean_)):
             self._solve(moments if scales is None else moments.scaled(scales))
         if scales is not None:
             self._undo(scales)
@@ -100,13 +101,15 @@ class LinearEmbedding(Estimator):
         """Turn components of scaled features into components of the features as they are."""
         self.components_ = self.components_ * scales[:, None]
 
-    def _projected(self, X: dict[str, Matrix], components: NDArray[Any]) -> NDArray[Any]:
-        """``(x - x_mean_) @ components`` of pictures with all features side by side."""
+    def _projected(
+        self, X: dict[str, Matrix], components: NDArray[Any], rows: NDArray[np.intp] | None = None
+    ) -> NDArray[Any]:
+        """``(x - x_mean_) @ components`` of pictures (None: all) with all features side by side."""
         ends = np.cumsum(list(self.feature_widths_.values()))
         codes = None
         for (name, width), end in zip(self.feature_widths_.items(), ends, strict=True):
             part = slice(end - width, end)
-            found = project(X[name], self.x_mean_[part], components[part])
+            found = project(X[name], self.x_mean_[part], components[part], rows)
             codes = found if codes is None else codes + found
         assert codes is not None  # noqa: S101 - there is at least one feature
         return codes
@@ -119,7 +122,7 @@ class LinearEmbedding(Estimator):
         self, X: Features, tags: Any, *, fitting: bool
     ) -> tuple[Features, sparse.csr_array | None, NDArray[np.intp] | None]:
         """The checked pictures, their tags, and the rows to learn from (None: all)."""
-        checked = check_feature_mapping(self, X, fitting=fitting)
+        checked = check_feature_mapping(self, X, fitting=fitting, halves=True)
         if self.needs_covariance and self.n_features_in_ > MAX_COVARIANCE_DIMS:
             raise InputError(
                 f"{type(self).__name__} of {self.n_features_in_} features would need too large a covariance "
@@ -139,13 +142,21 @@ def _as_given(features: dict[str, Matrix]) -> Features:
     return features["x"] if set(features) == {"x"} else features
 
 
-def project(X: Matrix, mean: NDArray[Any], components: NDArray[Any]) -> NDArray[Any]:
-    """``(X - mean) @ components`` in the precision of ``X``, in blocks, so that no centred copy of ``X`` is made."""
-    codes = np.empty((X.shape[0], components.shape[1]), X.dtype)
+def project(
+    X: Matrix, mean: NDArray[Any], components: NDArray[Any], rows: NDArray[np.intp] | None = None
+) -> NDArray[Any]:
+    """``(X - mean) @ components`` of some rows (None: all) in the precision of ``X``, but at least float32.
+
+    Rows are taken in blocks, so that no centred or widened copy of ``X`` is made.
+    """
+    n_rows, dtype = X.shape[0] if rows is None else len(rows), np.result_type(X.dtype, np.float32)
+    codes = np.empty((n_rows, components.shape[1]), dtype)
     if isinstance(X, np.ndarray):
-        mean, components = mean.astype(X.dtype), components.astype(X.dtype)
-        for start in range(0, len(X), BLOCK):
-            np.matmul(X[start : start + BLOCK] - mean, components, out=codes[start : start + BLOCK])
-    elif X.shape[0]:
-        codes[:] = X @ components - mean @ components
+        mean, components = mean.astype(dtype), components.astype(dtype)
+        size = block_rows(X.shape[1])
+        for start in range(0, n_rows, size):
+            block = slice(start, start + size)
+            np.matmul(in_single(X[block if rows is None else rows[block]]) - mean, components, out=codes[block])
+    elif n_rows:
+        codes[:] = (X if rows is None else X[rows]) @ components - mean @ components
     return codes

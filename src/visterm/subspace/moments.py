@@ -10,11 +10,16 @@ from scipy import sparse
 
 from visterm.compute.device import Device, choose_device
 from visterm.compute.parallel import split, sum_shards
-from visterm.contracts import Estimator, Matrix, check_feature_mapping, check_tags, n_pictures
+from visterm.contracts import Estimator, Matrix, check_feature_mapping, check_tags, in_single, n_pictures
 from visterm.errors import InputError
 
-#: This many pictures are centred and multiplied at a time: a block and its product stay in the processor's cache.
+#: At most this many pictures are centred and multiplied at a time: a block and its product stay in the processor's
+#: cache.
 BLOCK = 2048
+#: Fewer, if their features are more numbers than this.
+BLOCK_NUMBERS = 2**23
+#: The products of means are subtracted for this many tags at a time.
+_TAGS = 256
 #: The number of pictures of one task.
 _SHARD = 8 * BLOCK
 
@@ -23,9 +28,9 @@ class Moments(Estimator):
     """Means and scatter matrices of features ``x`` and tags ``y``, in one pass over the pictures.
 
     Features may be float32: the sums of a block are computed in the features' precision around the block's own mean,
-    and blocks are merged in float64 (Chan, Golub and LeVeque 1983). Tags stay sparse. Moments of different pictures can
-    be added, and moments of removed pictures can be subtracted. If the vocabulary has grown, earlier pictures carry
-    none of the new tags.
+    and blocks are merged in float64 (Chan, Golub and LeVeque 1983). Halves are widened a block at a time. Tags stay
+    sparse. Moments of different pictures can be added, and moments of removed pictures can be subtracted. If the
+    vocabulary has grown, earlier pictures carry none of the new tags.
 
     ``covariance=False`` keeps only the diagonal of the (n_dims, n_dims) matrix. Partial least squares needs no more, so
     it takes features of any width. ``device`` is that of :func:`visterm.compute.choose_device`.
@@ -53,14 +58,14 @@ class Moments(Estimator):
         ``rows`` are the pictures that count (None: all); the features of the others are not copied.
         """
         self._validate_params()
-        features = check_feature_mapping(self, X, fitting=True)
+        features = check_feature_mapping(self, X, fitting=True, halves=True)
         return self._take(self._of(features, _as_tags(tags, n_pictures(features)), rows))
 
     def partial_fit(self, X: Any, tags: Any = None, *, rows: NDArray[np.intp] | None = None) -> Self:
         """Add more pictures; ``tags`` may have more columns than before, at the end."""
         if not hasattr(self, "n_pictures_"):
             return self.fit(X, tags, rows=rows)
-        features = check_feature_mapping(self, X, fitting=False)
+        features = check_feature_mapping(self, X, fitting=False, halves=True)
         return self._take(self + self._of(features, _as_tags(tags, n_pictures(features)), rows))
 
     def __add__(self, other: Moments) -> Moments:
@@ -108,15 +113,20 @@ class Moments(Estimator):
         device = choose_device(self.device)
         shards = split(n_pictures(X) if rows is None else len(rows), size=_SHARD)
 
+        size = block_rows(self.n_features_in_)
+
         def of_rows(some: slice) -> Moments:
-            blocks = (slice(start, min(start + BLOCK, some.stop)) for start in range(some.start, some.stop, BLOCK))
-            return self._of_blocks(X, tags, blocks if rows is None else (rows[block] for block in blocks), device)
+            blocks = (slice(start, min(start + size, some.stop)) for start in range(some.start, some.stop, size))
+            found = self._of_blocks(X, tags, blocks if rows is None else (rows[block] for block in blocks), device)
+            found.yy_ = _tag_scatter(tags[some] if rows is None else tags[rows[some]])
+            return found
 
         if len(shards) == 1:
             return of_rows(shards[0].rows)
         return sum_shards(lambda shard: of_rows(shard.rows), shards, description="Measuring features")
 
     def _of_blocks(self, X: dict[str, Matrix], tags: sparse.csr_array, blocks: Any, device: Device) -> Moments:
+        """The moments of a shard without ``yy_``, which is computed at once: with many tags, it is the largest part."""
         merged: Moments | None = None
         for rows in blocks:
             found = self._of_block(_side_by_side(X, rows), tags[rows], device)
@@ -128,8 +138,6 @@ class Moments(Estimator):
         n = len(X)
         shift, rest, xx, squares, xy = _sums(X, tags, self.covariance, device)
         y_mean = np.asarray(tags.sum(axis=0), np.float64).ravel() / n
-        yy = (tags.T @ tags).astype(np.float64).toarray()
-        yy -= np.outer(n * y_mean, y_mean)
         # ``rest`` is the mean that remains after centring because of rounding.
         if xx is not None:
             xx -= n * np.outer(rest, rest)
@@ -140,7 +148,7 @@ class Moments(Estimator):
             xx,
             squares - n * rest**2,
             xy - n * np.outer(rest, y_mean),
-            yy,
+            None,
         )
 
     def _new(self, n: int, x_mean: Any, y_mean: Any, xx: Any, squares: Any, xy: Any, yy: Any) -> Moments:
@@ -151,7 +159,7 @@ class Moments(Estimator):
         return moments
 
     def _absorb(self, other: Moments) -> Moments:
-        """``self + other`` for moments of the same tags. It changes the large matrices of ``self`` in place."""
+        """``self + other`` for moments of the same tags, without ``yy_``; changes the large matrices in place."""
         n, m = self.n_pictures_, other.n_pictures_
         dx, dy = other.x_mean_ - self.x_mean_, other.y_mean_ - self.y_mean_
         weight = n * m / (n + m)
@@ -160,8 +168,6 @@ class Moments(Estimator):
             self.xx_ += np.outer(weight * dx, dx)
         self.x_squares_ += other.x_squares_ + weight * dx**2
         self.xy_ += other.xy_ + np.outer(weight * dx, dy)
-        self.yy_ += other.yy_
-        self.yy_ += np.outer(weight * dy, dy)
         self.x_mean_ += dx * (m / (n + m))
         self.y_mean_ += dy * (m / (n + m))
         self.n_pictures_ = n + m
@@ -187,6 +193,11 @@ class Moments(Estimator):
             if name.endswith("_"):
                 setattr(self, name, value)
         return self
+
+
+def block_rows(width: int) -> int:
+    """How many pictures with features of this width are taken at a time."""
+    return min(BLOCK, max(1, BLOCK_NUMBERS // max(1, width)))
 
 
 def _as_tags(tags: Any, n_rows: int) -> sparse.csr_array:
@@ -222,9 +233,20 @@ def _combined(a: Moments, b: Moments, *, sign: int) -> Moments:
     )
 
 
+def _tag_scatter(tags: sparse.csr_array) -> NDArray[np.float64]:
+    """``sum_i (y_i - y_mean) (y_i - y_mean)^T``, (n_tags, n_tags)."""
+    total = np.asarray(tags.sum(axis=0), np.float64).ravel()
+    scatter: NDArray[np.float64] = (tags.T @ tags).astype(np.float64).toarray()
+    for start in range(0, len(total), _TAGS):  # the outer product as a whole would take as much memory again
+        part = slice(start, start + _TAGS)
+        scatter[part] -= np.outer(total[part] / tags.shape[0], total)
+    return scatter
+
+
 def _side_by_side(X: dict[str, Matrix], rows: slice | NDArray[np.intp]) -> NDArray[Any]:
     """Some pictures with all features side by side."""
-    blocks = [matrix[rows] if isinstance(matrix, np.ndarray) else matrix[rows].toarray() for matrix in X.values()]
+    some = [in_single(matrix[rows]) for matrix in X.values()]
+    blocks = [block if isinstance(block, np.ndarray) else block.toarray() for block in some]
     return blocks[0] if len(blocks) == 1 else np.hstack(blocks)
 
 

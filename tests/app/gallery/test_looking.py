@@ -78,7 +78,11 @@ def test_why_tells_what_counts(kept):
     assert (told.word, told.model) == ("sky", "knn-tags@1")
     assert told.where
     assert sum(map(sum, told.shares)) == pytest.approx(1, abs=1e-6) or told.shares == []
-    assert any("looks like" in line for line in told.lines)
+    alike = told.reminds_of
+    assert "sky" in {label.name for label in kept.picture(alike.key).tags if label.state == "accepted"}
+    assert (alike.path, alike.key) == (kept.picture(alike.key).paths[0], kept.picture(alike.path).sha256)
+    assert alike.key != page.keys[0]
+    assert 0 < alike.likeness <= 1
     with pytest.raises(InputError, match="does not know the tag 'zeppelin'"):
         why(kept, page.keys[0], "zeppelin")
     with pytest.raises(InputError, match="missing"):

@@ -9,10 +9,13 @@ from pathlib import PurePosixPath
 
 import numpy as np
 import pytest
+from PIL import Image
 
+from visterm.app.deciding import Decision, decide
 from visterm.app.gallery.facets import facets
 from visterm.app.gallery.filters import Filters
 from visterm.app.gallery.overview import overview
+from visterm.app.gallery.picture import labels_of
 from visterm.errors import InputError
 
 
@@ -85,8 +88,17 @@ def test_every_filter_keeps_what_the_catalogue_says(kept, suggested):
 
 
 def test_a_folder_is_not_the_beginning_of_another_name(kept):
-    folder = kept.views.newest().folders[0]
+    folder = kept.views.newest().collection.frame.folders[0][0]
     assert ids(kept, folder=folder[:-1]) == set()
+
+
+def test_files_that_are_no_pictures_are_counted(photos, tmp_path):
+    assert facets(photos).unreadable == 0
+    (tmp_path / "bad.jpg").write_bytes(b"\xff\xd8\xff\xe0nonsense")
+    photos.add([tmp_path / "bad.jpg"])
+    assert facets(photos).unreadable == overview(photos).unreadable == 1
+    photos.label(photos.views.newest().paths[0], tags=["boat"])
+    assert facets(photos).unreadable == 1
 
 
 @pytest.mark.parametrize("filters", [Filters(), Filters(state="unlabelled"), Filters(tags=("sky",))])
@@ -114,6 +126,50 @@ def test_facets_of_a_search_count_what_was_found(kept):
     page = kept.gallery.page("boat", limit=5000)
     assert 0 < page.n_likely < page.total
     assert facets(kept, "boat").total == page.n_likely
+
+
+def test_a_picture_of_which_people_only_denied_something_is_labelled_nowhere(photos):
+    number = photos.gallery.page("", Filters(state="unlabelled")).ids[0]
+    before = overview(photos)
+    decide(photos, [Decision(number, "tag", "sky", "rejected")])
+    told, (suggested, accepted, _, unlabelled) = overview(photos), facets(photos).states
+    assert (told.labelled, told.pictures) == (before.labelled, before.pictures)
+    assert (told.labelled, told.suggested) == (accepted.pictures, suggested.pictures)
+    assert told.pictures - told.labelled == unlabelled.pictures == photos.reviewer.groups().pictures
+
+
+def test_every_count_is_that_of_the_list_behind_it(photos, tmp_path):
+    """Folders in folders, a dropped class, a denied tag: what a facet says is what a click shows."""
+    inner = tmp_path / "inner" / "most"
+    inner.mkdir(parents=True)
+    for folder, colour in ((inner, "red"), (inner.parent, "blue")):
+        Image.new("RGB", (32, 24), colour).save(folder / f"{colour}.png")
+    photos.add([tmp_path / "inner"])
+    likely = [one.suggested_class for one in labels_of(photos, photos.gallery.page().ids).pictures]
+    dropped = next(each.name for each in likely if each is not None)
+    photos.drop([dropped], kind="class")
+    photos.label([photos.gallery.page().keys[0]], no_tags=["sky"], new=True)
+    counts = facets(photos)
+    listed = {"class_name": counts.classes, "suggested_tag": counts.suggested, "by": counts.by}
+    for name, entries in (listed | {"state": counts.states, "folder": counts.folders}).items():
+        for each in entries:
+            assert photos.gallery.page("", Filters(**{name: each.value})).total == each.pictures, f"{name} {each}"
+    for each in counts.tags:
+        assert photos.gallery.page("", Filters(tags=(each.value,))).total == each.pictures
+    for one in labels_of(photos, photos.gallery.page("", Filters(state="suggested")).ids).pictures:
+        assert one.suggested_class or one.suggested_tags
+        assert one.suggested_class is None or one.suggested_class.name not in ("", dropped)
+
+
+def test_an_order_does_not_hide_pictures_with_some_of_the_words(photos):
+    shutil.rmtree(photos.state / "models")
+    tags = {n: entry["tags"] for n, entry in brute(photos).items()}
+    query = " ".join(_apart(tags))
+    page, by_name = photos.gallery.page(query), photos.gallery.page(query, sort="name")
+    assert page.understood.partial
+    assert set(by_name.ids) == set(page.ids) != set()
+    assert facets(photos, query).total == page.total
+    assert (page.n_likely, by_name.n_likely) == (0, 0)
 
 
 def test_orders(kept):
@@ -229,15 +285,17 @@ def test_a_search_says_that_nothing_was_found(kept):
 def test_a_search_for_too_much_finds_pictures_with_some_of_the_words(photos):
     shutil.rmtree(photos.state / "models")
     tags = {n: entry["tags"] for n, entry in brute(photos).items()}
-    apart = next((a, b) for a, b in combinations(sorted(set().union(*tags.values())), 2) if not _both(tags, a, b))
+    apart = _apart(tags)
     page = photos.gallery.page(" ".join(apart))
     assert page.understood.partial
     assert page.n_likely == 0 < page.total
     assert set(page.understood.missing) == set(apart)
 
 
-def _both(tags, a, b):
-    return any({a, b} <= own for own in tags.values())
+def _apart(tags):
+    """Two tags that no picture has both of."""
+    pairs = combinations(sorted(set().union(*tags.values())), 2)
+    return next(pair for pair in pairs if not any(set(pair) <= own for own in tags.values()))
 
 
 def test_a_search_can_be_narrowed_down_and_sorted(kept):
@@ -266,7 +324,7 @@ def test_the_overview_counts(kept):
     told = overview(kept)
     known = brute(kept)
     assert (told.pictures, told.unreadable, told.unlooked) == (50, 0, 0)
-    assert told.labelled == sum(bool(e["by"] or e["rejected"]) for e in known.values())
+    assert told.labelled == sum(bool(e["by"]) for e in known.values())
     assert told.classes == len({e["class"] for e in known.values() if e["class"]})
     assert told.suggested == len(ids(kept, state="suggested"))
     assert (told.class_model, told.tag_model) == ("knn@1", "knn-tags@1")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -79,6 +81,22 @@ def test_thumbnails_are_kept_by_content(thumbnails, tmp_path):
     first = thumbnails.file(KEY, "small", save(tmp_path / "a.png"))
     (tmp_path / "a.png").unlink()
     assert thumbnails.file(KEY, "small", tmp_path / "a.png") == first
+
+
+def test_a_list_does_not_wait_until_colours_are_written(thumbnails, tmp_path, monkeypatch):
+    seen = []
+
+    @contextmanager
+    def slow(_):
+        reader = threading.Thread(target=lambda: seen.extend(thumbnails.colours([KEY])), daemon=True)
+        reader.start()
+        reader.join(10)
+        yield sqlite3.connect(":memory:")
+
+    monkeypatch.setattr("visterm.app.gallery.thumbnails._database", slow)
+    thumbnails.file(KEY, "small", save(tmp_path / "a.png"))
+    assert seen == thumbnails.colours([KEY])
+    assert len(seen[0]) == 24
 
 
 @pytest.mark.parametrize("key", ["", "ab", "../" * 21 + "a", "AB" * 32, "/" * 64, "0" * 65])

@@ -41,6 +41,32 @@ def test_all_has_a_name_and_enough_contrast(opened, collection, scheme, width):
     assert {where: found for where, found in faults.items() if found} == {}
 
 
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 375)])
+def test_axe_finds_nothing(opened, collection, scheme, width):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    touch = {"has_touch": True, "is_mobile": True} if width < 640 else {}
+    shown = opened(collection, color_scheme=scheme, viewport={"width": width, "height": 800}, **touch)
+    faults = {}
+
+    def look(name):
+        for found in axe.Axe().run(shown.page).response["violations"]:
+            faults[f"{name}: {found['help']}"] = [node["html"][:200] for node in found["nodes"]]
+
+    for where, there in VIEWS.items():
+        shown.go(where)
+        shown.sees(there)
+        if where == "#/pictures?sort=name":
+            shown.page.locator("#cell-1").click()
+            shown.sees(".selection .file-name")
+        look(where)
+    shown.go()
+    shown.sees(".cell[data-known]")
+    shown.page.locator(".job-button").click()
+    shown.sees("dialog h1", "Jobs")
+    look("jobs")
+    assert faults == {}
+
+
 @pytest.mark.skipif("VISTERM_SCREENSHOTS" not in os.environ, reason="VISTERM_SCREENSHOTS names no folder for pictures")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pictures_for_the_documentation(opened, collection, scheme):

@@ -7,6 +7,8 @@ import re
 
 from PIL import Image
 
+from visterm.app.gallery.filters import Filters
+from visterm.app.gallery.picture import labels_of
 from visterm.app.workspace import Workspace
 
 DROP = """([data, type]) => {
@@ -22,6 +24,13 @@ DROP = """([data, type]) => {
 def tags_of(folder, file):
     with Workspace(folder) as photos:
         return {label.name for label in photos.picture(file).tags if label.state == "accepted"}
+
+
+def with_suggested_tags(folder):
+    """The number of the picture with the most suggested tags."""
+    with Workspace(folder) as photos:
+        ids = photos.gallery.page("", Filters(state="suggested")).ids
+        return max(labels_of(photos, ids).pictures, key=lambda one: len(one.suggested_tags)).id
 
 
 def test_pictures_show_with_counts_and_no_cell_is_blank(opened, collection):
@@ -179,3 +188,125 @@ def test_a_narrow_screen_shows_two_columns_and_panels_slide_over(opened, collect
     shown.page.locator(".views a", has_text="Review").tap()
     shown.sees(".queues", "Teach")
     assert shown.page.evaluate("() => document.documentElement.scrollWidth") == 375
+
+
+def test_hits_of_people_and_of_a_model_are_told_apart(opened, collection):
+    shown = opened(collection)
+    shown.go("#/pictures?q=sky")
+    shown.until("() => /jpg/.test(document.querySelector('#cell-0')?.ariaLabel)")
+    found = shown.page.evaluate("() => fetch('/api/v1/search?q=sky').then((r) => r.json())")
+    assert {True, False} <= set(found["told"][: found["n_likely"]])
+    last = found["told"].index(False)
+    shown.page.locator(".grid").evaluate("(grid) => { grid.scrollTop = grid.scrollHeight / 2; }")
+    shown.until("(i) => /jpg/.test(document.querySelector(`#cell-${i}`)?.ariaLabel)", last)
+    marks = {"people": (last - 1, "people say so"), "model": (last, "the model thinks so")}
+    grounds = set()
+    for who, (i, words) in marks.items():
+        mark = shown.page.locator(f"#cell-{i} .mark")
+        assert mark.get_attribute("class") == f"mark {who}"
+        assert words in shown.page.locator(f"#cell-{i}").get_attribute("aria-label")
+        grounds.add(mark.evaluate("(mark) => getComputedStyle(mark).borderTopStyle"))
+    assert grounds == {"solid", "dashed"}
+    shown.sees(".legend", "by people said so")
+
+
+def test_a_model_that_only_guesses_is_said_to_where_it_suggests(opened, collection):
+    shown = opened(collection)
+    guess = "Too few labelled pictures to check the probabilities: they are a guess."
+    shown.go("#/pictures?q=sky")
+    shown.sees(".list-notes", guess)
+    number = shown.page.evaluate(
+        "() => fetch('/api/v1/pictures?state=suggested&limit=1').then((r) => r.json()).then((found) => found.ids[0])"
+    )
+    shown.go(f"#/picture/{number}")
+    shown.sees(".viewer .doubt", guess)
+    assert shown.page.locator(".viewer .doubt").count() == 1  # once for the class and the tags
+
+
+def test_a_label_changes_every_count_at_once(opened, collection):
+    shown = opened(collection)
+    shown.go("#/pictures?state=unlabelled&sort=name")
+    shown.sees(".list-bar h1", "10 pictures")
+    shown.until("() => document.querySelectorAll('.cell[data-known]').length === 10")
+    shown.sees(".views .count")
+    waiting = int(shown.page.locator(".views .count").inner_text())
+    shown.page.locator("#cell-0").click()
+    shown.keys("c")
+    shown.sees("dialog input").fill("coast")
+    shown.keys("Enter")
+    shown.sees(".notice", "coast")
+    shown.sees(".list-bar h1", "9 pictures")
+    shown.sees(".facet button[aria-pressed=true] .number", "9")
+    assert shown.page.locator(".cell[data-known]").count() == 10  # nothing moves by itself
+    shown.until("(n) => document.querySelector('.views .count').textContent === String(n)", waiting - 1)
+    shown.page.get_by_role("button", name="Show changes").click()
+    shown.until("() => document.querySelectorAll('.cell[data-known]').length === 9")
+    assert not shown.page.get_by_role("button", name="Show changes").is_visible()
+    shown.keys("Escape")
+    shown.until("() => !document.querySelector('.selection.open')")
+    # a denied tag is no label: neither at the left nor at the right
+    shown.go("#/pictures")
+    labelled = "[...document.querySelectorAll('.facet button')].find((b) => b.textContent.startsWith('labelled'))"
+    shown.until(f"() => {labelled}?.querySelector('.number').textContent === '41'")
+    shown.until("() => document.querySelector('.selection dl')?.textContent.includes('Labelled41')")
+
+
+def test_none_of_these_denies_all_suggestions_of_a_picture(opened, collection):
+    shown = opened(collection)
+    shown.go(f"#/picture/{with_suggested_tags(collection)}")
+    shown.sees(".viewer .label.machine")
+    n = shown.page.locator(".viewer .label.machine").count()
+    shown.keys("n")
+    shown.until("() => !document.querySelector('.viewer .label.machine')")
+    with Workspace(collection) as photos:
+        (action,) = photos.history(limit=1).actions
+        assert [change.after for change in action.changes] == ["rejected"] * n
+    shown.keys("z")
+    shown.until("(n) => document.querySelectorAll('.viewer .label.machine').length === n", n)
+
+
+def test_why_is_told_beside_the_suggestion(opened, collection):
+    shown = opened(collection)
+    shown.go(f"#/picture/{with_suggested_tags(collection)}")
+    shown.sees(".viewer button[title='Why?']").click()
+    said = shown.sees(".reason").inner_text()
+    assert re.search(r"Why \w.*\?\s+Seen (mostly|in the picture as a whole)", said)
+    assert re.search(r"The picture looks like this one \(\d+ % alike\), which people tagged", said)
+    shown.sees(".reason img")
+    shown.page.get_by_role("button", name="Hide").click()
+    shown.until("() => document.querySelector('.reason').hidden && !document.querySelector('.why-cells')")
+
+
+def test_by_touch_there_are_no_key_caps_and_all_can_be_done(opened, collection):
+    shown = opened(collection, viewport={"width": 375, "height": 740}, has_touch=True, is_mobile=True)
+    caps = "() => [...document.querySelectorAll('kbd')].filter((e) => e.checkVisibility()).length"
+    for where, there in {
+        "#/picture/3": ".viewer .file-name",
+        "#/review": ".queues a",
+        "#/review/teach": ".option",
+        "#/review/tag/sky": ".candidates li",
+        "#/review/groups": ".wall button",
+        "#/pictures": ".cell[data-known]",
+    }.items():
+        shown.go(where)
+        shown.sees(there)
+        assert shown.page.evaluate(caps) == 0, where
+        assert shown.page.evaluate("() => document.documentElement.scrollWidth") == 375, where
+    shown.page.get_by_role("button", name="Select", exact=True).tap()
+    for i in (0, 1):
+        shown.page.locator(f"#cell-{i}").tap()
+    shown.sees(".selection.open h1", "2 pictures selected")
+    shown.page.locator("#cell-1").tap()  # out again
+    shown.sees(".selection.open h1", "1 picture selected")
+    sheet = shown.page.locator(".selection").bounding_box()
+    cell = shown.page.locator("#cell-0").bounding_box()
+    assert cell["y"] + cell["height"] <= sheet["y"] + 1  # what is selected stays in sight
+    shown.page.locator(".selection").get_by_role("button", name="Tag").tap()
+    shown.sees("dialog input").fill("album")
+    shown.page.get_by_role("button", name="Give tag").tap()
+    shown.sees(".notice", "1 picture: album")
+    shown.page.get_by_role("button", name="Undo").tap()
+    shown.sees(".notice", "Undone")
+    shown.page.get_by_role("button", name="More").tap()
+    shown.sees("dialog .menu", "Redo")
+    assert not shown.page.locator("dialog .menu").get_by_role("button", name="Keys").count()

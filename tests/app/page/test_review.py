@@ -214,3 +214,56 @@ def test_where_there_are_only_tags_several_are_chosen(opened, tmp_path):
         none, some = photos.history(limit=2).actions
         assert {change.name for change in some.changes} == set(chosen)
         assert {change.after for change in none.changes} == {"rejected"}
+
+
+def test_none_of_these_is_one_step_and_the_answers_are_not_offered_again(opened, collection):
+    shown = opened(collection)
+    shown.go("#/review/teach")
+    shown.sees(".ask h1", "What is this?")
+    first = current(shown)
+    offered = shown.page.locator(".option .name").all_inner_texts()
+    shown.keys("n")
+    shown.until("(first) => document.querySelector('.light-table img').getAttribute('src') !== first", first)
+    denied = "f.actions[0].changes.filter((one) => one.after === 'rejected').length"
+    told = f"fetch('/api/v1/history?limit=1').then((r) => r.json()).then((f) => {denied} === {len(offered)})"
+    shown.until(f"() => {told}")
+    with Workspace(collection) as photos:
+        (action,) = photos.history(limit=1).actions
+        assert ({change.name for change in action.changes}, action.who) == (set(offered), "person")
+    shown.keys("z")
+    shown.until("(first) => document.querySelector('.light-table img').getAttribute('src') === first", first)
+    shown.until("() => fetch('/api/v1/history').then((r) => r.json()).then((found) => found.actions[0].undone)")
+    assert shown.page.locator(".option .name").all_inner_texts() == offered
+
+
+def test_undo_in_review_asks_before_it_undoes_what_came_from_elsewhere(opened, collection):
+    shown = opened(collection)
+    with Workspace(collection) as elsewhere:
+        key = elsewhere.gallery.page("", sort="name").keys[0]
+        elsewhere.label([key], tags=["postbox"], new=True)
+        shown.go("#/review/teach")
+        shown.sees(".ask h1", "What is this?")
+        shown.keys("z")  # nothing was decided in this review
+        shown.sees(
+            "dialog p", "Nothing that you did in this review is left to undo. The last change is “label 1 picture"
+        )
+        shown.keys("Escape")
+        assert "postbox" in {label.name for label in elsewhere.picture(key).tags}
+        first = current(shown)
+        shown.keys("1")
+        shown.until("() => fetch('/api/v1/review').then((r) => r.json()).then((found) => found.labelled === 41)")
+        elsewhere.label([key], tags=["kiosk"], new=True)  # after the answer
+        shown.keys("z")
+        shown.sees("dialog p", "Something else was changed after your last answer")
+        shown.page.get_by_role("button", name="Leave it").click()
+        shown.until("(first) => document.querySelector('.light-table img').getAttribute('src') !== first", first)
+        shown.sees("header [role=status]", "1 answered")
+        assert "kiosk" in {label.name for label in elsewhere.picture(key).tags}
+        shown.keys("z")
+        shown.page.get_by_role("button", name="Undo that").click()
+        shown.sees(".notice", "kiosk")
+        shown.keys("z")  # now the answer is the last change
+        shown.until("(first) => document.querySelector('.light-table img').getAttribute('src') === first", first)
+        shown.until("() => fetch('/api/v1/review').then((r) => r.json()).then((found) => found.labelled === 40)")
+        assert {label.name for label in elsewhere.picture(key).tags} & {"kiosk", "postbox"} == {"postbox"}
+    shown.forgive("409")

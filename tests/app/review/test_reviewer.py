@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from visterm.app.deciding import Decision, decide
+from visterm.app.gallery.picture import labels_of
 from visterm.app.review.documents import CurvePoint
 from visterm.app.review.reviewer import Reviewer, expected
 from visterm.app.workspace import Workspace
@@ -33,6 +35,7 @@ def test_the_state_counts_what_waits(kept):
     assert state.errors == kept.reviewer.questions("errors").left
     assert state.curve[-1].labels == state.labelled
     assert 0 <= state.curve[-1].quality <= 1
+    assert state.alike == kept.reviewer.groups().pictures > 0
     for work in state.tags:
         assert kept.reviewer.questions("tag", tag=work.name).left == work.pictures
 
@@ -87,6 +90,44 @@ def test_what_was_decided_is_not_asked_again(photos):
     assert asked.id not in numbers(reviewer.questions("tag", tag=name, limit=100))
     photos.undo()
     assert asked.id in numbers(reviewer.questions("tag", tag=name, limit=100))
+
+
+def test_denied_tags_teach_though_nobody_tagged_the_pictures(photos):
+    reviewer = photos.reviewer
+    name = reviewer.state().tags[0].name
+    reviewer.wait()
+    plain, ids = reviewer._fit, photos.views.newest().ids
+    untagged = ids[np.diff(plain.collection.truth.tags[photos.views.newest().rows].indptr) == 0]
+    photos.label([key_of(photos, int(number)) for number in untagged[::2]], no_tags=[name])
+    reviewer.state()
+    reviewer.wait()
+    taught, others = reviewer._fit, np.isin(ids[plain.places], untagged[1::2])
+    before, after = (fit.tags.p[others, fit.tag_names.index(name)].mean() for fit in (plain, taught))
+    assert taught is not plain
+    assert after < 0.9 * before
+    assert taught.tags.rows.tolist() == plain.tags.rows.tolist(), "they stay untagged"
+
+
+def test_none_of_these_denies_what_was_shown_in_one_step(photos):
+    reviewer = photos.reviewer
+    before = reviewer.state()
+    first = reviewer.questions("teach").questions[0]
+    shown = [option.name for option in first.options]
+    assert len(shown) == 9
+    decide(photos, [Decision(first.id, "class", name, "rejected") for name in shown])
+    (again,) = [one for one in reviewer.questions("teach", limit=100).questions if one.id == first.id] or [None]
+    if again is not None:  # the tenth class is likely enough to be asked about
+        assert not {option.name for option in again.options} & set(shown)
+    (known,) = labels_of(photos, [first.id]).pictures
+    assert (known.class_, known.suggested_class) == (None, None)
+    rest = {name for name in photos.views.newest().class_names if name not in shown}
+    decide(photos, [Decision(first.id, "class", name, "rejected") for name in rest])
+    assert first.id not in numbers(reviewer.questions("teach", limit=100))  # there is nothing left to ask
+    after = reviewer.state()
+    assert (after.teach, after.unlabelled) == (before.teach - 1, before.unlabelled)
+    photos.undo()
+    photos.undo()
+    assert [o.name for one in reviewer.questions("teach").questions if one.id == first.id for o in one.options] == shown
 
 
 def test_heads_learn_in_the_background(photos, monkeypatch):

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from PIL import Image
+from pydantic import TypeAdapter
 
 from visterm.app.jobs import Job, Jobs
 from visterm.app.server import system
@@ -33,6 +34,11 @@ def post(client, path, body=None, status=200, **headers):
     return answer.json()
 
 
+def validated(form, content):
+    """``content``, if it has the form of a document."""
+    return TypeAdapter(form).validate_python(content)
+
+
 def labels(client, number):
     (found,) = get(client, "labels", ids=number)["pictures"]
     return found
@@ -54,6 +60,22 @@ def test_documents_are_those_of_the_workspace(reading, kept):
     assert get(reading, "vocabulary/merges", kind="class") == kept.propose_merges(kind="class").to_dict()
     assert get(reading, "history") == kept.history().to_dict()
     assert get(reading, "review/groups", limit=2) == kept.reviewer.groups(limit=2).to_dict()
+
+
+def test_reports_are_listed_and_served(reading, kept):
+    found = get(reading, "reports")
+    assert found == kept.reports().to_dict()
+    for each in found["reports"]:
+        assert get(reading, f"reports/{each['model']}") == kept.report(each["model"]).to_dict()
+    assert reading.get(f"{API}/reports/knn@7").status_code == 404
+    for odd in ("knn", "..@1", "knn@x"):
+        assert reading.get(f"{API}/reports/{odd}").status_code == 422
+    assert reading.post(f"{API}/reports", json={}).status_code == 405  # they are only read
+    routes = get(reading, "openapi.json")["paths"]
+    for path, document in (("reports", kept.reports()), ("reports/{model}", kept.report("knn@1"))):
+        shown = routes[f"{API}/{path}"]["get"]["responses"]["200"]["content"]["application/json"]["example"]
+        assert set(shown) == set(document.to_dict())
+        validated(type(document), shown)
 
 
 def test_filters_reach_the_list(reading, kept):
@@ -175,9 +197,46 @@ def test_labels_are_written_all_or_none(client):
         assert labels(client, number)["tags"] == []
     post(client, "labels", {"ids": [1.0], "tags": ["sky"]})
     asked = post(client, "labels", {"ids": [number], "tags": ["tre"]}, 409)
-    assert (asked["near"], asked["kind"], asked["name"]) == ("tree", "tag", "tre")
+    assert (asked["kind"], asked["name"], asked["near"], asked["near_kind"]) == ("tag", "tre", "tree", "tag")
     post(client, "labels", {"ids": [number], "tags": ["tre"], "new": True})
     assert labels(client, number)["tags"] == ["tre"]
+
+
+def test_a_slip_is_told_with_what_it_looks_like_and_what_that_is(client):
+    form = get(client, "openapi.json")["components"]["schemas"]["SlipProblem"]
+    number = unlabelled(client, 1)[0]
+    other = post(client, "labels", {"ids": [number], "class": "trees"}, 409)  # a form of a tag
+    assert (other["kind"], other["near"], other["near_kind"]) == ("class", "tree", "tag")
+    assert other["near_pictures"] == get(client, "facets", tag="tree")["total"] > 0
+    alone = post(client, "labels", {"ids": [number], "tags": ["cat, dog"]}, 409)
+    assert (alone["near"], alone["near_kind"], alone["near_pictures"]) == (None, None, 0)
+    for told in (other, alone):
+        assert set(form["required"]) <= set(told) <= set(form["properties"])
+    routes = get(client, "openapi.json")["paths"]
+    answers = routes[f"{API}/labels"]["post"]["responses"]["409"]["content"]
+    assert answers["application/problem+json"]["schema"] == {"$ref": "#/components/schemas/SlipProblem"}
+
+
+def test_only_the_wanted_action_is_undone(client, photos):
+    first, second = unlabelled(client, 2)
+    own = post(client, "decisions", {"decisions": [{"id": first, "name": "tree", "state": "accepted"}]})["action"]
+    other = post(client, "labels", {"ids": [second], "tags": ["sky"]})["action"]
+    assert own < other
+    assert post(client, "labels", {"ids": [second], "tags": ["sky"]})["action"] is None  # nothing is different
+    refused = post(client, "undo", {"action": own}, 409)
+    newest = photos.history(limit=1).actions[0]
+    assert (refused["action"], refused["what"], refused["who"]) == (other, newest.what, "person")
+    assert refused["time"] == newest.time
+    form = get(client, "openapi.json")["components"]["schemas"]["OtherActionProblem"]
+    assert set(refused) == set(form["properties"])
+    assert (labels(client, first)["tags"], labels(client, second)["tags"]) == (["tree"], ["sky"])
+    assert post(client, "undo", {"action": other})["actions"][0]["id"] == other
+    assert post(client, "undo", {"action": own})["actions"][0]["id"] == own
+    assert (labels(client, first)["tags"], labels(client, second)["tags"]) == ([], [])
+    post(client, "undo", {"action": 0}, 422)
+    while client.post(f"{API}/undo", json={}).status_code == 200:  # a body is not needed
+        pass
+    post(client, "undo", {"action": own}, 400)
 
 
 def test_the_same_labels_twice_are_one_change(client):
@@ -471,7 +530,7 @@ def test_a_model_that_has_not_looked_is_waited_for_by_a_job(photos, serving, mon
     assert get(client, "collection")["unlooked"] == 0
     searched = get(client, "search", q="sky")
     assert searched["n_likely"] > sum(complete["told"])
-    assert not searched["understood"]["notes"]
+    assert not any("has not looked" in note for note in searched["understood"]["notes"])
 
 
 @pytest.mark.parametrize("read_only", [False, True])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -18,6 +20,7 @@ import pytest
 
 from visterm.app.server import running
 from visterm.app.server.running import serve
+from visterm.errors import VistermError
 
 demo_ = importlib.import_module("visterm.app.cli.demo")
 
@@ -94,6 +97,28 @@ def test_a_busy_port_is_one_line(visterm, looked_at):
         taken.close()
     assert done.stderr.startswith(f"visterm: 127.0.0.1: port {port} cannot be used")
     assert "--port" in done.stderr
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_small_answers_are_sent_at_once(host):
+    """Else the system holds the body back until the browser has confirmed the headers, which takes 40 ms."""
+
+    async def accepted() -> bool:
+        arrived = asyncio.get_running_loop().create_future()
+        server = await asyncio.start_server(lambda _, writer: arrived.set_result(writer), sock=listening)
+        async with server:
+            _, mine = await asyncio.open_connection(host, listening.getsockname()[1])
+            its = await arrived
+            at_once = its.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            for writer in (mine, its):
+                writer.close()
+        return bool(at_once)
+
+    try:
+        listening = running._listening(host, 0)
+    except VistermError as error:
+        pytest.skip(f"no such address here: {error}")
+    assert asyncio.run(accepted())
 
 
 def test_the_help_says_what_a_person_needs(visterm):

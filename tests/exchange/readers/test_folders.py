@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +29,16 @@ def test_the_first_level_is_the_class(read, tmp_path):
     assert [item.where for item in reading.skipped] == ["loose.jpg"]
     assert READERS["folders"].detect(tmp_path)
     assert READERS["folders"].base(tmp_path) == tmp_path
+
+
+def test_a_folder_without_sub_folders_of_pictures_is_a_class(read, tmp_path, monkeypatch):
+    make(tmp_path, "coast/a.jpg", "coast/notes/b.txt", "test/c.jpg", "mine/d.jpg", "mine/.visterm/catalogue.sqlite")
+    assert read("folders", tmp_path / "coast")[0] == [Record("a.jpg", "coast")]
+    monkeypatch.chdir(tmp_path / "coast")
+    assert read("folders", Path())[0] == [Record("a.jpg", "coast")]
+    for name, picture in (("test", "c.jpg"), ("mine", "d.jpg")):
+        records, reading = read("folders", tmp_path / name)
+        assert (records, [item.where for item in reading.skipped]) == ([], [picture])
 
 
 def test_a_level_of_splits_above(read, tmp_path):

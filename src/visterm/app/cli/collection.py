@@ -69,7 +69,7 @@ def add(
     ] = None,
     label_format: Annotated[
         str | None,
-        typer.Option("--format", "-f", help="The format of --labels; 'folders': each sub-folder is a class."),
+        typer.Option("--format", "-f", help="The format of --labels; 'folders': each folder is a class."),
     ] = None,
     look: Annotated[bool, typer.Option(help="Read labels found with the pictures (metadata, captions, XMP).")] = True,
     caption_tags: Annotated[
@@ -156,7 +156,12 @@ def _file_lines(files: Files) -> list[str]:
 def _source_line(source: LabelSource) -> str:
     parts = [counted(source.pictures, "picture"), counted(source.classes, "class"), counted(source.tags, "tag")]
     parts += [f"{number} {name}" for name in ("captions", "skipped") if (number := getattr(source, name))]
-    return f"{source.source} ({source.format}): {', '.join(parts)}"
+    line = f"{source.source} ({source.format}): {', '.join(parts)}"
+    if source.withdrawn:
+        line += f"; {counted(source.withdrawn, 'label')} withdrawn, no longer there"
+    elif source.pictures and not source.new:
+        line += "; nothing new, all of this was known"
+    return line
 
 
 def status(workspace: WorkspaceOption = None, as_json: JsonOption = False) -> None:
@@ -256,7 +261,9 @@ def label(
     ],
     class_name: Annotated[str | None, typer.Option("--class", "-c", help="Their class.")] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag they have; repeatable.")] = None,
-    no_tag: Annotated[list[str] | None, typer.Option("--no-tag", help="A tag they do not have; repeatable.")] = None,
+    no_tag: Annotated[
+        list[str] | None, typer.Option("--no-tag", help="A tag they do not have; repeatable. Models learn from it.")
+    ] = None,
     clear: Annotated[
         list[str] | None,
         typer.Option(
@@ -339,6 +346,8 @@ def _print_labelled(console: Console, done: Labelled) -> None:
     if done.cleared:
         parts.append(f"{counted(done.cleared, 'label')} cleared")
     say(console, ", ".join(parts))
+    for name, now in done.called.items():
+        say(console, f"{name} is called {now} now; noted {now}")
     if done.nothing_suggested:
         where = done.nothing_suggested[0]
         if (number := len(done.nothing_suggested)) > 1:

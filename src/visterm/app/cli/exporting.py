@@ -50,14 +50,16 @@ def export(
         str | None,
         typer.Option(help="xmp: show the class below this keyword, too; 'Class' gives Class|beach.", metavar="KEYWORD"),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="xmp: write the sidecars without asking.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Write sidecars, or replace a file, without asking.")
+    ] = False,
     workspace: WorkspaceOption = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write all labels with their sources and scores to a file, or as XMP sidecars beside the pictures.
 
-    Before sidecars are written, the command shows how many and where, and asks; --yes answers.
+    Before it writes sidecars, or replaces a file that no export wrote, it says so and asks; --yes answers.
     """
     with command(as_json=as_json), opened(workspace) as photos:
         if destination is None and export_format != "xmp":
@@ -69,7 +71,8 @@ def export(
                 destination, format=export_format, suggestions=suggestions, hierarchy=hierarchy, dry_run=dry_run
             )
 
-        if export_format == "xmp" and not dry_run and not _may_write(exported, yes=yes, as_json=as_json):
+        may = _may_write if export_format == "xmp" else _may_replace
+        if not dry_run and not may(exported, yes=yes, as_json=as_json):
             return
         done = show(exported(dry_run=dry_run), as_json, _print_exported)
     if done.n_failed:
@@ -84,9 +87,21 @@ def _may_write(exported: Callable[..., Exported], *, yes: bool, as_json: bool) -
     if as_json:
         return True
     plan = show(exported(dry_run=True), as_json, _print_plan)
-    if yes or not plan.files:
+    return yes or not plan.files or _confirmed(f"Write {counted(len(plan.files), 'sidecar')}?")
+
+
+def _may_replace(exported: Callable[..., Exported], *, yes: bool, as_json: bool) -> bool:
+    """Ask before a file is replaced that no export wrote, or that was changed since."""
+    if yes or not (plan := exported(dry_run=True)).replaces:
         return True
-    if typer.confirm(f"Write {counted(len(plan.files), 'sidecar')}?", err=True):
+    file = plan.files[0]
+    if as_json or not at_a_terminal():
+        raise UsageError(f"{file} exists, and is not what an export wrote: name another file, or add --yes")
+    return _confirmed(f"{file} exists, and is not what an export wrote. Replace it?")
+
+
+def _confirmed(question: str) -> bool:
+    if typer.confirm(question, err=True):
         return True
     typer.echo("nothing was written", err=True)
     return False
@@ -95,7 +110,8 @@ def _may_write(exported: Callable[..., Exported], *, yes: bool, as_json: bool) -
 def _print_exported(console: Console, done: Exported) -> None:
     would = "would be written" if done.dry_run else "written"
     if done.format != "xmp":
-        say(console, f"{counted(done.n_pictures, 'picture')} {would} to {', '.join(map(str, done.files))}")
+        replaced = ", which exists and is replaced" if done.dry_run and done.replaces else ""
+        say(console, f"{counted(done.n_pictures, 'picture')} {would} to {', '.join(map(str, done.files))}{replaced}")
     elif done.dry_run:
         _print_plan(console, done)
     else:

@@ -112,8 +112,8 @@ def _show_suggestions(
         if not (done.answers or done.skipped):
             nothing = "there is no picture" if asked else "every picture has these labels already; name some to ask"
             say(console, nothing)
-        if not done.calibrated and done.answers:
-            say(console, "too few labelled pictures to check the probabilities: they are a guess", style="yellow")
+        for doubt in done.doubts if done.answers else ():
+            say(console, doubt, style="yellow")
         for answer in done.answers:
             said = ", ".join(f"{label.name} {percent(label.probability)}" for label in _worth_showing(answer))
             if said or len(done.answers) == 1:
@@ -251,6 +251,8 @@ def _print_findings(console: Console, findings: Findings, *, why: bool, unlikely
     hint = ", shown with --all" if guess and not unlikely else ""
     if n_shown and findings.n_likely == 0:  # not even one picture is likely to match all words
         say(console, f"nothing found for all words{guess}{hint}; these match some of them", style="bold")
+    if findings.weak:
+        say(console, f"nothing fits{_all_words(likely[0])} well; these fit a little", style="bold")
     for missing in dict.fromkeys(found.missing for found in findings.found if found.likely):
         by_people = [found for found in told if found.missing == missing]
         by_model = [found for found in likely if found.missing == missing]
@@ -278,6 +280,12 @@ def _print_group(console: Console, title: str, group: Sequence[Found], *, why: b
         if why:
             for line in (_because(found), *found.evidence):
                 say_row(console, f"          {line}", style=_FAINT)
+
+
+def _all_words(found: Found) -> str:
+    """How the words of the query are called together; nothing if there is one."""
+    n_words = len({reason.word for reason in found.reasons if reason.by != "no tags"})
+    return {1: "", 2: " both words"}.get(n_words, " all words")
 
 
 def _without(missing: Sequence[str]) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Changes of an action that are listed in the history of a picture; machines get all of them.
 _LISTED = 10
+#: Pictures of an action that are named.
+_NAMED = 2
 
 NumberArgument = Annotated[int, typer.Argument(help="How many actions.", min=1)]
 
@@ -37,7 +39,7 @@ def history(
 
 def _print_history(console: Console, found: History) -> None:
     rows = [
-        (action.id, _when(action.time), action.who, action.what, "undone" if action.undone else "")
+        (action.id, _when(action.time), action.who, _what_and_where(action), "undone" if action.undone else "")
         for action in found.actions
     ]
     if not rows:
@@ -46,6 +48,15 @@ def _print_history(console: Console, found: History) -> None:
     table(console, ("", "when", "who", "what", ""), rows)
     if found.next is not None:
         say(console, f"earlier ones: visterm history --before {found.next}")
+
+
+def _what_and_where(action: Action) -> str:
+    """What an action did, and below it the first pictures that it changed."""
+    pictures = list(dict.fromkeys(change.picture for change in action.changes if change.picture is not None))
+    if not pictures:
+        return action.what
+    more = len(pictures) > _NAMED or len(action.changes) < action.n_changes
+    return f"{action.what}\n{', '.join(pictures[:_NAMED])}{' and others' if more else ''}"
 
 
 def _print_changes(console: Console, found: History) -> None:

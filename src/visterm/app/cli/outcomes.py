@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.app.cli.output import say
-from visterm.app.wording import counted, percent
+from visterm.app.wording import counted, how_good
 from visterm.contracts.tasks import Task
 
 if TYPE_CHECKING:
@@ -25,10 +24,6 @@ _INDENT = 11
 #: Pictures left out that are named.
 _NAMED = 3
 
-#: With fewer held-out pictures than this, the line says how sure the figure is.
-_FEW = 50
-#: With fewer than this, a figure says nothing.
-_TOO_FEW = 5
 #: A gain that is worth telling about: half a point.
 _WORTH_TELLING = 0.005
 
@@ -47,6 +42,7 @@ def print_training(console: Console, done: Training) -> None:
         whats = " and ".join(outcome.what for outcome in done.outcomes if outcome.reason == reason)
         say(console, f"  {whats}: not learned, since {reason}", style="bright_black")
     print_left_out(console, done.left_out)
+    print_earlier(console, done.earlier)
     for line in [*done.missing, *_advice(done)]:
         say(console, line)
 
@@ -69,30 +65,12 @@ def print_left_out(console: Console, left_out: Sequence[Skipped]) -> None:
         say(console, f"Left out: {counted(len(left_out), 'picture')} ({shown}{more}).", style="yellow")
 
 
-def how_good(
-    what: str, measures: Mapping[str, float], quality: float | None, baseline: float | None, held_out: int
-) -> str:
-    """How good a model is at classes, tags or search, in words; ``quality`` is the main measure."""
-    if quality is None:
-        return "learned, but not measured: too few labelled pictures to hold some out"
-    guessing = "" if baseline is None else f" (guessing: {percent(baseline)})"
-    measured = f" on {counted(held_out, 'held-out picture')}" if held_out else " on held-out pictures"
-    if 0 < held_out < _TOO_FEW:
-        measured += ", too few to say how good it is"
-    elif 0 < held_out < _FEW:
-        error = math.sqrt(max(quality * (1 - quality), 0.05) / held_out)
-        measured += f", give or take {100 * error:.0f} points"
-    bad = "; worse than guessing" if baseline is not None and quality < baseline else ""
-    if what == "classes":
-        return f"{percent(quality)} right{measured}{guessing}{bad}"
-    if what == "search":
-        first = measures.get("P@1", 0.0)
-        return f"the first picture is right for {percent(first)} of queries of one to three words{measured}{bad}"
-    right = measures.get("suggestions right")
-    found = percent(measures.get("tags found", 0.0))
-    if right is None:
-        return f"nothing is likely enough to be suggested yet; 'visterm tag --best 3' shows the best guesses{bad}"
-    return f"{percent(right)} of suggestions right{measured}; they cover {found} of the tags{bad}"
+def print_earlier(console: Console, earlier: Mapping[str, int]) -> None:
+    """Print that suggestions of earlier versions are still there, and what replaces them."""
+    if earlier:
+        kept = " and ".join(f"{number} of {model}" for model, number in earlier.items())
+        again = "'visterm tag --write' and 'visterm classify --write' replace them"
+        say(console, f"The suggestions that are kept are from before ({kept}): {again}.", style="yellow")
 
 
 def _advice(done: Training) -> list[str]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from visterm.app.document import Document
 from visterm.app.gallery.filters import By, Filters, State, in_state, said_by
+from visterm.app.gallery.view import View
 
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
@@ -28,7 +30,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Facets(Document):
-    """Counts over the pictures of a list, the most frequent first.
+    """Counts over the pictures of a list, the most frequent first; a folder counts with all below it.
 
     ``unreadable`` are files of the collection that are no usable pictures, whatever the list.
     """
@@ -46,7 +48,7 @@ class Facets(Document):
 def facets(workspace: Workspace, query: str = "", filters: Filters = Filters()) -> Facets:  # noqa: B008 - frozen
     """The counts of the pictures that a query finds and ``filters`` keep."""
     view, listed = workspace.gallery.listed(query, filters)
-    rows = listed.rows[: listed.n_likely] if query else listed.rows
+    rows = listed.rows[: listed.n_found]
     truth = view.collection.truth
     tags = np.bincount(truth.tags[view.rows[rows]].indices, minlength=len(truth.tag_names))
     classes = np.bincount(view.classes[rows][view.classes[rows] >= 0], minlength=len(view.class_names))
@@ -54,7 +56,6 @@ def facets(workspace: Workspace, query: str = "", filters: Filters = Filters()) 
     if view.tag_predictions is not None:
         names = view.tag_predictions.names
         suggested = np.bincount(view.open_suggestions[rows].indices, minlength=len(names))
-    folders = Counter(view.folders[row] for row in rows.tolist())
     return Facets(
         total=len(rows),
         classes=_most(view.class_names, classes),
@@ -62,9 +63,22 @@ def facets(workspace: Workspace, query: str = "", filters: Filters = Filters()) 
         suggested=_most(names, suggested),
         by=[Count(by, int(said_by(view, by)[rows].sum())) for by in get_args(By)],
         states=[Count(state, int(in_state(view, state)[rows].sum())) for state in get_args(State)],
-        folders=[Count(name, number) for name, number in sorted(folders.items())[:_MOST]],
-        unreadable=sum(1 for _ in workspace.catalogue.unreadable()),
+        folders=_folders(view, rows),
+        unreadable=view.unreadable,
     )
+
+
+def _folders(view: View, rows: NDArray[np.intp]) -> list[Count]:
+    """The folders that hold pictures of the list, each with as many as a filter by it keeps."""
+    names, folder_of = view.collection.frame.folders
+    held = np.bincount(folder_of[rows], minlength=len(names)).tolist()
+    own = {name: number for name, number in zip(names, held, strict=True) if number}
+    counts = dict.fromkeys(own, 0)
+    for folder, number in own.items():
+        above = {folder, "", *(str(parent) for parent in PurePosixPath(folder).parents)}
+        for each in above & counts.keys():
+            counts[each] += number
+    return [Count(name, counts[name]) for name in sorted(counts)[:_MOST]]
 
 
 def _most(names: list[str], counts: np.ndarray) -> list[Count]:

@@ -9,10 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.app.document import Document
+from visterm.app.doubts import doubts_about
 from visterm.app.features import ready_recipe
+from visterm.app.gallery.filters import in_state
 from visterm.app.gallery.view import View
 from visterm.app.similar import RECIPE
 from visterm.contracts import Task
+from visterm.errors import VistermError
+from visterm.models import Model
 
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 class Overview(Document):
     """What a person sees first. ``changes`` grows with every change of the catalogue, by any program.
 
+    ``class_doubts`` and ``tag_doubts`` say why what the models suggest should be taken with care.
     ``unlooked`` pictures wait to be looked at: the models in use say nothing of them, or nothing compares them yet.
     """
 
@@ -34,6 +39,8 @@ class Overview(Document):
     tags: int
     class_model: str | None
     tag_model: str | None
+    class_doubts: list[str]
+    tag_doubts: list[str]
     suggested: int
     unlooked: int
     changes: int
@@ -54,19 +61,30 @@ def unlooked(workspace: Workspace, view: View) -> NDArray[np.bool_]:
 def overview(workspace: Workspace) -> Overview:
     """The collection as it is now."""
     view = workspace.views.newest()
-    shelf = workspace.shelf
-    best = {task: shelf.best(task) for task in (Task.CLASSIFY, Task.ANNOTATE)}
+    models = {task: _model(workspace, task) for task in (Task.CLASSIFY, Task.ANNOTATE)}
+    names = {task: None if model is None else model.info.reference for task, model in models.items()}
+    doubts = {task: [] if model is None else doubts_about(model, task) for task, model in models.items()}
     return Overview(
         name=workspace.folder.name,
         folder=str(workspace.folder),
         pictures=len(view),
-        labelled=int((view.said > 0).sum()),
-        unreadable=sum(1 for _ in workspace.catalogue.unreadable()),
+        labelled=int(in_state(view, "accepted").sum()),
+        unreadable=view.unreadable,
         classes=len(view.class_names),
         tags=len(view.collection.truth.tag_names),
-        class_model=None if (info := best[Task.CLASSIFY]) is None else info.reference,
-        tag_model=None if (info := best[Task.ANNOTATE]) is None else info.reference,
-        suggested=int(view.has_suggestion.sum()),
+        class_model=names[Task.CLASSIFY],
+        tag_model=names[Task.ANNOTATE],
+        class_doubts=doubts[Task.CLASSIFY],
+        tag_doubts=doubts[Task.ANNOTATE],
+        suggested=int(in_state(view, "suggested").sum()),
         unlooked=int(unlooked(workspace, view).sum()),
         changes=view.collection.version[1],
     )
+
+
+def _model(workspace: Workspace, task: Task) -> Model | None:
+    """The model in use for ``task``; None if there is none that can be used."""
+    try:
+        return workspace.shelf.model(task)
+    except VistermError:
+        return None

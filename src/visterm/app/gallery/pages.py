@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from visterm.app.document import Document
 from visterm.app.gallery.filters import Filters
 from visterm.app.gallery.view import View
+from visterm.app.searching import notes_about
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.search.query import parse, terms
@@ -76,6 +77,13 @@ class Listed:
     told: NDArray[np.bool_] | None = None
     n_likely: int = 0
     understood: Understood | None = None
+
+    @property
+    def n_found(self) -> int:
+        """How many pictures count as found: of a query the likely ones, or else those with some of its words."""
+        if self.understood is None or self.understood.partial:
+            return len(self.rows)
+        return self.n_likely
 
 
 class Gallery:
@@ -169,29 +177,29 @@ class Gallery:
         self._refuse_files(query)
         ready = self._workspace.searchers.ready(model, query, view.collection)
         most = MAX_FOUND if mask is None else len(view)
-        hits = ready.search(query, most, unlikely=True)
-        if not any(hit.likely for hit in hits.hits):  # then those that match some of the words, if there are any
-            fewer = ready.search(query, most, unlikely=False)
-            hits = fewer if fewer.hits else hits
-        kept = [hit for hit in hits.hits if mask is None or mask[hit.row]]
-        # A list ends where a picture is as unlikely as any.
-        partial = any(hit.missing for hit in kept)
+        found = ready.rank(query, most, unlikely=True)
+        if not found.likely.any():  # then those that match some of the words, if there are any
+            fewer = ready.rank(query, most, unlikely=False)
+            found = fewer if len(fewer.rows) else found
+        # The likely ones first; a list ends where a picture is as unlikely as any.
+        order = np.argsort(~found.likely, kind="stable")
+        order = order if mask is None else order[mask[found.rows[order]]]
+        missing = {found.missing[place] for place in order.tolist()} - {()}
         understood = Understood(
-            [str(note) for note in hits.notes] + hits.hints + ready.notes,
-            [note.word for note in hits.notes if note.meant is None],
-            hits.ignored,
-            {note.word: note.meant for note in hits.notes if note.meant is not None},
-            partial,
-            sorted({word for hit in kept for word in hit.missing}),
-            hits.best,
+            [*(str(note) for note in found.notes), *found.hints, *ready.notes, *notes_about(model)],
+            [note.word for note in found.notes if note.meant is None],
+            found.ignored,
+            {note.word: note.meant for note in found.notes if note.meant is not None},
+            bool(missing),
+            sorted({word for words in missing for word in words}),
+            found.best,
             None if model is None else model.info.reference,
         )
-        kept = [hit for hit in kept if hit.likely] + [hit for hit in kept if not hit.likely]
         return Listed(
-            np.array([hit.row for hit in kept], np.intp),
-            np.array([hit.probability for hit in kept], np.float32),
-            np.array([hit.told for hit in kept], np.bool_),
-            0 if partial else sum(hit.likely for hit in kept),
+            found.rows[order],
+            found.probabilities[order].astype(np.float32),
+            found.told[order],
+            0 if missing else int(found.likely[order].sum()),
             understood,
         )
 
@@ -204,7 +212,7 @@ class Gallery:
 
 def _sorted(listed: Listed, view: View, sort: Sort) -> Listed:
     """The list in another order; of a query, only what counts as found."""
-    rows = listed.rows[: listed.n_likely] if listed.understood else listed.rows
+    rows = listed.rows[: listed.n_found]
     if sort == "name":
         names = [view.paths[row].casefold() for row in rows.tolist()]
         chosen = np.array(sorted(range(len(rows)), key=names.__getitem__), np.intp)
@@ -217,7 +225,7 @@ def _sorted(listed: Listed, view: View, sort: Sort) -> Listed:
         rows[chosen],
         None if listed.probabilities is None else listed.probabilities[chosen],
         None if listed.told is None else listed.told[chosen],
-        len(rows),
+        listed.n_likely,
         listed.understood,
     )
 

@@ -127,7 +127,7 @@ def _labels(view: View, row: int) -> PictureLabels:
         path.name,
         truth.classes[at],
         [truth.tag_names[column] for column in own.tolist()],
-        _class(view, row) if truth.classes[at] is None else None,
+        _class(view, row),
         _tags(view, row),
     )
 
@@ -142,7 +142,7 @@ def _tags(view: View, row: int) -> list[LikelyName]:
 
 
 def _class(view: View, row: int) -> LikelyName | None:
-    known = view.class_predictions
-    if known is None or known.best[row] < 0 or not known.names[known.best[row]]:
+    known, number = view.class_predictions, int(view.open_classes[row])
+    if known is None or number < 0:
         return None
-    return LikelyName(known.names[known.best[row]], round(float(known.probability[row]), 4))
+    return LikelyName(known.names[number], round(float(known.probability[row]), 4))

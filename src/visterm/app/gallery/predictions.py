@@ -47,18 +47,17 @@ class TagPredictions:
 
 @dataclass(frozen=True, eq=False)
 class ClassPredictions:
-    """The likeliest class of every picture (-1 where the model has not looked), its probability, and the doubt."""
+    """The likeliest class of every picture that was not dropped, its probability, and the doubt.
+
+    The class is -1 where the model has not ``looked``, and where people dropped all that it knows.
+    """
 
     model: str
     names: list[str]
     best: NDArray[np.int32]
     probability: Floats
     doubt: Floats
-
-    @property
-    def looked(self) -> NDArray[np.bool_]:
-        """Where the model has looked."""
-        return np.asarray(self.best >= 0)
+    looked: NDArray[np.bool_]
 
 
 class Predictions:
@@ -134,11 +133,12 @@ def _classes(workspace: Workspace, frame: Frame, model: Model) -> ClassPredictio
     best = np.full(len(slots), -1, np.int32)
     probability = np.zeros(len(slots), np.float32)
     doubt = np.zeros(len(slots), np.float32)
+    usable = np.array([bool(name) for name in names])
     for start in range(0, len(slots), _BLOCK):
         places = start + np.flatnonzero(slots[start : start + _BLOCK] >= 0)
-        if len(places) and names:
-            p = np.exp(snapshot.vectors(slots[places]))
+        if len(places) and usable.any():
+            p = np.where(usable, np.exp(snapshot.vectors(slots[places])), -1.0)
             best[places] = p.argmax(axis=1)
             probability[places] = p.max(axis=1)
             doubt[places] = 1 - p.max(axis=1)
-    return ClassPredictions(model.info.reference, names, best, probability, doubt)
+    return ClassPredictions(model.info.reference, names, best, probability, doubt, slots >= 0)

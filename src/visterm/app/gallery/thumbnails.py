@@ -37,7 +37,7 @@ class Thumbnails:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._guard = threading.Lock()
+        self._guard, self._writing = threading.Lock(), threading.Lock()
         self._known: dict[str, str] | None = None
 
     def file(self, sha256: str, size: Size, original: Path) -> Path:
@@ -55,11 +55,15 @@ class Thumbnails:
 
     def colours(self, keys: Iterable[str]) -> list[str]:
         """The mean colours of four parts of each picture as 24 hexadecimal digits; empty if not yet known."""
+        known = self._colours()
+        return [known.get(key, "") for key in keys]
+
+    def _colours(self) -> dict[str, str]:
+        """The colours of all pictures, read once."""
         with self._guard:
             if self._known is None:
                 self._known = self._read_colours()
-            known = self._known
-        return [known.get(key, "") for key in keys]
+            return self._known
 
     def _make(self, sha256: str, size: Size, original: Path) -> None:
         from PIL import Image
@@ -86,13 +90,11 @@ class Thumbnails:
             self._keep_colours(sha256, mean_colours(np.asarray(picture)))
 
     def _keep_colours(self, sha256: str, colours: str) -> None:
-        with self._guard:
-            if self._known is None:
-                self._known = self._read_colours()
-            self._known[sha256] = colours
-            with suppress(sqlite3.Error, OSError), _database(self.folder) as database:  # they are only derived
-                database.execute("INSERT OR REPLACE INTO colour VALUES (?, ?)", (sha256, colours))
-                database.commit()
+        self._colours()[sha256] = colours
+        # No reader waits for the disk. They are only derived, so a failure does no harm.
+        with self._writing, suppress(sqlite3.Error, OSError), _database(self.folder) as database:
+            database.execute("INSERT OR REPLACE INTO colour VALUES (?, ?)", (sha256, colours))
+            database.commit()
 
     def _read_colours(self) -> dict[str, str]:
         if not (self.folder / _COLOURS).exists():
@@ -116,6 +118,7 @@ def _database(folder: Path) -> Iterator[sqlite3.Connection]:
     folder.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(folder / _COLOURS, timeout=10.0)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = OFF")  # they are derived: a power cut may take them
         connection.execute(
             "CREATE TABLE IF NOT EXISTS colour (sha256 TEXT PRIMARY KEY, colours TEXT NOT NULL) WITHOUT ROWID"
         )

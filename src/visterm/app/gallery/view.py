@@ -6,7 +6,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +14,7 @@ from scipy import sparse
 
 from visterm.app.collection import Collection
 from visterm.app.gallery.predictions import ClassPredictions, TagPredictions
-from visterm.catalogue.listing import Listing
+from visterm.catalogue.listing import Listing, Said
 from visterm.errors import VistermError
 
 if TYPE_CHECKING:
@@ -27,11 +26,17 @@ _ATTEMPTS = 10
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What lists of pictures are made of, at one state of the collection. Rows are those of ``collection.evidence``."""
+    """What lists of pictures are made of, at one state of the collection. Rows are those of ``collection.evidence``.
+
+    ``said`` tells who said something of each picture; ``denied_classes`` has the classes that people say a picture does
+    not have, by picture id; ``unreadable`` files are no usable pictures.
+    """
 
     collection: Collection
     listing: Listing
     said: NDArray[np.int64]
+    denied_classes: dict[int, set[str]]
+    unreadable: int
     tag_predictions: TagPredictions | None
     class_predictions: ClassPredictions | None
 
@@ -110,19 +115,26 @@ class View:
     def has_suggestion(self) -> NDArray[np.bool_]:
         """Which pictures have a suggested tag that nobody has decided about, or a likely class where there is none."""
         found = np.diff(self.open_suggestions.indptr) > 0
-        if self.class_predictions is not None:
-            found |= (self.classes < 0) & (self.class_predictions.best >= 0)
-        return np.asarray(found)
+        return np.asarray(found | (self.open_classes >= 0))
 
     @cached_property
-    def folders(self) -> list[str]:
-        """The folder of each picture, in POSIX form; "" is the collection's own."""
-        return [str(PurePosixPath(path).parent).removeprefix(".") for path in self.paths]
+    def open_classes(self) -> NDArray[np.int32]:
+        """The likely class of each picture that has none, unless people denied it; else -1."""
+        known = self.class_predictions
+        if known is None:
+            return np.full(len(self), -1, np.int32)
+        found = np.where(self.classes < 0, known.best, np.int32(-1))
+        for number, names in self.denied_classes.items():
+            row = self.row_of[number]
+            if found[row] >= 0 and known.names[found[row]] in names:
+                found[row] = -1
+        return found
 
     def in_folder(self, folder: str) -> NDArray[np.bool_]:
-        """Which pictures lie in a folder or below it."""
+        """Which pictures lie in a folder, in POSIX form, or below it; "" is the collection's own."""
+        names, numbers = self.collection.frame.folders
         start = f"{folder}/" if folder else ""
-        return np.array([own == folder or own.startswith(start) for own in self.folders], np.bool_)
+        return np.array([name == folder or name.startswith(start) for name in names], np.bool_)[numbers]
 
     @cached_property
     def doubt(self) -> NDArray[np.float32]:
@@ -151,9 +163,9 @@ class Views:
             known, (collection, listing) = self._newest, self._listed()
             tags, classes = predictions.tags(collection.frame), predictions.classes(collection.frame)
             if known is None or known.listing is not listing:
-                known = View(collection, listing, self._said(collection), tags, classes)
+                known = View(collection, listing, *self._told(collection), tags, classes)
             elif known.collection is not collection:
-                known = View(collection, listing, self._said_again(known, collection), tags, classes)
+                known = View(collection, listing, *self._told_again(known, collection), tags, classes)
             elif known.tag_predictions is not tags or known.class_predictions is not classes:
                 known = replace(known, tag_predictions=tags, class_predictions=classes)
             self._newest = known
@@ -171,19 +183,24 @@ class Views:
                 return collection, listing
         raise VistermError("the collection is changing at this moment: try again")
 
-    def _said(self, collection: Collection) -> NDArray[np.int64]:
-        said = self._workspace.catalogue.said()
+    def _told(self, collection: Collection) -> tuple[NDArray[np.int64], dict[int, set[str]], int]:
+        """Who said something of each picture, the denied classes, and how many files are no usable pictures."""
+        catalogue = self._workspace.catalogue
+        said = catalogue.said()
         ids = collection.truth.ids[collection.frame.rows].tolist()
-        return np.array([said.get(number, 0) for number in ids], np.int64)
+        denied = catalogue.denied_classes([number for number in ids if said.get(number, 0) & Said.REJECTED_CLASS])
+        unreadable = sum(1 for _ in catalogue.unreadable())
+        return np.array([said.get(number, 0) for number in ids], np.int64), denied, unreadable
 
-    def _said_again(self, known: View, collection: Collection) -> NDArray[np.int64]:
-        """Who said something, read again for the pictures that this process has changed; else for all."""
+    def _told_again(self, known: View, collection: Collection) -> tuple[NDArray[np.int64], dict[int, set[str]], int]:
+        """The same, read again for the pictures whose labels this process has changed; else for all."""
         changed = self._workspace.catalogue.relabelled_since(known.collection.version[1])
         if changed is None:
-            return self._said(collection)
-        said = known.said.copy()
-        flags = self._workspace.catalogue.said(changed)
-        for number in changed:
-            if number in known.row_of:
-                said[known.row_of[number]] = flags.get(number, 0)
-        return said
+            return self._told(collection)
+        said, here = known.said.copy(), [number for number in changed if number in known.row_of]
+        flags = self._workspace.catalogue.said(here)
+        for number in here:
+            said[known.row_of[number]] = flags.get(number, 0)
+        denied = {number: names for number, names in known.denied_classes.items() if number not in changed}
+        again = [number for number in here if flags.get(number, 0) & Said.REJECTED_CLASS]
+        return said, denied | self._workspace.catalogue.denied_classes(again), known.unreadable

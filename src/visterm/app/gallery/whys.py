@@ -16,16 +16,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Reminder:
+    """A picture that people gave the tag, its content hash, and how alike it is: 1 for the same."""
+
+    id: int
+    key: str
+    path: str
+    likeness: float
+
+
+@dataclass(frozen=True)
 class Why(Document):
-    """What counts for a tag: ``shares`` of a grid of cells, rows from top to bottom, empty if no part counts by itself;
-    in ``lines``, what the picture reminds the model of.
+    """What speaks for a tag: ``shares`` of a grid of cells, rows from top to bottom, empty if no part decides alone.
+
+    ``where`` says it in words. ``reminds_of`` is the picture that this one reminds the model of; None if there is none.
     """
 
     word: str
     model: str
     shares: list[list[float]]
     where: str | None
-    lines: list[str]
+    reminds_of: Reminder | None
 
 
 def why(workspace: Workspace, key: str, word: str) -> Why:
@@ -39,13 +50,15 @@ def why(workspace: Workspace, key: str, word: str) -> Why:
     if word not in names:
         raise InputError(f"the model {model.info.reference} does not know the tag {word!r}")
     witnesses = Witnesses(workspace, model, collection.truth, names)
-    words = [word_key(word)]
-    (regions,) = witnesses.regions([(path, words)])
+    asked = word_key(word)
+    (regions,) = witnesses.regions([(path, [asked])])
     counts = regions is not None and regions.any_counts
+    alike = witnesses.lookalike(key, asked)
+    key_of = dict(zip(collection.truth.ids.tolist(), collection.truth.sha256, strict=True))
     return Why(
         word,
         model.info.reference,
         [list(row) for row in regions.shares] if regions is not None and counts else [],
         None if regions is None else str(regions),
-        list(witnesses.of(key, words)),
+        None if alike is None else Reminder(alike.id, key_of[alike.id], alike.path, round(alike.likeness, 4)),
     )

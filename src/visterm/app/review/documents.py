@@ -69,7 +69,8 @@ class ReviewState(Document):
 
     ``cold`` says that nothing is labelled yet: begin with groups. ``curve`` has the measured quality against labels;
     ``expected`` is the estimate after ten more minutes, None if it cannot be told. ``learning`` is true while the heads
-    are being fitted again. ``problem`` says why nothing can be reviewed.
+    are being fitted again. ``problem`` says why nothing can be reviewed. ``labelled`` and ``unlabelled`` pictures have
+    or lack what is asked about, ``kind``; ``alike`` ones have no label at all and can be named in groups.
     """
 
     ready: bool
@@ -85,6 +86,7 @@ class ReviewState(Document):
     expected: float | None
     fitted_changes: int
     problem: str | None = None
+    alike: int = 0
 
 
 @dataclass(frozen=True)

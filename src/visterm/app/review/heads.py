@@ -70,7 +70,10 @@ def fit_heads(view: View, places: NDArray[np.intp], Z: NDArray[np.float32]) -> H
         used = np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) >= 2)
         if len(used):
             tag_names = [truth.tag_names[column] for column in used]
-            tags = fit_tags(Z, tagged, matrix[tagged][:, used], PRECISION)
+            denied = truth.rejected[view.rows[places]][:, used]
+            denied = denied.multiply(np.where(np.diff(matrix.indptr) > 0, 0, 1)[:, None]).tocsr()
+            denied.eliminate_zeros()
+            tags = fit_tags(Z, tagged, matrix[tagged][:, used], PRECISION, denied)
     fit = Heads(view.collection, places, Z, class_names, tag_names, classes, tags, half)
     fit.errors.extend(_errors(view, fit, matrix))
     return fit

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from visterm.app.collection import Frame
 from visterm.app.features import ready_recipe, stored_features
+from visterm.app.gallery.filters import in_state
 from visterm.app.gallery.view import View
 from visterm.app.review.documents import (
     CurvePoint,
@@ -35,6 +36,7 @@ from visterm.app.review.documents import (
 from visterm.app.review.heads import Doubted, Heads, fit_heads
 from visterm.app.similar import RECIPE
 from visterm.catalogue.labels import Kind
+from visterm.catalogue.listing import Said
 from visterm.errors import InputError, VistermError
 from visterm.learning import choose_questions, class_doubt, group, reduced, tag_doubt
 from visterm.storage import write_text_atomically
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 
 #: A tag below this probability, or below this share of its threshold, is not asked about.
 _LEAST_ASKED, _SHARE_ASKED = 0.02, 0.3
+#: Answers offered for a picture: one for each of the keys 1 to 9.
+_MOST_OPTIONS = 9
 #: Decisions that a person makes in ten minutes, about one in four seconds.
 _IN_TEN_MINUTES = 150
 _MAX_CURVE = 500
@@ -87,6 +91,7 @@ class Reviewer:
             curve=curve,
             expected=expected(curve, fit.half),
             fitted_changes=fit.collection.version[1],
+            alike=int(in_state(view, "unlabelled")[fit.places].sum()),
         )
 
     def questions(
@@ -113,7 +118,7 @@ class Reviewer:
         """Groups of look-alikes among the pictures without a label."""
         view = self._workspace.views.newest()
         places, Z = self._features(view)
-        rows = np.flatnonzero(view.said[places] == 0)
+        rows = np.flatnonzero(in_state(view, "unlabelled")[places])
         found = group(Z, rows)
         shown = []
         for number, each in enumerate(found[:limit]):
@@ -231,13 +236,33 @@ class Reviewer:
             return int((view.classes >= 0).sum())
         return int((np.diff(view.collection.truth.tags[view.rows].indptr) > 0).sum())
 
-    @staticmethod
-    def _undecided(view: View, fit: Heads) -> NDArray[np.intp]:
-        """The rows of ``fit.Z`` whose pictures have no class (or no tags) now."""
+    def _undecided(self, view: View, fit: Heads) -> NDArray[np.intp]:
+        """The rows of ``fit.Z`` whose pictures have no class (or no tags) now, if there is still something to ask."""
         if fit.kind == "class":
-            return np.flatnonzero(view.classes[fit.places] < 0)
-        n_tags = np.diff(view.collection.truth.tags[view.rows].indptr)
-        return np.flatnonzero(n_tags[fit.places] == 0)
+            open_, flag = view.classes[fit.places] < 0, Said.REJECTED_CLASS
+        else:
+            open_, flag = np.diff(view.collection.truth.tags[view.rows].indptr)[fit.places] == 0, Said.REJECTED
+        denied = np.flatnonzero(open_ & ((view.said[fit.places] & flag) > 0))
+        for row in denied.tolist():
+            open_[row] = any(one.probability >= _LEAST_ASKED for one in self._options(view, fit, row))
+        return np.flatnonzero(open_)
+
+    @staticmethod
+    def _options(view: View, fit: Heads, row: int) -> list[Option]:
+        """The likely answers about a row of ``fit.Z``, the likeliest first, without what people denied."""
+        at = int(fit.places[row])
+        if fit.classes is not None:
+            kind, names, p = fit.kind, fit.class_names, fit.classes.p[row]
+            denied = view.denied_classes.get(int(view.ids[at]), set())
+        elif fit.tags is not None:
+            kind, names, p = fit.kind, fit.tag_names, fit.tags.p[row]
+            truth, place = view.collection.truth, int(view.rows[at])
+            own = truth.rejected.indices[truth.rejected.indptr[place] : truth.rejected.indptr[place + 1]]
+            denied = {truth.tag_names[column] for column in own.tolist()}
+        else:
+            return []
+        order = [place for place in np.argsort(-p).tolist() if names[place] not in denied]
+        return [Option(kind, names[place], round(float(p[place]), 4)) for place in order[:_MOST_OPTIONS]]
 
     def _open_errors(self, view: View, fit: Heads) -> list[Doubted]:
         """The likely errors that people have not decided about since: what was said still stands, unconfirmed."""
@@ -294,13 +319,7 @@ class Reviewer:
         return Questions("tag", asked, len(rows))
 
     def _question(self, view: View, fit: Heads, row: int, asked: Option | None = None) -> Question:
-        options: list[Option] = []
-        if fit.classes is not None and asked is None:
-            p = fit.classes.p[row]
-            options = [Option("class", fit.class_names[c], round(float(p[c]), 4)) for c in np.argsort(-p)[:9]]
-        elif fit.tags is not None and asked is None:
-            p = fit.tags.p[row]
-            options = [Option("tag", fit.tag_names[t], round(float(p[t]), 4)) for t in np.argsort(-p)[:9]]
+        options = [] if asked is not None else self._options(view, fit, row)
         return Question(*self._about(view, int(fit.places[row])), options, asked)
 
     def _error(self, view: View, fit: Heads, number: int, kind: Kind, said: str, option: Option) -> Question:

@@ -26,7 +26,10 @@ _MOST_EXPENSIVE = 2
 _expensive = threading.BoundedSemaphore(_MOST_EXPENSIVE)
 
 
-def workspace(request: Request) -> Workspace:
+# What a route depends on is async: it takes no time, and must not wait for a thread.
+
+
+async def workspace(request: Request) -> Workspace:
     """The workspace that this server shows."""
     photos: Workspace = request.app.state.photos
     return photos
@@ -35,7 +38,7 @@ def workspace(request: Request) -> Workspace:
 Photos = Annotated[Workspace, Depends(workspace)]
 
 
-def filters(
+async def filters(
     class_name: Annotated[
         str | None, Query(alias="class", max_length=1000, description="The class.", examples=["harbour"])
     ] = None,
@@ -79,29 +82,32 @@ class Answers:
 class Once:
     """Does the work of one request, or remembers that it was done."""
 
-    def __init__(
-        self,
-        request: Request,
-        key: Annotated[
-            str | None,
-            Header(
-                alias="Idempotency-Key",
-                min_length=1,
-                max_length=200,
-                examples=["8c1d0f5e"],
-                description="A request that is sent again with the same key is not done again.",
-            ),
-        ] = None,
-    ) -> None:
-        self._answers: Answers = request.app.state.answers
-        self._path, self._key = request.url.path, key
+    def __init__(self, answers: Answers, path: str, key: str | None) -> None:
+        self._answers, self._path, self._key = answers, path, key
 
     def __call__(self, work: Callable[[], D], asked: object = None) -> D:
         """What ``work`` answers; ``asked`` is the body of the request."""
         return work() if self._key is None else self._answers.once(self._path, self._key, asked, work)
 
 
-OnlyOnce = Annotated[Once, Depends()]
+async def once(
+    request: Request,
+    key: Annotated[
+        str | None,
+        Header(
+            alias="Idempotency-Key",
+            min_length=1,
+            max_length=200,
+            examples=["8c1d0f5e"],
+            description="A request that is sent again with the same key is not done again.",
+        ),
+    ] = None,
+) -> Once:
+    """What does the work of this request."""
+    return Once(request.app.state.answers, request.url.path, key)
+
+
+OnlyOnce = Annotated[Once, Depends(once)]
 Narrowed = Annotated[Filters, Depends(filters)]
 
 

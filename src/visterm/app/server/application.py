@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ def application(photos: Workspace, rules: Rules) -> FastAPI:
 
     photos.library.readers_compute = False  # what takes minutes is a job
 
-    app = FastAPI(
+    app = _Application(
         title="Visterm",
         version=__version__,
         summary="Your pictures, what people said of them, and what models suggest.",
@@ -67,20 +67,23 @@ def application(photos: Workspace, rules: Rules) -> FastAPI:
         return FileResponse(_STATIC / "index.html")
 
     app.add_middleware(Guard, rules=rules)
-    app.openapi = partial(_documentation, app, app.openapi)  # type: ignore[method-assign]
     return app
 
 
-def _documentation(app: FastAPI, made: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The OpenAPI document, with the form of problems."""
-    if app.openapi_schema is None:
-        made()["components"]["schemas"]["Problem"] = problems.Problem.model_json_schema()
-    return made()
+class _Application(FastAPI):
+    """An application whose documentation also has the forms of problems."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document."""
+        if self.openapi_schema is None:
+            super().openapi()["components"]["schemas"] |= problems.schemas()
+        return super().openapi()
 
 
 def _warm_up(photos: Workspace, rules: Rules, stopped: threading.Event) -> None:
     with suppress(VistermError):  # a request will say what is wrong
         photos.gallery.page()
+        gc.freeze()  # what was read stays: to look through it again for garbage would stop all requests for 0.1 s
         if not rules.read_only and unlooked(photos, photos.views.newest()).any():
             photos.jobs.start("features")
         make_thumbnails(photos, stopped)

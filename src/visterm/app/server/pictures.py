@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request
-from fastapi.responses import FileResponse, Response
+from fastapi.responses import Response
 
 from visterm.app.gallery import facets as counting
 from visterm.app.gallery import picture as one
@@ -78,27 +78,28 @@ def picture(request: Request, photos: Photos, number: Number) -> Response:
     return conditional(request, _found(photos, number))
 
 
-@router.get("/thumbnails/{key}/{size}.webp", response_class=FileResponse, responses=_THUMBNAIL)
+@router.get("/thumbnails/{key}/{size}.webp", response_class=Response, responses=_THUMBNAIL)
 def thumbnail(
     photos: Photos,
     key: Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="The picture's content hash.", examples=["0" * 64])],
     size: Annotated[
         Literal["small", "large"], Path(description="At most 480 x 320, or 1600 x 1600.", examples=["small"])
     ],
-) -> FileResponse:
+) -> Response:
     """A small picture. It is named by content, so it never changes."""
     wanted: Size = size
-    place = photos.thumbnails.place(key, wanted)
-    if not place.exists():
+    try:
+        data = photos.thumbnails.place(key, wanted).read_bytes()
+    except OSError:  # it is made when it is first asked for
         original = photos.collection().frame.files.get(key)
         if original is None:
-            raise NotFoundError("there is no picture with this content, or its file is missing")
+            raise NotFoundError("there is no picture with this content, or its file is missing") from None
         try:
-            place = photos.thumbnails.file(key, wanted, original)
+            data = photos.thumbnails.file(key, wanted, original).read_bytes()
         except InputError as error:
             raise NotFoundError(str(error)) from error
     headers = {"Cache-Control": "private, max-age=31536000, immutable", "ETag": f'"{key[:32]}-{size}"'}
-    return FileResponse(place, media_type="image/webp", headers=headers)
+    return Response(data, media_type="image/webp", headers=headers)
 
 
 def _found(photos: Photos, number: int) -> PictureDetails:

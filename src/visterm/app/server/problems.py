@@ -7,10 +7,12 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from visterm.app.labelling import NewNameError
+from visterm.catalogue.history import NotLastError
+from visterm.catalogue.labels import Kind
 from visterm.errors import InputError, PictureError, VistermError
 
 MEDIA_TYPE = "application/problem+json"
@@ -34,15 +36,44 @@ _TITLES = {
 class Problem(BaseModel):
     """Why a request was refused (RFC 9457)."""
 
-    type: str
+    type: str = Field(examples=["about:blank"])
     title: str
     status: int
-    detail: str
+    detail: str = Field(description="A sentence for a person.")
 
 
-def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """How a route documents that it may answer with a problem."""
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+class SlipProblem(Problem):
+    """A class or tag is new and may be a slip. To mean it, send the same again with ``"new": true``."""
+
+    status: int = Field(examples=[409])
+    question: str = Field(
+        description="What to ask a person.", examples=["'boats' is new; did you mean 'boat' (a tag of 7 pictures)?"]
+    )
+    kind: Kind = Field(description="What the name was to be.", examples=["class"])
+    name: str = Field(description="The name in question.", examples=["boats"])
+    near: str | None = Field(description="The name in use that it looks like, if there is one.", examples=["boat"])
+    near_kind: Kind | None = Field(description="What `near` is.", examples=["tag"])
+    near_pictures: int = Field(description="How many pictures have `near`.", examples=[7])
+
+
+class OtherActionProblem(Problem):
+    """Another action than the wanted one would be undone. To mean it, send its number."""
+
+    status: int = Field(examples=[409])
+    action: int = Field(description="The number of the action that would be undone.", examples=[13])
+    what: str = Field(description="What it did, in words.", examples=["label 1 picture: tag boat"])
+    who: str = Field(description="Who did it: a person or an import.", examples=["person"])
+    time: str = Field(description="When it was done.", examples=["2025-05-01T10:32:07.123+00:00"])
+
+
+def schemas() -> dict[str, Any]:
+    """The forms of problems, for the OpenAPI document."""
+    return {form.__name__: form.model_json_schema() for form in (Problem, SlipProblem, OtherActionProblem)}
+
+
+def documented(*statuses: int, form: type[Problem] = Problem) -> dict[int | str, dict[str, Any]]:
+    """How a route documents that it may answer with a problem of this form."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{form.__name__}"}}}
     return {status: {"description": _TITLES[status], "content": content} for status in statuses}
 
 
@@ -65,7 +96,21 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(NewNameError)
     def ask(_: Request, error: NewNameError) -> JSONResponse:
-        return problem(409, str(error), question=error.question, kind=error.kind, name=error.name, near=error.near)
+        return problem(
+            409,
+            str(error),
+            question=error.question,
+            kind=error.kind,
+            name=error.name,
+            near=error.near,
+            near_kind=None if error.near is None else error.near_kind,
+            near_pictures=error.n_pictures,
+        )
+
+    @app.exception_handler(NotLastError)
+    def ask_first(_: Request, error: NotLastError) -> JSONResponse:
+        last = error.last
+        return problem(409, str(error), action=last.id, what=last.what, who=last.who, time=last.time)
 
     @app.exception_handler(VistermError)
     def refuse(_: Request, error: VistermError) -> JSONResponse:

@@ -1,19 +1,21 @@
-"""Routes: the collection as a whole, models, jobs, and events as they happen."""
+"""Routes: the collection as a whole, models, reports, jobs, and events as they happen."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
+from visterm.app.document import Document
 from visterm.app.gallery.overview import Overview, overview
 from visterm.app.jobs import Job
+from visterm.app.reports import Figure, NameQuality, Quality, Report, Reports, ReportSummary
 from visterm.app.server.answering import OnlyOnce, Photos
 from visterm.app.server.guard import COOKIE, Rules, is_token
 from visterm.app.server.problems import NotFoundError, documented, problem
@@ -29,6 +31,44 @@ router = APIRouter(tags=["collection"])
 _SECONDS = 0.4
 
 JobNumber = Annotated[int, Path(ge=1, le=2**31, description="The job's number.", examples=[1])]
+
+
+ModelName = Annotated[
+    str,
+    Path(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}@[0-9]{1,9}$",
+        description="A model, as NAME@VERSION.",
+        examples=["tags@1"],
+    ),
+]
+_SUMMARY = ReportSummary(
+    "tags@1",
+    "ridge-tags",
+    "deep",
+    "2025-05-01T10:32:07.123+00:00",
+    ["tag", "search"],
+    {"tag": 0.71, "search": 0.64},
+)
+_REPORT = Report(
+    model=_SUMMARY.model,
+    method=_SUMMARY.method,
+    recipe=_SUMMARY.recipe,
+    made=_SUMMARY.made,
+    in_use=_SUMMARY.in_use,
+    pictures=400,
+    pictures_with_class=0,
+    pictures_with_tags=160,
+    tasks=[Quality("tag", "tag accuracy", 0.71, 0.35, 80, "82% of suggestions right on 80 held-out pictures")],
+    figures=[Figure("tag accuracy", 0.71, 0.35)],
+    names=[NameQuality("tag", "sky", 120, 0.97)],
+    doubts=[],
+    card="# tags, version 1",
+)
+
+
+def _example(document: Document) -> dict[int | str, dict[str, Any]]:
+    """How a route documents what it answers."""
+    return {200: {"content": {"application/json": {"example": document.to_dict()}}}}
 
 
 class JobBody(Body):
@@ -68,6 +108,21 @@ def status(photos: Photos) -> Status:
 def models(photos: Photos) -> Models:
     """The trained models, how good each is on held-out pictures, and which is in use."""
     return photos.models()
+
+
+@router.get("/reports", responses=_example(Reports([_SUMMARY])))
+def reports(photos: Photos) -> Reports:
+    """How good each trained model is, in short, the newest first."""
+    return photos.reports()
+
+
+@router.get("/reports/{model}", responses={**_example(_REPORT), **documented(404)})
+def report(photos: Photos, model: ModelName) -> Report:
+    """All that was measured of one model on held-out pictures: by task, by measure, by class and tag; and its card."""
+    try:
+        return photos.report(model)
+    except InputError as error:
+        raise NotFoundError(str(error)) from error
 
 
 @router.get("/jobs")

@@ -13,7 +13,7 @@ from visterm.app.gallery.picture import keys_of
 from visterm.app.history import History, Undoing
 from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
 from visterm.app.server.answering import OnlyOnce, Photos
-from visterm.app.server.problems import documented
+from visterm.app.server.problems import OtherActionProblem, SlipProblem, documented
 from visterm.catalogue.labels import Kind
 
 router = APIRouter(tags=["labels"])
@@ -95,7 +95,19 @@ class NamesBody(Body):
     names: list[Name] = Field(min_length=1, max_length=1000, examples=[["sea"]])
 
 
-@router.post("/labels", responses=documented(409))
+class UndoBody(Body):
+    """Which action is meant."""
+
+    action: Number | None = Field(
+        None, description="Undo only if this action of the history is the last one; else answer 409.", examples=[12]
+    )
+
+
+#: A body that says nothing.
+_ANY_ACTION = UndoBody(action=None)
+
+
+@router.post("/labels", responses=documented(409, form=SlipProblem))
 def label(photos: Photos, body: LabelBody) -> Labelled:
     """Say what pictures are: their class, tags they have, tags they do not have. All is noted or nothing."""
     return photos.label(
@@ -134,10 +146,10 @@ def history(
     return photos.history(key, limit=limit, before=before)
 
 
-@router.post("/undo")
-def undo(photos: Photos, once: OnlyOnce) -> Undoing:
-    """Undo the last action, whoever did it."""
-    return once(photos.undo)
+@router.post("/undo", responses=documented(409, form=OtherActionProblem))
+def undo(photos: Photos, once: OnlyOnce, body: UndoBody = _ANY_ACTION) -> Undoing:
+    """Undo the last action, whoever did it, or only a certain one."""
+    return once(lambda: photos.undo(only=body.action), body)
 
 
 @router.post("/redo")

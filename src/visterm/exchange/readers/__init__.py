@@ -86,7 +86,7 @@ def open_pictures(files: Iterable[Path]) -> Iterator[tuple[Reading, Path, Iterat
         names.setdefault(file.parent, []).append(file.name)
     for folder, pictures in names.items():
         source = folder / pictures[0] if len(pictures) == 1 else folder
-        reading = Reading(str(source), FORMAT, all_pictures=False)
+        reading = Reading(str(source), FORMAT, about=tuple(pictures))
         yield reading, folder, reading.count(_guarded(source, read_pictures(folder, pictures, reading)))
 
 

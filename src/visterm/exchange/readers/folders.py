@@ -2,7 +2,8 @@
 
 The top folders are splits if every one is called train, training, test, testing, val, valid, validation or dev. A
 folder ``train`` between ``bus`` and ``car`` is a class. A folder without pictures, and one that is a workspace, do not
-count: they may lie beside ``train`` and ``test``.
+count: they may lie beside ``train`` and ``test``. A folder with pictures and no sub-folder of pictures is itself the
+folder of a class, unless it is a workspace or a split.
 """
 
 from __future__ import annotations
@@ -36,13 +37,15 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
         raise InputError(f"{path} is not a folder: expected a folder with one subfolder per class")
     top = [folder.name for folder in path.iterdir() if _counts(folder)]
     class_level = 1 if top and all(map(is_split, top)) else 0
+    own = path.resolve().name
+    itself = None if top or is_split(own) or (path / _WORKSPACE).is_dir() else own
     for parent, names in walk(path, reading):
         levels = parent.relative_to(path).parts
         split = levels[0] if class_level and levels else None
-        class_name = levels[class_level] if len(levels) > class_level else None
+        class_name = levels[class_level] if len(levels) > class_level else itself
         for name in filter(is_picture, names):
             file = parent.relative_to(path) / name
-            if not levels:
+            if not levels and itself is None:
                 reading.skip(name, "it is not in a class folder: name the folder above the class folders")
             elif split is not None and not is_split(split):
                 reading.skip(file.as_posix(), "it is in a workspace beside the folders of the splits")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,15 +50,15 @@ def export_sidecars(
             named = [path for path in picture.paths if scope is None or scope.holds(root / path)]
             if not named and (picture.paths or scope is not None):
                 continue
-            files = []
+            files: dict[tuple[str, str], Path] = {}  # by where they really are: two paths may lead to one file
             n_failed = done.n_failed
-            for path in named:
+            for file in (root / path for path in named):
                 try:
-                    if _is_present(root / path):
-                        files.append(root / path)
+                    if _is_present(file):
+                        files.setdefault((os.path.realpath(file.parent), file.name), file)
                 except OSError as error:
-                    done.fail(root / path, f"cannot be reached: {error.strerror}")
-            for file in files:
+                    done.fail(file, f"cannot be reached: {error.strerror}")
+            for file in files.values():
                 if not dry_run and file.parent not in visited:
                     visited.add(file.parent)
                     clear_leftovers(file.parent)
@@ -69,6 +69,12 @@ def export_sidecars(
                 name = next(iter(named), picture.sha256)
                 done.skipped.append(Skipped(name, "the file of the picture is missing"))
     return done
+
+
+def pictures_within(pictures: Iterable[Picture], root: Path, under: Path | None) -> Iterator[Picture]:
+    """The pictures that have a file in the folder ``under``, or anywhere if it is None."""
+    scope = None if under is None else _Scope(under)
+    return (picture for picture in pictures if scope is None or any(scope.holds(root / path) for path in picture.paths))
 
 
 def _export_sidecar(picture: Picture, file: Path, done: Export, options: SidecarOptions, *, dry_run: bool) -> None:

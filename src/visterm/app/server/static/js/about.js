@@ -1,7 +1,7 @@
 // What is known of one picture: labels with their source, suggestions, caption, files. Used beside the grid and large.
 
 import { get } from "./api.js";
-import { saidChip, suggestedChip, suggestions } from "./chips.js";
+import { doubts, saidChip, suggestedChip, suggestions } from "./chips.js";
 import { h, thumbnail } from "./dom.js";
 import { give } from "./naming.js";
 import { told } from "./notices.js";
@@ -17,8 +17,16 @@ export async function decideNumber(id, n, state) {
   if (one) await store.decide([{ id, kind: one.kind, name: one.name, state }]);
 }
 
-/** The elements that say all about a picture; `why(tag)` shows what counts. */
-export function about(details, { why = null } = {}) {
+/** Rejects all suggestions of a picture, in one step; false if there are none. */
+export function denyAll(id) {
+  const open = suggestions(store.labels.get(id));
+  if (!open.length) return false;
+  store.decide(open.map(({ kind, name }) => ({ id, kind, name, state: "rejected" })));
+  return true;
+}
+
+/** The elements that say all about a picture; `why(tag)` shows what counts, in the element `reason`. */
+export function about(details, { why = null, reason = null } = {}) {
   const { id } = details;
   const known = { suggested_class: details.suggested_class, suggested_tags: details.suggested_tags };
   const people = details.tags.filter((label) => label.state !== "suggested");
@@ -36,11 +44,14 @@ export function about(details, { why = null } = {}) {
           ? store.label([id], { clear: [`tag:${label.name}`] }) : store.label([id], { no_tags: [label.name] })),
       }))
       : h("li", { class: "soft" }, "none yet")),
-    open.length ? [h("h2", {}, "Suggested"), h("ul", { class: "labels" }, open.map((one, i) => suggestedChip(one, i < 9 ? i + 1 : null, {
+    open.length ? [h("h2", {}, "Suggested"), doubts(open), h("ul", { class: "labels" }, open.map((one, i) => suggestedChip(one, i < 9 ? i + 1 : null, {
       accept: () => store.decide([{ id, kind: one.kind, name: one.name, state: "accepted" }]),
       reject: () => store.decide([{ id, kind: one.kind, name: one.name, state: "rejected" }]),
       why: why && one.kind === "tag" ? () => why(one.name) : null,
-    })))] : null,
+    }))), open.length > 1 ? h("div", { class: "actions" }, h("button", {
+      type: "button", onclick: () => store.decide(open.map(({ kind, name }) => ({ id, kind, name, state: "rejected" }))),
+    }, "None of these ", h("kbd", {}, "n"))) : null] : null,
+    reason,
     h("div", { class: "actions" },
       h("button", { type: "button", onclick: () => give("tag", [id]) }, "Add tag ", h("kbd", {}, "t")),
       h("button", { type: "button", onclick: () => give("class", [id]) }, "Class ", h("kbd", {}, "c"))),

@@ -1,6 +1,7 @@
 // What is said of a picture, as small marks: filled by people, outlined by machines.
 
-import { h, percent } from "./dom.js";
+import { h, percent, sentence } from "./dom.js";
+import { store } from "./store.js";
 
 export const chance = (p) => h("span", { class: "chance" },
   h("span", { class: "bar", "aria-hidden": "true" }, h("i", { style: { width: `${Math.round(100 * p)}%` } })), percent(p));
@@ -19,6 +20,13 @@ export const suggestedChip = ({ kind, name, probability }, number, { accept, rej
     why ? h("button", { type: "button", "aria-label": `Why ${name}?`, title: "Why?", onclick: why }, "?") : null,
     h("button", { type: "button", "aria-label": `Accept ${name}`, title: "Yes", onclick: accept }, "✓"),
     h("button", { type: "button", "aria-label": `Reject ${name}`, title: "No", onclick: reject }, "✕"));
+
+/** Why some suggestions should be taken with care, in words; nothing if there is no reason. */
+export function doubts(open) {
+  const { class_doubts: ofClasses = [], tag_doubts: ofTags = [] } = store.collection || {};
+  const said = new Set(open.flatMap((one) => (one.kind === "class" ? ofClasses : ofTags)));
+  return [...said].map((text) => h("p", { class: "doubt" }, sentence(text)));
+}
 
 /** The open suggestions of a picture in the order in which keys 1 to 9 take them. */
 export const suggestions = (known) => [

@@ -32,6 +32,12 @@ export const percent = (p) => (p >= 0.995 ? "99 %" : p < 0.01 ? "under 1 %" : `$
 
 export const counted = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
+/** A note of the server as a sentence. */
+export const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? "" : "."}`;
+
+/** Whether there is no mouse, and so most likely no keyboard. */
+export const byTouch = () => matchMedia("(hover: none)").matches;
+
 /** A background of a picture's mean colours: four quarters. */
 export function colours(hex) {
   if (!hex || hex.length !== 24) return "";
@@ -49,3 +55,9 @@ export function settled(f, milliseconds) {
     timer = setTimeout(() => f(...args), milliseconds);
   };
 }
+
+/** Resolves when the browser has nothing else to do, after half a second at most. */
+export const idle = () => new Promise((resolve) => {
+  if (window.requestIdleCallback) requestIdleCallback(resolve, { timeout: 500 });
+  else setTimeout(resolve, 50);
+});

@@ -1,7 +1,7 @@
 // What narrows the list down, with counts.
 
 import { get } from "./api.js";
-import { fill, h } from "./dom.js";
+import { counted, fill, h } from "./dom.js";
 import { told } from "./notices.js";
 import { go, narrowed, read } from "./state.js";
 
@@ -11,8 +11,13 @@ const WORDS = {
 };
 const SHOWN = 12;
 
+/** Lists with the same pictures, in whatever order, have the same counts. */
+const countedKey = (state) => JSON.stringify([narrowed(state), state.q]);
+
 export class FacetPanel {
-  constructor() {
+  /** `told()` is called when the counts of a list are known. */
+  constructor({ told: heard }) {
+    this.heard = heard;
     this.element = h("nav", { class: "side facets", "aria-label": "Narrow down" });
     this.more = new Set();
   }
@@ -32,7 +37,14 @@ export class FacetPanel {
     const found = await told(() => get("/facets", { ...narrowed(state), q: state.q }));
     if (!found) return;
     this.found = found;
+    this.of = countedKey(state);
     this.#show(state);
+    this.heard();
+  }
+
+  /** How many pictures the list of the address has now; null until it is known. */
+  get total() {
+    return this.found && this.of === countedKey(read()) ? this.found.total : null;
   }
 
   #show(state) {
@@ -46,7 +58,7 @@ export class FacetPanel {
       one("suggested", "Suggested tag", found.suggested),
       one("by", "Who said so", found.by, (value) => WORDS[value]),
       found.folders.length > 1 || state.folder !== null ? one("folder", "Folder", found.folders, (value) => value || "(here)") : null,
-      found.unreadable ? h("p", { class: "facet soft" }, `${found.unreadable} files cannot be read: see 'visterm status'.`) : null,
+      found.unreadable ? h("p", { class: "facet soft" }, `${counted(found.unreadable, "file")} cannot be read: see 'visterm status'.`) : null,
       found.total ? null : h("p", { class: "facet soft" }, "No picture is in this list."));
   }
 

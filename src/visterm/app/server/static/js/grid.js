@@ -24,8 +24,8 @@ export class Grid {
     }, this.space);
     this.space.append(this.rule);
     this.space.addEventListener("click", (event) => this.#click(event));
-    this.space.addEventListener("dblclick", (event) => this.#withIndex(event, (i) => this.opened(i)));
-    this.size = new ResizeObserver(() => this.lay());
+    this.space.addEventListener("dblclick", (event) => { if (!store.selecting) this.#withIndex(event, (i) => this.opened(i)); });
+    this.size = new ResizeObserver(() => { this.lay(); if (store.selected.size) this.focus(this.here); });
     this.size.observe(this.element);
     this.askLabels = settled(() => store.need(this.#shown().map((i) => store.list.ids[i])), 80);
     this.heard = {
@@ -95,6 +95,12 @@ export class Grid {
     return [this.plan.firsts[first] ?? 0, end];
   }
 
+  #inView(row) {
+    const { scrollTop, clientHeight } = this.element;
+    const top = this.plan.tops[row];
+    return top < scrollTop + clientHeight && top + this.plan.heights[row] > scrollTop;
+  }
+
   #shown() {
     return [...this.cells.keys()].filter((i) => i < store.list.ids.length);
   }
@@ -128,7 +134,9 @@ export class Grid {
     });
     if (!known) return cell;
     cell.dataset.known = "";
-    const image = h("img", { src: thumbnail(list.keys[i]), alt: "", decoding: "async", draggable: "false" });
+    const image = h("img", {
+      fetchpriority: this.#inView(row) ? "high" : "low", src: thumbnail(list.keys[i]), alt: "", decoding: "async", draggable: "false",
+    });
     image.addEventListener("load", () => { cell.style.background = ""; });
     image.addEventListener("error", () => image.replaceWith(h("div", { class: "failed" }, "This picture cannot be shown.")));
     cell.append(image, h("div", { class: "caption", "aria-hidden": "true" }));
@@ -136,7 +144,8 @@ export class Grid {
     if (p !== undefined) {
       const less = i >= list.nLikely && !list.understood?.partial;
       cell.classList.toggle("less", less);
-      if (!list.told[i]) cell.append(h("span", { class: "percent", "aria-hidden": "true" }, percent(p)));
+      cell.append(list.told[i] ? h("span", { class: "mark people", "aria-hidden": "true" }, "by people")
+        : h("span", { class: "mark model", "aria-hidden": "true" }, percent(p)));
     }
     return cell;
   }
@@ -184,8 +193,9 @@ export class Grid {
       caption.replaceChildren(
         h("div", {}, said || known.name), guessed ? h("div", { class: "suggestion" }, guessed) : "");
       cell.querySelector("img")?.setAttribute("alt", said ? `${known.name}: ${said}` : known.name);
-      const p = store.list.told[i] ? undefined : store.list.probabilities[i];
-      cell.setAttribute("aria-label", [known.name, p !== undefined && percent(p), said, guessed && `suggested: ${guessed}`].filter(Boolean).join(". "));
+      const p = store.list.probabilities[i];
+      const who = p !== undefined && (store.list.told[i] ? "people say so" : `the model thinks so, ${percent(p)}`);
+      cell.setAttribute("aria-label", [known.name, who, said, guessed && `suggested: ${guessed}`].filter(Boolean).join(". "));
     }
   }
 
@@ -199,7 +209,7 @@ export class Grid {
       const id = store.list.ids[i];
       if (id === undefined) return;
       if (event.shiftKey) this.#selectTo(i);
-      else if (event.ctrlKey || event.metaKey) { store.toggle(id); this.anchor = i; }
+      else if (event.ctrlKey || event.metaKey || store.selecting) { store.toggle(id); this.anchor = i; }
       else if (store.selected.size === 1 && store.selected.has(id) && matchMedia("(pointer: coarse)").matches) this.opened(i);
       else { store.select([id]); this.anchor = i; }
       this.focus(i, { scroll: false });

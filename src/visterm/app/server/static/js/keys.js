@@ -5,8 +5,8 @@ import { dialog } from "./notices.js";
 
 const HELP = [
   ["/", "Search"], ["← ↑ ↓ →  h j k l", "Move"], ["space", "Select"], ["shift + arrows", "Select several"], ["enter", "Open"],
-  ["esc", "Back; select none"], ["1 … 9", "Accept suggestion; choose in review"], ["shift + 1 … 9", "Reject suggestion"], ["t", "Add a tag"],
-  ["c", "Give a class"], ["y  n  s", "Yes, no, skip in review"], ["z", "Undo"], ["shift + z", "Redo"],
+  ["esc", "Back; select none"], ["1 … 9", "Accept suggestion; choose in review"], ["shift + 1 … 9", "Reject suggestion"], ["n", "None of these suggestions"], ["t", "Add a tag"],
+  ["c", "Give a class"], ["y  n  s", "Yes, no, skip in review"], ["z", "Undo; in review, your last answer"], ["shift + z", "Redo"],
   ["g then p, r", "Go to pictures, review"], ["d", "Light or dark"], ["?", "This help"],
 ];
 

@@ -1,7 +1,7 @@
 // A picture from outside, dropped, pasted or chosen: what it is, and what looks like it. It is not added.
 
 import { look } from "./api.js";
-import { chance } from "./chips.js";
+import { chance, doubts } from "./chips.js";
 import { h, thumbnail } from "./dom.js";
 import { dialog, notice, told } from "./notices.js";
 import { address, go, read } from "./state.js";
@@ -15,6 +15,7 @@ export async function lookAt(file) {
   const to = await dialog("A picture from outside", (close) => [
     h("p", { class: "soft" }, "It was looked at and not added."),
     h("img", { class: "preview looked-at", src: source, alt: "The picture from outside" }),
+    doubts([...(found.classes.length ? [{ kind: "class" }] : []), ...(found.tags.length ? [{ kind: "tag" }] : [])]),
     likely("Class", found.classes.filter((one) => one.probability >= 0.01)),
     likely("Tags", found.tags),
     found.alike.pictures.length ? [h("h2", {}, "Looks like"), h("div", { class: "strip" }, found.alike.pictures.slice(0, 12).map((one, i) =>

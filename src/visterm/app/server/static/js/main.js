@@ -1,8 +1,8 @@
 // Starts the page: the frame, the views, the keys, and what the server tells.
 
-import { decideNumber } from "./about.js";
+import { decideNumber, denyAll } from "./about.js";
 import { listen, post } from "./api.js";
-import { fill, h, settled } from "./dom.js";
+import { byTouch, fill, h, settled } from "./dom.js";
 import { redo, undo } from "./history.js";
 import { heardOfJob, jobsButton } from "./jobs.js";
 import { listenToKeys, showKeys } from "./keys.js";
@@ -42,7 +42,7 @@ function frame() {
     jobsButton(),
     h("button", { type: "button", class: "quiet icon", title: "Undo (z)", "aria-label": "Undo", onclick: undo }, "↶"),
     h("button", { type: "button", class: "quiet icon wide", title: "Redo (shift + z)", "aria-label": "Redo", onclick: redo }, "↷"),
-    h("button", { type: "button", class: "quiet wide", title: "All keys (?)", onclick: showKeys }, "Keys"),
+    h("button", { type: "button", class: "quiet wide for-keys", title: "All keys (?)", onclick: showKeys }, "Keys"),
     h("button", { type: "button", class: "quiet icon wide", title: "Light or dark (d)", "aria-label": "Light or dark", onclick: toggleTheme }, "◐"),
     h("button", { type: "button", class: "quiet icon narrow", "aria-label": "More", onclick: showMore }, "⋯"));
 }
@@ -50,7 +50,7 @@ function frame() {
 /** What has no room on a narrow screen. */
 function showMore() {
   dialog("More", (close) => h("div", { class: "menu" }, [
-    ["Search by a picture", search.byPicture], ["Keep this search", search.keep], ["Redo", redo], ["Light or dark", toggleTheme], ["Keys", showKeys], ["Close", () => {}],
+    ["Search by a picture", search.byPicture], ["Keep this search", search.keep], ["Redo", redo], ["Light or dark", toggleTheme], ...(byTouch() ? [] : [["Keys", showKeys]]), ["Close", () => {}],
   ].map(([text, run]) => h("button", { type: "button", class: "quiet", onclick: () => { close(); run(); } }, text))));
 }
 
@@ -130,7 +130,7 @@ const everywhere = {
   back: () => { if (viewer) viewer.leave(); else if (pictures?.facets.isOpen) pictures.facets.toggle(false); else if (store.selected.size) store.select([]); else return false; return true; },
   left: () => (viewer ? viewer.step(-1) : false), right: () => (viewer ? viewer.step(1) : false),
   h: () => (viewer ? viewer.step(-1) : false), l: () => (viewer ? viewer.step(1) : false),
-  accept: (n) => decide(n, "accepted"), reject: (n) => decide(n, "rejected"),
+  accept: (n) => decide(n, "accepted"), reject: (n) => decide(n, "rejected"), n: () => chosen().length === 1 && denyAll(chosen()[0]),
   t: () => { give("tag", chosen()); }, c: () => { give("class", chosen()); },
   undo: () => { undo(); }, redo: () => { redo(); }, d: () => toggleTheme(),
   "go p": () => go({ view: "pictures", part: [] }), "go r": () => go({ view: "review", part: [] }),
@@ -148,7 +148,9 @@ const shown = told(route);
 told(() => store.refreshCollection());
 store.addEventListener("review", views);
 let changes = null;
+const countReview = settled(() => { if (store.review) told(() => store.refreshReview()); }, 1500);
 const changed = settled(() => {
+  countReview();
   told(() => store.refreshCollection());
   if (pictures && !pictures.element.hidden) pictures.facets.refresh();
 }, 300);

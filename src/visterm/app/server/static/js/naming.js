@@ -6,7 +6,7 @@ import { counted, h } from "./dom.js";
 import { dialog, notice } from "./notices.js";
 import { store } from "./store.js";
 
-/** Asks for a name of `kind` and gives it to the pictures. True if it was given. */
+/** Asks for a name of `kind` and gives it to the pictures. The answer, or false if it was not given. */
 export async function give(kind, ids) {
   if (!ids.length) { notice("Select a picture first."); return false; }
   const name = await askName(kind, ids.length);
@@ -16,20 +16,23 @@ export async function give(kind, ids) {
 /** Gives a name to pictures; asks if it looks like a slip. */
 export async function say(kind, name, ids, more = {}) {
   const said = kind === "class" ? { class: name } : { tags: [name] };
+  let answer;
   try {
-    if (!(await store.label(ids, { ...said, ...more }))) return false;
+    answer = await store.label(ids, { ...said, ...more });
+    if (!answer) return false;
   } catch (error) {
-    const { question, near } = error.problem;
+    const { question, near, near_kind: nearKind } = error.problem;
+    const use = nearKind === kind ? `Use ${near}` : `Give the ${nearKind} ${near}`;
     const meant = await dialog("Is this meant to be new?", (close) => [
       h("p", {}, question || error.message),
       h("div", { class: "choices" },
         h("button", { type: "button", onclick: () => close() }, "Cancel"),
-        h("button", { type: "button", class: near ? "" : "main", onclick: () => close({ name, new: true }) }, `Make ${name}`),
-        near ? h("button", { type: "button", class: "main", autofocus: true, onclick: () => close({ name: near }) }, `Use ${near}`) : null)]);
-    return meant ? say(kind, meant.name, ids, meant.new ? { new: true } : {}) : false;
+        h("button", { type: "button", class: near ? "" : "main", onclick: () => close({ kind, name, new: true }) }, `Make ${name}`),
+        near ? h("button", { type: "button", class: "main", autofocus: true, onclick: () => close({ kind: nearKind, name: near }) }, use) : null)]);
+    return meant ? say(meant.kind, meant.name, ids, meant.new ? { new: true } : {}) : false;
   }
   notice(`${counted(ids.length, "picture")}: ${kind === "class" ? "class " : ""}${name}`);
-  return true;
+  return answer;
 }
 
 /** An input for a name that completes it; `kind()` is what it names, `done(text)` is called at Enter. */

@@ -49,12 +49,12 @@ export function dialog(title, build) {
   });
 }
 
-/** Asks a question with two answers; resolves with true or false. */
-export async function confirm(title, text, yes, no = "Cancel") {
+/** Asks a question with two answers; resolves with true or false. If `careful`, no is the answer that is at hand. */
+export async function confirm(title, text, yes, no = "Cancel", { careful = false } = {}) {
   return (await dialog(title, (close) => [
     h("p", {}, text),
     h("div", { class: "choices" },
-      h("button", { type: "button", onclick: () => close(false) }, no),
-      h("button", { type: "button", class: "main", autofocus: true, onclick: () => close(true) }, yes)),
+      h("button", { type: "button", autofocus: careful, onclick: () => close(false) }, no),
+      h("button", { type: "button", class: "main", autofocus: !careful, onclick: () => close(true) }, yes)),
   ])) === true;
 }

@@ -1,6 +1,6 @@
 // The view of all pictures: facets, the grid, the selection.
 
-import { counted, fill, h, percent } from "./dom.js";
+import { counted, fill, h, percent, sentence } from "./dom.js";
 import { FacetPanel } from "./facets.js";
 import { Grid } from "./grid.js";
 import { startJob } from "./jobs.js";
@@ -8,21 +8,25 @@ import { SelectionPanel } from "./selection.js";
 import { go, listKey, narrowed, read } from "./state.js";
 import { store } from "./store.js";
 
-const SORTS = { best: "Best match", newest: "Newest first", name: "By name", unsure: "Least sure first" };
+const SORTS = { best: "Best match", newest: "Newest", name: "By name", unsure: "Least sure" };
 
 export class PicturesView {
   constructor() {
-    this.facets = new FacetPanel();
+    this.facets = new FacetPanel({ told: () => this.#count() });
     this.selection = new SelectionPanel();
     this.grid = new Grid({ opened: (i) => { if (store.list.ids[i]) go({ view: "picture", part: [String(store.list.ids[i])] }); } });
     this.count = h("h1", { class: "number" });
+    this.changed = h("button", { type: "button", class: "quiet", hidden: true, title: "Some pictures were labelled and belong to another list now", onclick: () => this.load({ again: true }) }, "Show changes");
+    this.legend = h("p", { class: "legend", "aria-hidden": "true" });
+    this.several = h("button", { type: "button", class: "by-touch", "aria-pressed": "false", onclick: () => this.#several() }, "Select");
     this.notes = h("p", { class: "list-notes", role: "status" });
     this.sort = h("select", { "aria-label": "Order", onchange: () => go({ sort: this.sort.value }) });
     this.bar = h("div", { class: "list-bar" },
       h("button", { type: "button", class: "narrow", onclick: () => this.facets.toggle() }, "Filter"),
-      this.count, h("span", { class: "grow" }), this.sort, this.notes);
+      this.count, this.changed, this.legend, h("span", { class: "grow" }), this.several, this.sort, this.notes);
     this.element = h("div", { class: "pictures-view" }, this.facets.element, this.bar, this.grid.element, this.selection.element);
-    this.heard = { list: () => this.#told(), more: () => this.#told(), changed: () => this.facets.refresh(), reload: () => this.load({ again: true }) };
+    // The counts come after the first pictures: they are looked at later, and the server is asked for one thing at a time.
+    this.heard = { list: () => { this.#told(); this.facets.refresh(); }, more: () => this.#told(), changed: () => this.facets.refresh(), reload: () => this.load({ again: true }) };
     for (const [name, f] of Object.entries(this.heard)) store.addEventListener(name, f);
     this.selection.refresh();
   }
@@ -45,20 +49,46 @@ export class PicturesView {
     this.sort.value = sort;
     if (!again) store.selected = new Set(); // the same list, read again, keeps what is selected
     if (!store.list.ids.length) this.count.textContent = "Loading";
-    this.facets.refresh();
     await store.load({ ...narrowed(state), sort }, state.q);
+  }
+
+  /** By touch, a tap takes a picture into the selection or out of it. */
+  #several() {
+    store.selecting = !store.selecting;
+    this.several.setAttribute("aria-pressed", String(store.selecting));
+    store.select([]);
+  }
+
+  /** How many pictures there are: as counted with the facets. A list that is open keeps its pictures until it is read again. */
+  #count() {
+    const { list } = store;
+    const partial = list.understood?.partial;
+    const listed = list.understood && !partial ? list.nLikely : list.total;
+    const { total } = this.facets;
+    this.changed.hidden = list.loading || total === null || total === listed;
+    if (partial) this.count.textContent = "No picture has all of it";
+    else if (!list.understood || listed || total) this.count.textContent = counted(total ?? listed, "picture");
+  }
+
+  #explain(list) {
+    const told = list.told.includes(true);
+    const believed = list.told.includes(false);
+    fill(this.legend, told ? [h("span", { class: "mark people" }, "by people"), " said so "] : null,
+      believed ? [h("span", { class: "mark model" }, "%"), " the model’s guess"] : null);
   }
 
   #told() {
     const { list } = store;
     const state = read();
     const found = list.understood ? list.nLikely : list.total;
-    this.count.textContent = list.understood?.partial ? "No picture has all of it" : counted(found, "picture");
-    const notes = (list.understood?.notes || []).map((note) => `${note[0].toUpperCase()}${note.slice(1)}.`);
+    this.count.textContent = counted(found, "picture");
+    this.#count();
+    this.#explain(list);
+    const notes = (list.understood?.notes || []).map(sentence);
     if (list.understood?.partial) notes.unshift(`These come closest. Left out: ${list.understood.missing.join(", ")}.`);
     this.notes.textContent = notes.join(" ");
     this.element.querySelector(".empty-state")?.remove();
-    this.grid.element.hidden = this.sort.hidden = false;
+    this.grid.element.hidden = this.sort.hidden = this.several.hidden = false;
     if (list.loading && !list.ids.length) return;
     if (list.error) this.#say("This did not work", list.error, [["Try again", () => this.load({ again: true })]]);
     else if (!list.total || (list.understood && !list.nLikely && !list.understood.partial && !list.ids.length)) this.#nothing(state, list);
@@ -83,7 +113,7 @@ export class PicturesView {
   }
 
   #say(title, text, choices) {
-    this.grid.element.hidden = this.sort.hidden = true;
+    this.grid.element.hidden = this.sort.hidden = this.several.hidden = true;
     this.notes.textContent = "";
     this.bar.after(h("div", { class: "empty-state" }, h("h1", {}, title), h("p", {}, text),
       h("div", { class: "choices" }, choices.map(([label, run], i) => h("button", { type: "button", class: i ? "" : "main", onclick: run }, label)))));

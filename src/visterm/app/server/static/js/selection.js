@@ -2,8 +2,8 @@
 
 import { about, alikeStrip } from "./about.js";
 import { get, post } from "./api.js";
-import { suggestions } from "./chips.js";
-import { counted, fill, h, settled, thumbnail } from "./dom.js";
+import { doubts, suggestions } from "./chips.js";
+import { byTouch, counted, fill, h, settled, thumbnail } from "./dom.js";
 import { startJob } from "./jobs.js";
 import { give } from "./naming.js";
 import { confirm, notice, told } from "./notices.js";
@@ -35,7 +35,7 @@ export class SelectionPanel {
     this.element.classList.toggle("open", ids.length > 0);
     if (!ids.length) {
       this.#none();
-    } else if (ids.length > 1) {
+    } else if (ids.length > 1 || store.selecting) {
       this.#several(ids);
     } else {
       this.askOne(ids[0], number);
@@ -60,7 +60,8 @@ export class SelectionPanel {
       h("div", { class: "actions" },
         waiting || review?.cold ? h("button", { type: "button", class: "main", onclick: () => go({ view: "review", part: [] }) }, waiting ? `Review ${waiting.toLocaleString("en")}` : "Begin to label") : null,
         collection.labelled && !collection.class_model && !collection.tag_model ? h("button", { type: "button", onclick: () => startJob("train") }, "Learn from my labels") : null)] : null,
-      h("p", { class: "soft hint" }, "Click a picture to see what is known of it. Hold Shift or Ctrl to select several."));
+      h("p", { class: "soft hint" }, byTouch()
+        ? "Tap a picture to see what is known of it. “Select” takes several." : "Click a picture to see what is known of it. Hold Shift or Ctrl to select several."));
   }
 
   #shut() {
@@ -98,7 +99,7 @@ export class SelectionPanel {
       h("div", { class: "actions" },
         h("button", { type: "button", class: "main", onclick: () => give("tag", ids) }, "Tag ", h("kbd", {}, "t")),
         h("button", { type: "button", onclick: () => give("class", ids) }, "Class ", h("kbd", {}, "c"))),
-      open.length ? [h("h2", {}, "Suggestions"), h("p", { class: "soft" }, `${open.length} suggestions wait for a decision.`),
+      open.length ? [h("h2", {}, "Suggestions"), h("p", { class: "soft" }, open.length === 1 ? "One suggestion waits for a decision." : `${open.length.toLocaleString("en")} suggestions wait for a decision.`), doubts(open),
         h("div", { class: "actions" },
           h("button", { type: "button", onclick: () => decide("accepted") }, "Accept all"),
           h("button", { type: "button", onclick: () => decide("rejected") }, "Reject all"))] : null,

@@ -1,6 +1,7 @@
 // What the page knows: the list, its labels, the selection. Views hear of changes by name.
 
 import { get, post } from "./api.js";
+import { idle } from "./dom.js";
 import { notice, told } from "./notices.js";
 
 const FIRST_PAGE = 300;
@@ -12,6 +13,7 @@ class Store extends EventTarget {
   list = emptyList();
   labels = new Map();
   selected = new Set();
+  selecting = false; // by touch: a tap adds a picture to the selection
   #asked = new Set();
   #loading = null;
 
@@ -57,6 +59,7 @@ class Store extends EventTarget {
           this.tell("more");
         }
         cursor = page.next;
+        if (cursor) await idle();
       } while (cursor);
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -97,7 +100,7 @@ class Store extends EventTarget {
     this.tell("selection");
   }
 
-  /** Says something of pictures: {tags, no_tags, class, clear, new}. True if it was noted. */
+  /** Says something of pictures: {tags, no_tags, class, clear, new}. The answer, or false if it was not noted. */
   async label(ids, said) {
     return this.#change(ids, () => post("/labels", { ids, ...said }));
   }
@@ -108,8 +111,9 @@ class Store extends EventTarget {
   }
 
   async #change(ids, request) {
+    let answer;
     try {
-      await request();
+      answer = await request();
     } catch (error) {
       if (error.status !== 409) {
         notice(error.message, { bad: true });
@@ -119,7 +123,7 @@ class Store extends EventTarget {
     }
     await this.need(ids, { again: true });
     this.tell("changed");
-    return true;
+    return answer;
   }
 }
 

@@ -2,9 +2,9 @@
 
 import { about, alikeStrip } from "./about.js";
 import { get } from "./api.js";
-import { fill, h, thumbnail } from "./dom.js";
+import { fill, h, percent, sentence, thumbnail } from "./dom.js";
 import { notice, told } from "./notices.js";
-import { go } from "./state.js";
+import { address, go, read } from "./state.js";
 import { store } from "./store.js";
 
 const ALIKE_MILLISECONDS = 350; // who leafs through pictures does not wait for look-alikes
@@ -16,6 +16,7 @@ export class Viewer {
       h("button", { type: "button", class: "back icon", "aria-label": "Back to the list", onclick: () => this.leave() }, "×"),
       h("button", { type: "button", class: "previous icon", "aria-label": "Previous picture", onclick: () => this.step(-1) }, "‹"),
       h("button", { type: "button", class: "next icon", "aria-label": "Next picture", onclick: () => this.step(1) }, "›"));
+    this.reason = h("section", { class: "reason", role: "status", hidden: true });
     this.aside = h("aside", { "aria-label": "About this picture" });
     this.element = h("div", { class: "viewer", role: "region", "aria-label": "Picture", tabindex: "-1" }, this.stage, this.aside);
     this.heard = () => this.show(this.id, { again: true });
@@ -44,7 +45,7 @@ export class Viewer {
       this.element.focus({ preventScroll: true });
     }
     const alike = again && this.alike ? this.alike : (this.alike = h("div"));
-    fill(this.aside, h("p", { class: "file-name" }, details.name), about(details, { why: (tag) => this.#why(tag) }), alike);
+    fill(this.aside, h("p", { class: "file-name" }, details.name), about(details, { why: (tag) => this.#why(tag), reason: this.reason }), alike);
     if (!again) {
       const next = store.list.keys[store.list.ids.indexOf(id) + 1];
       if (next) new Image().src = thumbnail(next, "large");
@@ -64,20 +65,39 @@ export class Viewer {
   }
 
   zoom() {
-    this.#clearWhy();
+    this.#clearCells();
     this.stage.classList.toggle("zoomed");
   }
 
   #clearWhy() {
+    this.#clearCells();
+    this.reason.hidden = true;
+  }
+
+  #clearCells() {
     this.cells?.remove();
     this.cells = null;
+  }
+
+  /** What speaks for a tag, in words and with the picture that this one reminds of. */
+  #say(tag, { where, shares, reminds_of: alike }) {
+    fill(this.reason,
+      h("h2", {}, `Why ${tag}?`),
+      where ? h("p", {}, sentence(where), shares.length ? " These parts are bright in the picture." : "") : null,
+      alike ? [h("p", {}, `The picture looks like this one (${percent(alike.likeness)} alike), which people tagged ${tag}:`),
+        h("div", { class: "strip" }, h("a", { href: address({ ...read(), view: "picture", part: [String(alike.id)] }) },
+          h("img", { src: thumbnail(alike.key), alt: alike.path, title: alike.path })))] : null,
+      where || alike ? null : h("p", {}, "The model cannot say what decides."),
+      h("div", { class: "actions" }, h("button", { type: "button", onclick: () => this.#clearWhy() }, "Hide")));
+    this.reason.hidden = false;
   }
 
   async #why(tag) {
     const found = await told(() => get(`/pictures/${this.id}/why`, { word: tag }));
     if (!found) return;
     this.#clearWhy();
-    notice(`${tag}: ${[found.where, ...found.lines].filter(Boolean).join("; ")}`, { seconds: 10 });
+    this.#say(tag, found);
+    this.reason.scrollIntoView({ block: "nearest" });
     if (!found.shares.length) return;
     const most = Math.max(...found.shares.flat());
     const box = this.#box();

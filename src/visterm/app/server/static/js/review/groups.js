@@ -1,7 +1,8 @@
 // Look-alikes without labels: take out what does not belong, name the rest in one go.
 
-import { get, post } from "../api.js";
+import { get } from "../api.js";
 import { colours, counted, fill, h, thumbnail } from "../dom.js";
+import { decided, undoOnly } from "../history.js";
 import { nameInput, say } from "../naming.js";
 import { notice } from "../notices.js";
 import { frame } from "./frame.js";
@@ -114,8 +115,10 @@ export class LookAlikes {
     const { at, group } = this;
     const ids = group.pictures.filter((one) => !this.out.has(one.id)).map((one) => one.id);
     if (!ids.length) { notice("Every picture is taken out. Put one back, or skip."); return; }
-    if (!(await say(this.kind.value, name, ids)) || this.group !== group) return;
-    this.#named.push({ at, ids });
+    const done = await say(this.kind.value, name, ids);
+    if (!done || this.group !== group) return;
+    decided(done);
+    this.#named.push({ at, ids, action: done.action });
     this.left -= ids.length;
     this.host.learnedLater();
     this.skip();
@@ -127,18 +130,24 @@ export class LookAlikes {
   }
 
   undo() {
-    const last = this.#named.pop();
+    const last = this.#named.at(-1);
     if (!last) return false;
-    post("/undo").then(() => this.host.learnedLater(), (error) => notice(error.message, { bad: true }));
+    this.#takeBack(last).catch((error) => notice(error.message, { bad: true }));
+    return true;
+  }
+
+  async #takeBack(last) {
+    if (last.action !== null && !(await undoOnly(last.action))) return;
+    this.#named = this.#named.filter((one) => one !== last);
     this.left += last.ids.length;
     this.at = last.at;
+    this.host.learnedLater();
     this.show();
-    return true;
   }
 
   keys = {
     s: () => this.skip(), c: () => this.#type("class"), t: () => this.#type("tag"),
-    undo: () => { if (!this.undo()) this.host.undoAnything(); },
+    undo: () => this.host.undo(),
   };
 
   #type(kind) {

@@ -84,7 +84,7 @@ export class OneByOne {
         background: colours(question.colours),
       },
     }, image);
-    image.onerror = () => fill(box, h("p", { class: "waiting" }, "This picture cannot be shown. Skip it with s."));
+    image.onerror = () => fill(box, h("p", { class: "waiting" }, "This picture cannot be shown. Skip it."));
     this.caption = h("p", { class: "stage-name soft" });
     fill(this.stage, h("div", { class: "light-table" }, box), this.caption);
     this.#name();
@@ -106,7 +106,8 @@ export class OneByOne {
       h("h1", {}, several ? "What is in this picture?" : "What is this?"),
       h("div", { class: "options" }, question.options.map((one, i) => option(i + 1, one, several ? this.chosen.has(i) : null, () => this.choose(i + 1)))),
       h("div", { class: "actions" },
-        several ? action("enter", this.chosen.size ? "Next" : "None of these", () => this.accept(), "main") : null,
+        several && this.chosen.size ? action("enter", "Next", () => this.accept(), "main") : null,
+        question.options.length ? action("n", "None of these", () => this.none()) : null,
         action(several ? "t" : "c", several ? "Another tag" : "Another class", () => this.name(several ? "tag" : "class")),
         action("s", "Skip", () => this.queue.skip()))];
   }
@@ -123,13 +124,20 @@ export class OneByOne {
     this.queue.answer(() => post("/decisions", { decisions: [{ id: question.id, kind: one.kind, name: one.name, state: "accepted" }] }));
   }
 
-  /** Takes the chosen tags; if none is chosen, none of those shown fits. */
+  /** Takes the chosen tags. */
   accept() {
     const question = this.queue.current;
-    if (!question || question.options[0]?.kind !== "tag" || this.queue.name !== "teach") return;
-    const names = [...this.chosen].map((i) => question.options[i].name);
-    this.queue.answer(() => post("/labels", names.length
-      ? { ids: [question.id], tags: names } : { ids: [question.id], no_tags: question.options.map((one) => one.name) }));
+    if (!question || !this.chosen.size || this.queue.name !== "teach") return;
+    const tags = [...this.chosen].map((i) => question.options[i].name);
+    this.queue.answer(() => post("/labels", { ids: [question.id], tags }));
+  }
+
+  /** None of the answers that are shown fits: all are denied, in one step. */
+  none() {
+    const question = this.queue.current;
+    if (!question?.options.length || this.queue.name !== "teach") return;
+    const decisions = question.options.map(({ kind, name }) => ({ id: question.id, kind, name, state: "rejected" }));
+    this.queue.answer(() => post("/decisions", { decisions }));
   }
 
   /** Asks for another name; only then does the next picture come. */
@@ -137,7 +145,8 @@ export class OneByOne {
     const question = this.queue.current;
     if (!question) return;
     await this.queue.sent();
-    if (await give(kind, [question.id]) && this.queue.current === question) this.queue.answer(() => Promise.resolve());
+    const done = await give(kind, [question.id]);
+    if (done && this.queue.current === question) this.queue.answer(() => Promise.resolve(done));
   }
 
   // Errors: is what people said right?
@@ -146,8 +155,8 @@ export class OneByOne {
     const { asked, said } = question;
     const isClass = asked.kind === "class";
     return [
-      h("h1", {}, "It is labelled ", h("strong", {}, said), isClass ? ["; this looks like ", h("strong", {}, asked.name), ` (${percent(asked.probability)}).`]
-        : `; the picture does not look so (${percent(asked.probability)}).`),
+      h("h1", {}, isClass ? "It is labelled " : "It is tagged ", h("strong", {}, said), isClass ? ["; this looks like ", h("strong", {}, asked.name), ` (${percent(asked.probability)}).`]
+        : `, but it does not look so (${percent(asked.probability)} likely).`),
       h("div", { class: "actions large" },
         action("y", isClass ? `It is ${asked.name}` : `Remove ${said}`, () => this.yes(), "main"),
         action("n", `Keep ${said}`, () => this.no()),
@@ -176,11 +185,11 @@ export class OneByOne {
     enter: () => this.accept(),
     space: () => this.accept(),
     y: () => (this.queue.name === "errors" ? this.yes() : this.choose(1)), // yes to the likeliest answer
-    n: () => (this.queue.name === "errors" ? this.no() : false),
+    n: () => (this.queue.name === "errors" ? this.no() : this.none()),
     s: () => this.queue.skip(),
     c: () => { this.name("class"); },
     t: () => { this.name("tag"); },
-    undo: () => { if (!this.queue.undo()) this.host.undoAnything(); },
+    undo: () => this.host.undo(),
   };
 
   undo() {

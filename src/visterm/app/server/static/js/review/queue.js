@@ -1,13 +1,14 @@
 // A queue of questions. The next ones are ready before they are asked for; answers are sent in the background, in order.
 
-import { get, post } from "../api.js";
+import { get } from "../api.js";
 import { h, thumbnail } from "../dom.js";
+import { decided, undoOnly } from "../history.js";
 import { notice } from "../notices.js";
 import { store } from "../store.js";
 
-const LEAST_READY = 5;
-const ASKED = 8;
-const PRELOADED = 4;
+const LEAST_READY = 8;
+const ASKED = 12;
+const PRELOADED = 6;
 const MOST_LEFT_OUT = 2000;
 
 /** One picture can be asked about twice, for two labels. */
@@ -83,15 +84,19 @@ export class Queue extends EventTarget {
     for (const id of this.#pictures.keys()) if (!wanted.has(id)) this.#pictures.delete(id);
   }
 
-  /** Goes on to the next question at once; `request` is sent in the background. `undo` takes it back (else /undo does). */
-  answer(request, undo = () => post("/undo")) {
+  /** Goes on to the next question at once; `request` is sent in the background. `undo` takes it back (else its action is undone). */
+  answer(request, undo = null) {
     const question = this.#take();
     if (!question) return;
-    const entry = { question, undo, failed: false };
+    const entry = { question, undo, answered: true, action: null, failed: false };
     this.#done.push(entry);
     this.#sending.add(question.id);
     this.answered += 1;
-    this.#chain = this.#chain.then(request).then(() => this.#tell("sent"), (error) => {
+    this.#chain = this.#chain.then(request).then((done) => {
+      entry.action = done?.action ?? null;
+      decided(done);
+      this.#tell("sent");
+    }, (error) => {
       entry.failed = true;
       this.#done = this.#done.filter((one) => one !== entry);
       this.answered -= 1;
@@ -105,7 +110,7 @@ export class Queue extends EventTarget {
     const question = this.#take();
     if (!question) return;
     this.#skipped.unshift(question.id);
-    this.#done.push({ question, undo: null, failed: false });
+    this.#done.push({ question, answered: false });
     this.#next();
   }
 
@@ -114,13 +119,29 @@ export class Queue extends EventTarget {
     const entry = this.#done.pop();
     if (!entry) return false;
     this.#skipped = this.#skipped.filter((id) => id !== entry.question.id);
-    if (entry.undo) {
+    if (entry.answered) {
       this.answered -= 1;
-      this.#chain = this.#chain.then(() => (entry.failed ? null : entry.undo()))
-        .then(() => this.#tell("sent"), (error) => notice(error.message, { bad: true }));
+      this.#chain = this.#chain.then(() => this.#takeBack(entry))
+        .then((done) => { if (!done) this.#stands(entry); this.#tell("sent"); }, (error) => { this.#stands(entry); notice(error.message, { bad: true }); });
     }
     this.#bringBack(entry.question, 0);
     return true;
+  }
+
+  /** True if the answer no longer holds. */
+  async #takeBack(entry) {
+    if (entry.failed) return true;
+    if (entry.undo) return Boolean(await entry.undo());
+    return entry.action === null || undoOnly(entry.action);
+  }
+
+  /** An answer that was not taken back holds as before. */
+  #stands(entry) {
+    const at = this.waiting.indexOf(entry.question);
+    if (at >= 0) { this.waiting.splice(at, 1); this.left -= 1; }
+    this.answered += 1;
+    this.#done.push(entry);
+    this.#next();
   }
 
   /** Resolves when all answers so far have been sent. */

@@ -2,6 +2,7 @@
 
 import { get, post } from "../api.js";
 import { colours, counted, fill, h, percent, thumbnail } from "../dom.js";
+import { decided, undoOnly } from "../history.js";
 import { notice } from "../notices.js";
 import { frame } from "./frame.js";
 
@@ -56,7 +57,7 @@ export class OneTag {
     const { questions, answers } = this.page;
     this.bar.hidden = !questions.length;
     if (!questions.length) {
-      this.host.say(this.wall, "That is all for this tag", `No undecided picture is near the threshold of ${this.tag}.`,
+      this.host.say(this.wall, "That is all for this tag", `There is no picture left where ${this.tag} is in doubt.`,
         [["Another tag", () => this.host.leave()], ["Learn from my labels", () => this.host.learn()]]);
       return;
     }
@@ -116,14 +117,18 @@ export class OneTag {
     if (!questions.length) return;
     const { page } = this;
     const before = new Map(questions.map((one) => [one.id, page.answers.get(one.id)]));
-    const entry = { page, at: this.at, before, answer, failed: false };
+    const entry = { page, at: this.at, before, answer, action: null, failed: false };
     for (const one of questions) page.answers.set(one.id, answer);
     this.#count(page);
     if (answer === "skip") {
       this.#skipped.unshift(...questions.map((one) => one.id));
     } else {
       const decisions = questions.map((one) => ({ id: one.id, kind: "tag", name: this.tag, state: answer === "yes" ? "accepted" : "rejected" }));
-      this.#chain = this.#chain.then(() => post("/decisions", { decisions })).then(() => this.host.learnedLater(), (error) => {
+      this.#chain = this.#chain.then(() => post("/decisions", { decisions })).then((done) => {
+        entry.action = done.action;
+        decided(done);
+        this.host.learnedLater();
+      }, (error) => {
         entry.failed = true;
         this.#done = this.#done.filter((one) => one !== entry);
         this.#takeBack(entry);
@@ -163,10 +168,18 @@ export class OneTag {
     if (!entry) return false;
     this.#takeBack(entry);
     if (entry.answer !== "skip") {
-      this.#chain = this.#chain.then(() => (entry.failed ? null : post("/undo")))
-        .then(() => this.host.learnedLater(), (error) => notice(error.message, { bad: true }));
+      this.#chain = this.#chain.then(() => entry.failed || entry.action === null || undoOnly(entry.action))
+        .then((done) => { if (!done) this.#stands(entry); this.host.learnedLater(); }, (error) => { this.#stands(entry); notice(error.message, { bad: true }); });
     }
     return true;
+  }
+
+  /** An answer that was not taken back holds as before. */
+  #stands(entry) {
+    for (const id of entry.before.keys()) entry.page.answers.set(id, entry.answer);
+    this.#done.push(entry);
+    this.#count(entry.page);
+    this.show();
   }
 
   #takeBack({ page, at, before }) {
@@ -195,7 +208,7 @@ export class OneTag {
 
   keys = {
     y: () => this.answer("yes"), n: () => this.answer("no"), s: () => this.answer("skip"),
-    enter: () => { this.next(); }, undo: () => { if (!this.undo()) this.host.undoAnything(); },
+    enter: () => { this.next(); }, undo: () => this.host.undo(),
     right: () => this.#move(1), l: () => this.#move(1), left: () => this.#move(-1), h: () => this.#move(-1),
     down: () => this.#move(this.#columns), j: () => this.#move(this.#columns),
     up: () => this.#move(-this.#columns), k: () => this.#move(-this.#columns),

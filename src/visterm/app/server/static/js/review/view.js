@@ -1,7 +1,7 @@
 // Review: what waits, how good it gets, and the way into each queue.
 
 import { counted, fill, h, settled } from "../dom.js";
-import { undo } from "../history.js";
+import { undoInReview } from "../history.js";
 import { startJob } from "../jobs.js";
 import { address, go, read } from "../state.js";
 import { store } from "../store.js";
@@ -92,7 +92,10 @@ export class ReviewView {
   }
 
   #cold(state) {
-    return h("p", { class: "lead" }, `None of your ${counted(state.unlabelled, "picture")} has a label. Begin with groups of pictures that look alike: a name for each group is enough to start.`);
+    const { labelled = 0, pictures = 0 } = store.collection || {};
+    const labels = labelled ? `Only ${labelled.toLocaleString("en")} of your ${counted(pictures, "picture")} ${labelled === 1 ? "has" : "have"} a label.`
+      : `None of your ${counted(state.alike, "picture")} has a label.`;
+    return h("p", { class: "lead" }, `${labels} Begin with groups of pictures that look alike: a name for each group is enough to start.`);
   }
 
   #quality(state) {
@@ -104,12 +107,12 @@ export class ReviewView {
 
   #choices(state) {
     const what = state.kind === "class" ? "class" : "tag";
-    const groups = { part: "groups", count: state.unlabelled, title: "Name look-alikes", text: "Groups of similar pictures, one name for each group." };
+    const groups = { part: "groups", count: state.alike, title: "Name look-alikes", text: "Groups of similar pictures, one name for each group." };
     if (state.cold) return [groups];
     return [
-      { part: "teach", count: state.teach, title: "Teach", text: state.teach ? `These pictures have no ${what}. Those that teach most come first.` : `Every picture has a ${what}.` },
-      { part: "errors", count: state.errors, title: "Check", text: state.errors ? "Labels that look wrong. One key puts each right." : "No label looks wrong." },
-      ...(state.unlabelled > 1 ? [groups] : []),
+      { part: "teach", count: state.teach, title: "Teach", text: state.teach ? `These pictures have no ${what}. Those that teach most come first.` : state.unlabelled ? "No picture waits for an answer." : `Every picture has a ${what}.` },
+      { part: "errors", count: state.errors, title: "Check", text: state.errors ? "Labels that look wrong. One answer puts each right." : "No label looks wrong." },
+      ...(state.alike > 1 ? [groups] : []),
     ];
   }
 
@@ -122,7 +125,7 @@ export class ReviewView {
   #tags(state) {
     const shown = this.moreTags ? state.tags : state.tags.slice(0, TAGS_SHOWN);
     return h("section", { class: "tag-work" }, h("h2", {}, "Tag by tag"),
-      h("p", { class: "soft" }, "For each tag, the undecided pictures around its threshold."),
+      h("p", { class: "soft" }, "For each tag, the pictures where the answer is least sure."),
       h("ul", { class: "labels" }, shown.map((tag) => h("li", {}, h("a", { class: "label machine", href: to("tag", tag.name) },
         h("span", { class: "name" }, tag.name), h("span", { class: "soft number" }, tag.pictures.toLocaleString("en"))))),
       state.tags.length > TAGS_SHOWN ? h("li", {}, h("button", { type: "button", class: "quiet", onclick: () => { this.moreTags = !this.moreTags; this.#draw(); } },
@@ -140,12 +143,9 @@ export class ReviewView {
     else go({ view: "pictures", part: [] });
   }
 
+  /** Undoes the last decision of this review, or asks. */
   undo() {
-    if (!this.queue?.undo()) undo();
-  }
-
-  undoAnything() {
-    undo();
+    if (!this.queue?.undo()) undoInReview();
   }
 
   async learn() {
@@ -159,7 +159,7 @@ export class ReviewView {
   }
 
   get keys() {
-    return { back: () => this.leave(), ...(this.queue ? this.queue.keys : {
+    return { back: () => this.leave(), undo: () => this.undo(), ...(this.queue ? this.queue.keys : {
       accept: (n) => { const one = this.choices?.[n - 1]; if (!one) return false; this.open(one.part); return true; },
     }) };
   }

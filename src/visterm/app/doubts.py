@@ -1,0 +1,33 @@
+"""What a person should know before trusting a model; every command and the page say it in the same words."""
+
+from __future__ import annotations
+
+from visterm.contracts import Task
+from visterm.models import Model
+
+#: Probabilities that were checked on fewer held-out pictures than this are called a guess.
+_ENOUGH_HELD_OUT = 20
+_GUESS = "too few labelled pictures to check the probabilities: they are a guess"
+
+
+def doubts_about(model: Model, task: Task) -> list[str]:
+    """Why what ``model`` says should be taken with care; empty if there is no reason."""
+    found = []
+    if model.info.is_below_baseline(task):
+        found.append(
+            f"{model.info.reference} is worse than guessing on held-out pictures: label more, then train again"
+        )
+    if task is not Task.CLASSIFY and model.search_settings is None:
+        found.append(f"how sure {model.info.name} may be was never measured: train it again to know")
+    elif not is_calibrated(model, task):
+        found.append(_GUESS)
+    return found
+
+
+def is_calibrated(model: Model, task: Task) -> bool:
+    """Whether enough pictures were held out to check the probabilities; earlier versions did not count them."""
+    learned = model.info.training
+    if task is not Task.CLASSIFY and model.search_settings is None:
+        return False
+    held_out = learned.get("held_out_class" if task is Task.CLASSIFY else "held_out_tags", 0)
+    return "label_counts" not in learned or held_out >= _ENOUGH_HELD_OUT

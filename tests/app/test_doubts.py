@@ -1,0 +1,95 @@
+"""What people are told before they trust a model: the same on the command line, in lists and beside suggestions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from visterm.app.doubts import doubts_about, is_calibrated
+from visterm.app.gallery.overview import overview
+from visterm.app.workspace import Workspace
+from visterm.contracts import Task
+from visterm.models import Model, ModelInfo, SearchSettings
+
+GUESS = "too few labelled pictures to check the probabilities: they are a guess"
+
+
+def model(*, settings=True, **more):
+    """A model that was measured on 30 held-out pictures, unless something else is said."""
+    info = {
+        "training": {"label_counts": {}, "held_out_class": 30, "held_out_tags": 30},
+        "metrics": {"accuracy": 0.5, "tag accuracy": 0.5, "AvgP": 0.5},
+        "baseline_metrics": {"accuracy": 0.4, "tag accuracy": 0.4, "AvgP": 0.4},
+    } | more
+    told = ModelInfo("m", 3, "knn", ("classify", "annotate"), (), (), (), 0, "colour", "0", **info)
+
+    def read():
+        raise AssertionError("nobody needs the tensors to know this")
+
+    return Model(told, read, SearchSettings(1.0, 0.1)) if settings else Model.of(told, None, None, None)
+
+
+@pytest.mark.parametrize("task", list(Task))
+def test_a_measured_model_raises_no_doubt(task):
+    assert doubts_about(model(), task) == []
+    assert is_calibrated(model(), task)
+
+
+@pytest.mark.parametrize(("task", "held_out"), [(Task.CLASSIFY, "held_out_class"), (Task.RANK, "held_out_tags")])
+def test_few_held_out_pictures_make_a_guess(task, held_out):
+    enough = {"label_counts": {}, "held_out_class": 20, "held_out_tags": 20}
+    assert doubts_about(model(training=enough), task) == []
+    assert doubts_about(model(training=enough | {held_out: 19}), task) == [GUESS]
+    assert doubts_about(model(training={}), task) == []  # earlier versions did not count them
+
+
+def test_worse_than_the_baseline_is_said_of_the_task_it_is_true_of():
+    bad = model(baseline_metrics={"accuracy": 0.6, "tag accuracy": 0.5, "AvgP": 0.1})
+    (said,) = doubts_about(bad, Task.CLASSIFY)
+    assert said.startswith("m@3 is worse than guessing")
+    assert doubts_about(bad, Task.ANNOTATE) == doubts_about(bad, Task.RANK) == []
+
+
+def test_probabilities_that_were_never_measured_are_said_to_be_so():
+    never = model(settings=False)
+    assert doubts_about(never, Task.CLASSIFY) == []
+    for task in (Task.ANNOTATE, Task.RANK):
+        (said,) = doubts_about(never, task)
+        assert "never measured" in said
+        assert not is_calibrated(never, task)
+
+
+def test_the_page_says_what_the_command_says(photos, visterm):
+    told = overview(photos)
+    assert told.class_doubts == told.tag_doubts == [GUESS]  # ten held-out pictures
+    assert photos.tag(n_best=1).doubts == photos.classify().doubts == [GUESS]
+    assert GUESS in photos.gallery.page("boat").understood.notes
+    for command in (("tag", "--best", 1), ("classify",), ("search", "boat")):
+        assert GUESS in visterm(*command, "-w", photos.folder).stdout
+
+
+def test_a_model_below_its_baseline_is_named_everywhere(photos, visterm):
+    for name in ("knn", "knn-tags"):
+        file = photos.state / "models" / name / "1" / "model.json"
+        contents = json.loads(file.read_text(encoding="utf-8"))
+        del contents["checksum"]
+        contents["baseline_metrics"] = dict.fromkeys(contents["metrics"], 1.1)
+        file.write_text(json.dumps(contents), encoding="utf-8")
+    with Workspace(photos.folder) as again:
+        told = overview(again)
+        notes = again.gallery.page("boat").understood.notes
+    assert told.class_doubts[0].startswith("knn@1 is worse than guessing")
+    for said in (told.tag_doubts, notes):
+        assert any(each.startswith("knn-tags@1 is worse than guessing") for each in said)
+    assert "knn@1 is worse than guessing" in visterm("classify", "-w", photos.folder).stdout
+    assert "knn-tags@1 is worse than guessing" in visterm("search", "boat", "-w", photos.folder).stdout
+
+
+def test_a_page_without_a_model_says_that_only_people_were_asked(tmp_path, postcards):
+    with Workspace.create(tmp_path / "plain") as photos:
+        photos.add([postcards])
+        told = overview(photos)
+        (note,) = photos.gallery.page("boat").understood.notes
+    assert (told.class_model, told.class_doubts, told.tag_doubts) == (None, [], [])
+    assert "only what people wrote was searched" in note
