@@ -159,6 +159,14 @@ def test_some_of_the_pictures_are_learned_from(features, table_bytes, monkeypatc
     np.testing.assert_array_equal(some.transform(features), alone.transform(features))
 
 
+def test_tables_are_kept_if_they_just_fit(features, monkeypatch):
+    size = 4 * len(features) * 12**2
+    for table_bytes, fits in [(size, True), (size - 1, False)]:
+        monkeypatch.setattr(product_kernel, "TABLE_BYTES", table_bytes)
+        _, tables = ProductKernel()._weigh(features, np.eye(12)[:, :2], None)
+        assert (tables is not None) == fits
+
+
 def test_all_training_pictures_are_not_copied(features):
     kernel = ProductKernel().fit(features)
     assert kernel.select(np.arange(12)) is kernel

@@ -167,6 +167,11 @@ def test_choosing_parameters_is_cross_validation(blobs):
         choose_parameters(SDCAClassifier(), blobs.X, blobs.y, {"C": []})
 
 
+def test_choosing_parameters_needs_no_probabilities(blobs, monkeypatch):
+    monkeypatch.setattr("visterm.margin.sdca.fit_temperature", None)
+    assert choose_parameters(SDCAClassifier(), blobs.X, blobs.y, {"C": [1.0]}).parameters == {"C": 1.0}
+
+
 def test_parameters_are_not_chosen_on_the_pictures_learned_from():
     """Classes at random can be learned by heart from many features, but not predicted."""
     rng = np.random.default_rng(0)

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
 from visterm.errors import InputError
+from visterm.margin import _kernels_top_k
 from visterm.margin._kernels_top_k import PictureDuals, ascend_pictures, picture_values, project_top_k
 from visterm.margin.dual import Block
 from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts
@@ -47,6 +48,20 @@ def test_projection_is_feasible_and_best(b, k, rho, seed):
     assert cost(p, b, rho) <= best + 1e-9
     between = [p + step * (other - p) for other in others[:20] for step in (1e-3, 0.1)]
     assert cost(p, b, rho) <= min([cost(other, b, rho) for other in between], default=np.inf) + 1e-9
+
+
+def test_thresholds_are_exact_once_the_free_entries_are_known(monkeypatch):
+    monkeypatch.setattr(_kernels_top_k, "_HALVINGS", 14)  # which alone are good for four digits
+    rng = np.random.default_rng(0)
+    n_free = set()
+    for k in (1, 2, 3):
+        for _ in range(30):
+            b = rng.normal(size=6)
+            t = _kernels_top_k._on_the_edge.py_func(b, np.argsort(-b), k)
+            p = np.clip(b - t, 0, 1 / k)
+            assert p.sum() == pytest.approx(1, abs=1e-12)
+            n_free.add(np.count_nonzero((p > 0) & (p < 1 / k)))
+    assert n_free >= {1, 2, 3}
 
 
 @pytest.mark.parametrize("seed", range(12))

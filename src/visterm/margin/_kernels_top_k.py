@@ -16,6 +16,9 @@ from visterm.margin.dual import Block
 
 Array = NDArray[Any]
 
+#: The most halvings of the interval in which a threshold lies.
+_HALVINGS = 200
+
 
 class PictureDuals(NamedTuple):
     """Dual variables ``p`` (n_classes, n_pictures), zero at a picture's own class ``y``; picture weights ``C``."""
@@ -81,7 +84,7 @@ def _on_the_edge(b: Array, order: Array, k: int) -> float:
     m = len(b)
     cap = 1.0 / k
     left, right = b[order[m - 1]] - 1.0, b[order[0]]
-    for _ in range(200):
+    for _ in range(_HALVINGS):
         t = 0.5 * (left + right)
         total, n_free, free = 0.0, 0, 0.0
         for i in range(m):

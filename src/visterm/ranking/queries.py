@@ -157,9 +157,8 @@ def _drawn(captions: Any, lengths: Any, limit: int, n_queries: int, rng: np.rand
     """Distinct subsets of captions, each subset of each caption as likely as any other."""
     from scipy.sparse import csr_array
 
-    sizes = np.arange(1, limit + 1)
-    subsets = np.array([[comb(int(m), int(size)) for size in sizes] for m in range(int(lengths.max()) + 1)], float)
-    of_caption = subsets[lengths]
+    distinct, which = np.unique(lengths, return_inverse=True)
+    of_caption = np.array([[comb(m, size) for size in range(1, limit + 1)] for m in distinct.tolist()], float)[which]
     chances = of_caption.ravel() / of_caption.sum()
     found: set[tuple[int, ...]] = set()
     for draw in rng.choice(len(chances), 4 * n_queries, p=chances).tolist():
