@@ -324,7 +324,7 @@ def test_search_is_compared_with_the_tags_as_they_were_trained(monkeypatch):
     labels = Dataset("four", np.ones((4, 1)), np.full(4, -1), (), tags, tuple("abcd"))
     monkeypatch.setattr(choosing, "labels_only", lambda *_: labels)
     session = choosing._Session(None, None, ("globals",), choose_again=True)
-    trained = SimpleNamespace(method="ridge-tags", recipe="globals", version=1, left_out=[])
+    trained = SimpleNamespace(method="ridge-tags", recipe="globals", version=1, left_out=[], earlier={})
     monkeypatch.setattr(choosing, "train", lambda *_, **__: trained)
     monkeypatch.setattr(choosing, "_outcome", lambda what, *_: what)
     best = SimpleNamespace(method=registry.get("ridge-tags"), recipe="globals", parameters={"alpha": 0.3})

@@ -196,6 +196,9 @@ def test_a_removed_picture_that_was_added_again_can_still_be_undone(catalogue):
     assert catalogue.picture("c.jpg").id == 3
     assert tags(catalogue, "c.jpg") == []
     catalogue.history.undo()
+    assert catalogue.picture("c.jpg") is None
+    assert catalogue.picture("d.jpg") is not None  # it was never removed
+    catalogue.history.undo()
     assert tags(catalogue, "c.jpg") == ["boat"]
     catalogue.history.undo()
     assert tags(catalogue, "c.jpg") == []
@@ -361,6 +364,21 @@ def test_whatever_was_done_can_be_undone_and_redone(filled, actions):
             assert catalogue.check() == []
         if plain:
             assert visible(catalogue) == last
+
+
+def test_a_removal_that_was_taken_back_is_a_step_of_its_own(catalogue):
+    catalogue.label(2, "tag", "x")
+    catalogue.remove(["b.jpg"])
+    step(catalogue, "add", "b.jpg")
+    assert [action.what for action in catalogue.history.actions(limit=2)] == ["add removed files again", "remove b.jpg"]
+    catalogue.label(2, "tag", "y")
+    catalogue.history.undo(2)
+    assert catalogue.picture("b.jpg") is None
+    catalogue.history.undo()
+    assert tags(catalogue, "b.jpg") == ["x"]
+    catalogue.history.redo(3)
+    assert tags(catalogue, "b.jpg") == ["y"]
+    assert catalogue.removed_files() == {}
 
 
 def test_a_clock_that_goes_back_does_not_matter(catalogue, monkeypatch):

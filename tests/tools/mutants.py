@@ -2,8 +2,8 @@
 
     python tests/tools/mutants.py [--packages margin ranking] [--sample 40] [--seed 0] [--only dual.py:88]
 
-``mutations.py`` says what is changed and what is left alone. The changes are made in a copy of the tree. A change that
-no test notices survives: write the test that fails, or add the change to ``equivalents.toml`` with the reason why
+``source_changes.py`` says what is changed and what is left alone. The changes are made in a copy of the tree. A change
+that no test notices survives: write the test that fails, or add the change to ``equivalents.toml`` with the reason why
 nothing can notice it.
 
 The tests of a package first run once without any change. This tells which tests run which line, and how long each
@@ -35,7 +35,7 @@ from typing import Any
 
 import coverage
 import pytest
-from mutations import Mutation, mutations_of
+from source_changes import Mutation, mutations_of
 
 #: The packages of methods, measures and search.
 PACKAGES = ("margin", "ranking", "neighbours", "subspace", "distances", "measures", "topics", "graph", "search")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import mutants
 import pytest
-from mutations import mutations_of
+from source_changes import mutations_of
 
 SOURCE = '''"""A module."""
 from typing import ClassVar

@@ -111,7 +111,8 @@ class Catalogue(Database):
 
     def add(self, examined: Iterable[Examined], *, again: bool = False) -> Counter[filing.Outcome]:
         """Record files that were read, those that a person removed only if wanted ``again``; counts the outcomes."""
-        with self.transaction("keep the labels of edited copies", who=IMPORT):
+        what = "add removed files again" if again else "keep the labels of edited copies"
+        with self.transaction(what, who=PERSON if again else IMPORT):
             keeper = filing.FileKeeper(self._connection, self.root, self._stamp(), again=again)
             return Counter(keeper.add(file, self.stored_path(file.path)) for file in examined)
 

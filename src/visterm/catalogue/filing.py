@@ -6,13 +6,12 @@ wherever the file is. A file with new content at a known place is an edited pict
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import Any, Literal
 
-from visterm.catalogue import identity
+from visterm.catalogue import identity, log
 from visterm.catalogue.pictures import Examined
-from visterm.catalogue.removals import forget_removal, was_removed
+from visterm.catalogue.removals import forget_removal, is_remembered, was_removed
 
 #: The outcome of adding a file: a new picture, the same file again, a moved file, another file of the same picture, a
 #: file whose content has changed, or a file left out because a person removed it.
@@ -25,15 +24,21 @@ class FileKeeper:
     Files that a person removed are left out, unless they are wanted ``again``.
     """
 
-    def __init__(self, connection: sqlite3.Connection, root: Path, now: int, *, again: bool = False) -> None:
+    def __init__(self, connection: log.Connection, root: Path, now: int, *, again: bool = False) -> None:
         self._connection, self._root, self._now, self._again = connection, root, now, again
 
     def add(self, file: Examined, path: str) -> Outcome:
         """Record ``file`` under its stored ``path``; returns the outcome."""
-        before = self._one("SELECT picture_id FROM path WHERE path = ?", path)
-        if self._again:
+        if not self._again or not is_remembered(self._connection, file, path):
+            return self._add(file, path)
+        # To take a removal back is a person's decision, so that it can be undone.
+        with log.level(self._connection, log.Level.FILES):
             forget_removal(self._connection, file, path)
-        elif before is None and was_removed(self._connection, file, path):
+            return self._add(file, path)
+
+    def _add(self, file: Examined, path: str) -> Outcome:
+        before = self._one("SELECT picture_id FROM path WHERE path = ?", path)
+        if before is None and was_removed(self._connection, file, path):
             return "removed"
         picture = self._one("SELECT id FROM picture WHERE sha256 = ?", file.sha256)
         outcome: Outcome

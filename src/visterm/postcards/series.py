@@ -75,7 +75,8 @@ def make_postcards(
     except OSError as error:
         raise write_error(folder / PICTURES, error) from error
     write_bytes_atomically(folder / MARK, _json(mark | {"complete": False}))
-    shards = split(n_pictures, size=_SHARD_SIZE, source=str(folder / PICTURES))
+    # Processes that were started earlier may stand in another folder.
+    shards = split(n_pictures, size=_SHARD_SIZE, source=str((folder / PICTURES).absolute()))
     engine = engine or Engine(backend="processes")
     parts = map_shards(partial(_paint_shard, seed), shards, engine=engine, description="Painting postcards")
     rows = [row for part in parts for row in part]

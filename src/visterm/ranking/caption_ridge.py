@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import log_expit
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
 from visterm.calibration import fit_platt, sigmoid
 from visterm.contracts import AnnotatorMixin, Features, Scores, check_queries, check_tags, n_pictures
@@ -108,6 +109,7 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
 
     def score_tags(self, X: Features) -> Scores:
         """(n_pictures, n_tags): the calibrated probability of every word."""
+        check_is_fitted(self)
         return sigmoid(self._task_scores(X, slice(self.n_tags_)), *self.tag_platt_.T)
 
     def score_queries(self, X: Features, Q: Any) -> Scores:
@@ -118,6 +120,7 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
 
     def set_log_probabilities(self, X: Features) -> Scores:
         """(n_pictures, n_sets): the logarithms of the probabilities of the sets in ``set_words_``, at most 0."""
+        check_is_fitted(self)
         return np.minimum(_set_logarithms(self._task_scores(X, slice(self.n_tags_, None))), 0.0)
 
     def explain(self, X: Features, q: Any, n_best: int = 5) -> Explanation:
