@@ -167,7 +167,7 @@ for _method in (
             "max_iter": 3,
             "calibration_folds": 2,
             "tol": 0.01,
-            "max_work": 1e9,
+            "max_work": 5e8,
             "random_state": 0,
         },
     ),

@@ -114,11 +114,15 @@ def _search(
     return _findings(query, searching, hits, found, ready.notes).located(workspace.folder)
 
 
+def is_weak(best: float, *, told: bool, likely: bool) -> bool:
+    """Whether some pictures are ``likely`` to match, but nobody ``told`` so, and the ``best`` is more likely wrong."""
+    return likely and not told and best < _WEAK
+
+
 def _findings(query: str, model: Model | None, hits: Hits, found: list[Found], left_out: list[str]) -> Findings:
     measured = model is None or model.search_settings is not None
     notes = [*(str(note) for note in hits.notes), *hits.hints, *left_out, *notes_about(model)]
     partial = any(hit.missing for hit in hits.hits)
-    sure = partial or hits.best >= _WEAK or any(hit.told for hit in hits.hits)
     return Findings(
         query=query,
         model=None if model is None else model.info.reference,
@@ -134,7 +138,8 @@ def _findings(query: str, model: Model | None, hits: Hits, found: list[Found], l
         best=hits.best,
         measured=measured,
         found=found,
-        weak=not sure and any(hit.likely for hit in hits.hits),
+        weak=not partial
+        and is_weak(hits.best, told=any(hit.told for hit in hits.hits), likely=any(hit.likely for hit in hits.hits)),
     )
 
 

@@ -161,8 +161,10 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         elif len(held) and learned_from.has_triplets():
             examined = _Examined(space.against(held, rest), asked.of_pictures(held).some(MAX_VALIDATION_QUERIES, rng))
             c, found = self._choose(candidates, space.subset(rest), learned_from.triplets(), examined, seed)
-            course = learn_from_triplets(space, triplets, self._settings(c, found.n_steps), seed)
-            course.precisions = found.precisions
+            n_steps, precisions = found.n_steps, found.precisions
+            del found, examined  # as large as what is learned now
+            course = learn_from_triplets(space, triplets, self._settings(c, n_steps), seed)
+            course.precisions = precisions
         else:
             c = candidates[0]
             course = learn_from_triplets(space, triplets, self._settings(c, self.n_steps), seed)

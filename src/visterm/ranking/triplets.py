@@ -201,8 +201,11 @@ def learn_from_triplets(
             done += n_steps
             now = space.coefficients(weights)
             if settings.averaged:
-                mean += (now - mean) / checkpoint
+                difference = now - mean
+                difference /= checkpoint
+                mean += difference
                 now = mean
+                del difference  # as large as the coefficients
             course.losses.append(loss / max(1, n_steps))
             bar.advance(n_steps)
             if validate is None:

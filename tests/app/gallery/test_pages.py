@@ -276,6 +276,15 @@ def test_a_search_lists_the_likely_first_and_says_so(kept):
     assert all(page.told[: page.told.index(False)])
 
 
+def test_a_search_says_that_nothing_fits_well(kept, monkeypatch):
+    untold = "is:untagged boat"  # nobody says so
+    assert kept.gallery.page(untold).understood.weak is kept.search(untold, unlikely=True).weak
+    monkeypatch.setattr("visterm.app.searching._WEAK", 1.01)
+    assert kept.gallery.page("is:untagged sky").understood.weak
+    assert not kept.gallery.page("sky").understood.weak, "people say so"
+    assert not kept.gallery.page("zeppelin").understood.weak, "nothing is likely"
+
+
 def test_a_search_says_that_nothing_was_found(kept):
     page = kept.gallery.page("zeppelin")
     assert (page.total, page.n_likely, page.understood.unknown) == (0, 0, ["zeppelin"])

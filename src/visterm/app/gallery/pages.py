@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from visterm.app.document import Document
 from visterm.app.gallery.filters import Filters
 from visterm.app.gallery.view import View
-from visterm.app.searching import notes_about
+from visterm.app.searching import is_weak, notes_about
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.search.query import parse, terms
@@ -38,6 +38,7 @@ class Understood:
     ignored: list[str] = field(default_factory=list)
     taken_as: dict[str, str] = field(default_factory=dict)
     partial: bool = False
+    weak: bool = False
     missing: list[str] = field(default_factory=list)
     best: float = 0.0
     model: str | None = None
@@ -191,6 +192,7 @@ class Gallery:
             found.ignored,
             {note.word: note.meant for note in found.notes if note.meant is not None},
             bool(missing),
+            not missing and is_weak(found.best, told=bool(found.told.any()), likely=bool(found.likely.any())),
             sorted({word for words in missing for word in words}),
             found.best,
             None if model is None else model.info.reference,
