@@ -186,7 +186,7 @@ def _live_term(connection: sqlite3.Connection, kind: str, name: str) -> int:
         hint = f"it is another name of {other!r}" if other else "the vocabulary lists those in use"
         otherwise = "class" if kind == "tag" else "tag"
         if find_term(connection, otherwise, name) is not None:
-            hint = f"there is a {otherwise} of that name: give the kind {otherwise!r}"
+            hint = f"there is a {otherwise} of that name: give the kind (--kind {otherwise})"
         raise InputError(f"there is no {kind} {name!r}: {hint}")
     if row[1]:
         raise InputError(f"the {kind} {name!r} was dropped: restore it first")
