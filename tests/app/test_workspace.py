@@ -241,6 +241,25 @@ def test_closing_ends_it_for_all_threads(photos):
         photos.search("boat")
 
 
+def test_models_use_the_names_of_today(photos, postcards):
+    """Dropped names are not suggested, renamed ones by their new name, and merged ones once."""
+    picture = postcards / "pictures" / "0001.jpg"
+
+    def named(made: Suggestions) -> list[str]:
+        return [likely.name for likely in made.answers[0].labels]
+
+    first, second, *_ = named(photos.classify(picture))
+    photos.drop(first, kind="class")
+    assert named(photos.classify(picture))[0] == second
+    best, other, third, *_ = named(photos.tag(picture, n_best=9))
+    photos.drop(best)
+    photos.rename(other, "my own")
+    photos.merge(third, into="my own")
+    assert named(photos.tag(picture, n_best=9))[0] == "my own"
+    assert {best, other, third}.isdisjoint(named(photos.tag(picture, n_best=9)))
+    assert named(photos.tag(picture, n_best=9)).count("my own") == 1
+
+
 # What a person names
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,14 +89,14 @@ def classify(
         return _suggestions(model, subjects, np.empty((0, 0)), [], (), "class")
     estimator = model.estimator
     with using(model):
-        names = [model.info.classes[int(c)] for c in estimator.classes_]
+        names = _current(workspace, "class", tuple(model.info.classes[int(c)] for c in estimator.classes_))
         scores = checked_scores(class_scores(estimator, subjects.X), len(subjects.paths), len(names))
         # What the method itself predicts comes first: its rule for ties is its own.
         predicted = np.searchsorted(estimator.classes_, estimator.predict(subjects.X))
         best = []
         for row, first in zip(scores, predicted, strict=True):
             others = [int(c) for c in np.argsort(-row, kind="stable") if c != first]
-            best.append([int(first), *others][:n_best])
+            best.append(_shown([int(first), *others], names)[:n_best])
         suggestions = _suggestions(model, subjects, scores, best, names, "class")
     return _written(workspace, model, suggestions, "class", n_labels=1) if write else suggestions
 
@@ -137,12 +137,25 @@ def tag(
         else:
             least = likely.thresholds(precision) if at_least is None else np.full(p.shape[1], at_least)
             best = [[c for c in columns if p[row, c] >= least[c]] for row, columns in enumerate(ranked)]
-        if workspace is not None:
-            names = workspace.collection().frame.current_names("tag", model.info.tags)
-            denied = _denied(workspace, subjects.ids)
-            best = [[c for c in columns if names[c] not in denied[row]] for row, columns in enumerate(best)]
-        suggestions = _suggestions(model, subjects, p, best, model.info.tags, "tag")
+        names = _current(workspace, "tag", model.info.tags)
+        denied = [set[str]()] * len(best) if workspace is None else _denied(workspace, subjects.ids)
+        best = [_shown(columns, names, without) for columns, without in zip(best, denied, strict=True)]
+        suggestions = _suggestions(model, subjects, p, best, names, "tag")
     return _written(workspace, model, suggestions, "tag", n_labels=None) if write else suggestions
+
+
+def _current(workspace: Workspace | None, kind: Kind, names: tuple[str, ...]) -> Sequence[str]:
+    """What a model's names are called in the workspace now; dropped ones are empty."""
+    return names if workspace is None else workspace.collection().frame.current_names(kind, names)
+
+
+def _shown(columns: Iterable[int], names: Sequence[str], without: Collection[str] = ()) -> list[int]:
+    """The columns whose names are neither dropped nor ``without``; of merged names, the first."""
+    firsts: dict[str, int] = {}
+    for column in columns:
+        if names[column] and names[column] not in without:
+            firsts.setdefault(names[column], int(column))
+    return list(firsts.values())
 
 
 def _denied(workspace: Workspace, ids: Sequence[int | None]) -> list[set[str]]:
