@@ -5,9 +5,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 from hypothesis import settings
+
+# A forked process must not collect what it inherited: a network that nobody needs any more would wait for its threads,
+# which do not exist there.
+os.register_at_fork(before=gc.freeze, after_in_parent=gc.unfreeze)
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, print_blob=True)
