@@ -115,7 +115,7 @@ def _search(
 
 
 def is_weak(best: float, *, told: bool, likely: bool) -> bool:
-    """Whether some pictures are ``likely`` to match, but nobody ``told`` so, and the ``best`` is more likely wrong."""
+    """Whether pictures count as ``likely``, but nobody ``told`` so, and even the ``best`` is probably wrong."""
     return likely and not told and best < _WEAK
 
 

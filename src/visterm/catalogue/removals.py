@@ -52,18 +52,20 @@ def was_removed(connection: sqlite3.Connection, file: Examined, path: str) -> bo
     return bool(found)
 
 
-_THE_SAME = "path = ?1 OR sha256 = ?2 OR pixels = ?3"
-
-
 def is_remembered(connection: sqlite3.Connection, file: Examined, path: str) -> bool:
     """Whether a removal is remembered of the file at ``path``, or of whatever holds the same."""
-    held = (path, file.sha256, file.pixels)
-    return connection.execute(f"SELECT 1 FROM removed WHERE {_THE_SAME}", held).fetchone() is not None  # noqa: S608
+    (found,) = connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM removed WHERE path = ?1 OR sha256 = ?2 OR pixels = ?3)",
+        (path, file.sha256, file.pixels),
+    ).fetchone()
+    return bool(found)
 
 
 def forget_removal(connection: sqlite3.Connection, file: Examined, path: str) -> None:
     """Let the file at ``path``, and whatever holds the same, be added again."""
-    connection.execute(f"DELETE FROM removed WHERE {_THE_SAME}", (path, file.sha256, file.pixels))  # noqa: S608
+    connection.execute(
+        "DELETE FROM removed WHERE path = ?1 OR sha256 = ?2 OR pixels = ?3", (path, file.sha256, file.pixels)
+    )
 
 
 def removed_files(connection: sqlite3.Connection) -> dict[str, tuple[int, int]]:

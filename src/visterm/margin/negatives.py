@@ -83,9 +83,9 @@ class LessonRidge:
             wide = self._widened(theta)
             for place, tag in enumerate(range(columns.start, columns.stop)):
                 own = of.denied.indices[of.denied.indptr[tag] : of.denied.indptr[tag + 1]]
-                if len(own):
+                if self._products is not None and len(own):
                     t = by_tag[:, [tag]].toarray()[:, 0].astype(np.float64)
-                    left_out[:, place] = self._border(wide[:, place], t, own)
+                    left_out[:, place] = self._border(self._products, wide[:, place], t, own)
             yield columns, wide, left_out
 
     def of_others(self, targets: sparse.csr_array) -> Iterator[tuple[slice, Array]]:
@@ -100,11 +100,10 @@ class LessonRidge:
         wide[self._lessons.tagged] = theta
         return wide
 
-    def _border(self, theta: Array, t: Array, own: Array) -> Array:
+    def _border(self, products: InnerProducts, theta: Array, t: Array, own: Array) -> Array:
         """Correct the coefficients of one tag by its known negatives; returns its leave-one-out scores."""
-        assert self._products is not None  # noqa: S101 - there are negatives
         tagged = self._lessons.tagged
-        G = self._products.scores_of(np.eye(len(own), dtype=self._products.dtype), own).astype(np.float64)
+        G = products.scores_of(np.eye(len(own), dtype=products.dtype), own).astype(np.float64)
         W = self._known.solve(G[:, tagged].T)[0]
         S = G[:, own] + self._alpha * np.eye(len(own)) - G[:, tagged] @ W
         theta[own] = -np.linalg.solve(S, W.T @ t)

@@ -23,16 +23,22 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 375)])
-def test_all_has_a_name_and_enough_contrast(opened, collection, scheme, width):
-    shown = opened(collection, color_scheme=scheme, viewport={"width": width, "height": 800})
-    faults = {}
+def visited(shown):
+    """Go to one view after the other; a picture is selected in the first."""
     for where, there in VIEWS.items():
         shown.go(where)
         shown.sees(there)
         if where == "#/pictures?sort=name":
             shown.page.locator("#cell-1").click()
             shown.sees(".selection .file-name")
+        yield where
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 375)])
+def test_all_has_a_name_and_enough_contrast(opened, collection, scheme, width):
+    shown = opened(collection, color_scheme=scheme, viewport={"width": width, "height": 800})
+    faults = {}
+    for where in visited(shown):
         faults[where] = shown.page.evaluate(CHECK)
     shown.go()
     shown.keys("?")
@@ -52,12 +58,7 @@ def test_axe_finds_nothing(opened, collection, scheme, width):
         for found in axe.Axe().run(shown.page).response["violations"]:
             faults[f"{name}: {found['help']}"] = [node["html"][:200] for node in found["nodes"]]
 
-    for where, there in VIEWS.items():
-        shown.go(where)
-        shown.sees(there)
-        if where == "#/pictures?sort=name":
-            shown.page.locator("#cell-1").click()
-            shown.sees(".selection .file-name")
+    for where in visited(shown):
         look(where)
     shown.go()
     shown.sees(".cell[data-known]")
