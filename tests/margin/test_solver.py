@@ -16,6 +16,7 @@ from visterm.margin.dual import Block, Coordinates, Problem, relative_gap
 from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts
 from visterm.margin.losses import Hinge, Logistic, SmoothHinge, Squared, SquaredHinge
 from visterm.margin.precision import solve
+from visterm.margin.solver import unsettled
 
 LOSSES = [Hinge(), SmoothHinge(1.0), SquaredHinge(), Squared(), Logistic()]
 by_loss = pytest.mark.parametrize("loss", LOSSES, ids=str)
@@ -293,10 +294,10 @@ def test_gather_and_unsettled(blobs):
         np.testing.assert_allclose(_kernels.gather(G, rows, 0.5), G[np.ix_(rows, rows)] + 0.5)
     f, y, C = np.array([2.0, 0.0, -3.0, 0.0, 2.0]), np.ones(5), np.array([1.0, 1, 1, 0, 1])
     b = np.array([0.0, 0.0, 1.0, 0.5, 0.5])  # settled, violating, settled, absent, inside
-    np.testing.assert_array_equal(_kernels.unsettled(f, Coordinates(b, y, C), Hinge().code, 9), [1, 4])
-    np.testing.assert_array_equal(_kernels.unsettled(f, Coordinates(b, y, C), Hinge().code, 1), [1])
+    np.testing.assert_array_equal(unsettled(f, Coordinates(b, y, C), Hinge().code, 9), [1, 4])
+    np.testing.assert_array_equal(unsettled(f, Coordinates(b, y, C), Hinge().code, 1), [1])
     # The smooth hinge holds a variable at 1 only below the parabola.
     at_one = np.ones(2)
     np.testing.assert_array_equal(
-        _kernels.unsettled(np.array([0.5, -0.5]), Coordinates(at_one, at_one, at_one), SmoothHinge(1.0).code, 9), [0]
+        unsettled(np.array([0.5, -0.5]), Coordinates(at_one, at_one, at_one), SmoothHinge(1.0).code, 9), [0]
     )

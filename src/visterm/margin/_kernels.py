@@ -192,8 +192,8 @@ def add_rows(theta: Array, G: Array, start: int, stop: int, out: Array) -> None:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def unsettled(f: Array, at: Coordinates, loss: Any, limit: int) -> Array:
-    """The coordinates of one task that are not settled at a bound, in order; at most the ``limit`` with largest gap.
+def unsettled(f: Array, at: Coordinates, loss: Any) -> tuple[Array, Array]:
+    """The coordinates of one task that are not settled at a bound, in order, and the gap of each.
 
     A coordinate is settled if its dual gradient, ``1 - m - gamma b``, points out of its range. In NumPy, for quadratic
     conjugates: ``flatnonzero((C > 0) & ~((b <= low) & (gradient < 0) | (b >= high) & (gradient > 0)))``.
@@ -213,10 +213,7 @@ def unsettled(f: Array, at: Coordinates, loss: Any, limit: int) -> Array:
                 chosen[count] = i
                 gaps[count] = C[i] * coordinate_gap(b[i], m, loss)
                 count += 1
-    if count > limit:
-        keep = np.argsort(-gaps[:count])[:limit]
-        return np.sort(chosen[:count][keep])
-    return chosen[:count]
+    return chosen[:count], gaps[:count]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -35,7 +35,7 @@ def project_top_k(b: Array, k: int, rho: float, out: Array) -> None:
     Sorted, the largest ``n_top`` entries lie at the cap ``s / k``, the next ``n_middle`` at ``b - t``, the rest at 0.
     """
     m = len(b)
-    order = np.argsort(-b)
+    order = _descending(b)
     top_k = 0.0
     for i in range(k):
         top_k += b[order[i]]
@@ -49,6 +49,33 @@ def project_top_k(b: Array, k: int, rho: float, out: Array) -> None:
     cap = s / k
     for i in range(m):
         out[i] = min(max(b[i] - t, 0.0), cap)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _descending(b: Array) -> Array:
+    """The places of the largest entry, the second largest and so on, by heap sort; in NumPy ``argsort(-b)``."""
+    order = np.arange(len(b))
+    for root in range(len(b) // 2 - 1, -1, -1):
+        _sink(b, order, root, len(b))
+    for end in range(len(b) - 1, 0, -1):
+        order[0], order[end] = order[end], order[0]
+        _sink(b, order, 0, end)
+    return order
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _sink(b: Array, heap: Array, root: int, size: int) -> None:
+    """Move one place of a heap below all places with smaller entries."""
+    place = heap[root]
+    child = 2 * root + 1
+    while child < size:
+        if child + 1 < size and b[heap[child + 1]] < b[heap[child]]:
+            child += 1
+        if b[place] <= b[heap[child]]:
+            break
+        heap[root] = heap[child]
+        root, child = child, 2 * child + 1
+    heap[root] = place
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -163,17 +190,24 @@ def ascend_pictures(block: Block, order: Array, at: PictureDuals, k: int) -> Non
 def picture_values(f: Array, p: Array, y: Array, k: int, losses: Array, gains: Array) -> None:
     """``losses[i] = max(0, mean of the k largest of 1 + f_j - f_y over j != y)`` and ``gains[i] = sum(p[:, i])``."""
     n_classes, n = f.shape
-    slack = np.empty(n_classes - 1)
+    largest = np.empty(k)
     for i in range(n):
-        place, total = 0, 0.0
+        largest[:] = -np.inf  # in descending order
+        total = 0.0
         for j in range(n_classes):
             total += p[j, i]
-            if j != y[i]:
-                slack[place] = 1.0 + f[j, i] - f[y[i], i]
-                place += 1
+            if j == y[i]:
+                continue
+            slack = 1.0 + f[j, i] - f[y[i], i]
+            place = k
+            while place > 0 and largest[place - 1] < slack:
+                if place < k:
+                    largest[place] = largest[place - 1]
+                place -= 1
+            if place < k:
+                largest[place] = slack
         gains[i] = total
-        slack.sort()
         top = 0.0
         for place in range(k):
-            top += slack[n_classes - 2 - place]
+            top += largest[place]
         losses[i] = max(0.0, top / k)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from visterm.compute.threads import one_blas_thread
 from visterm.margin.dual import Block, Coordinates, Problem, warn_unconverged
-from visterm.margin.solver import MAX_SWEEPS, REFINE_FALL, REFINE_ROWS, REFINE_SHARE, SEEDS, random_blocks
+from visterm.margin.solver import MAX_SWEEPS, REFINE_FALL, REFINE_ROWS, REFINE_SHARE, SEEDS, random_blocks, unsettled
 
 Array = NDArray[Any]
 
@@ -111,7 +111,7 @@ def _refine_each(problem: Problem, M: Array, state: CoupledSolution, goal: float
     complete = True
     for t in rng.permutation(len(y)):
         scores = M[t] @ state.base
-        rows = _kernels.unsettled(scores, Coordinates(state.b[t], y[t], C[t]), code, REFINE_ROWS)
+        rows = unsettled(scores, Coordinates(state.b[t], y[t], C[t]), code, REFINE_ROWS)
         at, seed = Coordinates(state.b[t, rows], y[t, rows], C[t, rows]), int(rng.integers(SEEDS))
         target = max(goal, REFINE_FALL * state.task_gaps[t])
         _kernels.refine(M[t, t] * products.block(rows), scores[rows], at, code, target, seed)
@@ -137,8 +137,6 @@ def _refine_together(problem: Problem, M: Array, state: CoupledSolution, goal: f
 
 def _unsettled(problem: Problem, scores: Array, b: Array) -> tuple[Array, Array]:
     """Tasks and rows of the coordinates that are not settled at a bound, at most ``TOGETHER_ROWS``."""
-    from visterm.margin._kernels import unsettled
-
     f, *at = (np.ascontiguousarray(array).ravel() for array in (scores, b, problem.y, problem.C))
     chosen = unsettled(f, Coordinates(*at), problem.loss.code, TOGETHER_ROWS)
     tasks, rows = np.divmod(chosen, b.shape[1])

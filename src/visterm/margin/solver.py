@@ -78,6 +78,16 @@ def ascend(
     return state
 
 
+def unsettled(f: Array, at: Coordinates, loss: Any, limit: int) -> Array:
+    """The coordinates of one task that are not settled at a bound, in order; at most the ``limit`` with largest gap."""
+    from visterm.margin import _kernels
+
+    rows, gaps = _kernels.unsettled(f, at, loss)
+    if len(rows) > limit:
+        rows = np.sort(rows[np.argsort(-gaps, kind="stable")[:limit]])
+    return rows
+
+
 def random_blocks(n_pictures: int, rng: np.random.Generator) -> list[Array]:
     """All pictures in random order, in blocks."""
     order = rng.permutation(n_pictures)
@@ -122,7 +132,7 @@ def refine(problem: Problem, state: Solution, tasks: Array, tol: float, rng: np.
 
     def refine_task(task: tuple[int, int]) -> bool:
         t, seed = task
-        rows = _kernels.unsettled(state.scores[t], Coordinates(state.b[t], y[t], C[t]), code, REFINE_ROWS)
+        rows = unsettled(state.scores[t], Coordinates(state.b[t], y[t], C[t]), code, REFINE_ROWS)
         at = Coordinates(state.b[t, rows], y[t, rows], C[t, rows])
         _kernels.refine(products.block(rows), state.scores[t, rows], at, code, targets[t], seed)
         state.b[t, rows] = at.b

@@ -33,6 +33,8 @@ from visterm.measures.inputs import (
 
 _AXES = "(n_queries, n_pictures)"
 _BLOCK = 1 << 21  # scores processed at a time: 16 MB
+#: With more relevant pictures than this, the ranking is sorted; otherwise each is compared with all pictures.
+_SORT_FROM = 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +53,7 @@ class Placements:
     @classmethod
     def of(cls, relevance: Matrix, scores: ArrayLike) -> Placements:
         """Find every relevant picture in the ranking of its query."""
-        from visterm.measures._kernels import place
+        from visterm.measures._kernels import count_places
 
         relevant, scored = gains(relevance, _AXES), check_scores(scores, _AXES)
         check_same_shape(relevant.shape, scored.shape, _AXES)
@@ -61,7 +63,11 @@ class Placements:
         dtype = scored.dtype if scored.dtype in (np.float32, np.float64) else np.dtype(np.float64)
         for block in split(n_queries, size=max(1, _BLOCK // max(1, n_pictures))):
             of_block = np.ascontiguousarray(scored[block.rows], dtype=dtype)
-            place(of_block, indptr[block.start : block.stop + 1], indices, above, tied)
+            starts = indptr[block.start : block.stop + 1]
+            count_places(of_block, _SORT_FROM, starts, indices, above, tied)
+            for query in np.flatnonzero(np.diff(starts) > _SORT_FROM):
+                entries = slice(starts[query], starts[query + 1])
+                above[entries], tied[entries] = _find_places(of_block[query], indices[entries])
         return cls(n_queries, n_pictures, rows_of(relevant), relevant.data, above, tied)
 
     @property
@@ -82,6 +88,14 @@ class Placements:
     def expected_within(self, depth: Integers | int) -> Floats:
         """For every relevant picture, the chance that it is among the first ``depth`` of its ranking."""
         return np.clip((depth - self.above) / self.tied, 0.0, 1.0)
+
+
+def _find_places(scores: Floats, relevant: Integers) -> tuple[Integers, Integers]:
+    """How many pictures of one ranking are above each relevant picture, and how many are tied with it."""
+    ascending = np.sort(scores)
+    own = scores[relevant]
+    last = np.searchsorted(ascending, own, side="right")
+    return len(scores) - last, last - np.searchsorted(ascending, own, side="left")
 
 
 class RankingMeasure(MeanMeasure[Placements]):
