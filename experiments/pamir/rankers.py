@@ -304,4 +304,4 @@ def tagprop(tables: Mapping[str, Mapping[str, np.ndarray]], task: Task) -> Ranke
 
         return answer
 
-    return Ranker("TagProp", fit, {"n_neighbors": (12, 25, 50, 100, 200, 400, 800)}, {"n_neighbors": 200})
+    return Ranker("TagProp", fit, {"n_neighbors": (1, 3, 6, 12, 25, 50, 100, 200, 400, 800)}, {"n_neighbors": 200})
