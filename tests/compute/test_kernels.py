@@ -12,7 +12,8 @@ import visterm
 #: numba's cache can take one of these for another: ARCHITECTURE.md.
 CONFUSED = {"sort", "argsort", "searchsorted", "sorted", "median", "percentile", "quantile", "unique", "digitize"}
 
-COMPILED = sorted(path for path in Path(visterm.__file__).parent.rglob("*.py") if "njit" in path.read_text("utf-8"))
+FILES = Path(visterm.__file__).parent.rglob("*.py")
+COMPILED = sorted(path for path in FILES if "@compiled" in path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", COMPILED, ids=lambda path: f"{path.parent.name}-{path.stem}")

@@ -187,7 +187,7 @@ class Laboratory:
         return found
 
     def _is_compiled(self, file: str) -> bool:
-        return "@njit" in self.sources[file]
+        return "@compiled" in self.sources[file]
 
     def survives(self, mutation: Mutation) -> bool:
         """Whether no test notices the change."""

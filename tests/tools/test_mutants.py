@@ -158,10 +158,10 @@ def test_every_equivalent_is_a_change_that_would_be_made():
 
 
 KERNELS = {
-    "_kernels_low.py": "from numba import njit\n\n@njit(cache=True)\ndef one(x):\n    return x + 1\n",
+    "_kernels_low.py": "from visterm.compute.compiled import compiled\n\n@compiled\ndef one(x):\n    return x + 1\n",
     "_kernels_high.py": (
-        "from numba import njit\nfrom tiny.sums._kernels_low import one\n\n"
-        "@njit(cache=True)\ndef two(x):\n    return one(one(x))\n"
+        "from visterm.compute.compiled import compiled\nfrom tiny.sums._kernels_low import one\n\n"
+        "@compiled\ndef two(x):\n    return one(one(x))\n"
     ),
     "high.py": "def both(x):\n    from tiny.sums import _kernels_high\n\n    return _kernels_high.two(x)\n",
     "other.py": "def other(x):\n    return x\n",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from visterm.compute.compiled import SUMS, compiled
+
 Array = NDArray[Any]
-_SUMS = {"reassoc", "nsz", "contract"}  # lets sums be vectorised; values are never NaN
 _CODES = 256  # this many small codes are compared at a time: with their sums they fill the first cache
 _TILE = 16  # rows of B that stay in the cache while rows of A pass by
 
@@ -22,7 +22,7 @@ class SparseRows(NamedTuple):
     ends: Array
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+@compiled(fastmath=SUMS)
 def l1_dense(A: Array, B: Array, out: Array) -> None:
     """``out[i, j] = abs(A[i] - B[j]).sum()``."""
     for first in range(0, B.shape[0], _TILE):
@@ -35,7 +35,7 @@ def l1_dense(A: Array, B: Array, out: Array) -> None:
                 out[i, j] = total
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+@compiled(fastmath=SUMS)
 def chi2_dense(A: Array, B: Array, out: Array) -> None:
     """``out[i, j] = ((A[i] - B[j])**2 / (A[i] + B[j])).sum() / 2`` with 0/0 = 0."""
     tiny = A.dtype.type(1e-30)  # rows are shares: smaller values count as zero
@@ -51,7 +51,7 @@ def chi2_dense(A: Array, B: Array, out: Array) -> None:
                 out[i, j] = total * half
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+@compiled(fastmath=SUMS)
 def intersection_dense(A: Array, B: Array, out: Array) -> None:
     """``out[i, j] = 1 - minimum(A[i], B[j]).sum()``."""
     one = A.dtype.type(1)
@@ -65,21 +65,21 @@ def intersection_dense(A: Array, B: Array, out: Array) -> None:
                 out[i, j] = one - total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _spread(A: SparseRows, i: int, row: Array) -> None:
     """Row ``i`` of ``A`` as a dense one; ``row`` holds zeros elsewhere."""
     for entry in range(A.ends[i], A.ends[i + 1]):
         row[A.columns[entry]] = A.values[entry]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _clear(A: SparseRows, i: int, row: Array) -> None:
     """Undo ``_spread``."""
     for entry in range(A.ends[i], A.ends[i + 1]):
         row[A.columns[entry]] = 0
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+@compiled(fastmath=SUMS)
 def l1_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Array) -> None:
     """``l1_dense`` for CSR rows: ``|a - b|`` is ``|a| + |b|`` unless both are non-zero; ``b_sums`` are sums of ``|b|``.
 
@@ -102,7 +102,7 @@ def l1_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Arra
         _clear(A, i, row)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+@compiled(fastmath=SUMS)
 def chi2_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Array) -> None:
     """``chi2_dense`` for CSR rows: a term is ``a + b - 4 a b / (a + b)``; ``b_sums`` are the rows' sums."""
     row = np.zeros(width, A.values.dtype)
@@ -122,7 +122,7 @@ def chi2_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Ar
         _clear(A, i, row)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+@compiled(fastmath=SUMS)
 def intersection_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Array) -> None:
     """``intersection_dense`` for CSR rows: the common part is at most ``b_sums``."""
     row = np.zeros(width, A.values.dtype)
@@ -137,7 +137,7 @@ def intersection_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int,
         _clear(A, i, row)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def smallest(block: Array, out: Array) -> None:
     """``out[i] = argsort(block[i], kind="stable")[: out.shape[1]]``, in one pass over the row."""
     k = out.shape[1]
@@ -158,7 +158,7 @@ def smallest(block: Array, out: Array) -> None:
             n_found = min(n_found + 1, k)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def nearest_codes(A: Array, columns: Array, rows: Array, squared: Array) -> None:
     """``squared[i], rows[i]``: the smallest ``((A[i] - B)**2).sum(axis=1)`` and their rows; ``columns`` is ``B.T``.
 

@@ -13,7 +13,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from visterm.compute.compiled import compiled
 
 
 class Links(NamedTuple):
@@ -30,7 +31,7 @@ _TOLERANCE = 1e-13
 _LOG_NOTHING = -40.0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def log_share(t: float, c: float, u: float) -> float:
     """The u with ``u + c exp(u) = t``, by Newton's method from ``u``; ``exp(u)`` is ``lambertw(c exp(t)) / c``."""
     if t < _LOG_NOTHING:
@@ -45,7 +46,7 @@ def log_share(t: float, c: float, u: float) -> float:
     return u
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _descend_discrete(t: Any, c: float, largest: float, p: Any) -> None:
     """Solve ``log p + c p = t - multiplier``, ``sum(p) = 1`` from the left of the multiplier; slow but safe."""
     multiplier = largest - c  # there the largest entry alone is one
@@ -69,7 +70,7 @@ def _descend_discrete(t: Any, c: float, largest: float, p: Any) -> None:
         p[k] = math.exp(p[k]) / total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _leap_discrete(t: Any, c: float, p: Any, logs: Any) -> bool:
     """:func:`_descend_discrete` with joint steps of all entries and the multiplier from ``p``; False if it diverged.
 
@@ -111,7 +112,7 @@ def _leap_discrete(t: Any, c: float, p: Any, logs: Any) -> bool:
     return False
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def best_discrete(score: Any, pull: Any, strength: float, degree: float, p: Any, room: Any) -> None:
     """Move ``p`` to the maximum of ``p . (score - log p) - strength / 2 * (degree |p|^2 - 2 p . pull)``.
 
@@ -136,7 +137,7 @@ def best_discrete(score: Any, pull: Any, strength: float, degree: float, p: Any,
         _descend_discrete(t, c, largest, p)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def best_point(expected: Any, pull: Any, strength: float, degree: float, p: Any) -> None:
     """Write to ``p`` the maximiser of ``expected . log p - strength / 2 * (degree |p|^2 - 2 p . pull)``.
 
@@ -171,7 +172,7 @@ def best_point(expected: Any, pull: Any, strength: float, degree: float, p: Any)
         p[k] /= total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def gather(links: Links, i: int, neighbours: Any, pull: Any) -> float:
     """Set ``pull`` to ``weights[i] @ neighbours`` of CSR row ``i``; returns the row's sum, the degree."""
     pull[:] = 0.0
@@ -185,7 +186,7 @@ def gather(links: Links, i: int, neighbours: Any, pull: Any) -> float:
     return degree
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def sweep_discrete(links: Links, scores: Any, strength: float, order: Any, neighbours: Any, P: Any) -> None:
     """:func:`best_discrete` for the rows of ``P`` in the given order; neighbours are rows of ``neighbours``.
 
@@ -197,7 +198,7 @@ def sweep_discrete(links: Links, scores: Any, strength: float, order: Any, neigh
         best_discrete(scores[i], pull, strength, degree, P[i], room)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def sweep_point(links: Links, expected: Any, strength: float, order: Any, neighbours: Any, P: Any) -> None:
     """:func:`sweep_discrete` with :func:`best_point`."""
     pull = np.empty(P.shape[1])
@@ -206,7 +207,7 @@ def sweep_point(links: Links, expected: Any, strength: float, order: Any, neighb
         best_point(expected[i], pull, strength, degree, P[i])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def roughness(links: Links, P: Any) -> float:
     """``sum_k P[:, k] @ L @ P[:, k]``: half the sum over i and j of ``weight_ij |P_i - P_j|^2``."""
     total = 0.0

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from visterm.compute.compiled import compiled
 from visterm.graph._kernels import Links, gather
 from visterm.topics.special import digamma, trigamma
 
@@ -15,7 +15,7 @@ _STEPS, _HALVINGS = 30, 40
 _TOLERANCE = 1e-10
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def own_value(target: Any, gamma: Any) -> float:
     """The terms of a picture's bound that depend on ``gamma``; the best is ``target``, alpha plus the expected counts.
 
@@ -29,7 +29,7 @@ def own_value(target: Any, gamma: Any) -> float:
     return value
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def value(target: Any, pull: Any, strength: float, degree: float, gamma: Any) -> float:
     """:func:`own_value` minus ``strength / 2 * (degree |mean|^2 - 2 mean . pull)``, mean = gamma / gamma.sum()."""
     total = gamma.sum()
@@ -40,7 +40,7 @@ def value(target: Any, pull: Any, strength: float, degree: float, gamma: Any) ->
     return own_value(target, gamma) - 0.5 * strength * smooth
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def gradient(target: Any, pull: Any, strength: float, degree: float, gamma: Any, out: Any) -> None:
     """Write the derivatives of :func:`value` with respect to ``gamma`` to ``out``."""
     total, surplus, common = gamma.sum(), 0.0, 0.0
@@ -53,7 +53,7 @@ def gradient(target: Any, pull: Any, strength: float, degree: float, gamma: Any,
         out[k] = (target[k] - gamma[k]) * trigamma(gamma[k]) - shared + strength * drawn / total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def newton_direction(slope: Any, strength: float, degree: float, gamma: Any, out: Any) -> None:
     """Write ``inv(A) @ slope`` to ``out``; A is the Fisher information plus the regulariser's curvature in the mean::
 
@@ -89,7 +89,7 @@ def newton_direction(slope: Any, strength: float, degree: float, gamma: Any, out
         out[k] *= slope[k] - x - y * gamma[k] / total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def best_dirichlet(target: Any, pull: Any, strength: float, degree: float, gamma: Any, room: Any) -> None:
     """Raise :func:`value` to its maximum by Newton's method with step halving, from ``gamma`` or ``target``.
 
@@ -126,7 +126,7 @@ def best_dirichlet(target: Any, pull: Any, strength: float, degree: float, gamma
             break
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def sweep_dirichlet(
     links: Links, targets: Any, strength: float, order: Any, neighbours: Any, gammas: Any, means: Any
 ) -> None:
@@ -142,7 +142,7 @@ def sweep_dirichlet(
         means[i] = gammas[i] / gammas[i].sum()
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def own_values(targets: Any, gammas: Any) -> float:
     """The sum of :func:`own_value` over pictures."""
     total = 0.0

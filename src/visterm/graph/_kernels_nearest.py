@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from visterm.compute.compiled import SUMS, compiled
 
 
 class Lists(NamedTuple):
@@ -27,10 +28,7 @@ class Neighbours(NamedTuple):
     is_new: Any
 
 
-_SUMS = {"reassoc", "nsz", "contract"}  # lets sums be vectorised; values are never NaN
-
-
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+@compiled(fastmath=SUMS)
 def apart(a: Any, b: Any) -> Any:
     """``((a - b) ** 2).sum()``."""
     total = np.float32(0)
@@ -40,7 +38,7 @@ def apart(a: Any, b: Any) -> Any:
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def insert(found: Any, squared: Any, is_new: Any, row: int, distance: float) -> bool:
     """Insert ``row`` into one list unless it is there already or too far; ties are ordered by row."""
     k = found.shape[0]
@@ -61,14 +59,14 @@ def insert(found: Any, squared: Any, is_new: Any, row: int, distance: float) -> 
     return True
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _draw(state: Any, n: int) -> int:
     """A random number below ``n``; advances the state (the high bits of Knuth's linear congruential generator)."""
     state[0] = state[0] * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
     return int((state[0] >> np.uint64(33)) % np.uint64(n))
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+@compiled(fastmath=SUMS)
 def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
     """Cut the rows in two, again and again, until parts have at most ``leaf_size`` rows; returns the ends of leaves.
 
@@ -131,7 +129,7 @@ def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
     return ends[:n_leaves].copy()
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def compare_leaves(rows: Any, order: Any, ends: Any, first: int, last: int, lists: Lists) -> None:
     """Offer every row of the leaves ``first`` to ``last`` to the other rows of its leaf."""
     for leaf in range(first, last):
@@ -144,7 +142,7 @@ def compare_leaves(rows: Any, order: Any, ends: Any, first: int, last: int, list
                     insert(lists.found[i], lists.squared[i], lists.is_new[i], j, apart(rows[i], rows[j]))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def reverse_lists(forward: Neighbours, backward: Neighbours) -> None:
     """``backward.rows[j]``: the first rows that list j, new entries before old ones, as many as the array holds."""
     n, k = forward.rows.shape
@@ -162,7 +160,7 @@ def reverse_lists(forward: Neighbours, backward: Neighbours) -> None:
                     filled[j] += 1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _offer(rows: Any, i: int, j: int, j_new: bool, known: Neighbours, seen: Any, lists: Lists) -> int:
     """Offer to i the rows that j knows, if one of the two links is new."""
     n_inserted = 0
@@ -177,7 +175,7 @@ def _offer(rows: Any, i: int, j: int, j_new: bool, known: Neighbours, seen: Any,
     return n_inserted
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def compare_neighbours(
     rows: Any, start: int, stop: int, forward: Neighbours, backward: Neighbours, lists: Lists
 ) -> int:

@@ -10,9 +10,9 @@ from math import exp, log
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from visterm.compute.compiled import compiled
 from visterm.margin.dual import Block, Coordinates
 
 Array = NDArray[Any]
@@ -25,7 +25,7 @@ _CG_REDUCTION = 0.1
 _STATE = np.uint64(88172645463325252)  # of the random generator, changed by a seed
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def best_dual(b: float, m: float, q: float, loss: Any) -> float:
     """The maximiser of ``-conjugate(b') - (b' - b) m - (b' - b)^2 q / 2``, see ``losses``."""
     is_logistic, gamma, low, high = loss
@@ -56,13 +56,13 @@ def best_dual(b: float, m: float, q: float, loss: Any) -> float:
     return 1.0 / (1.0 + exp(-s)) if s > -700.0 else 0.0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def coordinate_gap(b: float, m: float, loss: Any) -> float:
     """``value(m) + conjugate(b) + b m``: never negative, and its weighted sum over coordinates is the duality gap."""
     return loss_value(m, loss) + conjugate(b, loss) + b * m
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def loss_value(m: float, loss: Any) -> float:
     """``Loss.value`` of one margin."""
     is_logistic, gamma, low, high = loss
@@ -74,7 +74,7 @@ def loss_value(m: float, loss: Any) -> float:
     return b * slack - 0.5 * gamma * b * b
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def conjugate(b: float, loss: Any) -> float:
     """``Loss.conjugate`` of one dual variable within its range."""
     is_logistic, gamma, _, _ = loss
@@ -83,7 +83,7 @@ def conjugate(b: float, loss: Any) -> float:
     return -b + 0.5 * gamma * b * b
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def task_values(f: Array, at: Coordinates, loss: Any, out: Array) -> None:
     """``out[t] = (sum(theta f), sum(C value(y f)), sum(C conjugate(b)))`` of every task, summed in double precision."""
     b, y, C = at
@@ -99,7 +99,7 @@ def task_values(f: Array, at: Coordinates, loss: Any, out: Array) -> None:
         out[t, 0], out[t, 1], out[t, 2] = norm, losses, conjugates
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def ascend_block(block: Block, at: Coordinates, loss: Any) -> None:
     """One exact coordinate step for each picture of a block in turn, task by task.
 
@@ -124,7 +124,7 @@ def ascend_block(block: Block, at: Coordinates, loss: Any) -> None:
                     f[t, j] += change * G[i, j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def ascend_coupled(block: Block, M: Array, at: Coordinates, loss: Any) -> None:
     """:func:`ascend_block` for the coordinates (t, i) of the kernel ``M[t, t'] G[i, j]``: the paper's U step.
 
@@ -157,7 +157,7 @@ def ascend_coupled(block: Block, M: Array, at: Coordinates, loss: Any) -> None:
                     f[u, j] += passed_on[u] * G[i, j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def gather(G: Array, rows: Array, shift: float) -> Array:
     """``G[ix_(rows, rows)] + shift``, four rows at a time, so that memory reads overlap."""
     size = len(rows)
@@ -177,7 +177,7 @@ def gather(G: Array, rows: Array, shift: float) -> Array:
     return block
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def add_rows(theta: Array, G: Array, start: int, stop: int, out: Array) -> None:
     """``out[:, start:stop] += theta @ G[:, start:stop]``, for a ``theta`` that is mostly zero."""
     n_tasks, n_rows = theta.shape
@@ -191,7 +191,7 @@ def add_rows(theta: Array, G: Array, start: int, stop: int, out: Array) -> None:
                     scores[j] += weight * row[j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def unsettled(f: Array, at: Coordinates, loss: Any) -> tuple[Array, Array]:
     """The coordinates of one task that are not settled at a bound, in order, and the gap of each.
 
@@ -216,7 +216,7 @@ def unsettled(f: Array, at: Coordinates, loss: Any) -> tuple[Array, Array]:
     return chosen[:count], gaps[:count]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def refine(G: Array, f: Array, at: Coordinates, loss: Any, target: float, seed: int) -> None:
     """Solve the subproblem of a few coordinates of one task until their share of the gap is below ``target``.
 
@@ -253,7 +253,7 @@ def refine(G: Array, f: Array, at: Coordinates, loss: Any, target: float, seed: 
             solve_inside(G, f, at, loss)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def shuffle(order: Array, state: Any) -> Any:
     """Shuffle ``order`` with a xorshift generator, in a tenth of NumPy's time, and return the generator's state."""
     for i in range(len(order) - 1, 0, -1):
@@ -265,7 +265,7 @@ def shuffle(order: Array, state: Any) -> Any:
     return state
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def solve_inside(G: Array, f: Array, at: Coordinates, loss: Any) -> None:
     """Move the coordinates inside their range towards the solution of their linear system, as far as the dual rises.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from visterm.compute.compiled import compiled
 
 Array = NDArray[Any]
 
@@ -23,7 +24,7 @@ _TILE = 16  # rows of B that stay in the cache while the loop goes over rows of 
 _TINY = np.float32(1e-30)  # keeps 0 / 0 out of sums over dimensions
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def add_chi2(A: Array, B: Array, symmetric: bool, out: Array) -> None:
     """``out[i, j] += sum_d sign(a_d b_d) 2 |a_d b_d| / (|a_d| + |b_d|)``, the additive chi2 kernel of rows.
 
@@ -42,7 +43,7 @@ def add_chi2(A: Array, B: Array, symmetric: bool, out: Array) -> None:
                     out[j, i] += 2 * total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def add_chi2_sparse(A: Compressed, B: Compressed, out: Array) -> None:
     """:func:`add_chi2` for the rows of a CSR matrix ``A`` and of ``B``, which is given by columns (CSC)."""
     starts, columns, values = A

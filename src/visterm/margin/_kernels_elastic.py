@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from visterm.compute.compiled import compiled
 from visterm.margin._kernels import best_dual
 from visterm.margin.dual import Coordinates
 
@@ -29,7 +29,7 @@ class Predictors(NamedTuple):
     lengths: Array
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def ascend_elastic(features: Shrunk, order: Array, v: Array, at: Coordinates, loss: Any) -> None:
     """One pass of proximal SDCA for one task: ``w = soft(v, thresholds)`` with the primal copy ``v = theta X``.
 
@@ -54,7 +54,7 @@ def ascend_elastic(features: Shrunk, order: Array, v: Array, at: Coordinates, lo
                 v[j] += change * X[i, j]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def ascend_elastic_map(
     features: Shrunk, predictors: Predictors, order: Array, V: Array, at: Coordinates, loss: Any
 ) -> None:

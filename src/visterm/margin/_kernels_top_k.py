@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from visterm.compute.compiled import compiled
 from visterm.margin.dual import Block
 
 Array = NDArray[Any]
@@ -28,7 +28,7 @@ class PictureDuals(NamedTuple):
     C: Array
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def project_top_k(b: Array, k: int, rho: float, out: Array) -> None:
     """The minimiser of ``|p - b|^2 + rho (sum p)^2`` with ``0 <= p <= sum(p) / k`` and ``sum(p) <= 1``, exactly.
 
@@ -51,7 +51,7 @@ def project_top_k(b: Array, k: int, rho: float, out: Array) -> None:
         out[i] = min(max(b[i] - t, 0.0), cap)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _descending(b: Array) -> Array:
     """The places of the largest entry, the second largest and so on, by heap sort; in NumPy ``argsort(-b)``."""
     order = np.arange(len(b))
@@ -63,7 +63,7 @@ def _descending(b: Array) -> Array:
     return order
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _sink(b: Array, heap: Array, root: int, size: int) -> None:
     """Move one place of a heap below all places with smaller entries."""
     place = heap[root]
@@ -78,7 +78,7 @@ def _sink(b: Array, heap: Array, root: int, size: int) -> None:
     heap[root] = place
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _inside(b: Array, order: Array, k: int, rho: float) -> tuple[float, float]:
     """Threshold and sum of the minimiser without the bound on the sum; the sum is 2 if it exceeds every bound."""
     m = len(b)
@@ -105,7 +105,7 @@ def _inside(b: Array, order: Array, k: int, rho: float) -> tuple[float, float]:
     return b[order[k - 1]] - s / k, s
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _on_the_edge(b: Array, order: Array, k: int) -> float:
     """The threshold ``t`` with ``sum(clip(b - t, 0, 1 / k)) = 1``: the sum falls piecewise linearly in ``t``."""
     m = len(b)
@@ -139,7 +139,7 @@ def _on_the_edge(b: Array, order: Array, k: int) -> float:
     return 0.5 * (left + right)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def ascend_pictures(block: Block, order: Array, at: PictureDuals, k: int) -> None:
     """One exact step for all dual variables of each picture of a block, visited in the given order.
 
@@ -186,7 +186,7 @@ def ascend_pictures(block: Block, order: Array, at: PictureDuals, k: int) -> Non
                     f[j, other] += change[j] * G[i, other]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def picture_values(f: Array, p: Array, y: Array, k: int, losses: Array, gains: Array) -> None:
     """``losses[i] = max(0, mean of the k largest of 1 + f_j - f_y over j != y)`` and ``gains[i] = sum(p[:, i])``."""
     n_classes, n = f.shape

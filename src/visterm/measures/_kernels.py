@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from visterm.compute.compiled import compiled
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def count_places(scores: Any, most: int, indptr: Any, indices: Any, above: Any, tied: Any) -> None:
     """For every relevant picture, count the pictures above it and those tied with it, if a query has at most ``most``.
 

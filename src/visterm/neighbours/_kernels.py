@@ -6,14 +6,14 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from visterm.compute.compiled import SUMS, compiled
+
 Array = NDArray[Any]
-_SUMS = {"reassoc", "nsz", "contract"}  # lets sums be vectorised; values are never NaN
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def propagate(weights: Array, neighbours: Array, ends: Array, tags: Array, out: Array) -> None:
     """``out[i] = sum_k weights[i, k] * Y[neighbours[i, k]]`` for the 0/1 rows ``Y`` of CSR (ends, tags)."""
     out[:] = 0
@@ -24,7 +24,7 @@ def propagate(weights: Array, neighbours: Array, ends: Array, tags: Array, out: 
                 out[i, tags[entry]] += weights[i, k]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def gather(gradient: Array, neighbours: Array, ends: Array, tags: Array, out: Array) -> None:
     """``out[i, k] = gradient[i] @ Y[neighbours[i, k]]``, the transpose of ``propagate``."""
     for i in range(neighbours.shape[0]):
@@ -36,7 +36,7 @@ def gather(gradient: Array, neighbours: Array, ends: Array, tags: Array, out: Ar
             out[i, k] = total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def nearest_of_each_tag(distances: Array, starts: Array, pictures: Array, k: int, chosen: Array) -> None:
     """``chosen[i, j]``: whether picture ``j`` is among the ``k`` nearest of ``i`` that carry one of its tags.
 
@@ -65,7 +65,7 @@ def nearest_of_each_tag(distances: Array, starts: Array, pictures: Array, k: int
                 chosen[i, places[place]] = True
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def margin_loss(joint: Array, targets: Array, gains: Array, counts: Array) -> float:
     """The large-margin loss over triplets; ``counts`` gets its slope by each distance.
 
@@ -103,7 +103,7 @@ class Pairs(NamedTuple):
     is_chi2: Array
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+@compiled(fastmath=SUMS)
 def distances_of_pairs(pairs: Pairs, weights: Array, out: Array) -> None:
     """``out[i, k] = weights @ d``, where ``d`` are the distances of the pair by each dimension."""
     kind = pairs.X.dtype.type
@@ -119,7 +119,7 @@ def distances_of_pairs(pairs: Pairs, weights: Array, out: Array) -> None:
             out[i, k] = total
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=_SUMS)
+@compiled(fastmath=SUMS)
 def slopes_of_pairs(pairs: Pairs, counts: Array, gradient: Array) -> None:
     """``gradient += counts[i, k] * d`` over all pairs, the transpose of ``distances_of_pairs``."""
     kind = pairs.X.dtype.type
@@ -136,7 +136,7 @@ def slopes_of_pairs(pairs: Pairs, counts: Array, gradient: Array) -> None:
                 gradient[j] += counts[i, k] * (apart * share)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def log_likelihood(x: Array, present: Array, gain: float, loss: float, slope: Array, offset: Array, G: Array) -> float:
     """The weighted log-likelihood of 0/1 ``present`` under ``sigmoid(slope * x + offset)``; ``G`` gets d/dx.
 

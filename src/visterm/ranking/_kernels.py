@@ -15,9 +15,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
+from visterm.compute.compiled import compiled
 from visterm.ranking.arrays import GramArrays, QueryArrays, RelevanceArrays, StepRule
 
 _GOLDEN, _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -28,7 +29,7 @@ BATCH = 16384
 _27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def below(state: Any, n: int) -> Any:
     """A uniformly random integer from 0 to ``n`` (exclusive); advances the one-element uint64 ``state``."""
     state[0] += _GOLDEN
@@ -39,7 +40,7 @@ def below(state: Any, n: int) -> Any:
     return np.int64(((z >> _32) * np.uint64(n)) >> _32)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def gain_of(relevance: RelevanceArrays, query: int, picture: int) -> float:
     """The gain of a picture for a query, found by bisection; 0 if it is not relevant."""
     low, high = relevance.indptr[query], relevance.indptr[query + 1]
@@ -54,7 +55,7 @@ def gain_of(relevance: RelevanceArrays, query: int, picture: int) -> float:
     return 0.0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def draw(state: Any, relevance: RelevanceArrays, every_query_alike: bool) -> Any:
     """A triplet (query, relevant picture, less relevant picture) and the difference of their gains.
 
@@ -197,7 +198,7 @@ def _move(pictures: Any, weights: Any, tag: Any, one: Any, other: Any, size: Any
     return counts
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def relevance_score(pictures: Any, weights: Any, queries: QueryArrays, query: int, picture: int) -> float:
     """``F(q, p) = sum_t q_t (w_t . p)``."""
     total = 0.0
@@ -206,7 +207,7 @@ def relevance_score(pictures: Any, weights: Any, queries: QueryArrays, query: in
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def update(pictures: Any, weights: Any, queries: QueryArrays, triplet: Any, loss: float, aggressiveness: float) -> None:
     """The passive-aggressive step for a triplet with the given positive loss: ``w += tau v``.
 
@@ -225,7 +226,7 @@ def update(pictures: Any, weights: Any, queries: QueryArrays, triplet: Any, loss
         move(pictures, weights, queries.indices[word], one, other, tau * queries.data[word])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def order_by_word(drawn: Any, n_drawn: int, queries: QueryArrays, ends: Any, order: Any) -> None:
     """``order[:n_drawn] = argsort(first word of each drawn query, kind="stable")``, by counting."""
     ends[:] = 0
@@ -241,7 +242,7 @@ def order_by_word(drawn: Any, n_drawn: int, queries: QueryArrays, ends: Any, ord
         order[ends[tag]] = i
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def learn(
     pictures: Any,
     weights: Any,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from visterm.compute.compiled import compiled
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def log_likelihoods(means: Any, variances: Any, other_means: Any, other_variances: Any, out: Any) -> None:
     """``out[i, j] = log N(means[i]; other_means[j], variances[i] + other_variances[j])`` of diagonal Gaussians."""
     n_dims = means.shape[1]

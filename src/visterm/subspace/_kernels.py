@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from visterm.compute.compiled import compiled
 
 Array = NDArray[Any]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def nearest_bytes(tables: Array, codes: Array, rows: Array, squared: Array) -> None:
     """``squared[i], rows[i]``: the smallest sums over ``g`` of ``tables[i, g, codes[j, g]]`` and their rows ``j``."""
     k = rows.shape[1]

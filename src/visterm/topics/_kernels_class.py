@@ -14,8 +14,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from visterm.compute.compiled import compiled
 from visterm.topics._kernels_lda import FAST, TINY
 
 #: Closer to 1 than this, a short series of the logarithm is exact to about 1e-14 and uses vector registers.
@@ -45,7 +45,7 @@ class ClassTerm(NamedTuple):
     moved: Any  # scratch array, (n_classes,)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def softmax_into(log_sums: Any, odds: Any, weight: float) -> float:
     """``odds`` = weight * softmax(log_sums); returns log(sum(exp(log_sums)))."""
     largest, total = log_sums[0], 0.0
@@ -59,7 +59,7 @@ def softmax_into(log_sums: Any, odds: Any, weight: float) -> float:
     return largest + math.log(total)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def add_logarithms(count: float, ratios: Any, spread: float, sums: Any) -> None:
     """``sums`` += count * log(ratios). The ratios lie within a factor of 1 + ``spread`` of 1."""
     if spread < _NEAR:
@@ -73,7 +73,7 @@ def add_logarithms(count: float, ratios: Any, spread: float, sums: Any) -> None:
             sums[c] += count * math.log(ratios[c])
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def exponentiate(coefficients: Any, size: float, factors: Any) -> float:
     """``factors`` = exp(coefficients / size), each row over its largest. Returns max over rows of largest/smallest - 1.
 
@@ -92,7 +92,7 @@ def exponentiate(coefficients: Any, size: float, factors: Any) -> float:
     return spread
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def dots(phi: Any, factors: Any, out: Any) -> None:
     """``out`` = factors @ phi."""
     for c in range(factors.shape[0]):
@@ -102,7 +102,7 @@ def dots(phi: Any, factors: Any, out: Any) -> None:
         out[c] = total
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def class_sums(counts: Any, phi: Any, coefficients: Any, term: ClassTerm) -> None:
     """Set the products and the sums S of one picture.
 
@@ -118,7 +118,7 @@ def class_sums(counts: Any, phi: Any, coefficients: Any, term: ClassTerm) -> Non
         add_logarithms(counts[j], term.products[j], term.spread, term.log_sums)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def class_room(n_classes: int, n_topics: int, n_codewords: int) -> ClassTerm:
     """An empty term for pictures of up to ``n_codewords`` different codewords, to be filled."""
     return ClassTerm(
@@ -136,7 +136,7 @@ def class_room(n_classes: int, n_topics: int, n_codewords: int) -> ClassTerm:
     )
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def class_term_of(counts: Any, phi: Any, own: int, weight: float, coefficients: Any, room: ClassTerm) -> ClassTerm:
     """The term of a picture of class number ``own``, in the arrays of ``room``. If ``own`` is -1, its weight is 0."""
     if own < 0 or len(counts) == 0 or weight <= 0.0:
@@ -168,7 +168,7 @@ def class_term_of(counts: Any, phi: Any, own: int, weight: float, coefficients: 
     return term
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def class_evidence(term: ClassTerm, j: int, linear: Any, evidence: Any) -> None:
     """The evidence of the class for the topics of codeword ``j``: the last two terms of equation (8), at the last odds.
 
@@ -189,7 +189,7 @@ def class_evidence(term: ClassTerm, j: int, linear: Any, evidence: Any) -> None:
         evidence[k] = linear[k] - pull
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def move_products(moved: Any, products: Any, j: int, ratios: Any) -> None:
     """``ratios`` = moved / products[j], then ``products[j]`` = moved: the phi of codeword ``j`` has changed."""
     for c in range(len(moved)):
@@ -197,7 +197,7 @@ def move_products(moved: Any, products: Any, j: int, ratios: Any) -> None:
         products[j, c] = moved[c]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def log_normaliser_at(term: ClassTerm, j: int, count: float, phi: Any) -> float:
     """log sum_l exp(S_l) if codeword ``j`` had this ``phi``."""
     sums, odds = np.empty(len(term.log_sums)), np.empty(len(term.log_sums))
@@ -207,7 +207,7 @@ def log_normaliser_at(term: ClassTerm, j: int, count: float, phi: Any) -> float:
     return softmax_into(sums, odds, 1.0)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def add_class_gradient(
     counts: Any, phi: Any, own: int, term: ClassTerm, coefficients: Any, tilted: Any, gradient: Any
 ) -> float:
@@ -236,7 +236,7 @@ def add_class_gradient(
     return value
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def largest_row(indptr: Any) -> int:
     """The number of entries of the longest CSR row."""
     most = 0

@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numba import njit
-
+from visterm.compute.compiled import compiled
 from visterm.topics._kernels_class import ClassTerm, log_normaliser_at
 from visterm.topics._kernels_lda import FAST, TINY
 
@@ -17,7 +16,7 @@ from visterm.topics._kernels_lda import FAST, TINY
 _NEAR = 0.06
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def exponentials(x: Any, nearest: float, out: Any) -> None:
     """``out`` = exp(x) for x between ``nearest`` and 0; a short series if it is exact enough."""
     if nearest > -2.0 * _NEAR:
@@ -31,7 +30,7 @@ def exponentials(x: Any, nearest: float, out: Any) -> None:
             out[k] = math.exp(x[k])
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def best_topics(weights: Any, likelihood: Any, evidence: Any, prior: Any, updated: Any) -> float:
     """The phi of one codeword, equation (8); returns -sum_k phi_k log(phi_k / prior_k).
 
@@ -59,7 +58,7 @@ def best_topics(weights: Any, likelihood: Any, evidence: Any, prior: Any, update
     return entropy
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def relative_entropy(phi: Any, prior: Any) -> float:
     """-sum_k phi_k log(phi_k / prior_k)."""
     total = 0.0
@@ -69,7 +68,7 @@ def relative_entropy(phi: Any, prior: Any) -> float:
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def local_bound(phi: Any, count: float, j: int, term: ClassTerm, room: Any) -> float:
     """The terms of the bound that depend on the phi of codeword ``j``."""
     value = relative_entropy(phi, room.prior)
@@ -78,7 +77,7 @@ def local_bound(phi: Any, count: float, j: int, term: ClassTerm, room: Any) -> f
     return count * value - term.weight * log_normaliser_at(term, j, count, phi)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def step_back(phi: Any, count: float, j: int, term: ClassTerm, room: Any) -> None:
     """Halve the step from ``phi`` to ``room.updated`` until the bound does not fall.
 

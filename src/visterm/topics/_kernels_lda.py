@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from visterm.compute.compiled import compiled
 from visterm.topics.bags import Bags
 from visterm.topics.special import digamma
 
@@ -17,7 +17,7 @@ FAST = {"reassoc", "contract", "nnan", "nsz", "arcp"}
 TINY = 1e-290
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def topic_weights(gamma: Any, weights: Any, log_theta: Any) -> float:
     """Set E[log theta] under Dirichlet(gamma) and its exponential over the largest; returns the log of the largest.
 
@@ -40,7 +40,7 @@ def topic_weights(gamma: Any, weights: Any, log_theta: Any) -> float:
     return largest
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def dirichlet_bound(gamma: Any, alpha: Any, log_theta: Any) -> float:
     """E_q[log p(theta | alpha)] - E_q[log q(theta)] for q = Dirichlet(gamma), given E_q[log theta]."""
     bound, sum_alpha, sum_gamma = 0.0, 0.0, 0.0
@@ -51,7 +51,7 @@ def dirichlet_bound(gamma: Any, alpha: Any, log_theta: Any) -> float:
     return bound + math.lgamma(sum_alpha) - math.lgamma(sum_gamma)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def topic_shares(words: Any, counts: Any, likelihood: Any, weights: Any, shares: Any) -> None:
     """How much of one picture each topic explains, without the factor ``weights``, which is common to all codewords.
 
@@ -72,7 +72,7 @@ def topic_shares(words: Any, counts: Any, likelihood: Any, weights: Any, shares:
             shares[k] += share * likelihood[word, k]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def add_expected_counts(
     words: Any, counts: Any, likelihood: Any, weights: Any, log_scale: float, codewords: Any
 ) -> float:
@@ -98,7 +98,7 @@ def add_expected_counts(
     return bound
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def infer_proportions(
     bags: Bags,
     likelihood: Any,

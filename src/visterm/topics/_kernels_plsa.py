@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from visterm.compute.compiled import compiled
 from visterm.topics.bags import Bags
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def expected_ratios(bags: Bags, picture_topics: Any, word_topics: Any, picture_sums: Any, word_sums: Any) -> float:
     """Add ``ratios @ word_topics`` to ``picture_sums`` and ``ratios.T @ picture_topics`` to ``word_sums``.
 
@@ -39,7 +39,7 @@ def expected_ratios(bags: Bags, picture_topics: Any, word_topics: Any, picture_s
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def fold_in(bags: Bags, word_topics: Any, power: float, max_iter: int, tol: float, out: Any) -> None:
     """Set ``out[d]`` to the topics of picture d that explain its tokens best, given the words of the topics.
 

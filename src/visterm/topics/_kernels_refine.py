@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from visterm.compute.compiled import compiled
 from visterm.topics._kernels_lda import FAST, TINY, topic_shares, topic_weights
 from visterm.topics.bags import Bags
 from visterm.topics.special import trigamma
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def sweep_forward(bags: Bags, likelihood: Any, alpha: Any, gammas: Any) -> None:
     """Sweeps of ``infer_proportions``: sets ``gammas[:, s + 1]`` (n_pictures, n_topics) from ``gammas[:, s]``."""
     n_topics = len(alpha)
@@ -26,7 +26,7 @@ def sweep_forward(bags: Bags, likelihood: Any, alpha: Any, gammas: Any) -> None:
                 gammas[d, sweep + 1, k] = alpha[k] + weights[k] * shares[k]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def propagate_back(bags: Bags, likelihood: Any, alpha: Any, gammas: Any, upstream: Any, gradient: Any) -> None:
     """Add the gradient of sum(upstream * gammas[:, -1]) by ``likelihood`` to ``gradient`` (n_codewords, n_topics).
 

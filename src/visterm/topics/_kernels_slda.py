@@ -10,8 +10,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from visterm.compute.compiled import compiled
 from visterm.topics._kernels_class import (
     ClassTerm,
     add_class_gradient,
@@ -87,7 +87,7 @@ class Room(NamedTuple):
 # --- The tag term -----------------------------------------------------------------------------------------------------
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def attend(picture: Picture, log_tags: Any, attention: Any) -> float:
     """lambda, equation (4): which codewords the tags of a picture belong to; returns the tags' part of the bound.
 
@@ -119,7 +119,7 @@ def attend(picture: Picture, log_tags: Any, attention: Any) -> float:
     return bound
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def tag_evidence(tags: Any, log_tags: Any, attention: Any, j: int, out: Any) -> None:
     """``out`` = attention[:, j] @ log_tags[tags]: the evidence of tags for the topics of codeword ``j``, (8)."""
     out[:] = 0.0
@@ -131,7 +131,7 @@ def tag_evidence(tags: Any, log_tags: Any, attention: Any, j: int, out: Any) -> 
 # --- Pictures ---------------------------------------------------------------------------------------------------------
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def start_picture(words: Any, counts: Any, likelihood: Any, gamma: Any, room: Room, phi: Any) -> None:
     """The best phi for ``gamma`` if only the codewords are known.
 
@@ -153,7 +153,7 @@ def start_picture(words: Any, counts: Any, likelihood: Any, gamma: Any, room: Ro
             room.before[k] += counts[j] * phi[j, k]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def sweep(picture: Picture, term: ClassTerm, tables: TopicTables, room: Room) -> float:
     """Update lambda and every phi of a picture once; returns sum_v c_v phi_v . (log likelihood_v - log phi_v).
 
@@ -199,7 +199,7 @@ def sweep(picture: Picture, term: ClassTerm, tables: TopicTables, room: Room) ->
     return fit
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def settle_picture(picture: Picture, term: ClassTerm, tables: TopicTables, room: Room) -> None:
     """Sweep with gamma fixed until the topics no longer change: the best phi for ``gamma``, given the labels."""
     for _ in range(_MOST_SETTLING):
@@ -213,7 +213,7 @@ def settle_picture(picture: Picture, term: ClassTerm, tables: TopicTables, room:
             break
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def infer_picture(
     picture: Picture, term: ClassTerm, tables: TopicTables, max_sweeps: int, tolerance: float, room: Room
 ) -> float:
@@ -239,7 +239,7 @@ def infer_picture(
     return fit + dirichlet_bound(gamma, alpha, room.log_theta)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def add_expected(picture: Picture, room: Room, expected: ExpectedCounts) -> None:
     """Add the expected counts of one picture, for equations (10) and (11).
 
@@ -261,7 +261,7 @@ def add_expected(picture: Picture, room: Room, expected: ExpectedCounts) -> None
                 expected.tags[picture.tags[m], k] += share * picture.phi[j, k]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def room_for(bags: Bags, labels: Labels, n_topics: int) -> Room:
     """Scratch arrays for the largest of the pictures."""
     most, most_tags = largest_row(bags.indptr), largest_row(labels.tag_indptr)
@@ -279,7 +279,7 @@ def room_for(bags: Bags, labels: Labels, n_topics: int) -> Room:
     )
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def picture_of(bags: Bags, labels: Labels, d: int, gamma: Any, likelihood: Any, room: Room) -> Picture:
     """Picture number ``d``, whose phi, in ``room``, is the best for ``gamma`` and the codewords."""
     first, last = bags.indptr[d], bags.indptr[d + 1]
@@ -292,7 +292,7 @@ def picture_of(bags: Bags, labels: Labels, d: int, gamma: Any, likelihood: Any, 
     return Picture(words, counts, tags, phi, gamma)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def infer_joint(
     bags: Bags,
     labels: Labels,
@@ -325,7 +325,7 @@ def infer_joint(
     return bound + class_part, class_part
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@compiled(fastmath=FAST)
 def class_value_of(
     bags: Bags,
     labels: Labels,

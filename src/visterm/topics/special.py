@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from visterm.compute.compiled import compiled
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def digamma(x: float) -> float:
     """The derivative of log gamma at ``x`` > 0, as ``scipy.special.digamma``."""
     value = 0.0
@@ -22,7 +22,7 @@ def digamma(x: float) -> float:
     return value + math.log(x) - 0.5 / x - series
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def trigamma(x: float) -> float:
     """The second derivative of log gamma at ``x`` > 0, as ``scipy.special.polygamma(1, x)``."""
     value = 0.0

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from visterm.compute.compiled import compiled
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def sum_by_word(descriptors: Any, ids: Any, sums: Any, counts: Any) -> None:
     """``sums[ids[i]] += descriptors[i]`` and ``counts[ids[i]] += 1`` for every i.
 
@@ -22,7 +23,7 @@ def sum_by_word(descriptors: Any, ids: Any, sums: Any, counts: Any) -> None:
 
 
 # The compiler may only reorder additions, so that the sums over dimensions use vector registers.
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def squared_distances(descriptors: Any, words: Any, ids: Any, out: Any) -> None:
     """``out[i]``: the squared distance of ``descriptors[i]`` to ``words[ids[i]]``, by differences in float64.
 

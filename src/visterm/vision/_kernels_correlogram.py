@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from visterm.compute.compiled import compiled
 
 #: Where red, orange, yellow, green, cyan, blue and purple end, as a share of the circle; then red begins again.
 _HUE_ENDS = (22 / 360, 45 / 360, 70 / 360, 155 / 360, 186 / 360, 278 / 360, 330 / 360)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def name_colours(hsv: NDArray[np.float32], names: NDArray[np.uint8]) -> None:
     """The number of each pixel's colour, as in :func:`visterm.vision.correlogram.named_colours`."""
     height, width, _ = hsv.shape
@@ -29,7 +30,7 @@ def name_colours(hsv: NDArray[np.float32], names: NDArray[np.uint8]) -> None:
                 names[y, x] = 8 + 4 * (n_ended % 7) + kind
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def count_pairs(colours: NDArray[np.uint8], distance: int, same: NDArray[np.int64], met: NDArray[np.int64]) -> None:
     """Count pairs of pixels ``distance`` apart, by the colour of the first: those of the ``same`` colour, all ``met``.
 
@@ -53,14 +54,14 @@ def count_pairs(colours: NDArray[np.uint8], distance: int, same: NDArray[np.int6
             met[colours[y, x]] += ring
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def add_equal(one: NDArray[np.uint8], other: NDArray[np.uint8], counts: NDArray[np.uint8]) -> None:
     """``counts += one == other``."""
     for x in range(len(counts)):
         counts[x] += np.uint8(one[x] == other[x])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _within(place: int, reach: int, length: int) -> int:
     """How many of ``length`` positions are at most ``reach`` away from ``place``."""
     return min(place + reach, length - 1) - max(place - reach, 0) + 1

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from visterm.compute.compiled import compiled
 
 WEAK, STRONG = 1, 2
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def gradients(grey: NDArray[np.float32], dx: NDArray[np.float32], dy: NDArray[np.float32]) -> None:
     """Central differences to the right and downwards; the border is repeated outwards, which halves them there."""
     height, width = grey.shape
@@ -23,7 +24,7 @@ def gradients(grey: NDArray[np.float32], dx: NDArray[np.float32], dy: NDArray[np
             dx[y, x] = np.float32(0.5) * (row[min(x + 1, width - 1)] - row[max(x - 1, 0)])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def ridges(
     dx: NDArray[np.float32], dy: NDArray[np.float32], weak: float, strong: float, strength: NDArray[np.uint8]
 ) -> None:
@@ -46,7 +47,7 @@ def ridges(
                 strength[y, x] = STRONG if length >= strong else WEAK
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _at(plane: NDArray[np.float32], y: float, x: float) -> float:
     """``plane`` interpolated linearly between pixels; zero outside."""
     height, width = plane.shape
@@ -59,7 +60,7 @@ def _at(plane: NDArray[np.float32], y: float, x: float) -> float:
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def follow(strength: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Pixels that are STRONG, or WEAK and connected to a strong one by marked pixels, also diagonally."""
     height, width = strength.shape

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from visterm.compute.compiled import compiled
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+
+@compiled(fastmath={"contract"})
 def convolve_both(picture: NDArray[np.float32], taps: NDArray[np.float32], out: NDArray[np.float32]) -> None:
     """Convolve columns, then rows, of ``picture`` with symmetric odd ``taps``; border pixels are repeated outwards.
 
@@ -37,7 +38,7 @@ def convolve_both(picture: NDArray[np.float32], taps: NDArray[np.float32], out: 
                 row[x] += tap * (left[x] + right[x])
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def sample_both(
     lanes: NDArray[Any],
     vertical: NDArray[Any],
@@ -77,14 +78,14 @@ def sample_both(
             add_scaled(horizontal[k], phases[k % spacing, k // spacing * n_lanes :], row)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def add_scaled(factor: float, source: NDArray[Any], target: NDArray[Any]) -> None:
     """``target += factor * source[: len(target)]``, in one pass."""
     for i in range(len(target)):
         target[i] += factor * source[i]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def gather_cells(
     lattice: NDArray[np.float32], step: int, reach: int, weights: NDArray[np.float32], out: NDArray[np.float32]
 ) -> None:

@@ -6,11 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from visterm.compute.compiled import compiled
 
 
 # The joint is finite, and the compiler may only reorder additions: this lets it use vector registers.
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nnan", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nnan", "nsz"})
 def sum_likely(terms: Any, joint: Any, least: Any, sums: Any) -> None:
     """``sums[k] += r[i, k] * terms[i]`` over the components k that are likely for descriptor i.
 

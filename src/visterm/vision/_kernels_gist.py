@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from visterm.compute.compiled import compiled
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+
+@compiled(fastmath={"contract"})
 def add_magnitudes(
     response: NDArray[np.complex64], margin: int, cell_of: NDArray[np.int64], sums: NDArray[np.float32]
 ) -> None:

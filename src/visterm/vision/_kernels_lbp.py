@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from visterm.compute.compiled import compiled
 
 # A diagonal point of the circle of radius 2 is sqrt(2) pixels away in both directions: this far beyond pixel 1.
 _BEYOND = math.sqrt(2) - 1
 _NEAR, _SIDE, _FAR = (1 - _BEYOND) ** 2, _BEYOND * (1 - _BEYOND), _BEYOND**2
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def circle_patterns(grey: NDArray[np.float64], out: NDArray[np.uint8]) -> None:
     """Set bit k if the point of the circle at k * 45 degrees, from right towards up, is not darker than the centre.
 
@@ -44,7 +45,7 @@ def circle_patterns(grey: NDArray[np.float64], out: NDArray[np.uint8]) -> None:
             out[y, x] = pattern
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _diagonal(grey: NDArray[np.float64], y: int, x: int, down: int, right: int) -> float:
     centre = grey[y, x]
     near = grey[y + down, x + right] - centre
@@ -53,7 +54,7 @@ def _diagonal(grey: NDArray[np.float64], y: int, x: int, down: int, right: int) 
     return _NEAR * near + _SIDE * sides + _FAR * far
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def nearest_colours(pixels: NDArray[np.float32], palette: NDArray[np.float32], out: NDArray[np.int64]) -> None:
     """For each pixel, the nearest colour of the transposed ``palette`` (3, n_colours); the first one of equals.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from visterm.compute.compiled import compiled
 
-@njit(nogil=True, cache=True, error_model="numpy")
+
+@compiled
 def add_moments(
     regions: NDArray[np.int32], plane: NDArray[np.float32], sums: NDArray[np.float64], squares: NDArray[np.float64]
 ) -> None:
@@ -25,7 +26,7 @@ def add_moments(
             squares[regions[y, x]] += value * value
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def boundary_lengths(regions: NDArray[np.int32], n: int) -> NDArray[np.float64]:
     """How many sides of pixels each region shares with other regions or with the outside of the picture."""
     height, width = regions.shape
@@ -39,7 +40,7 @@ def boundary_lengths(regions: NDArray[np.int32], n: int) -> NDArray[np.float64]:
     return lengths
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def hull_areas(regions: NDArray[np.int32], n: int) -> NDArray[np.float64]:
     """Areas of the convex hulls of the regions; pixels are unit squares."""
     height, width = regions.shape
@@ -65,7 +66,7 @@ def hull_areas(regions: NDArray[np.int32], n: int) -> NDArray[np.float64]:
     return areas
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _left_of_hull(corners: NDArray[np.int64], lines: NDArray[np.int64]) -> float:
     """The area between x = 0 and the left side of the convex hull of the points (``corners[y]``, y), y in ``lines``."""
     chain = np.empty(len(lines), np.int64)
@@ -85,7 +86,7 @@ def _left_of_hull(corners: NDArray[np.int64], lines: NDArray[np.int64]) -> float
     return area
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def oriented_energy(blurred: NDArray[np.float32], sigma: float, angle: float, out: NDArray[np.float32]) -> None:
     """The root of the summed squares of first and second derivative along ``angle``, in units of ``sigma`` pixels.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from visterm.compute.compiled import compiled
 
-@njit(nogil=True, cache=True, error_model="numpy")
+
+@compiled
 def borders(
     labels: NDArray[np.int32], contrast: NDArray[np.float32], length: NDArray[np.float32], strength: NDArray[np.float32]
 ) -> None:
@@ -26,7 +27,7 @@ def borders(
                     strength[j, i] += step
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def merge(
     sizes: NDArray[np.float64],
     means: NDArray[np.float64],
@@ -95,7 +96,7 @@ def merge(
     return region
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _difference(i: int, j: int, means: NDArray[np.float64]) -> float:
     squared = 0.0
     for f in range(means.shape[1]):
@@ -103,7 +104,7 @@ def _difference(i: int, j: int, means: NDArray[np.float64]) -> float:
     return np.sqrt(squared)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def _cost(
     i: int,
     j: int,

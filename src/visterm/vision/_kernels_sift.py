@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from visterm.compute.compiled import compiled
 
 # arctan(t) / t on [0, 1] as a polynomial in t^2, off by less than 2e-8 (Abramowitz & Stegun 4.4.49), times 4 / pi: the
 # angle in units of an eighth of a turn, which is the width of an orientation bin.
@@ -27,7 +28,7 @@ _ARCTAN = tuple(
 _C0, _C1, _C2, _C3, _C4, _C5, _C6, _C7, _C8 = _ARCTAN
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def oriented_energy(grey: NDArray[np.float32], out: NDArray[np.float32]) -> None:
     """Share the length of the gradient at each pixel between the two nearest of eight directions.
 
@@ -76,7 +77,7 @@ def oriented_energy(grey: NDArray[np.float32], out: NDArray[np.float32]) -> None
             energy[x, diagonal[x]] = to_diagonal[x]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
+@compiled(fastmath={"contract", "reassoc"})
 def normalise(histograms: NDArray[np.float32], least_mass: float) -> None:
     """Scale rows to length one, clip at 0.2, scale again; rows whose sum is not above ``least_mass`` become zero."""
     n_rows, n_dims = histograms.shape

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from visterm.compute.compiled import compiled
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
+
+@compiled(fastmath={"contract"})
 def slic(lab: NDArray[np.float32], spacing: float, compactness: float, n_rounds: int) -> NDArray[np.int32]:
     """Simple linear iterative clustering (Achanta et al., PAMI 2012): labels (height, width), not yet connected.
 
@@ -58,7 +59,7 @@ def slic(lab: NDArray[np.float32], spacing: float, compactness: float, n_rounds:
     return labels
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled
 def connected(labels: NDArray[np.int32], least: int) -> tuple[NDArray[np.int32], int]:
     """Number the parts of equal label that are connected by pixel sides; returns how many there are.
 
