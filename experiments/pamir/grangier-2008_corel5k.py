@@ -8,13 +8,17 @@ setting on the ladders of values, and ends when no neighbour is better. So the s
 of what was tried, unless the ladder or the 24 settings end there; then a * follows it.
 Queries are all sets of words of a test caption, made of the words that two or more test pictures have: the paper's 179
 words and 2,241 queries. There are three kinds of features: ``visterms`` as in the paper; ``strong``, the product kernel
-of thirteen features; ``deep``, the same with those of a pretrained network. Tables and plots go to ``results/``.
+of thirteen features; ``deep``, the same with those of a pretrained network. Tables and plots go to ``results/``. What
+was tried is kept in ``results/grangier-2008_corel5k``, so that a run goes on where another one stopped; delete that
+folder to start again.
 Its plot needs ``pip install 'visterm[plots]'``.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
+import json
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -31,6 +35,7 @@ from visterm.margin import ProductKernel
 from visterm.measures import NDCG, AveragePrecision, BreakEvenPoint, PrecisionAt
 from visterm.ranking import PAMIR
 from visterm.ranking.queries import Queries, from_tags, idf, relevant_pictures
+from visterm.storage import write_bytes_atomically
 
 #: AvgP, P10 of the paper's Table IX (larger pictures; each ranker has its own blocks and codebook).
 PUBLISHED = {"PAMIR": (26.3, 10.0), "one SVM per word": (22.0, 9.3)}
@@ -55,8 +60,23 @@ class Outcome:
     n_tried: int = 0
     is_inside: bool = True
 
+    def keep(self, file: Path) -> None:
+        """Write it; the setting is the name of the file."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        told = {"rule": self.rule, "validation": self.validation, "seconds": self.seconds, "of_rules": self.of_rules}
+        stream = io.BytesIO()
+        np.savez_compressed(stream, scores=self.scores, told=json.dumps(told))
+        write_bytes_atomically(file, stream.getvalue())
 
-def carry_out(rankers: list[Ranker], task: Task, most: int, *, test: bool) -> dict[str, Outcome]:
+    @classmethod
+    def kept(cls, file: Path, setting: Setting) -> Outcome:
+        """Read it."""
+        with np.load(file) as stored:
+            told = json.loads(str(stored["told"]))
+            return cls(setting, told["rule"], told["validation"], stored["scores"], told["seconds"], told["of_rules"])
+
+
+def carry_out(rankers: list[Ranker], task: Task, most: int, folder: Path, *, test: bool) -> dict[str, Outcome]:
     """Choose setting and rule of every ranker on the validation queries; then ask it the test queries."""
     outcomes: dict[str, Outcome] = {}
     for ranker in rankers:
@@ -65,7 +85,14 @@ def carry_out(rankers: list[Ranker], task: Task, most: int, *, test: bool) -> di
         def attempt(place: tuple[int, ...], ranker: Ranker = ranker, tried: dict = tried) -> Outcome:  # type: ignore[type-arg]
             if place not in tried:
                 ladders = zip(ranker.ladders.items(), place, strict=True)
-                tried[place] = _attempt(ranker, {name: values[at] for (name, values), at in ladders}, task, test)
+                setting = {name: values[at] for (name, values), at in ladders}
+                file = folder / ranker.name / f"{', '.join(f'{name} {value}' for name, value in setting.items())}.npz"
+                if test and file.exists():
+                    tried[place] = Outcome.kept(file, setting)
+                else:
+                    tried[place] = _attempt(ranker, setting, task, test)
+                    if test:
+                        tried[place].keep(file)
             return tried[place]
 
         best, is_inside = climb(ranker, attempt, tried, most)
@@ -270,7 +297,8 @@ def main() -> None:
         test = not arguments.validation_only
         if arguments.rankers:
             rankers = [one for one in rankers if one.name.startswith(tuple(arguments.rankers))]
-        outcomes = carry_out(rankers, task, arguments.settings, test=test)
+        folder = arguments.out / "grangier-2008_corel5k" / description
+        outcomes = carry_out(rankers, task, arguments.settings, folder, test=test)
         is_graded = description == "visterms" and not arguments.rankers
         if is_graded:
             of_graded = graded(task, test=test)

@@ -230,8 +230,8 @@ def visterm_rankers(task: Task) -> Iterator[Ranker]:
     yield Ranker(
         "PLSA, tags first",
         probable(task, lambda **s: PLSA(random_state=0, **s)),
-        {"n_topics": (30, 60, 120, 180, 240, 360, 480, 720, 960)},
-        {"n_topics": 240},
+        {"n_topics": (30, 60, 120, 240, 480, 720, 960, 1440, 1920)},
+        {"n_topics": 960},
     )
     machine = {"random_state": 0, "n_folds": 2}
     yield Ranker(
@@ -287,7 +287,12 @@ def kernel_rankers(task: Task) -> Iterator[Ranker]:
     yield Ranker(
         "PAMIR on the logarithms of ridge",
         ranked_logarithms(task),
-        {"scale": SCALES, "alpha": ALPHAS, "aggressiveness": (1e-4, 3e-4, 1e-3, 3e-3, 1e-2), "loss": ("hinge", "warp")},
+        {
+            "scale": SCALES,
+            "alpha": ALPHAS,
+            "aggressiveness": (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3),
+            "loss": ("hinge", "warp"),
+        },
         {"scale": 1.0, "alpha": 0.03, "aggressiveness": 1e-3, "loss": "warp"},
     )
 
