@@ -122,6 +122,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--digits", nargs="+", default=["usps", "mnist"], choices=["usps", "mnist"])
+    parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, choices=SIZES, help="pictures per class")
     parser.add_argument("--out", type=Path, default=Path("results"))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -132,12 +133,12 @@ def main() -> None:
             "|" + "---|" * 8,
         ]
         print(*lines, sep="\n")
-        for column, size in enumerate(SIZES):
+        for size in options.sizes:
             began, n_draws = time.process_time(), DRAWS_OF_FEW if size <= FEW else DRAWS_OF_MANY
             accuracy = 100 * np.array([run(pool, test, size, seed) for seed in range(n_draws)])
             seconds = (time.process_time() - began) / n_draws
             for method, values in zip(METHODS, accuracy.T, strict=True):
-                published = PUBLISHED[name, method][column] if (name, method) in PUBLISHED else ""
+                published = PUBLISHED[name, method][SIZES.index(size)] if (name, method) in PUBLISHED else ""
                 gain = mean_and_error(values - accuracy[:, 0]) if method != METHODS[0] else ""
                 lines.append(
                     f"| {name} | {method} | {size} | {published} | {mean_and_error(values[:DRAWS_OF_PAPER])} | "

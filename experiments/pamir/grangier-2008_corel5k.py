@@ -3,9 +3,9 @@
     python experiments/pamir/grangier-2008_corel5k.py --data FOLDER --features visterms strong deep [--validation-only]
 
 Rankers learn from 4,000 pictures. 500 pictures choose every setting by average precision, and 499 are tested. Every
-ranker may try the same rules (``rankers.py``) and at most 24 settings. The search tries the neighbours of the best
+ranker may try the same rules (``rankers.py``) and at most 40 settings. The search tries the neighbours of the best
 setting on the ladders of values, and ends when no neighbour is better. So the setting that is chosen is not at the edge
-of what was tried, unless the ladder or the 24 settings end there; then a * follows it.
+of what was tried, unless the ladder or the 40 settings end there; then a * follows it.
 Queries are all sets of words of a test caption, made of the words that two or more test pictures have: the paper's 179
 words and 2,241 queries. There are three kinds of features: ``visterms`` as in the paper; ``strong``, the product kernel
 of thirteen features; ``deep``, the same with those of a pretrained network. Tables and plots go to ``results/``. What
@@ -43,7 +43,7 @@ MEASURES = (AveragePrecision(), PrecisionAt(10), BreakEvenPoint())
 
 
 #: The most settings that a ranker may try.
-MOST_SETTINGS = 24
+MOST_SETTINGS = 40
 
 
 @dataclass(frozen=True)
