@@ -29,7 +29,7 @@ def test_liberties_with_floating_point_hold_for_the_function_that_takes_them():
     values = np.random.default_rng(0).random(1000)
     np.testing.assert_allclose(total(values), values.sum(), rtol=1e-13)
     assert total.targetoptions["fastmath"] == SUMS
-    assert not share.targetoptions["fastmath"]
+    assert "fastmath" not in share.targetoptions
 
 
 def test_compiled_code_runs_without_the_lock_and_is_kept():

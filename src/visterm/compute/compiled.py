@@ -1,4 +1,8 @@
-"""How loops that NumPy cannot express are compiled. Only files of such loops import this, for it imports numba."""
+"""How loops that NumPy cannot express are compiled. Only files of such loops import this, for it imports numba.
+
+numba compiles a function again when the function's own file has changed, not when this one has: after a change here,
+delete ``__pycache__``.
+"""
 
 from __future__ import annotations
 
@@ -23,4 +27,6 @@ def compiled(function: Any = None, *, fastmath: AbstractSet[str] = frozenset()) 
 
     Divisions do not check for zero, so that loops can be vectorised. ``fastmath`` names liberties with floating point.
     """
-    return njit(function, nogil=True, cache=True, error_model="numpy", fastmath=set(fastmath))
+    # Named, even an empty set would make numba compile its own functions once more.
+    options: dict[str, Any] = {"fastmath": set(fastmath)} if fastmath else {}
+    return njit(function, nogil=True, cache=True, error_model="numpy", **options)
