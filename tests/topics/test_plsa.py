@@ -12,7 +12,7 @@ from visterm.topics import PLSA, Aspects
 from visterm.topics import aspects as aspects_module
 from visterm.topics._kernels_plsa import expected_ratios
 from visterm.topics._kernels_plsa import fold_in as fold_in_kernel
-from visterm.topics.aspects import PATIENCE, find_schedule, fold_in, follow
+from visterm.topics.aspects import PATIENCE, find_schedule, fold_in, follow, steps_of_both, steps_of_words
 from visterm.topics.bags import Bags
 
 
@@ -22,6 +22,10 @@ def random_counts(seed, n_pictures=9, n_words=6):
 
 def start(counts, n_topics, seed=0):
     return Aspects.random(counts, n_topics, np.random.RandomState(seed))
+
+
+def both(counts):
+    return steps_of_both(start(counts, 1), counts)
 
 
 def log_likelihood(counts, aspects, power=1.0):
@@ -70,14 +74,15 @@ def test_the_fold_in_kernel_equals_its_reference(power):
     seed=st.integers(0, 10**6),
     n_topics=st.integers(1, 5),
     power=st.sampled_from([1.0, 0.8, 0.5]),
-    pictures_fixed=st.booleans(),
+    steps=st.sampled_from([steps_of_both, steps_of_words]),
 )
 @settings(max_examples=40, deadline=None)
-def test_no_step_lowers_the_objective_at_its_power(seed, n_topics, power, pictures_fixed):
+def test_no_step_lowers_the_objective_at_its_power(seed, n_topics, power, steps):
     counts = random_counts(seed)
     aspects, previous = start(counts, n_topics, seed % 89), -np.inf
+    step = steps(aspects, counts)
     for _ in range(15):
-        updated, objective = aspects.step(counts, power, pictures_fixed=pictures_fixed)
+        updated, objective = step(aspects, power)
         assert objective == pytest.approx(log_likelihood(counts, aspects, power))
         assert objective >= previous - 1e-9 * abs(objective)
         aspects, previous = updated, objective
@@ -100,7 +105,7 @@ def test_plsa_is_matrix_factorisation_under_kullback_leibler_divergence():
     X = rng.poisson(20 * rng.dirichlet(np.ones(3), 30) @ rng.dirichlet(np.full(12, 0.5), 3)).astype(float)
     X = X[X.sum(axis=1) > 0]
     counts = sparse.csr_array(X)
-    fitted, _ = follow([(1.0, 3000)], start(counts, 3), counts, tol=0)
+    fitted, _ = follow([(1.0, 3000)], start(counts, 3), both(counts), tol=0)
     nmf = NMF(3, beta_loss="kullback-leibler", solver="mu", init="random", max_iter=3000, tol=1e-9, random_state=0)
     W = nmf.fit_transform(X)
     # Both keep the row sums, so that their divergences differ by as much as their log-likelihoods.
@@ -111,24 +116,47 @@ def test_plsa_is_matrix_factorisation_under_kullback_leibler_divergence():
 
 def test_fold_in_of_training_pictures_is_no_worse_than_training():
     counts = random_counts(2, n_pictures=30, n_words=10)
-    fitted, _ = follow([(1.0, 200)], start(counts, 3), counts, tol=0)
+    fitted, _ = follow([(1.0, 200)], start(counts, 3), both(counts), tol=0)
     folded = Aspects(fold_in(counts, fitted.word_topics), fitted.word_topics)
     assert log_likelihood(counts, folded) >= log_likelihood(counts, fitted) - 0.02 * abs(log_likelihood(counts, fitted))
 
 
-def test_topics_of_pictures_are_learned_from_tags_and_kept_for_codewords(monkeypatch):
-    fixed = []
+@given(
+    seed=st.integers(0, 10**6),
+    n_topics=st.integers(2, 6),
+    power=st.sampled_from([1.0, 0.6]),
+    split=st.sampled_from([2, 3]),
+)
+@settings(max_examples=30, deadline=None)
+def test_with_the_topics_of_pictures_fixed_the_words_equal_dense_algebra(seed, n_topics, power, split):
+    counts = random_counts(seed)
+    rng = np.random.default_rng(seed)
+    a = start(counts, n_topics, seed % 83)
+    # Some topics of pictures are zero, as tags leave them; the first picture has none, so nothing explains it.
+    a = Aspects(a.picture_topics * (rng.random(a.picture_topics.shape) < 0.5), a.word_topics, split)
+    a.picture_topics[0] = 0
+    pictures, words, dense = a.picture_topics**power, a.word_topics**power, counts.toarray()
+    p = pictures @ words.T
+    ratios = np.divide(dense, p, out=np.zeros_like(p), where=p > 0)
+    updated, objective = steps_of_words(a, counts)(a, power)
+    expected = words * (ratios.T @ pictures)
+    for of in (slice(0, split), slice(split, 6)):
+        totals = expected[of].sum(axis=0)
+        share = np.where(totals > 0, expected[of] / np.where(totals > 0, totals, 1), 1 / len(expected[of]))
+        np.testing.assert_allclose(updated.word_topics[of], share, rtol=1e-10)
+    assert updated.picture_topics is a.picture_topics
+    seen = (dense > 0) & (p > 0)
+    assert objective == pytest.approx((dense[seen] * np.log(p[seen])).sum() / power)
 
-    def find(*arguments, pictures_fixed, **settings):
-        fixed.append(pictures_fixed)
-        return find_schedule(*arguments, pictures_fixed=pictures_fixed, **settings)
 
-    monkeypatch.setattr("visterm.topics.plsa.find_schedule", find)
-    X, tags = random_counts(0, n_pictures=12), random_counts(1, n_pictures=12) > 0
-    for asymmetric, expected in [(True, [False, True]), (False, [False])]:
-        fixed.clear()
-        PLSA(2, asymmetric=asymmetric, held_out_share=0.3, max_iter=5, random_state=0).fit(X, tags)
-        assert fixed == expected
+def test_many_words_are_learned_in_shards(monkeypatch):
+    counts = random_counts(5, n_words=40)
+    a = start(counts, 3)
+    whole, objective = steps_of_words(a, counts)(a, 0.8)
+    monkeypatch.setattr("visterm.topics.inference._SHARD_PICTURES", 7)
+    cut, of_cut = steps_of_words(a, counts)(a, 0.8)
+    np.testing.assert_array_equal(cut.word_topics, whole.word_topics)
+    assert of_cut == pytest.approx(objective)
 
 
 def test_the_schedule_cools_only_while_that_helps():
@@ -140,12 +168,12 @@ def test_the_schedule_cools_only_while_that_helps():
         looks[power] = looks.get(power, 0) + 1
         return 100.0 * sum(looks.values()) if looks[power] <= liked.get(power, 0) else 0.0
 
-    schedule = find_schedule(start(counts, 2), counts, judge, max_iter=500, cooling=0.5)
+    schedule = find_schedule(start(counts, 2), both(counts), judge, max_iter=500, cooling=0.5)
     steps = aspects_module.STEPS_PER_LOOK
     assert schedule == [(1.0, 2 * steps), (0.5, steps)]
     vain = {0.5 ** (2 + i): PATIENCE for i in range(PATIENCE)}
     assert looks == {1.0: 2 + PATIENCE, 0.5: 1 + PATIENCE} | vain
-    assert find_schedule(start(counts, 2), counts, lambda *_: 1.0, max_iter=500, cooling=1.0) == [(1.0, steps)]
+    assert find_schedule(start(counts, 2), both(counts), lambda *_: 1.0, max_iter=500, cooling=1) == [(1.0, steps)]
 
 
 def planted(seed=0, n_pictures=300):
@@ -172,14 +200,14 @@ def test_planted_tags_are_predicted(asymmetric, held_out_share):
 def test_tags_first_keeps_the_topics_of_the_tags():
     X, tags, _ = planted(1)
     model = PLSA(4, held_out_share=0, tol=0, max_iter=30, random_state=5).fit(X, tags)
-    alone, trace = follow(
-        [(1.0, 30)],
-        Aspects.random(sparse.csr_array(tags), 4, _after_permutation(5, len(X))),
-        sparse.csr_array(tags),
-        tol=0,
-    )
+    bags = sparse.csr_array(tags)
+    alone, trace = follow([(1.0, 30)], Aspects.random(bags, 4, _after_permutation(5, len(X))), both(bags), tol=0)
     np.testing.assert_allclose(model.topic_tags_, alone.word_topics.T)
     np.testing.assert_allclose(model.tag_objective_, trace)
+    kept = Aspects(alone.picture_topics, np.full((40, 4), 1 / 40))
+    of_codewords, trace = follow([(1.0, 30)], kept, steps_of_words(kept, sparse.csr_array(X.astype(float))), tol=0)
+    np.testing.assert_allclose(model.topic_codewords_, of_codewords.word_topics.T)
+    np.testing.assert_allclose(model.objective_, trace)
     # Codewords do not matter to them.
     other = PLSA(4, held_out_share=0, tol=0, max_iter=30, random_state=5).fit(X[:, ::-1], tags)
     np.testing.assert_allclose(model.topic_tags_, other.topic_tags_)
@@ -214,9 +242,9 @@ def test_codewords_and_tags_are_two_vocabularies():
     # Untagged pictures say nothing about tags: with the topics of pictures fixed, only tagged ones determine them.
     both = sparse.csr_array(np.hstack([X, few]))
     aspects = Aspects.random(both, 4, np.random.RandomState(0), split=40)
-    words = aspects.step(both, pictures_fixed=True)[0].word_topics
+    words = steps_of_words(aspects, both)(aspects, 1.0)[0].word_topics
     alone = Aspects(aspects.picture_topics[:30], aspects.word_topics, 40)
-    np.testing.assert_allclose(words[40:], alone.step(both[:30], pictures_fixed=True)[0].word_topics[40:])
+    np.testing.assert_allclose(words[40:], steps_of_words(alone, both[:30])(alone, 1.0)[0].word_topics[40:])
 
 
 def test_new_pictures_are_folded_in_at_the_power_of_the_model():

@@ -40,6 +40,40 @@ def expected_ratios(bags: Bags, picture_topics: Any, word_topics: Any, picture_s
 
 
 @compiled(fastmath={"reassoc", "contract"})
+def expected_words(
+    pictures_of_words: Bags, topics_of_pictures: Bags, word_topics: Any, power: float, expected: Any
+) -> float:
+    """Set ``expected`` to ``words * (ratios.T @ topics)``, with ``ratios = counts / (topics @ words.T)``.
+
+    ``words`` is ``word_topics ** power``. ``topics_of_pictures`` lists the topics of each picture that are not zero,
+    already raised to ``power``, as a bag; ``pictures_of_words`` lists the pictures of each word with their counts.
+    Returns ``(counts * log(topics @ words.T)).sum()``. Tokens that no topic can explain are skipped.
+    """
+    n_topics = word_topics.shape[1]
+    words, sums = np.empty(n_topics), np.empty(n_topics)
+    topics = topics_of_pictures
+    total = 0.0
+    for v in range(len(pictures_of_words.indptr) - 1):
+        for k in range(n_topics):
+            # Most words of most topics are zero; to raise them to a power would take longer than all the rest.
+            words[k] = word_topics[v, k] if power == 1.0 or word_topics[v, k] == 0.0 else word_topics[v, k] ** power
+            sums[k] = 0.0
+        for token in range(pictures_of_words.indptr[v], pictures_of_words.indptr[v + 1]):
+            d, count = pictures_of_words.indices[token], pictures_of_words.counts[token]
+            p = 0.0
+            for at in range(topics.indptr[d], topics.indptr[d + 1]):
+                p += topics.counts[at] * words[topics.indices[at]]
+            if p <= 0.0:
+                continue
+            total += count * np.log(p)
+            for at in range(topics.indptr[d], topics.indptr[d + 1]):
+                sums[topics.indices[at]] += count / p * topics.counts[at]
+        for k in range(n_topics):
+            expected[v, k] = words[k] * sums[k]
+    return total
+
+
+@compiled(fastmath={"reassoc", "contract"})
 def fold_in(bags: Bags, word_topics: Any, power: float, max_iter: int, tol: float, out: Any) -> None:
     """Set ``out[d]`` to the topics of picture d that explain its tokens best, given the words of the topics.
 
@@ -54,7 +88,7 @@ def fold_in(bags: Bags, word_topics: Any, power: float, max_iter: int, tol: floa
         theta[:] = 1.0 / n_topics
         for _ in range(max_iter):
             for k in range(n_topics):
-                weights[k] = theta[k] if power == 1.0 else theta[k] ** power
+                weights[k] = theta[k] if power == 1.0 or theta[k] == 0.0 else theta[k] ** power
                 sums[k] = 0.0
             n_explained = 0.0
             for token in range(bags.indptr[d], bags.indptr[d + 1]):

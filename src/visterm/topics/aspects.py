@@ -8,7 +8,7 @@ posterior, which prevents overfitting.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +17,7 @@ from scipy import sparse
 
 from visterm.compute import progress
 from visterm.compute.parallel import Engine, Shard, map_shards, split
-from visterm.topics.bags import distributions, rows_of
+from visterm.topics.bags import Bags, distributions, rows_of
 from visterm.topics.inference import over_shards
 
 #: A thread takes this many pictures at a time; fewer than two shards are not worth a thread.
@@ -48,31 +48,69 @@ class Aspects:
         """A start in which topics have different words, and pictures differ only a little in their topics."""
         n_pictures, n_words = counts.shape
         pictures = distributions(1 + random.random_sample((n_pictures, n_topics)))
-        return cls(pictures, _vocabularies(random.exponential(size=(n_topics, n_words)).T, split), split)
+        words = np.ascontiguousarray(random.exponential(size=(n_topics, n_words)).T)
+        return cls(pictures, _vocabularies(words, split), split)
 
     def step(
         self,
         counts: sparse.csr_array,
         power: float = 1.0,
         *,
-        pictures_fixed: bool = False,
         settle: Callable[[NDArray[Any]], NDArray[np.float64]] = distributions,
     ) -> tuple[Aspects, float]:
         """One step of EM, and the objective *before* it: ``sum counts * log(sum_z (p p) ** power) / power``.
 
-        At a given power no step lowers that objective; at power 1 it is the log-likelihood. With ``pictures_fixed``
-        only the words of the topics are learned. ``settle`` turns the topics' expected counts into p(z | picture).
+        At a given power no step lowers that objective; at power 1 it is the log-likelihood. ``settle`` turns the
+        topics' expected counts into p(z | picture).
         """
         pictures, words = self.picture_topics**power, self.word_topics**power
         picture_sums, word_sums, total = _expected_ratios(counts, pictures, words)
-        topics = self.picture_topics if pictures_fixed else settle(pictures * picture_sums)
-        return Aspects(topics, _vocabularies(words * word_sums, self.split), self.split), total / power
+        words *= word_sums
+        topics = settle(pictures * picture_sums)
+        return Aspects(topics, _vocabularies(words, self.split), self.split), total / power
 
 
-def _vocabularies(weights: NDArray[Any], split: int | None) -> NDArray[np.float64]:
-    """``weights`` (n_words, n_topics) as p(word | z) of one vocabulary, or of two."""
-    parts = [weights] if split is None else np.split(weights, [split])
-    return np.concatenate([distributions(part.T).T for part in parts])
+#: A step of EM at a power, and the objective before it.
+Step: TypeAlias = Callable[[Aspects, float], tuple[Aspects, float]]
+
+
+def steps_of_both(_: Aspects, counts: sparse.csr_array) -> Step:
+    """Steps that learn the topics of the pictures and the words of the topics."""
+    return lambda aspects, power: aspects.step(counts, power)
+
+
+def steps_of_words(start: Aspects, counts: sparse.csr_array) -> Step:
+    """Steps that learn only the words of the topics; the pictures keep the topics that they have in ``start``.
+
+    They take as long as there are topics that are not zero, and these are few where tags gave pictures their topics.
+    """
+    from visterm.topics._kernels_plsa import expected_words
+
+    of_words = sparse.csr_array(counts.T)
+    of_pictures = sparse.csr_array(start.picture_topics)
+
+    def step(aspects: Aspects, power: float) -> tuple[Aspects, float]:
+        topics = Bags(of_pictures.indptr, of_pictures.indices, of_pictures.data**power)
+        expected = np.empty_like(aspects.word_topics)
+
+        def of_shard(shard: Shard) -> float:
+            rows = shard.rows
+            pictures = rows_of(of_words, shard)
+            return float(expected_words(pictures, topics, aspects.word_topics[rows], power, expected[rows]))
+
+        total = sum(over_shards(of_shard, len(expected)))
+        return replace(aspects, word_topics=_vocabularies(expected, aspects.split)), total / power
+
+    return step
+
+
+def _vocabularies(weights: NDArray[np.float64], split: int | None) -> NDArray[np.float64]:
+    """``weights`` (n_words, n_topics), changed in place to p(word | z) of one vocabulary, or of two."""
+    for part in [weights] if split is None else np.split(weights, [split]):
+        totals = part.sum(axis=0)
+        np.divide(part, totals, out=part, where=totals > 0)
+        part[:, totals <= 0] = 1 / len(part)
+    return weights
 
 
 def _expected_ratios(
@@ -126,14 +164,7 @@ def completion(counts: sparse.csr_array, picture_topics: NDArray[Any], word_topi
 Schedule: TypeAlias = list[tuple[float, int]]
 
 
-def follow(
-    schedule: Schedule,
-    start: Aspects,
-    counts: sparse.csr_array,
-    *,
-    tol: float,
-    pictures_fixed: bool = False,
-) -> tuple[Aspects, NDArray[np.float64]]:
+def follow(schedule: Schedule, start: Aspects, step: Step, *, tol: float) -> tuple[Aspects, NDArray[np.float64]]:
     """Take the steps of ``schedule``. A power ends early when the objective rises by less than ``tol``, relatively.
 
     Returns the aspects and the objective before every step.
@@ -143,7 +174,7 @@ def follow(
         for power, steps in schedule:
             previous = -np.inf
             for _ in range(steps):
-                updated, value = aspects.step(counts, power, pictures_fixed=pictures_fixed)
+                updated, value = step(aspects, power)
                 objective.append(value)
                 bar.advance()
                 bar.report(objective=value)
@@ -154,13 +185,7 @@ def follow(
 
 
 def find_schedule(
-    start: Aspects,
-    counts: sparse.csr_array,
-    held_out: Callable[[Aspects, float], float],
-    *,
-    max_iter: int,
-    cooling: float,
-    pictures_fixed: bool = False,
+    start: Aspects, step: Step, held_out: Callable[[Aspects, float], float], *, max_iter: int, cooling: float
 ) -> Schedule:
     """The schedule after which ``held_out``, a score of the aspects at a power, no longer rises.
 
@@ -174,7 +199,7 @@ def find_schedule(
         aspects, useful, taken = best, 0, 0
         while taken < max_iter and taken - useful < PATIENCE * STEPS_PER_LOOK:
             for _ in range(STEPS_PER_LOOK):
-                aspects, _ = aspects.step(counts, power, pictures_fixed=pictures_fixed)
+                aspects, _ = step(aspects, power)
             taken += STEPS_PER_LOOK
             score = held_out(aspects, power)
             if score > best_score + WORTHWHILE * abs(score):

@@ -14,7 +14,17 @@ from sklearn.utils._param_validation import Interval
 
 from visterm.contracts import AnnotatorMixin, Features, Scores
 from visterm.contracts.estimator import Estimator
-from visterm.topics.aspects import Aspects, Schedule, completion, find_schedule, fold_in, follow
+from visterm.topics.aspects import (
+    Aspects,
+    Schedule,
+    Step,
+    completion,
+    find_schedule,
+    fold_in,
+    follow,
+    steps_of_both,
+    steps_of_words,
+)
 from visterm.topics.bags import check_bags, check_tag_bags, distributions
 
 
@@ -97,16 +107,16 @@ class PLSA(AnnotatorMixin, Estimator):
             return completion(asked, fold_in(given, aspects.word_topics, power), aspects.word_topics)
 
         start = Aspects.random(tags, self.n_topics, random)
-        schedule = self._schedule(start, tags, held, tags_given_tags)
-        of_tags, self.tag_objective_ = follow(schedule, start, tags, tol=self.tol)
+        schedule = self._schedule(start, steps_of_both, tags, held, tags_given_tags)
+        of_tags, self.tag_objective_ = follow(schedule, start, steps_of_both(start, tags), tol=self.tol)
 
         # Then the codewords. Every picture keeps the topics of its tags, so the problem is convex.
         def tags_given_codewords(aspects: Aspects, power: float) -> float:
             return completion(tags[held], fold_in(bags[held], aspects.word_topics, power), of_tags.word_topics)
 
         start = Aspects(of_tags.picture_topics, np.full((bags.shape[1], self.n_topics), 1 / bags.shape[1]))
-        schedule = self._schedule(start, bags, held, tags_given_codewords, pictures_fixed=True)
-        of_codewords, self.objective_ = follow(schedule, start, bags, tol=self.tol, pictures_fixed=True)
+        schedule = self._schedule(start, steps_of_words, bags, held, tags_given_codewords)
+        of_codewords, self.objective_ = follow(schedule, start, steps_of_words(start, bags), tol=self.tol)
         self._keep(of_codewords.word_topics, of_tags.word_topics, schedule)
 
     def _fit_together(
@@ -119,27 +129,25 @@ class PLSA(AnnotatorMixin, Estimator):
             return completion(tags[held], fold_in(bags[held], codewords, power), words)
 
         start = Aspects.random(both, self.n_topics, random, split=bags.shape[1])
-        schedule = self._schedule(start, both, held, tags_given_codewords)
-        aspects, self.objective_ = follow(schedule, start, both, tol=self.tol)
+        schedule = self._schedule(start, steps_of_both, both, held, tags_given_codewords)
+        aspects, self.objective_ = follow(schedule, start, steps_of_both(start, both), tol=self.tol)
         codewords, words = np.split(aspects.word_topics, [bags.shape[1]])
         self._keep(codewords, words, schedule)
 
     def _schedule(
         self,
         start: Aspects,
+        steps: Callable[[Aspects, sparse.csr_array], Step],
         counts: sparse.csr_array,
         held: NDArray[np.bool_],
         score: Callable[[Aspects, float], float],
-        *,
-        pictures_fixed: bool = False,
     ) -> Schedule:
         """Plain EM for ``max_iter`` steps, or the schedule that is best for held-out pictures."""
         if not held.any():
             return [(1.0, self.max_iter)]
         start = replace(start, picture_topics=start.picture_topics[~held])
-        found = find_schedule(
-            start, counts[~held], score, max_iter=self.max_iter, cooling=self.cooling, pictures_fixed=pictures_fixed
-        )
+        step = steps(start, counts[~held])
+        found = find_schedule(start, step, score, max_iter=self.max_iter, cooling=self.cooling)
         return found or [(1.0, 1)]
 
     def _keep(self, codeword_topics: NDArray[Any], tag_topics: NDArray[Any], schedule: Schedule) -> None:
