@@ -185,7 +185,7 @@ for _method in (
         "bow-deep",
         "one topic per picture; learns from untagged pictures too",
         reference="Shao et al., ACM TIST 2014",
-        preset={"n_tokens": 100, "random_state": 0},
+        preset={"n_topics": 240, "n_tokens": 100, "random_state": 0},
         takes_any_features=False,
     ),
     Method(
@@ -195,7 +195,7 @@ for _method in (
         "bow-deep",
         "learns topics from tags, then the codewords of each topic",
         reference="Monay and Gatica-Perez, ACM Multimedia 2004",
-        preset={"n_tokens": 100, "random_state": 0},
+        preset={"n_topics": 240, "n_tokens": 100, "random_state": 0},
         takes_any_features=False,
     ),
     Method(
@@ -205,7 +205,7 @@ for _method in (
         "bow-deep",
         "learns topics from codewords and tags together",
         reference="Hofmann, Machine Learning 2001",
-        preset={"asymmetric": False, "n_tokens": 100, "random_state": 0},
+        preset={"n_topics": 240, "asymmetric": False, "n_tokens": 100, "random_state": 0},
         takes_any_features=False,
     ),
     Method(
@@ -215,7 +215,7 @@ for _method in (
         "bow-deep",
         "codewords and tags share the topic proportions of a picture",
         reference="Erosheva, Fienberg and Lafferty, PNAS 2004",
-        preset={"n_tokens": 100, "random_state": 0},
+        preset={"n_topics": 240, "n_tokens": 100, "random_state": 0},
         takes_any_features=False,
     ),
     Method(

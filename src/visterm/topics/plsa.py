@@ -37,9 +37,10 @@ class PLSA(AnnotatorMixin, Estimator):
     to one. It also learns from untagged pictures, whose tags are not known rather than absent.
 
     A new picture is folded in: its p(z | picture) explains its codewords best. With ``held_out_share`` > 0 that share
-    of the tagged pictures is held out. It decides when to stop, and when to damp the expectation step by another factor
-    ``cooling`` (Hofmann's tempered EM). The same steps are then repeated on all pictures. With 0, EM runs until its
-    log-likelihood rises by less than ``tol``, relatively, or for ``max_iter`` steps.
+    of the tagged pictures is held out. How well their codewords predict their tags decides when to stop, and when to
+    damp the expectation step by another factor ``cooling`` (Hofmann's tempered EM). The same steps are then repeated on
+    all pictures. With 0, and for the tags alone, EM runs until its log-likelihood rises by less than ``tol``,
+    relatively, or for ``max_iter`` steps.
 
     >>> X, tags = [[4, 0], [3, 1], [0, 5], [1, 4]], [[1, 0], [1, 0], [0, 1], [0, 1]]
     >>> PLSA(n_topics=2, held_out_share=0, random_state=0).fit(X, tags).score_tags([[5, 0], [0, 5]]).round(1)
@@ -100,15 +101,11 @@ class PLSA(AnnotatorMixin, Estimator):
     def _fit_tags_first(
         self, bags: sparse.csr_array, tags: sparse.csr_array, held: NDArray[np.bool_], random: Any
     ) -> None:
-        # First the tags. A held-out picture is judged by half of its tags, given the other half.
-        given, asked = _halves(tags[held], random)
-
-        def tags_given_tags(aspects: Aspects, power: float) -> float:
-            return completion(asked, fold_in(given, aspects.word_topics, power), aspects.word_topics)
-
+        # First the tags, by plain EM. Held-out tags would ask for fewer, broader topics, but codewords need narrow ones:
+        # with 240 topics F is 29 instead of 21 on Corel5K's training pictures, with 480 it is 29 instead of 1.
         start = Aspects.random(tags, self.n_topics, random)
-        schedule = self._schedule(start, steps_of_both, tags, held, tags_given_tags)
-        of_tags, self.tag_objective_ = follow(schedule, start, steps_of_both(start, tags), tol=self.tol)
+        plain = [(1.0, self.max_iter)]
+        of_tags, self.tag_objective_ = follow(plain, start, steps_of_both(start, tags), tol=self.tol)
 
         # Then the codewords. Every picture keeps the topics of its tags, so the problem is convex.
         def tags_given_codewords(aspects: Aspects, power: float) -> float:
@@ -169,14 +166,3 @@ class PLSA(AnnotatorMixin, Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
-
-
-def _halves(tags: sparse.csr_array, random: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """The tags divided at random into two matrices of the same shape."""
-    first = random.random_sample(tags.nnz) < 0.5
-    halves = []
-    for chosen in (first, ~first):
-        half = sparse.csr_array((tags.data * chosen, tags.indices, tags.indptr), shape=tags.shape)
-        half.eliminate_zeros()
-        halves.append(half)
-    return halves[0], halves[1]
