@@ -101,8 +101,8 @@ class PLSA(AnnotatorMixin, Estimator):
     def _fit_tags_first(
         self, bags: sparse.csr_array, tags: sparse.csr_array, held: NDArray[np.bool_], random: Any
     ) -> None:
-        # First the tags, by plain EM. Held-out tags would ask for fewer, broader topics, but codewords need narrow ones:
-        # with 240 topics F is 29 instead of 21 on Corel5K's training pictures, with 480 it is 29 instead of 1.
+        # First the tags, by plain EM. Held-out tags would ask for broader topics, but codewords need narrow ones: with
+        # 240 topics F is 29 instead of 21 on training pictures of Corel5K, with 480 it is 29 instead of 1.
         start = Aspects.random(tags, self.n_topics, random)
         plain = [(1.0, self.max_iter)]
         of_tags, self.tag_objective_ = follow(plain, start, steps_of_both(start, tags), tol=self.tol)
