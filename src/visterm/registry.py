@@ -255,7 +255,7 @@ for _method in (
         "bow-deep",
         "slda, whose topics are then moved to predict labels from codewords alone",
         reference="after Wang, Blei and Fei-Fei, CVPR 2009",
-        preset={"refine": 25, "n_tokens": 200, "random_state": 0},
+        preset={"n_topics": 60, "refine": 25, "n_tokens": 200, "random_state": 0},
         takes_any_features=False,
     ),
     Method(
@@ -285,7 +285,7 @@ for _method in (
         "bow-deep",
         "corr-lda, whose topics are then moved to predict tags from codewords alone",
         reference="after Blei and Jordan, SIGIR 2003",
-        preset={"refine": 25, "n_tokens": 200, "random_state": 0},
+        preset={"n_topics": 60, "refine": 25, "n_tokens": 200, "random_state": 0},
         takes_any_features=False,
     ),
     Method(

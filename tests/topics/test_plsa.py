@@ -100,6 +100,14 @@ def test_shards_do_not_change_the_answer(monkeypatch):
     assert cut_objective == pytest.approx(objective)
 
 
+def test_no_pictures_leave_the_words_unknown():
+    counts = random_counts(1)
+    a = start(counts, 3)
+    updated, objective = Aspects(a.picture_topics[:0], a.word_topics).step(counts[:0])
+    np.testing.assert_allclose(updated.word_topics, 1 / 6)
+    assert objective == 0
+
+
 def test_plsa_is_matrix_factorisation_under_kullback_leibler_divergence():
     rng = np.random.default_rng(0)
     X = rng.poisson(20 * rng.dirichlet(np.ones(3), 30) @ rng.dirichlet(np.full(12, 0.5), 3)).astype(float)

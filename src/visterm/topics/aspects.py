@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute import progress
-from visterm.compute.parallel import Engine, Shard, map_shards, split
+from visterm.compute.parallel import Shard, split
+from visterm.compute.threads import in_threads
 from visterm.topics.bags import Bags, distributions, rows_of
 from visterm.topics.inference import over_shards
 
-#: A thread takes this many pictures at a time; fewer than two shards are not worth a thread.
-SHARD_ROWS = 8192
+#: A thread takes at least this many pictures at a time, and there are at most so many shards: each sums all words.
+SHARD_ROWS, MOST_SHARDS = 2048, 8
 #: The held-out pictures are scored every this many steps.
 STEPS_PER_LOOK = 5
 #: Fitting stops after ``PATIENCE`` scores, or powers, without a relative rise of ``WORTHWHILE``.
@@ -125,11 +126,10 @@ def _expected_ratios(
         total = expected_ratios(rows_of(counts, shard), pictures[rows], words, picture_sums[rows], word_sums)
         return word_sums, total
 
-    shards = split(counts.shape[0], size=SHARD_ROWS)
-    # Always threads, since they share the sums of the pictures.
-    parts = map(of_shard, shards) if len(shards) < 2 else map_shards(of_shard, shards, engine=Engine("threads"))
-    word_sums, total = np.zeros_like(words), 0.0
-    for sums, value in parts:
+    size = max(SHARD_ROWS, -(-counts.shape[0] // MOST_SHARDS))
+    parts = in_threads(of_shard, split(counts.shape[0], size=size) or [Shard(0, 0)])
+    word_sums, total = parts[0]
+    for sums, value in parts[1:]:
         word_sums += sums
         total += value
     return picture_sums, word_sums, total
