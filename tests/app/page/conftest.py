@@ -43,7 +43,7 @@ def taught(tmp_path_factory, postcards) -> Path:
         patch.setattr(choosing, "RECIPES", ("colour",))
         photos.add([postcards])
         photos.train()
-        photos.features("deep")
+        photos.features(for_models=True)
     return folder
 
 

@@ -39,7 +39,7 @@ def test_from_folders_of_classes_to_corrected_labels(opened, tmp_path, visterm):
     shown.go("#/review")
     shown.sees(".empty-state", "Nothing can be reviewed yet")  # nobody has looked at the pictures
     with Workspace(pictures) as photos:
-        photos.features("deep")
+        photos.features(for_models=True)
     shown.page.reload()
     shown.sees(".queues a", "Check")
     shown.keys("2")
@@ -121,7 +121,7 @@ def test_kept_labels_are_not_asked_about_again_unless_taken_back(opened, tmp_pat
     pictures = paint(tmp_path / "photos")
     with Workspace.create(pictures) as photos:
         photos.add(labels=[pictures], format="folders")
-        photos.features("deep")
+        photos.features(for_models=True)
     shown = opened(pictures)
     shown.go("#/review/errors")
     shown.sees(".ask h1", "looks like fire")
@@ -161,7 +161,7 @@ def test_a_collection_without_labels_begins_with_groups(opened, tmp_path, kind):
     pictures = paint(tmp_path / "photos", n_each=8)
     with Workspace.create(pictures) as photos:
         photos.add()
-        photos.features("deep")
+        photos.features(for_models=True)
     shown = opened(pictures)
     shown.go("#/review")
     shown.sees(".lead", "None of your 24 pictures has a label")
@@ -196,7 +196,7 @@ def test_where_there_are_only_tags_several_are_chosen(opened, tmp_path):
         for name in COLOURS:
             files = sorted((pictures / name).glob(f"{name}*.png"))[:4]
             photos.label(files, tags=[f"{name} tone", f"{name} paint"], new=True)
-        photos.features("deep")
+        photos.features(for_models=True)
     shown = opened(pictures)
     shown.go("#/review/teach")
     shown.sees(".ask h1", "What is in this picture?")
@@ -260,10 +260,17 @@ def test_undo_in_review_asks_before_it_undoes_what_came_from_elsewhere(opened, c
         shown.sees("header [role=status]", "1 answered")
         assert "kiosk" in {label.name for label in elsewhere.picture(key).tags}
         shown.keys("z")
+        held = []
+        shown.page.route("**/api/v1/labels?*", lambda route: held.append(route))
         shown.page.get_by_role("button", name="Undo that").click()
         shown.sees(".notice", "kiosk")
-        shown.keys("z")  # now the answer is the last change
-        shown.until("(first) => document.querySelector('.light-table img').getAttribute('src') === first", first)
+        # Now the answer is the last change, but the page is still reading labels and has not put the answer back.
+        shown.keys("z")
+        for route in held:
+            route.continue_()
+        shown.page.unroute("**/api/v1/labels?*")
         shown.until("() => fetch('/api/v1/review').then((r) => r.json()).then((found) => found.labelled === 40)")
+        shown.until("(first) => document.querySelector('.light-table img').getAttribute('src') === first", first)
+        assert "answered" not in shown.sees("header [role=status]", "left").text_content()
         assert {label.name for label in elsewhere.picture(key).tags} & {"kiosk", "postbox"} == {"postbox"}
     shown.forgive("409")

@@ -9,6 +9,7 @@ import { frame } from "./frame.js";
 
 export class LookAlikes {
   #named = [];
+  #chain = Promise.resolve();
 
   constructor(host) {
     this.host = host;
@@ -130,15 +131,23 @@ export class LookAlikes {
   }
 
   undo() {
-    const last = this.#named.at(-1);
+    const last = this.#named.pop();
     if (!last) return false;
-    this.#takeBack(last).catch((error) => notice(error.message, { bad: true }));
+    this.#chain = this.#chain.then(() => this.#takeBack(last))
+      .catch((error) => { this.#named.push(last); notice(error.message, { bad: true }); });
     return true;
   }
 
+  /** Resolves when all answers so far have been taken back. */
+  sent() {
+    return this.#chain;
+  }
+
   async #takeBack(last) {
-    if (last.action !== null && !(await undoOnly(last.action))) return;
-    this.#named = this.#named.filter((one) => one !== last);
+    if (last.action !== null && !(await undoOnly(last.action))) {
+      this.#named.push(last); // it holds as before
+      return;
+    }
     this.left += last.ids.length;
     this.at = last.at;
     this.host.learnedLater();

@@ -195,4 +195,8 @@ export class OneByOne {
   undo() {
     return this.queue.undo();
   }
+
+  sent() {
+    return this.queue.sent();
+  }
 }

@@ -174,6 +174,11 @@ export class OneTag {
     return true;
   }
 
+  /** Resolves when all answers so far have been sent. */
+  sent() {
+    return this.#chain;
+  }
+
   /** An answer that was not taken back holds as before. */
   #stands(entry) {
     for (const id of entry.before.keys()) entry.page.answers.set(id, entry.answer);

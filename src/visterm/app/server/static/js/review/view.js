@@ -143,8 +143,10 @@ export class ReviewView {
     else go({ view: "pictures", part: [] });
   }
 
-  /** Undoes the last decision of this review, or asks. */
-  undo() {
+  /** Undoes the last decision of this review, or asks. An answer that is being taken back at this moment may hold after all. */
+  async undo() {
+    if (this.queue?.undo()) return;
+    await this.queue?.sent();
     if (!this.queue?.undo()) undoInReview();
   }
 
