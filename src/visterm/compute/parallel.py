@@ -169,7 +169,9 @@ def _connect_ray(address: str) -> None:
     except ImportError as error:
         raise MissingExtraError("ray", "ray", "the engine 'ray'") from error
     if not ray.is_initialized():
-        ray.init(address=address or None, log_to_driver=False)
+        # A cluster of our own needs no web page; that of a cluster that exists is not ours to turn off.
+        options: dict[str, Any] = {"address": address} if address else {"include_dashboard": False}
+        ray.init(log_to_driver=False, **options)
     register_ray()
 
 
