@@ -144,7 +144,7 @@ def test_without_neighbours_pictures_are_themselves(strength, degree, rng):
 
 def test_gather_and_roughness_are_products(links, rng):
     P = rng.dirichlet(np.ones(4), size=12)
-    graph, pull = _kernels.Links(links.indptr, links.indices, links.data), np.empty(4)
+    graph, pull = _kernels.Links.of(links), np.empty(4)
     for i in range(12):
         degree = _kernels.gather(graph, i, P, pull)
         assert degree == pytest.approx(links[[i]].sum())

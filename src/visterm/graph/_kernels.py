@@ -24,6 +24,11 @@ class Links(NamedTuple):
     indices: Any
     weights: Any
 
+    @classmethod
+    def of(cls, links: Any) -> Links:
+        """The arrays of a CSR matrix. Loops are compiled for each type of indices, so all have one type."""
+        return cls(links.indptr.astype(np.int64, copy=False), links.indices.astype(np.int64, copy=False), links.data)
+
 
 _STEPS, _LEAPS = 100, 20
 _TOLERANCE = 1e-13

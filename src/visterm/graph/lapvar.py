@@ -94,7 +94,7 @@ class Discrete(_Shares):
 
         others = state if neighbours is None else neighbours
         scores = np.ascontiguousarray(self.scores)
-        sweep_discrete(Links(links.indptr, links.indices, links.data), scores, strength, order, others, state)
+        sweep_discrete(Links.of(links), scores, strength, order, others, state)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +121,7 @@ class Point(_Shares):
 
         others = state if neighbours is None else neighbours
         expected = np.ascontiguousarray(self.expected)
-        sweep_point(Links(links.indptr, links.indices, links.data), expected, strength, order, others, state)
+        sweep_point(Links.of(links), expected, strength, order, others, state)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,8 +160,7 @@ class DirichletMeans:
         means = self.means(state)
         others = means if neighbours is None else neighbours
         targets = np.ascontiguousarray(self.targets)
-        graph = Links(links.indptr, links.indices, links.data)
-        sweep_dirichlet(graph, targets, strength, order, others, state, means)
+        sweep_dirichlet(Links.of(links), targets, strength, order, others, state, means)
 
 
 @dataclass(slots=True, eq=False)
@@ -199,8 +198,7 @@ class LapVar:
             return 0.0
         from visterm.graph._kernels import Links, roughness
 
-        links = Links(self.links.indptr, self.links.indices, self.links.data)
-        return self.strength / 2 * roughness(links, np.ascontiguousarray(means))
+        return self.strength / 2 * roughness(Links.of(self.links), np.ascontiguousarray(means))
 
     def objective(self, variables: Variables, state: Array) -> float:
         """The part of Q that depends on ``state``."""

@@ -43,6 +43,8 @@ def check_bags(estimator: Any, X: Features, *, fitting: bool, n_tokens: float | 
     array([[50.,  0., 50.]])
     """
     counts = sparse.csr_array(check_features(estimator, X, fitting=fitting), dtype=np.float64)
+    if counts.nnz <= np.iinfo(np.int32).max:  # loops are compiled for each type of indices: one is enough
+        counts.indptr, counts.indices = counts.indptr.astype(np.int32), counts.indices.astype(np.int32)
     counts.sum_duplicates()
     counts.eliminate_zeros()
     if counts.nnz and counts.data.min() < 0:

@@ -65,13 +65,15 @@ def infer_topics(
     n_codewords, n_topics = likelihood.shape
     if bags.shape[1] != n_codewords:
         raise InputError(f"the bags have {bags.shape[1]} codewords, but the topics have {n_codewords}")
-    prior = np.ascontiguousarray(np.broadcast_to(np.asarray(alpha, np.float64), (n_topics,)))
+    prior = np.array(np.broadcast_to(np.asarray(alpha, np.float64), (n_topics,)))
     gamma = starting_gamma(bags, prior) if start is None else np.array(start, np.float64, order="C")
 
     def of_shard(shard: Shard) -> TopicStatistics:
         codewords, log_proportions = np.zeros((n_codewords, n_topics)), np.zeros(n_topics)
         pictures, start = rows_of(bags, shard), gamma[shard.rows]
-        bound = infer_proportions(pictures, likelihood, prior, max_sweeps, tolerance, start, codewords, log_proportions)
+        # A whole number or a read-only array would be other types: the loop would be compiled once more.
+        least = float(tolerance)
+        bound = infer_proportions(pictures, likelihood, prior, max_sweeps, least, start, codewords, log_proportions)
         return TopicStatistics(len(shard), bound, codewords.T, log_proportions, np.zeros((n_topics, 0)))
 
     return Inferred(gamma, reduce(add, over_shards(of_shard, bags.shape[0], n_jobs)))

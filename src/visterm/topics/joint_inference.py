@@ -123,7 +123,7 @@ def infer_labelled(
             np.zeros(tables.coefficients.shape),
         )
         bags, labels = rows_of(data.bags, shard), _labels(data, shard)
-        bound, class_part = infer_joint(bags, labels, tables, gamma[shard.rows], max_sweeps, tolerance, expected)
+        bound, class_part = infer_joint(bags, labels, tables, gamma[shard.rows], max_sweeps, float(tolerance), expected)
         statistics = TopicStatistics(len(shard), bound, expected.codewords.T, expected.log_proportions, expected.tags.T)
         return statistics, class_part, expected.by_coefficients
 
