@@ -113,3 +113,10 @@ def test_one_topic_and_empty_pictures():
     model = LDA(1).fit([[1, 2], [0, 0]])
     np.testing.assert_allclose(model.transform([[0, 0], [5, 1]]), [[1], [1]])
     assert LDA(2, random_state=0).fit([[0, 0], [0, 0]]).transform([[1, 1]]).shape == (1, 2)
+
+
+def test_new_pictures_have_the_codewords_of_the_model():
+    X = np.random.default_rng(0).poisson(1.0, (12, 6))
+    model = LDA(2, max_iter=3, random_state=0).fit(X)
+    with pytest.raises(InputError, match="6"):
+        model.transform(X[:, :5])

@@ -23,6 +23,8 @@ from visterm.topics.inference import over_shards
 
 #: A thread takes at least this many pictures at a time, and there are at most so many shards: each sums all words.
 SHARD_ROWS, MOST_SHARDS = 2048, 8
+#: Where only the words of topics are learned, a thread takes this many words at a time.
+SHARD_WORDS = 128
 #: The held-out pictures are scored every this many steps.
 STEPS_PER_LOOK = 5
 #: Fitting stops after ``PATIENCE`` scores, or powers, without a relative rise of ``WORTHWHILE``.
@@ -99,7 +101,7 @@ def steps_of_words(start: Aspects, counts: sparse.csr_array) -> Step:
             pictures = rows_of(of_words, shard)
             return float(expected_words(pictures, topics, aspects.word_topics[rows], power, expected[rows]))
 
-        total = sum(over_shards(of_shard, len(expected)))
+        total = sum(in_threads(of_shard, split(len(expected), size=SHARD_WORDS)))
         return replace(aspects, word_topics=_vocabularies(expected, aspects.split)), total / power
 
     return step
