@@ -41,17 +41,17 @@ def expected_ratios(bags: Bags, picture_topics: Any, word_topics: Any, picture_s
 
 @compiled(fastmath={"reassoc", "contract"})
 def expected_words(
-    pictures_of_words: Bags, topics_of_pictures: Bags, word_topics: Any, power: float, expected: Any
+    pictures_of_words: Bags, all_topics: Any, few_topics: Bags, word_topics: Any, power: float, expected: Any
 ) -> float:
     """Set ``expected`` to ``words * (ratios.T @ topics)``, with ``ratios = counts / (topics @ words.T)``.
 
-    ``words`` is ``word_topics ** power``. ``topics_of_pictures`` lists the topics of each picture that are not zero,
-    already raised to ``power``, as a bag; ``pictures_of_words`` lists the pictures of each word with their counts.
-    Returns ``(counts * log(topics @ words.T)).sum()``. Tokens that no topic can explain are skipped.
+    ``words`` is ``word_topics ** power``, and ``topics`` are already raised to it. ``few_topics`` lists, as bags, the
+    topics that are not zero, for pictures with few of them; a picture of which it lists none has those of
+    ``all_topics``. ``pictures_of_words`` lists the pictures of each word with their counts. Returns
+    ``(counts * log(topics @ words.T)).sum()``. Tokens that no topic can explain are skipped.
     """
     n_topics = word_topics.shape[1]
     words, sums = np.empty(n_topics), np.empty(n_topics)
-    topics = topics_of_pictures
     total = 0.0
     for v in range(len(pictures_of_words.indptr) - 1):
         for k in range(n_topics):
@@ -60,14 +60,22 @@ def expected_words(
             sums[k] = 0.0
         for token in range(pictures_of_words.indptr[v], pictures_of_words.indptr[v + 1]):
             d, count = pictures_of_words.indices[token], pictures_of_words.counts[token]
+            first, last = few_topics.indptr[d], few_topics.indptr[d + 1]
             p = 0.0
-            for at in range(topics.indptr[d], topics.indptr[d + 1]):
-                p += topics.counts[at] * words[topics.indices[at]]
+            if first == last:
+                for k in range(n_topics):
+                    p += all_topics[d, k] * words[k]
+            for at in range(first, last):
+                p += few_topics.counts[at] * words[few_topics.indices[at]]
             if p <= 0.0:
                 continue
             total += count * np.log(p)
-            for at in range(topics.indptr[d], topics.indptr[d + 1]):
-                sums[topics.indices[at]] += count / p * topics.counts[at]
+            ratio = count / p
+            if first == last:
+                for k in range(n_topics):
+                    sums[k] += ratio * all_topics[d, k]
+            for at in range(first, last):
+                sums[few_topics.indices[at]] += ratio * few_topics.counts[at]
         for k in range(n_topics):
             expected[v, k] = words[k] * sums[k]
     return total
