@@ -12,6 +12,7 @@ from visterm import registry
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.evaluate import compare
+from visterm.evaluate.comparison import _beats
 from visterm.learning import Dataset, measure, validation_split
 
 METHODS = [registry.get("knn"), registry.get("knn-tags")]
@@ -45,6 +46,15 @@ def test_what_is_better_than_chance_is_told_by_letters():
     assert found.best(Task.CLASSIFY) == ["knn"]
     blind = compare(METHODS[:1], lambda recipe: make(noise=1e6))
     assert blind.beats[Task.CLASSIFY] == {"majority-class": "", "knn": ""}
+
+
+def test_nobody_beats_one_whose_mean_over_all_splits_is_better():
+    data = make()
+    guess, knn = compare(METHODS, lambda recipe: data).performances[Task.CLASSIFY]
+    values = {Task.CLASSIFY: {"accuracy": 1.0}}
+    told = [(replace(guess, values=values), data), (replace(knn, values={Task.CLASSIFY: {"accuracy": 0.9}}), data)]
+    assert _beats(Task.CLASSIFY, told) == {"majority-class": "", "knn": ""}
+    assert _beats(Task.CLASSIFY, [(guess, data), (knn, data)]) == {"majority-class": "", "knn": "a"}
 
 
 def test_methods_as_good_as_the_best_are_named_with_it():

@@ -181,6 +181,14 @@ def test_unknown_words_are_left_out_and_said():
     assert nothing.n_likely == 0
 
 
+def test_exclusions_do_not_answer_for_unknown_words():
+    found = made().search("xylophone -boat")
+    assert found.hits == []
+    assert str(found.notes[0]) == "no picture has the word 'xylophone', so it was ignored"
+    assert made().search("-boat").hits  # asked alone, they do
+    assert made().search("xylophone class:street -boat").hits
+
+
 def test_unknown_classes_and_tags_match_nothing_and_the_known_are_named():
     found = made().search("boat class:nowhere", unlikely=True)
     assert found.hits == []

@@ -235,10 +235,17 @@ def _beats(task: Task, measured: Sequence[tuple[Performance, Dataset]]) -> dict[
         if _same_labels(data, first)
     }
     values = {performance.method: performance.each[task] for performance, _ in measured if performance.method in paired}
-    beaten = letters(values, higher_is_better=STANDARD_MEASURES[task][0].higher_is_better)
-    # The test numbers only the contestants it compares: translate to the letters of all.
-    own = dict(zip(ascii_letters, paired.values(), strict=False))
-    return {name: "".join(own[letter] for letter in found) for name, found in beaten.items()}
+    measure = STANDARD_MEASURES[task][0]
+    beaten = letters(values, higher_is_better=measure.higher_is_better)
+    sign = 1 if measure.higher_is_better else -1
+    worth = {performance.method: sign * performance.values[task][measure.name] for performance, _ in measured}
+    # The test numbers only the contestants it compares: translate to the letters of all. It sees the first split, so
+    # nobody beats a contestant whose mean over all splits is better.
+    own = dict(zip(ascii_letters, paired.items(), strict=False))
+    return {
+        name: "".join(mark for loser, mark in map(own.__getitem__, found) if worth[name] > worth[loser])
+        for name, found in beaten.items()
+    }
 
 
 def _same_labels(data: Dataset, other: Dataset) -> bool:

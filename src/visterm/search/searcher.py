@@ -231,6 +231,8 @@ class Searcher:
         found.notes, found.ignored, found.hints = said.notes, said.ignored, said.hints
         if said.asked is None or not len(self._evidence):
             return None
+        if said.missing and all(excluded for _, excluded in _said(said.asked)):
+            return None  # what is excluded does not answer for what is not known
         whole = self._answer(said.asked, n_best, tuple(said.missing), unlikely=unlikely)
         found.cut_off, found.n_less_likely = whole.cut_off, whole.n_less_likely
         found.n_likely = int(whole.likely.sum()) if whole.look.others <= whole.cut_off else None

@@ -264,7 +264,7 @@ def _print_findings(console: Console, findings: Findings, *, why: bool, unlikely
         more = "more" if findings.n_likely is None else f"{findings.n_likely - n_shown} more"
         say(console, f"and {more} (--limit)", style=_FAINT)
     elif findings.n_less_likely and findings.n_likely:
-        say(console, f"{counted(findings.n_less_likely, 'less likely picture')}: --all", style=_FAINT)
+        say(console, "less likely pictures: --all", style=_FAINT)
     others = [found for found in findings.found if not found.likely]
     for missing in dict.fromkeys(found.missing for found in others):
         group = [found for found in others if found.missing == missing]
