@@ -101,9 +101,9 @@ class PLSA(AnnotatorMixin, Estimator):
     def _fit_tags_first(
         self, bags: sparse.csr_array, tags: sparse.csr_array, held: NDArray[np.bool_], random: Any
     ) -> None:
-        # First the tags, by plain EM. Held-out pictures cannot decide how long: their tags ask for broad topics, which say
-        # little about a picture, and so does the likelihood of their tags given their codewords. Ranking needs narrow
-        # ones: on Corel5K's validation pictures average precision is 25.5 % so, and 23.8 % after few steps.
+        # First the tags, by plain EM. Held-out pictures cannot decide how long: the likelihood of their tags asks for
+        # few steps and broad topics, which say little about a picture. Ranking needs narrow ones: on Corel5K's
+        # validation pictures its average precision is 25.5 %, and 23.8 % after few steps.
         start = Aspects.random(tags, self.n_topics, random)
         plain = [(1.0, self.max_iter)]
         of_tags, self.tag_objective_ = follow(plain, start, steps_of_both(start, tags), tol=self.tol)
