@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,7 @@ from visterm.app.regions import Regions
 from visterm.app.searching import Findings, Found
 from visterm.app.similar import Lookalikes
 from visterm.app.wording import percent
-from visterm.errors import PictureError
+from visterm.errors import InputError, PictureError
 from visterm.storage import write_bytes_atomically
 from visterm.vision.decode import decode_rgb
 from visterm.vision.own import drawn
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 _PAPER, _INK, _FADED = "#faf8f4", "#222222", "#888888"
 _MARGIN, _LINE = 8, 16
+#: Fonts with letters of many languages, as Linux, Windows and macOS have them.
+_FONTS = ("DejaVuSans.ttf", "NotoSans-Regular.ttf", "LiberationSans-Regular.ttf", "arial.ttf", "Arial.ttf")
 #: The colour of what counts, and how much of the picture it covers at most.
 _HEAT, _COVER = (255, 96, 0), 0.55
 
@@ -45,8 +49,9 @@ def contact_sheet(
     """
     from PIL import Image, ImageDraw, ImageFont
 
-    captions = captions or [""] * len(files)
-    font, heading = ImageFont.load_default(12), ImageFont.load_default(18)
+    captions = list(captions or [""] * len(files))
+    (title, *captions), found = _lettering([title, *captions])
+    font, heading = (ImageFont.truetype(found, size) if found else ImageFont.load_default(size) for size in (12, 18))
     width, height = tile
     text_height = 2 * _LINE if any(captions) else 0
     top = (_MARGIN + 24) if title else 0
@@ -70,7 +75,7 @@ def contact_sheet(
         except (PictureError, OSError):
             draw.rectangle((left, upper, left + width - 1, upper + height - 1), outline=_FADED)
             draw.text((left + 8, upper + height // 2), "cannot be shown", fill=_FADED, font=font)
-        for n_line, line in enumerate(_wrapped(caption, width, draw, font)[:2]):
+        for n_line, line in enumerate(_two_lines(caption, width, draw, font)):
             draw.text((left, upper + height + 1 + n_line * _LINE), line, fill=_INK, font=font)
     return sheet
 
@@ -109,7 +114,38 @@ def _mask(opacity: NDArray[np.float32]) -> Image.Image:
 
 def save_sheet(sheet: Image.Image, file: Path) -> None:
     """Write a sheet as PNG or JPEG, by the extension of ``file``, whole or not at all; ``add`` leaves it out."""
+    if file.suffix.lower() not in (".png", ".jpg", ".jpeg"):
+        raise InputError(f"a contact sheet is a .png or .jpg file, not {file.name}")
     write_bytes_atomically(file, drawn(sheet, "JPEG" if file.suffix.lower() in (".jpg", ".jpeg") else "PNG"))
+
+
+def _lettering(texts: list[str]) -> tuple[list[str], str | None]:
+    """The texts, and a font of this computer that has their letters; without one, the texts lose their accents.
+
+    The font that comes with Pillow (None) has plain letters only.
+    """
+    from PIL import ImageFont
+
+    if all(text.isascii() for text in texts):
+        return texts, None
+    for name in _FONTS:
+        with suppress(OSError):
+            ImageFont.truetype(name, 12)
+            return [unicodedata.normalize("NFC", text) for text in texts], name
+    return [unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode() for text in texts], None
+
+
+def _two_lines(
+    text: str, width: int, draw: ImageDraw.ImageDraw, font: ImageFont.FreeTypeFont | ImageFont.ImageFont
+) -> list[str]:
+    """``text`` in at most two lines. Of a longer one the middle is left out: the end of a path tells files apart."""
+    lines = _wrapped(text, width, draw, font)
+    if len(lines) <= 2:
+        return lines
+    end = " ".join(lines[1:])
+    while end and draw.textlength(f"...{end}", font=font) > width:
+        end = end[1:]
+    return [lines[0], f"...{end}"]
 
 
 def _wrapped(
