@@ -194,6 +194,16 @@ def test_only_the_product_of_the_regularisers_matters_at_the_optimum():
     np.testing.assert_allclose(scores, scores[0], rtol=2e-4)
 
 
+@pytest.mark.parametrize(("loss", "product"), [("smooth_hinge", 3e-3), ("smooth_hinge", 3e-2), ("hinge", 3e-2)])
+def test_the_gap_is_soon_reached_where_the_optimum_has_fewer_directions_than_tasks(loss, product):
+    X, tags = low_rank_tasks()
+    model = MultitaskSDCA(until="optimum", lam=product, mu=1.0, loss=loss, calibration_folds=0, random_state=0)
+    found = model.fit(X, tags=tags)  # a gap that is not reached would be a warning
+    lengths = np.linalg.svd(found.coef_, compute_uv=False)
+    assert lengths[-1] < 1e-3 * lengths[0]
+    assert found.n_iter_ <= 100
+
+
 def test_the_trace_norm_of_one_task_is_the_length_of_its_weights():
     X, tags = low_rank_tasks()
     settings = {"lam": 0.1, "mu": 0.1, "loss": "smooth_hinge", "intercept_scaling": 0, "calibration_folds": 0}

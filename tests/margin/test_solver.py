@@ -163,6 +163,15 @@ def test_an_unreachable_gap_is_said(blobs, monkeypatch):
         run(blobs.X, blobs.labels, 1e6, Hinge(), tol=1e-12, max_sweeps=1)
 
 
+def test_a_gap_equal_to_the_tolerance_is_enough():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(150, 3)), np.where(rng.random((1, 150)) < 0.5, 1.0, -1.0)
+    once = run(X, y, 1.0, Logistic(), tol=1e-12, max_sweeps=1)
+    enough = run(X, y, 1.0, Logistic(), tol=float(once.gaps[0]))
+    np.testing.assert_array_equal(enough.b, once.b)
+    assert len(enough.trace) == len(once.trace)
+
+
 def test_relative_gap_of_nothing_is_zero():
     np.testing.assert_array_equal(relative_gap(np.array([0.0, 2.0]), np.array([0.0, 1.0])), [0.0, 0.5])
 
@@ -233,12 +242,31 @@ def test_the_long_step_solves_the_linear_system_of_what_is_inside(scale):
     assert slope() <= 0.1 * before  # as far as conjugate gradients go
 
 
+def test_the_long_step_solves_a_system_of_three_very_different_eigenvalues():
+    rng, loss = np.random.default_rng(0), Squared()
+    Q = np.linalg.qr(rng.normal(size=(9, 9)))[0]
+    G = (Q * np.repeat([1.0, 100.0, 1000.0], 3)) @ Q.T  # conjugate gradients need only three steps
+    y, C = np.where(rng.random(9) < 0.5, 1.0, -1.0), np.full(9, 1e3)
+    b, f = np.zeros(9), np.zeros(9)
+    _kernels.solve_inside(G, f, Coordinates(b, y, C), loss.code)
+    assert np.linalg.norm(y * (1 - loss.code.gamma * b) - f) <= 0.1 * np.linalg.norm(y)
+
+
 def test_shuffles_are_permutations_and_all_alike_likely():
     state, order = np.uint64(7), np.arange(5)
     places = np.zeros((5, 5))
     for _ in range(2000):
         state = _kernels.shuffle(order, state)
         assert sorted(order) == [0, 1, 2, 3, 4]
+        places[np.arange(5), order] += 1
+    np.testing.assert_allclose(places / 2000, 0.2, atol=0.04)
+
+
+def test_one_shuffle_of_a_sorted_order_takes_every_number_to_every_place():
+    state, places = np.uint64(7), np.zeros((5, 5))
+    for _ in range(2000):
+        order = np.arange(5)
+        state = np.uint64(_kernels.shuffle(order, state))
         places[np.arange(5), order] += 1
     np.testing.assert_allclose(places / 2000, 0.2, atol=0.04)
 

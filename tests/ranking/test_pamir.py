@@ -120,6 +120,14 @@ def test_validation_pictures_are_looked_at_and_not_learned_from(captioned, kerne
     assert best == pytest.approx(precision(model, captioned), rel=1e-6)
 
 
+@pytest.mark.parametrize("kernel", ["linear", "chi2", "precomputed"])
+def test_validation_pictures_must_have_the_features_of_those_learned_from(captioned, kernel):
+    X = kernels.gram(captioned.X, kernel="linear") if kernel == "precomputed" else captioned.X
+    validation = np.ones((30, X.shape[1] + 1)), captioned.tags_test
+    with pytest.raises(InputError, match=f"has {X.shape[1] + 1} features, but PAMIR is expecting {X.shape[1]}"):
+        pamir(kernel=kernel, n_steps=10).fit(X, captioned.tags, validation=validation)
+
+
 def test_pictures_without_tags_are_not_looked_at(captioned):
     X = np.vstack([captioned.X, captioned.X_test])
     tags = sparse.vstack([captioned.tags, sparse.csr_array((30, 5))])

@@ -166,18 +166,15 @@ def ascend_pictures(block: Block, order: Array, at: PictureDuals, k: int) -> Non
                 target[place] = (1.0 + f[j, i] - f[own, i]) / q + p[j, row] + total
                 place += 1
         project_top_k(target, k, 1.0, best)
-        place, moved, largest = 0, 0.0, 0.0
+        place, moved = 0, 0.0
         for j in range(n_classes):
             if j == own:
                 continue
             step = best[place] - p[j, row]
             change[j] = -C[row] * step
             moved += step
-            largest = max(largest, abs(step))
             p[j, row] = best[place]
             place += 1
-        if largest == 0.0:
-            continue
         change[own] = C[row] * moved
         for j in range(n_classes):
             if change[j] != 0.0:
