@@ -256,7 +256,7 @@ def test_shuffles_are_permutations_and_all_alike_likely():
     state, order = np.uint64(7), np.arange(5)
     places = np.zeros((5, 5))
     for _ in range(2000):
-        state = _kernels.shuffle(order, state)
+        state = np.uint64(_kernels.shuffle(order, state))
         assert sorted(order) == [0, 1, 2, 3, 4]
         places[np.arange(5), order] += 1
     np.testing.assert_allclose(places / 2000, 0.2, atol=0.04)
