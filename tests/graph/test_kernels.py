@@ -271,3 +271,21 @@ def test_reverse_lists_name_who_lists_a_row():
     _kernels_nearest.reverse_lists(forward, _kernels_nearest.Neighbours(backward, backward_new))
     assert backward.tolist() == [[1, -1], [2, 0], [0, 1]]  # new entries first
     assert backward_new.tolist() == [[False, False], [True, False], [True, False]]
+
+
+def test_a_row_is_offered_who_lists_it_and_the_neighbours_of_its_neighbours():
+    found, is_new = np.full((6, 5), -1, np.int32), np.zeros((6, 5), np.bool_)
+    # Row 1 lists 5, and 2 lists 1, which 0 lists; 3 lists 0 and 4.
+    for row, listed in enumerate([[1], [5], [1], [0, 4]]):
+        found[row, : len(listed)], is_new[row, : len(listed)] = listed, True
+    rows = np.arange(6, dtype=np.float32)[:, None]
+    squared = np.where(found < 0, np.inf, (np.arange(6)[:, None] - found) ** 2).astype(np.float32)
+    forward = _kernels_nearest.Neighbours(found.copy(), is_new.copy())
+    backward = _kernels_nearest.Neighbours(np.empty_like(found), np.empty_like(is_new))
+    _kernels_nearest.reverse_lists(forward, backward)
+    lists = _kernels_nearest.Lists(found, squared, is_new)
+    assert _kernels_nearest.compare_neighbours(rows, 0, 1, forward, backward, lists) == 4
+    assert found[0].tolist() == [1, 2, 3, 4, 5]
+    assert squared[0].tolist() == [1, 4, 9, 16, 25]
+    assert is_new[0].tolist() == [False, True, True, True, True]
+    np.testing.assert_array_equal(found[1:], forward.rows[1:])

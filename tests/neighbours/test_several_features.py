@@ -347,6 +347,7 @@ def test_learned_metrics_prefer_what_knows_the_tags(collection, learning):
     equal = TwoPassKnn(3, learning="none").fit(X, tags)
     assert equal.feature_weights_ == {"useful": 0.5, "noise": 0.5}
     assert equal.bandwidth_ == 0.02
+    assert len(equal.objective_) == 0  # no step was taken
     with pytest.raises(InputError, match=r"learning.*likelihood"):
         TwoPassKnn(learning="lmnn").fit(X, tags)
 
@@ -436,6 +437,18 @@ def test_blocks_of_pictures_change_no_vote(monkeypatch):
     monkeypatch.setattr(votes, "_BLOCK", 7 * 5)
     for a, b in zip(whole, counted(), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_only_very_many_votes_are_kept_in_single_precision(monkeypatch):
+    from visterm.neighbours import votes
+
+    tags, neighbours = sparse.csr_array(np.eye(3)), np.array([[0, 1], [2, 0]])
+    shares = np.array([[0.9, 0.1], [0.7, 0.3]])
+    for limit, kind in [(7, np.float64), (6, np.float64), (5, np.float32)]:
+        monkeypatch.setattr(votes, "_DOUBLE_UP_TO", limit)
+        counted = votes.tally(shares, neighbours, tags)
+        assert counted.dtype == kind
+        np.testing.assert_array_equal(counted, np.array([[0.9, 0.1, 0], [0.3, 0, 0.7]], kind))
 
 
 @pytest.mark.parametrize("weighting", ["distance", "rank"])

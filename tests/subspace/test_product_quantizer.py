@@ -82,12 +82,13 @@ def test_nearest_bytes_are_those_of_plain_sums():
     np.testing.assert_array_equal(squared, np.sort(full, axis=1)[:, :7])
 
 
-def test_coded_neighbours_are_the_nearest_of_what_codes_stand_for():
+@pytest.mark.parametrize("n_queries", [7, 300])
+def test_coded_neighbours_are_the_nearest_of_what_codes_stand_for(n_queries):
     X = np.random.default_rng(0).standard_normal((500, 6)).astype(np.float32)
     quantizer = ProductQuantizer(2).fit(X)
     codes = quantizer.transform(X)
-    rows, distances = nearest_coded(X[:300], quantizer, codes, 9)
-    full = np.linalg.norm(X[:300, None] - quantizer.inverse_transform(codes), axis=2)
+    rows, distances = nearest_coded(X[:n_queries], quantizer, codes, 9)
+    full = np.linalg.norm(X[:n_queries, None] - quantizer.inverse_transform(codes), axis=2)
     np.testing.assert_allclose(distances, np.sort(full, axis=1)[:, :9], rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(np.take_along_axis(full, rows, axis=1), distances, rtol=1e-3, atol=1e-4)
     assert nearest_coded(X[:0], quantizer, codes, 9)[0].shape == (0, 9)

@@ -121,10 +121,9 @@ class PictureGraph(Estimator):
         if not len(kept):
             raise InputError("a graph needs at least one picture: not all can be removed")
         bereft = np.zeros(n, np.bool_)
-        owners, columns, _ = _triples(self.chosen_)
-        bereft[owners[np.isin(columns, gone)]] = True
-        if self.n_neighbors is None:
-            bereft[:] = False  # no other picture moves up
+        if self.n_neighbors is not None:  # otherwise no other picture moves up
+            owners, columns, _ = _triples(self.chosen_)
+            bereft[owners[np.isin(columns, gone)]] = True
         self.features_ = self.features_[kept]
         again = np.flatnonzero(bereft[kept])
         old = self.chosen_[kept][:, kept]
