@@ -94,3 +94,10 @@ def test_named_folders_of_pictures_are_classes(tmp_path, visterm):
     assert "skipped" not in said.stdout + said.stderr
     with Workspace.find(tmp_path) as photos:
         assert photos.status().classes == {"coast": 1, "forest": 1}
+
+
+def test_a_format_that_does_not_exist_is_said(visterm, tmp_path):
+    visterm("init", tmp_path / "home")
+    for name, answer in (("foldres", "did you mean folders?"), ("spreadsheet", "choose one of table")):
+        done = visterm("add", "--format", name, "-w", tmp_path / "home", code=2)
+        assert f"unknown label format '{name}': {answer}" in done.stderr
