@@ -101,3 +101,11 @@ def test_a_format_that_does_not_exist_is_said(visterm, tmp_path):
     for name, answer in (("foldres", "did you mean folders?"), ("spreadsheet", "choose one of table")):
         done = visterm("add", "--format", name, "-w", tmp_path / "home", code=2)
         assert f"unknown label format '{name}': {answer}" in done.stderr
+
+
+def test_pictures_that_are_not_there_were_not_known(visterm, tmp_path):
+    visterm("init", tmp_path)
+    (tmp_path / "names.csv").write_text("file,tags\nnowhere.jpg,horse\n", encoding="utf-8")
+    said = visterm("add", "--labels", "names.csv", cwd=tmp_path).stdout
+    assert "1 picture, 0 classes, 1 tag, 1 skipped" in said
+    assert "known" not in said

@@ -171,7 +171,7 @@ def _source_line(source: LabelSource) -> str:
     line = f"{source.source} ({source.format}): {', '.join(parts)}"
     if source.withdrawn:
         line += f"; {counted(source.withdrawn, 'label')} withdrawn, no longer there"
-    elif source.pictures and not source.new:
+    elif source.pictures > source.skipped and not source.new:
         line += "; nothing new, all of this was known"
     return line
 
