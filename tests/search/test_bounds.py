@@ -113,6 +113,16 @@ def test_long_queries_do_not_overflow_and_leave_most_out(n_words):
         assert np.isin(np.argsort(surprise)[:10], found).all()
 
 
+@pytest.mark.parametrize("n_words", [2, 40, 200])
+def test_many_alternatives_of_which_few_rows_match_one_leave_most_out(n_words):
+    likeness = np.full((n_words, N_ROWS), math.log(1e-5))
+    likely = np.arange(7, N_ROWS, 17)
+    likeness[likely % n_words, likely] = math.log(0.6)
+    words = tuple(Leaf(str(i), N_ROWS, likeness=of_word) for i, of_word in enumerate(likeness))
+    scan = Scan(Some(words, (1.0,) * n_words), 0.5, Surprises())
+    np.testing.assert_array_equal(scan.within(scan.of_best(20)), likely)
+
+
 def test_likely_and_unlikely_alternatives_are_both_told_apart():
     rng = np.random.default_rng(0)
     for most in (0.9999, 0.5, 1e-3, 1e-4):

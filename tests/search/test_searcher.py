@@ -261,6 +261,18 @@ def test_without_a_model_people_are_still_heard():
     assert Searcher(empty).search("boat").hits == []
 
 
+def test_of_what_models_of_tags_and_classes_say_of_a_word_the_likelier_counts():
+    beliefs = []
+    for p in ([0.9, 0.1, 0.6], [0.2, 0.8, 0.6]):
+        index = Index(1)
+        index.add(PATHS[:3], np.log(p).reshape(3, 1))
+        beliefs.append(Beliefs(index.snapshot(), ["coast"], PATHS[:3]))
+    evidence = Evidence(PATHS[:3], tags=sparse.csr_array((3, 0)), tag_names=[])
+    found = Searcher(evidence, *beliefs).search("coast", unlikely=True)
+    assert [hit.row for hit in found.hits] == [0, 1, 2]
+    assert [hit.probability for hit in found.hits] == pytest.approx([0.9, 0.8, 0.6], rel=1e-3)
+
+
 def test_pictures_the_model_has_not_seen_are_unknown():
     index = Index(2)
     index.add(["b", "x"], np.log([[0.9, 0.1], [0.5, 0.5]]))
@@ -303,6 +315,20 @@ def test_looking_at_those_that_can_be_the_best_misses_nothing(text, n_best, seed
     # of pictures that are equally likely, either may be the one
     assert [hit.told for hit in quick.hits] == [hit.told for hit in slow.hits]
     assert [hit.probability for hit in quick.hits] == pytest.approx([hit.probability for hit in slow.hits], rel=1e-4)
+
+
+def test_in_large_collections_people_come_first_though_what_they_did_not_exclude_is_uncertain():
+    n = 12_000
+    p, tags = np.full((n, 2), 0.001), np.zeros((n, 2))
+    p[:300] = [0.99, 0.001]  # the model is sure of these, and nobody has seen them
+    p[700] = [0.5, 0.45]
+    tags[700, 0] = 1
+    searcher = made(p, paths=[f"{i}.jpg" for i in range(n)], tags=tags, names=["boat", "person"], classes=())
+    first, *others = searcher.search("boat -person", 20).hits
+    assert (first.row, first.told) == (700, True)
+    assert first.probability < 0.9
+    assert len(others) == 19
+    assert all(hit.row < 300 and not hit.told and hit.probability > 0.9 for hit in others)
 
 
 @given(queries())

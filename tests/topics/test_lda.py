@@ -109,6 +109,14 @@ def test_start_topics_are_far_apart_and_deal_with_few_or_empty_pictures():
         start_topics(X, 2, np.random.RandomState(0), how="nowhere")
 
 
+@pytest.mark.parametrize("max_iter", [1, 2, 12])
+def test_more_restarts_never_end_at_a_lower_objective(max_iter):
+    X, _ = pictures(40)
+    ends = [LDA(3, max_iter=max_iter, n_restarts=n, random_state=0).fit(X).objective_[-1] for n in range(1, 7)]
+    assert (np.diff(ends) >= 0).all()
+    assert ends[-1] > ends[0]
+
+
 def test_one_topic_and_empty_pictures():
     model = LDA(1).fit([[1, 2], [0, 0]])
     np.testing.assert_allclose(model.transform([[0, 0], [5, 1]]), [[1], [1]])

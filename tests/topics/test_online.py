@@ -156,6 +156,18 @@ def test_refinement_goes_on_with_every_batch():
     assert len(model.refinement_) == n_passes + 3
 
 
+def test_topics_of_earlier_versions_count_as_if_a_batch_like_the_next_had_made_them():
+    X, _, _ = collection()
+    more, _, _ = collection(1, 20)
+    model = LDA(3, random_state=0).fit(X)
+    del model.online_
+    topics = model.topic_codewords_
+    batch = infer_topics(sparse.csr_array(more), topics, model.alpha_).statistics.codewords
+    step = (20 / 20 + 2) ** -0.6
+    mixed = (1 - step) * topics * more.sum() / 3 + step * batch
+    np.testing.assert_allclose(model.partial_fit(more).topic_codewords_, normalised(2 * mixed, 0.01))
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_models_of_earlier_versions_go_on_too(name):
     X, y, tags = collection()

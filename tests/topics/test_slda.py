@@ -130,6 +130,13 @@ def test_sweeps_are_those_of_the_paper(seed):
     assert inferred.statistics.bound == pytest.approx(bound_by_the_book(data, model, expected, phi), rel=1e-9)
 
 
+def test_expected_log_proportions_are_those_of_the_last_gamma():
+    data, model, gamma = problem(0)
+    found = infer_labelled(data, model, gamma, max_sweeps=1, tolerance=0)
+    expected = digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(found.statistics.log_proportions, expected.sum(axis=0), rtol=1e-10)
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 10**6), st.integers(1, 4), st.integers(2, 4), st.sampled_from([0.5, 3.0, 40.0]), st.floats(0.4, 400)

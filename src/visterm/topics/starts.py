@@ -44,8 +44,7 @@ def start_topics(bags: sparse.csr_array, n_topics: int, random: Any, *, how: str
 
 
 def _spread(bags: sparse.csr_array, n_topics: int, random: Any) -> NDArray[np.intp]:
-    roots = bags / bags.sum(axis=1).reshape(-1, 1)
-    roots = sparse.csr_array(roots)
+    roots = sparse.csr_array(bags / bags.sum(axis=1)[:, np.newaxis])
     roots.data = np.sqrt(roots.data)
     chosen = [random.randint(bags.shape[0])]
     distance = np.full(bags.shape[0], np.inf)
