@@ -130,6 +130,19 @@ def test_sweeps_are_those_of_the_paper(seed):
     assert inferred.statistics.bound == pytest.approx(bound_by_the_book(data, model, expected, phi), rel=1e-9)
 
 
+def test_tags_that_hardly_tell_topics_apart_count_to_eleven_digits():
+    rng = np.random.default_rng(0)
+    bags = sparse.csr_array(np.eye(6))  # one token a picture, so that it gets all the attention of the only tag
+    data = Labelled(bags, np.full(6, -1), np.ones(6), sparse.csr_array(np.ones((6, 1))))
+    codewords, alpha = rng.dirichlet(np.ones(6), 3), rng.uniform(0.1, 2, 3)
+    tags = 0.9 * np.exp([[0.0], [-0.06], [-0.119]])
+    model = JointTopics(codewords, tags, np.zeros((0, 3)), alpha, np.zeros(0))
+    gamma = rng.uniform(0.1, 2, (6, 3))
+    expected = np.exp(digamma(gamma)) * codewords.T * tags.T
+    infer_labelled(data, model, gamma, max_sweeps=1, tolerance=0)
+    np.testing.assert_allclose(gamma - alpha, expected / expected.sum(axis=1, keepdims=True), rtol=1e-11)
+
+
 def test_expected_log_proportions_are_those_of_the_last_gamma():
     data, model, gamma = problem(0)
     found = infer_labelled(data, model, gamma, max_sweeps=1, tolerance=0)
