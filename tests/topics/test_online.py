@@ -168,6 +168,15 @@ def test_topics_of_earlier_versions_count_as_if_a_batch_like_the_next_had_made_t
     np.testing.assert_allclose(model.partial_fit(more).topic_codewords_, normalised(2 * mixed, 0.01))
 
 
+def test_tags_of_earlier_versions_count_as_many_as_those_of_the_next_batch():
+    tags = np.array([[0.9, 0.1], [0.3, 0.7]])
+    batch = TopicStatistics(4, -1.0, np.full((2, 3), 5.0), np.zeros(2), np.array([[3.0, 2.0], [0.0, 7.0]]))
+    guessed = OnlineStatistics.guessed(np.full((2, 3), 1 / 3), tags, batch).total
+    np.testing.assert_allclose(guessed.tags, 6 * tags)
+    np.testing.assert_allclose(guessed.codewords, batch.codewords)
+    assert guessed.n_pictures == 4
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_models_of_earlier_versions_go_on_too(name):
     X, y, tags = collection()
