@@ -110,3 +110,12 @@ def test_the_list_names_the_pictures_in_80_columns(photos, folder, visterm):
         "label 1 picture: tag boat",
         "0.png",
     ]
+
+
+def test_what_is_no_backup_is_named_as_it_was(visterm, tmp_path):
+    visterm("init", tmp_path / "home")
+    other = tmp_path / "packing list.txt"
+    other.write_text("tent, lamp, matches", encoding="utf-8")
+    said = visterm("restore", other, "-w", tmp_path / "home", code=1).stderr
+    assert "packing list.txt" in said
+    assert "backup.sqlite" not in said

@@ -46,7 +46,11 @@ def _checked(file: Path, beside: Path, root: Path) -> Iterator[Catalogue]:
             raise InputError(f"cannot read the backup {file}: {error.strerror or error}") from error
         if not copied.stat().st_size:
             raise InputError(f"{file} is empty, not a backup of a catalogue")
-        with Catalogue(copied, root=root) as backup:
+        try:
+            opened = Catalogue(copied, root=root)
+        except InputError as error:  # of the file that was named, not of its copy
+            raise InputError(str(error).replace(str(copied), str(file))) from error
+        with opened as backup:
             problems = backup.check()
             if problems:
                 raise InputError(f"{file}: the backup is damaged, so nothing was restored: {problems[0]}")
