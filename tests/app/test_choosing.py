@@ -14,6 +14,7 @@ from scipy import sparse
 from visterm import registry
 from visterm.app import choosing
 from visterm.app.choosing import Training
+from visterm.app.training import labels_only
 from visterm.app.workspace import Workspace
 from visterm.contracts import Task
 from visterm.errors import InputError
@@ -59,6 +60,15 @@ def photos(trained, tmp_path):
     shutil.copytree(trained[0], tmp_path / "photos")
     with Workspace(tmp_path / "photos") as opened:
         yield opened
+
+
+def test_only_pictures_with_labels_for_what_is_learned_are_counted(photos):
+    labels = labels_only(photos, photos.collection())
+    tagged, any_label = (
+        int((has & ~labels.is_test).sum()) for has in (labels.has_tags, labels.has_tags | labels.has_class)
+    )
+    assert photos.train("tags").labelled == tagged < any_label
+    assert photos.train("classes").labelled == int((labels.has_class & ~labels.is_test).sum())
 
 
 def test_classes_tags_and_search_are_learned(trained):

@@ -138,7 +138,7 @@ def train_all(
         choice = session.choose(what, seconds - _LEFT_TO_OTHERS * 60 * minutes * (len(able) - 1 - place))
         seconds -= time.perf_counter() - began
         outcomes.append(session.train(what, choice))
-    n_labelled = _n_learned_from(workspace, labels, {outcome.recipe for outcome in outcomes if outcome.model})
+    n_labelled = _n_learned_from(workspace, labels, able, {outcome.recipe for outcome in outcomes if outcome.model})
     order = list(WANTED)
     outcomes.sort(key=lambda outcome: order.index(outcome.what))
     seconds = round(time.perf_counter() - started, 1)
@@ -146,9 +146,10 @@ def train_all(
     return Training(outcomes, len(labels), n_labelled, seconds, missing, left_out, session.earlier)
 
 
-def _n_learned_from(workspace: Workspace, labels: Dataset, recipes: Iterable[str]) -> int:
-    """How many labelled pictures have all features: no model has learned from fewer."""
-    rows = np.flatnonzero((labels.has_class | labels.has_tags) & ~labels.is_test)
+def _n_learned_from(workspace: Workspace, labels: Dataset, able: Sequence[str], recipes: Iterable[str]) -> int:
+    """How many pictures with labels for what was learned have all features: no model has learned from fewer."""
+    has_class, has_tags = (labels.has_class & ("classes" in able), labels.has_tags & (set(able) != {"classes"}))
+    rows = np.flatnonzero((has_class | has_tags) & ~labels.is_test)
     truth = workspace.collection().truth
     for recipe in recipes:
         rows = rows[workspace.library.present(ready_recipe(workspace, recipe), [truth.sha256[row] for row in rows])]
