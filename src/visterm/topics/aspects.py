@@ -103,11 +103,11 @@ def steps_of_words(start: Aspects, counts: sparse.csr_array) -> Step:
         return every, Bags(few.indptr, few.indices, few.data**power)
 
     def step(aspects: Aspects, power: float) -> tuple[Aspects, float]:
-        expected = np.empty_like(aspects.word_topics)
+        expected, topics_of_pictures = np.empty_like(aspects.word_topics), raised(power)
 
         def of_shard(shard: Shard) -> float:
             pictures, words = rows_of(of_words, shard), aspects.word_topics[shard.rows]
-            return float(expected_words(pictures, *raised(power), words, power, expected[shard.rows]))
+            return float(expected_words(pictures, *topics_of_pictures, words, power, expected[shard.rows]))
 
         total = sum(in_threads(of_shard, split(len(expected), size=SHARD_WORDS)))
         return replace(aspects, word_topics=_vocabularies(expected, aspects.split)), total / power
