@@ -137,6 +137,19 @@ def test_pictures_are_taken_in_blocks(metric, monkeypatch):
     np.testing.assert_array_equal(near, again)
 
 
+def test_dimensions_count_as_often_as_their_weights(X):
+    rng = np.random.default_rng(2)
+    weights = {name: rng.random(X[name].shape[1]) for name in ("bag", "signed")}
+    plain = BaseDistances("l1").fit(some(X, slice(30)))
+    weighed = plain.with_dimension_weights(weights)
+    for name, table in weighed.transform(some(X, slice(30, 50))).items():
+        dense = (X[name].toarray() if sparse.issparse(X[name]) else X[name]) * weights.get(name, 1.0)
+        np.testing.assert_allclose(
+            table * plain.scales_[name], cdist(dense[30:], dense[:30], "cityblock"), rtol=1e-5, atol=1e-6
+        )
+        assert sparse.issparse(weighed.train_features_[name]) == sparse.issparse(plain.train_features_[name])
+
+
 def test_weighted_sums(X):
     tables = BaseDistances().fit(X).transform_training()
     total = combined(tables, {"signed": 2.0, "bag": 0.0, "histogram": 0.5})

@@ -263,6 +263,14 @@ def test_cuts_put_every_row_into_one_leaf(rng):
         assert 0 < np.diff(ends, prepend=0).min() <= np.diff(ends, prepend=0).max() <= 20
 
 
+def test_rows_of_a_leaf_are_alike_wherever_the_cloud_lies(rng):
+    for offset in ([0.0, 0.0], [10.0, 0.0], [0.0, -10.0]):
+        rows, order = (rng.random((500, 2)) + offset).astype(np.float32), np.empty(500, np.int32)
+        ends = _kernels_nearest.cut(rows, 20, 3, order)
+        extents = [np.ptp(rows[leaf], axis=0) for leaf in np.split(order, ends[:-1])]
+        assert np.mean(extents, axis=0).max() < 0.4  # of 1 in each direction
+
+
 def test_reverse_lists_name_who_lists_a_row():
     found = np.array([[1, 2], [2, 0], [1, -1]], np.int32)
     is_new = np.array([[False, True], [False, False], [True, False]])

@@ -142,3 +142,20 @@ def test_many_scores_are_computed_in_single_precision(halves, monkeypatch, rng):
     chosen = LabelPropagation(metric="euclidean").fit(X, tags)
     assert chosen.held_out_.shape == exact.held_out_.shape
     assert np.isfinite(chosen.held_out_).all()
+
+
+def test_scores_are_kept_in_double_precision_up_to_a_number_of_them(halves, monkeypatch):
+    X, y = halves
+    monkeypatch.setattr("visterm.graph.label_propagation._DOUBLE_UP_TO", 60 * 3)
+    for n_tags, kind in ((3, np.float64), (4, np.float32)):
+        tags = np.zeros((60, n_tags))
+        tags[y >= 0, y[y >= 0]] = 1
+        assert LabelPropagation(alpha=0.5, metric="euclidean").fit(X, tags).scores_.dtype == kind
+
+
+def test_the_reach_is_chosen_by_all_hidden_pictures_or_some_at_equal_distances():
+    from visterm.graph.label_propagation import _evenly
+
+    for n in (0, 1, 4, 5):
+        assert _evenly(n, 5).tolist() == list(range(n))
+    assert _evenly(9, 5).tolist() == [0, 2, 4, 6, 8]

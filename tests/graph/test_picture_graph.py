@@ -151,6 +151,14 @@ def test_approximate_search_survives_copies_and_few_rows():
     assert found.shape == (4, 3)
 
 
+def test_pictures_that_are_all_neighbours_are_not_searched_approximately(rng):
+    X = rng.normal(size=(7, 2))
+    for n, is_approximate in ((5, False), (6, False), (7, True)):
+        graph = PictureGraph(5, metric="euclidean", exact_up_to=1).fit(X[:n])
+        assert graph.is_approximate == is_approximate
+        assert np.diff(graph.links_.indptr).min() == min(5, n - 1)
+
+
 def test_one_picture_is_a_graph():
     graph = PictureGraph().fit([[1.0, 2.0]])
     assert graph.links_.shape == (1, 1)

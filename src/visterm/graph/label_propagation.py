@@ -232,4 +232,4 @@ def _blocks(height: int, n_columns: int) -> list[slice]:
 
 def _evenly(n: int, most: int) -> NDArray[np.intp]:
     """Numbers from 0 to n - 1: all of them, or ``most`` at equal distances."""
-    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(np.intp)
+    return np.linspace(0, n - 1, min(n, most)).astype(np.intp)
