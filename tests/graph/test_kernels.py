@@ -263,6 +263,12 @@ def test_cuts_put_every_row_into_one_leaf(rng):
         assert 0 < np.diff(ends, prepend=0).min() <= np.diff(ends, prepend=0).max() <= 20
 
 
+def test_copies_are_cut_into_equal_halves():
+    order = np.empty(512, np.int32)
+    ends = _kernels_nearest.cut(np.ones((512, 3), np.float32), 20, 3, order)
+    assert ends.tolist() == list(range(16, 513, 16))
+
+
 def test_rows_of_a_leaf_are_alike_wherever_the_cloud_lies(rng):
     for offset in ([0.0, 0.0], [10.0, 0.0], [0.0, -10.0]):
         rows, order = (rng.random((500, 2)) + offset).astype(np.float32), np.empty(500, np.int32)

@@ -159,3 +159,15 @@ def test_the_reach_is_chosen_by_all_hidden_pictures_or_some_at_equal_distances()
     for n in (0, 1, 4, 5):
         assert _evenly(n, 5).tolist() == list(range(n))
     assert _evenly(9, 5).tolist() == [0, 2, 4, 6, 8]
+
+
+def test_scores_are_the_probabilities_that_they_are_said_to_be(rng):
+    X = rng.normal(size=(200, 2)) + np.repeat([[0, 0], [9, 9]], 100, axis=0)
+    has_first = (np.arange(200) % 5 > 0) == (np.arange(200) < 100)  # four in five of one cloud, one of the other
+    tags = np.column_stack([has_first, ~has_first])
+    is_known = np.arange(200) % 2 == 0
+    model = LabelPropagation(metric="euclidean", alpha=0.95).fit(X, tags * is_known[:, None])
+    assert model.scores_are_probabilities
+    for cloud, share in ((slice(1, 100, 2), 0.8), (slice(101, 200, 2), 0.2)):
+        assert tags[cloud, 0].mean() == share
+        np.testing.assert_allclose(model.score_training()[cloud].mean(axis=0), [share, 1 - share], atol=0.05)

@@ -59,6 +59,13 @@ def test_groups_hold_every_dimension_once_and_are_of_one_size(n_dims, n_groups, 
     assert max(map(len, groups)) <= -(-n_dims // n_groups)
 
 
+def test_groups_do_not_depend_on_the_unit_of_the_features():
+    variances = np.random.default_rng(0).gamma(0.5, size=12)
+    expected = [group.tolist() for group in balanced_groups(variances, 3)]
+    for unit in (2.0**-50, 2.0**50):
+        assert [group.tolist() for group in balanced_groups(unit * variances, 3)] == expected
+
+
 def test_few_rows_and_constant_dimensions():
     rows = np.column_stack([np.arange(5.0), np.zeros(5)])
     quantizer = ProductQuantizer(8).fit(rows)  # no more groups than dimensions

@@ -410,3 +410,12 @@ def test_a_small_subspace_codes_the_same_but_learns_no_more(pictures):
     with pytest.raises(InputError, match="fit it again"):
         small.partial_fit(X, tags)
     small.fit(X, tags).partial_fit(X, tags)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1e-10])
+def test_copies_of_a_tag_add_no_direction_if_the_ridge_is_tiny(pictures, ridge):
+    X, tags = pictures
+    one = CCA(3, ridge=ridge).fit(X, tags[:, [0]])
+    three = CCA(3, ridge=ridge).fit(X, tags[:, [0, 0, 0]])
+    np.testing.assert_allclose(three.correlations_, one.correlations_, rtol=1e-6)
+    np.testing.assert_allclose(three.x_components_, one.x_components_, rtol=1e-6)
