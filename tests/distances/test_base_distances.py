@@ -112,7 +112,9 @@ def test_nearest_by_weighted_sums(X):
     rows, base = model.nearest(X, 99, weights, leave_out_self=True)
     assert base.shape == (45, 44, 3)
     assert all(sorted([*near, picture]) == list(range(45)) for picture, near in enumerate(rows.tolist()))
-    assert model.nearest(some(X, slice(0)), 4, weights)[1].shape == (0, 4, 3)
+    rows, base = model.nearest(some(X, slice(0)), 4, weights)
+    assert rows.shape == (0, 4)
+    assert base.shape == (0, 4, 3)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "l1", "chi2"])
@@ -177,3 +179,9 @@ def test_pictures_that_are_all_alike():
     tables = BaseDistances().fit(np.ones((4, 2))).transform_training()
     np.testing.assert_array_equal(tables["x"], 0)
     assert BaseDistances().fit(np.ones((1, 2))).transform(np.zeros((0, 2)))["x"].shape == (0, 1)
+
+
+@pytest.mark.parametrize("scale", ["mean", "largest"])
+def test_distances_from_pictures_that_are_all_alike_are_not_scaled(scale):
+    model = BaseDistances("euclidean", scale=scale).fit(np.ones((4, 2)))
+    np.testing.assert_allclose(model.transform([[1.0, 4.0]])["x"], 3)

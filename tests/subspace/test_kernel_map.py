@@ -51,6 +51,13 @@ def test_copies_and_blocks(X, monkeypatch):
     np.testing.assert_allclose(model.transform(X), whole)
 
 
+@pytest.mark.parametrize("n_copies", [1, 2, 9])
+def test_copies_of_one_picture_have_one_direction(X, n_copies):
+    model = KernelMap(5).fit(np.repeat(X[:1], n_copies, axis=0))
+    assert model.components_.shape == (n_copies, 1)
+    np.testing.assert_allclose(model.transform(X[:1]), 0, atol=1e-12)
+
+
 def test_many_landmarks_are_compared_along_their_leading_axes(X, monkeypatch):
     model = KernelMap(8, metric="l1", n_landmarks=60)
     along_all = model.fit(X).variance_
