@@ -254,6 +254,17 @@ def test_lists_keep_the_nearest_in_order(rng):
     assert squared.tolist() == [0, 0, 1, 1]
 
 
+def test_a_list_says_whether_it_takes_a_row():
+    found, squared = np.full((3, 2), -1, np.int32), np.full((3, 2), np.inf, np.float32)
+    is_new = np.zeros((3, 2), np.bool_)
+    offered = [(4, 9.0, True), (4, 9.0, False), (2, 1.0, True), (2, 1.0, False), (6, 9.0, False), (3, 9.0, True)]
+    for row, distance, is_taken in offered:  # of equally near rows the lower
+        taken = _kernels_nearest.insert(found[1], squared[1], is_new[1], row, np.float32(distance))
+        assert taken == is_taken
+    assert found.tolist() == [[-1, -1], [2, 3], [-1, -1]]
+    assert is_new.tolist() == [[False, False], [True, True], [False, False]]
+
+
 def test_cuts_put_every_row_into_one_leaf(rng):
     for rows in (rng.normal(size=(500, 3)), np.ones((500, 3))):
         order = np.empty(500, np.int32)
