@@ -191,3 +191,12 @@ def test_wrong_pictures_are_refused(rng):
             graph.remove(rows)
     with pytest.raises(InputError, match="not all"):
         graph.remove(range(5))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("scale", [1e-30, 1e-22, 1e20, 1e30])
+def test_large_graphs_do_not_depend_on_the_unit_of_the_features(kind, scale):
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    usual, other = (nearest_of_all(kind(X * unit), 5) for unit in (1.0, scale))
+    np.testing.assert_array_equal(other[0], usual[0])
+    np.testing.assert_allclose(other[1], usual[1] * scale, rtol=1e-4)

@@ -22,6 +22,8 @@ _TREES, _LEAF, _MIND = 8, 40, 15
 _ROUNDS, _WORTHWHILE = 8, 0.002
 #: Sparse rows are compared by random projections to this many dimensions.
 _PROJECTED = 96
+#: Features whose largest number lies within this power of two are compared as they are.
+_USUAL = 30
 
 
 def nearest_of_all(
@@ -35,11 +37,22 @@ def nearest_of_all(
     >>> nearest_of_all(rows, 2)[0][100].tolist()
     [99, 101]
     """
+    unit = _unit(rows)
+    if unit != 1:  # squares of very large or small numbers are no numbers
+        found, distances = nearest_of_all(rows / unit, n_neighbors, random_state=random_state)
+        return found, (distances * np.float64(unit)).astype(np.float32)
     if not isinstance(rows, np.ndarray):
         candidates, _ = _descend(_projected(rows, random_state), 3 * n_neighbors, random_state)
         return _best_of(rows, candidates, n_neighbors)
     found, squared = _descend(np.ascontiguousarray(rows, np.float32), n_neighbors, random_state)
     return found, np.sqrt(squared)
+
+
+def _unit(rows: Matrix) -> float:
+    """A power of two, by which dividing is exact: 1, or near the largest number if that is very large or small."""
+    largest = float(np.abs(rows if isinstance(rows, np.ndarray) else rows.data).max(initial=0.0))
+    exponent = int(np.frexp(largest)[1])
+    return 1.0 if not largest or abs(exponent) <= _USUAL else 2.0**exponent
 
 
 def _descend(
