@@ -77,6 +77,23 @@ def test_a_picture_is_coded_without_its_tags_by_a_subspace_that_never_saw_it(col
         assert not (rows == fold[:, None]).any()
 
 
+def test_votes_do_not_depend_on_the_unit_of_distances(collection, monkeypatch):
+    X, tags = {"bag": collection[0]["bag"][:80]}, collection[1][:80]
+    method = KernelContextualAnnotator(10, n_neighbors=40, n_components=20, n_folds=2)
+    model = clone(method).fit(X, tags)
+    scores = model.score_tags(part(X, slice(5)))
+
+    def in_another_unit(queries, codes, k, *, own_rows=None):
+        rows, distances = nearest(queries, codes, k, own_rows=own_rows)
+        return rows, 64 * distances
+
+    monkeypatch.setattr(kernel_ccd, "nearest", in_another_unit)
+    other = clone(method).fit(X, tags)
+    assert model.fall_ > 0
+    assert other.fall_ * 64 == pytest.approx(model.fall_, rel=1e-6)
+    np.testing.assert_allclose(other.score_tags(part(X, slice(5))), scores, rtol=1e-6)
+
+
 def test_votes_are_evidence(collection):
     X, tags = collection
     tags[:20] = 0

@@ -317,6 +317,8 @@ def test_weights_of_dimensions_find_those_that_know_the_tags(histograms):
     learned = model.distances_.dimension_weights_
     np.testing.assert_allclose([weights.mean() for weights in learned.values()], 1)
     assert learned["useful"][:2].min() > 2 * learned["useful"][2:].max()
+    assert model.feature_weights_["useful"] > 1.5 * model.feature_weights_["noise"]
+    np.testing.assert_allclose(sum(model.feature_weights_.values()), 1)
     assert (np.diff(model.objective_) <= 1e-12).all()
     assert model.objective_[-1] < plain.objective_[-1]  # it could have weighed all dimensions of a feature the same
     right = [(each.score_tags(test).argmax(axis=1) == tags[60:].argmax(axis=1)).mean() for each in (plain, model)]
