@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.decomposition import NMF
 
+from visterm.compute.threads import in_threads
 from visterm.errors import InputError
 from visterm.topics import PLSA, Aspects
 from visterm.topics import aspects as aspects_module
@@ -120,6 +121,20 @@ def test_shards_do_not_change_the_answer(monkeypatch):
     np.testing.assert_allclose(cut.word_topics, whole.word_topics, rtol=1e-10)
     np.testing.assert_allclose(cut.picture_topics, whole.picture_topics, rtol=1e-10)
     assert cut_objective == pytest.approx(objective)
+
+
+def test_there_are_few_shards_however_many_pictures(monkeypatch):
+    counts, n_shards = random_counts(1, n_pictures=40), []
+    monkeypatch.setattr(aspects_module, "SHARD_ROWS", 1)
+    monkeypatch.setattr(aspects_module, "MOST_SHARDS", 3)
+
+    def counted(task, shards):
+        n_shards.append(len(shards))
+        return in_threads(task, shards)
+
+    monkeypatch.setattr(aspects_module, "in_threads", counted)
+    start(counts, 3).step(counts)
+    assert n_shards == [3]
 
 
 def test_no_pictures_leave_the_words_unknown():

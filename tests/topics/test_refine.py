@@ -15,7 +15,7 @@ from visterm.topics._kernels_refine import propagate_back
 from visterm.topics.bags import Bags
 from visterm.topics.class_response import RootScale, slopes_of_roots
 from visterm.topics.joint_inference import mean_assignments
-from visterm.topics.refine import SWEEPS, Refined, _thinned, label_value, refine, sweep, topic_gradient
+from visterm.topics.refine import SWEEPS, Refined, _Adam, _thinned, label_value, refine, sweep, topic_gradient
 from visterm.topics.special import trigamma
 
 RIDGE, SMOOTHING = 0.1, 0.01
@@ -125,6 +125,34 @@ def test_gradients_are_those_of_finite_differences(seed, name):
         above = value(data, model.alpha, scale, replace(at, **{name: getattr(at, name) + step}), start)[0]
         below = value(data, model.alpha, scale, replace(at, **{name: getattr(at, name) - step}), start)[0]
         assert gradient[place] == pytest.approx((above - below) / 2e-6, rel=1e-4, abs=1e-5)
+
+
+def test_pictures_of_one_token_teach_topics():
+    data, model = problem(0, n_pictures=8)
+    data = replace(data, bags=sparse.csr_array(np.eye(8)))
+    scale, at = state(0, data, model)
+    start = starting_gamma(data.bags, model.alpha)
+    _, by_gamma, _ = value(data, model.alpha, scale, at, start)
+    gammas = sweep(data.bags, at.codewords, model.alpha, start)
+    gradient = topic_gradient(data.bags, at.codewords, model.alpha, gammas, by_gamma)
+    assert np.abs(gradient).max() > 0.1
+    for place in [(0, 0), (1, 2), (3, 7)]:
+        step = np.zeros(gradient.shape)
+        step[place] = 1e-6
+        above, below = (
+            value(data, model.alpha, scale, replace(at, codewords=at.codewords + sign * step), start)[0]
+            for sign in (1, -1)
+        )
+        assert gradient[place] == pytest.approx((above - below) / 2e-6, rel=1e-4, abs=1e-5)
+
+
+def test_steps_of_a_steady_climb_depend_on_the_rate_alone():
+    climber = _Adam(np.zeros(3), 0.5, 4)
+    expected = 0.0
+    for step in range(1, 5):
+        climber.climb(np.array([2.0, -1e-3, 300.0]))
+        expected += 0.5 * (1 + np.cos(np.pi * step / 4)) / 2
+        np.testing.assert_allclose(climber.value, expected * np.array([1, -1, 1]), rtol=1e-6)
 
 
 def test_refinement_raises_the_likelihood_of_the_labels():

@@ -22,6 +22,8 @@ from visterm.topics import (
     infer_topics,
     responsibilities,
 )
+from visterm.topics._kernels_class import class_room, class_term_of
+from visterm.topics._kernels_codeword import exponentials
 from visterm.topics._kernels_slda import _MOST_SETTLING, _SETTLED, Room, start_picture
 from visterm.topics.class_response import softmax_regression
 from visterm.topics.joint_inference import mean_assignments
@@ -61,6 +63,24 @@ def test_pictures_start_from_their_codewords_alone():
     expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(phi, expected)
     np.testing.assert_allclose(room.before, counts @ expected)
+
+
+@pytest.mark.parametrize("least", [-0.01, -0.119, -0.121, -0.23, -3.0])
+def test_exponentials_are_exact_by_series_and_without(least):
+    x = np.linspace(least, 0, 9)
+    found = np.empty(9)
+    exponentials(x, least, found)
+    np.testing.assert_allclose(found, np.exp(x), rtol=1e-13)
+
+
+def test_odds_of_classes_hold_for_as_many_tokens_as_the_bound_allows():
+    rng = np.random.default_rng(0)
+    counts, phi, coefficients = np.array([1.0, 2.5]), rng.dirichlet(np.ones(3), 2), rng.normal(size=(4, 3))
+    term = class_term_of(counts, phi, 2, 0.7, coefficients, class_room(4, 3, 2))
+    factors = np.exp(coefficients / 3.5)
+    spread = (factors.max(axis=1) / factors.min(axis=1)).max() - 1
+    assert term.spread == pytest.approx(spread)
+    assert 0.7 * term.limit * spread**2 == pytest.approx(4)
 
 
 def bound_by_the_book(data, model, all_gamma, all_phi):
