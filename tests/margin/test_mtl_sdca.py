@@ -12,9 +12,10 @@ from sklearn.svm import LinearSVC
 
 from visterm.errors import InputError
 from visterm.margin import _kernels, alternation, trace_norm
+from visterm.margin.closed_form import Spectrum
 from visterm.margin.coupled import CoupledSolution, solve_coupled
 from visterm.margin.dual import Block, Coordinates, Problem
-from visterm.margin.inner_products import GramInnerProducts
+from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts
 from visterm.margin.losses import Hinge, Logistic, SmoothHinge, Squared
 from visterm.margin.mtl_sdca import MultitaskSDCA
 from visterm.margin.precision import solve
@@ -411,6 +412,17 @@ def test_squared_loss_in_closed_form_is_what_coordinate_ascent_comes_to(blobs, m
         np.testing.assert_allclose(formula.objective_, ascent.objective_, rtol=1e-4)
         np.testing.assert_allclose(formula.decision_function(X), ascent.decision_function(X), atol=5e-3)
         assert (np.diff(formula.objective_) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-14])
+@pytest.mark.parametrize("n_pictures", [2, 5], ids=["fewer pictures", "fewer features"])
+def test_the_spectrum_leaves_out_what_is_tiny_beside_the_largest_eigenvalue(n_pictures, scale):
+    X = np.zeros((n_pictures, 3))
+    X[0, 0], X[1, 1] = np.sqrt([scale, 1e-13 * scale])
+    for products in (FeatureInnerProducts(X), GramInnerProducts(X @ X.T)):
+        spectrum = Spectrum.of(products)
+        np.testing.assert_allclose(spectrum.values, [scale])
+        np.testing.assert_allclose(np.abs(spectrum.vectors[:, 0]), np.eye(n_pictures)[0], atol=1e-6)
 
 
 def test_warm_start_ends_at_the_same_objective(blobs):
