@@ -75,6 +75,15 @@ def test_objective_falls_and_more_l1_uses_fewer_features(many_blobs):
     assert ElasticNetMultitask(l1=0.5, random_state=0).fit(blobs.X, blobs.y).score(blobs.X, blobs.y) > 0.6
 
 
+def test_rounds_go_on_while_the_objective_falls_by_more_than_the_tolerance(blobs):
+    tol = 1e-3
+    objective = ElasticNetMultitask(tol=tol, max_iter=50, random_state=0).fit(blobs.X, blobs.y).objective_
+    of_rounds = objective[::2]  # each round learns the predictors and then the map
+    small = -np.diff(of_rounds) <= tol * of_rounds[1:]
+    assert len(small) > 1
+    assert np.flatnonzero(small).tolist() == [len(small) - 1]
+
+
 def test_a_gap_that_is_not_reached_is_told(blobs, monkeypatch):
     monkeypatch.setattr(elastic_net_multitask, "MAX_SWEEPS", 2)
     with pytest.warns(ConvergenceWarning, match="duality gap is still"):

@@ -86,6 +86,16 @@ def test_equation_7_over_a_block_equals_single_steps():
     np.testing.assert_allclose(f, (M @ (C * b * y) @ G)[:, rows], atol=1e-9)
 
 
+def test_a_u_step_that_starts_near_enough_stays_where_it_is():
+    X, W, y = coupled_problem(7)
+    problem, M = Problem(GramInnerProducts(X @ X.T), y, np.full(y.shape, 0.5), Hinge()), W @ W.T
+    start = solve_coupled(problem, M, tol=0.1, rng=np.random.default_rng(0), start=np.zeros_like(y))
+    settings = {"tol": 0.1, "rng": np.random.default_rng(1), "start": start.b}
+    again = solve_coupled(problem, M, primal_below=start.primal, **settings)
+    np.testing.assert_array_equal(again.b, start.b)
+    assert solve_coupled(problem, M, primal_below=np.nextafter(start.primal, 0), **settings).primal < start.primal
+
+
 def test_orthonormal_predictors_give_back_one_vs_all(blobs):
     G, C = blobs.X @ blobs.X.T, np.full(blobs.labels.shape, 0.8)
     rng = np.random.default_rng(0)

@@ -300,6 +300,19 @@ def test_what_single_precision_cannot_settle_is_done_in_double(monkeypatch):
     np.testing.assert_allclose(single.dual, exact.dual, rtol=2e-3)
 
 
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_tasks_have_stalled_when_the_dual_rises_by_a_small_share_of_the_gap(scale):
+    problem = Problem(GramInnerProducts(np.eye(2)), np.ones((1, 2)), np.full((1, 2), scale), Logistic())
+    for share, stalled in ((0.5 * precision.STALLED_RISE, [0]), (2 * precision.STALLED_RISE, [])):
+        state, stall = problem.evaluate(np.full((1, 2), 0.3)), precision._Stall(1)
+        for sweep in range(precision.STALLED_SWEEPS + 1):
+            if sweep == precision.STALLED_SWEEPS:
+                state.dual = state.dual + share * (state.primal - state.dual)
+            stops = stall(state, np.array([0]))
+        assert stops == bool(stalled)
+        assert stall.stalled.tolist() == stalled
+
+
 def test_the_solution_does_not_depend_on_the_number_of_cores(blobs, monkeypatch):
     monkeypatch.setattr(solver, "THREADED_PICTURES", 1)
     monkeypatch.setattr(solver, "PIECE_TASKS", 2)

@@ -43,6 +43,14 @@ def test_cmrm_is_the_smoothed_expectation_over_training_pictures():
     np.testing.assert_allclose(scaled.score_tags(NEW / 7), scaled.score_tags(NEW), rtol=1e-10)
 
 
+def test_a_cmrm_of_an_earlier_version_scores_tags_alike():
+    model = CMRM(0.4, 0.2).fit(COUNTS, TAGS)
+    scores = model.score_tags(NEW)
+    model.tag_shares_ = model.tag_shares_.toarray() + model.tag_background_  # the background was part of the shares
+    del model.tag_background_
+    np.testing.assert_allclose(model.score_tags(NEW), scores, rtol=1e-12)
+
+
 def test_cmtt_translates_by_cosines_of_smoothed_columns():
     M = np.hstack([weighed(A, visterm_idf(A)) for A in (TAGS.astype(float), COUNTS)])
     U, s, V = np.linalg.svd(M, full_matrices=False)
