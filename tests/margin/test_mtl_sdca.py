@@ -123,6 +123,15 @@ def objective_1(X, y, scores_of, U_norm, W, lam, mu, loss):
     return loss.value(y * scores_of).sum() / (n * n_tasks) + lam / 2 * (W**2).sum() / n_tasks + mu / 2 * U_norm
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared"])
+def test_rounds_go_on_while_the_objective_stays_the_same(loss):
+    tags = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
+    settings = {"lam": 1 / 4, "mu": 1 / 8, "intercept_scaling": 0.0, "calibration_folds": 0, "random_state": 0}
+    model = MultitaskSDCA(kernel="precomputed", loss=loss, **settings).fit(np.zeros((4, 4)), tags=tags)
+    assert model.n_iter_ == 2  # the second round finds that the first one's solutions did not change
+    np.testing.assert_array_equal(model.objective_, np.ones(5))
+
+
 @pytest.mark.parametrize("n_dims", [None, 1, 2])
 @pytest.mark.parametrize("loss", ["hinge", "smooth_hinge", "logistic"])
 def test_the_objective_never_rises(n_dims, loss, blobs):
