@@ -90,7 +90,7 @@ def test_a_u_step_that_starts_near_enough_stays_where_it_is():
     X, W, y = coupled_problem(7)
     problem, M = Problem(GramInnerProducts(X @ X.T), y, np.full(y.shape, 0.5), Hinge()), W @ W.T
     start = solve_coupled(problem, M, tol=0.1, rng=np.random.default_rng(0), start=np.zeros_like(y))
-    settings = {"tol": 0.1, "rng": np.random.default_rng(1), "start": start.b}
+    settings = {"tol": start.gap, "rng": np.random.default_rng(1), "start": start.b}
     again = solve_coupled(problem, M, primal_below=start.primal, **settings)
     np.testing.assert_array_equal(again.b, start.b)
     assert solve_coupled(problem, M, primal_below=np.nextafter(start.primal, 0), **settings).primal < start.primal
@@ -442,6 +442,11 @@ def test_the_spectrum_leaves_out_what_is_tiny_beside_the_largest_eigenvalue(n_pi
         spectrum = Spectrum.of(products)
         np.testing.assert_allclose(spectrum.values, [scale])
         np.testing.assert_allclose(np.abs(spectrum.vectors[:, 0]), np.eye(n_pictures)[0], atol=1e-6)
+
+
+def test_the_spectrum_of_pictures_without_features_is_empty():
+    for products in (FeatureInnerProducts(np.zeros((4, 2))), GramInnerProducts(np.zeros((4, 4)))):
+        assert Spectrum.of(products).vectors.shape == (4, 0)
 
 
 def test_warm_start_ends_at_the_same_objective(blobs):
