@@ -47,6 +47,8 @@ def test_from_folders_of_classes_to_corrected_labels(opened, tmp_path, visterm):
     shown.keys("y")
     shown.sees(".stage .empty-state", "That is all")
     shown.sees(".stage .empty-state", "1 answer noted")
+    # The page goes on before the server has answered.
+    shown.until("() => fetch('/api/v1/history').then((r) => r.json()).then((f) => f.actions[0].who === 'person')")
     visterm("export", tmp_path / "labels.csv", "-w", pictures)
     with (tmp_path / "labels.csv").open(newline="", encoding="utf-8-sig") as file:
         rows = {row["file_name"]: row["class"] for row in csv.DictReader(file)}
