@@ -122,7 +122,7 @@ def test_a_comma_is_asked_about(photos, folder, visterm):
 
 def test_a_picture_that_cannot_be_labelled_is_told_why(photos, folder):
     (folder / "broken.png").write_bytes(b"no picture")
-    with pytest.raises(InputError, match=r"broken.png is not in the collection yet: add it with 'visterm add"):
+    with pytest.raises(InputError, match=r"broken.png is not in the collection yet: add it with visterm add"):
         photos.label(folder / "broken.png", tags="sea")
     (folder / "my album").mkdir()
     with pytest.raises(InputError, match=r"my album is a folder: name the pictures in it, such as '.*my album'/\*"):

@@ -147,9 +147,11 @@ def train_all(
 
 
 def _n_learned_from(workspace: Workspace, labels: Dataset, able: Sequence[str], recipes: Iterable[str]) -> int:
-    """How many pictures with labels for what was learned have all features: no model has learned from fewer."""
-    has_class, has_tags = (labels.has_class & ("classes" in able), labels.has_tags & (set(able) != {"classes"}))
-    rows = np.flatnonzero((has_class | has_tags) & ~labels.is_test)
+    """How many pictures have a label for what was learned, and all features."""
+    is_labelled = np.zeros(len(labels), np.bool_)
+    for what in able:
+        is_labelled |= labels.has_class if what == "classes" else labels.has_tags
+    rows = np.flatnonzero(is_labelled & ~labels.is_test)
     truth = workspace.collection().truth
     for recipe in recipes:
         rows = rows[workspace.library.present(ready_recipe(workspace, recipe), [truth.sha256[row] for row in rows])]

@@ -212,8 +212,8 @@ def _known(workspace: Workspace, reference: str | Path) -> Picture:
     if Path(reference).is_dir():
         raise InputError(f"{reference} is a folder: name the pictures in it, such as {shlex.quote(str(reference))}/*")
     if Path(reference).exists():
-        added = f"visterm add {shlex.quote(str(reference))}"
-        raise InputError(f"{reference} is not in the collection yet: add it with '{added}'")
+        quoted = shlex.quote(str(reference))
+        raise InputError(f"{reference} is not in the collection yet: add it with visterm add {quoted}")
     named = [path for path in workspace.collection().evidence.paths if Path(path).name == Path(reference).name]
     hint = f"; did you mean {' or '.join(named[:2])}?" if named else ": check the name"
     raise InputError(f"{reference} does not exist, and no picture of the collection has this path{hint}")

@@ -8,6 +8,7 @@ from .iptc import read_iptc as read_iptc
 from .iptc import read_keywords as read_keywords
 from .readers import READERS as READERS
 from .readers import Reader as Reader
+from .readers import check_format as check_format
 from .readers import find_labels as find_labels
 from .readers import open_labels as open_labels
 from .readers import open_pictures as open_pictures
@@ -37,6 +38,7 @@ __all__ = [
     "PacketLabels",
     "Reader",
     "SidecarExample",
+    "check_format",
     "export",
     "find_labels",
     "merge_packet",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,15 +60,6 @@ def _print_created(console: Console, done: Created) -> None:
     say(console, f"language of captions and file names: {done.language}")
 
 
-def _check_format(label_format: str) -> None:
-    from visterm.exchange import READERS
-
-    if label_format not in READERS:
-        near = get_close_matches(label_format, READERS, n=1)
-        choose = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(READERS)}"
-        raise UsageError(f"unknown label format {label_format!r}: {choose}")
-
-
 def add(
     folders: Annotated[
         list[Path] | None, typer.Argument(help="Folders of pictures, or pictures (default: the workspace's folder).")
@@ -98,7 +88,9 @@ def add(
     """Add pictures and their labels, or bring the catalogue in step with changed folders."""
     with command(as_json=as_json), opened(workspace) as photos:
         if label_format is not None:
-            _check_format(label_format)
+            from visterm.exchange import check_format
+
+            check_format(label_format)
         if label_format not in (None, "folders") and not labels:
             raise UsageError(f"--format {label_format} says how to read labels: name them with --labels")
         done = photos.add(

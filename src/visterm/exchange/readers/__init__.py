@@ -7,6 +7,7 @@ A reader is a module with ``FORMAT`` (its name), ``detect``, ``read`` and ``base
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
@@ -52,14 +53,22 @@ READERS: Mapping[str, Reader] = _Readers()
 _METADATA = {"metadata.csv": "table", "metadata.jsonl": "table", "metadata.parquet": "parquet"}
 
 
+def check_format(format: str) -> None:
+    """Raise an error that helps if there is no such format of labels."""
+    if format not in READERS:
+        near = get_close_matches(format, READERS, n=1)
+        choose = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(READERS)}"
+        raise InputError(f"unknown label format {format!r}: {choose}")
+
+
 def open_labels(path: Path, format: str | None = None) -> tuple[Reading, Path, Iterator[Record]]:
     """The labels at ``path``: the report of reading them, the folder that paths are relative to, and the records.
 
     Without ``format``, the first of :data:`READERS` that recognises the file or folder reads it. Records are read
     lazily: errors in the file are raised while reading, and the report is complete after the last record.
     """
-    if format is not None and format not in READERS:
-        raise InputError(f"unknown label format {format!r}: choose one of {', '.join(READERS)}")
+    if format is not None:
+        check_format(format)
     try:
         if not path.exists():
             raise InputError(f"there is no file or folder {path}")
