@@ -7,9 +7,10 @@ that no test notices survives: write the test that fails, or add the change to `
 nothing can notice it.
 
 The tests of a package first run once without any change. This tells which tests run which line, and how long each
-takes. A change is tried on the tests that run its line, the quickest first, until one fails. Each try is a fork of this
-process, which has the libraries loaded. numba compiles a changed kernel, and those that call it, anew. Limits count the
-processor time of each test, so a busy machine does no harm.
+takes. A change is tried on the tests that run its line, the quickest first, until one fails. One that survives them is
+tried on the tests that all methods share, in the same way. Each try is a fork of this process, which has the libraries
+loaded. numba compiles a changed kernel, and those that call it, anew. Limits count the processor time of each test, so
+a busy machine does no harm.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ from source_changes import Mutation, mutations_of
 
 #: The packages of methods, measures and search.
 PACKAGES = ("margin", "ranking", "neighbours", "subspace", "distances", "measures", "topics", "graph", "search")
+#: The tests of all methods.
+SHARED = ("contracts", "golden")
 #: Seconds of processor time that a test may take beside five times its usual time; more if numba has to compile.
 ALLOWANCE, COMPILING = 10, 60
 
@@ -122,6 +125,7 @@ class Laboratory:
     def __init__(self, root: Path, copy: Path, *, package: str = "visterm", timeout: float = 900) -> None:
         self.copy, self.package, self.timeout = copy, package, timeout
         self.tests: list[Test] = []
+        self.shared: list[Test] | None = None  # found when a change first survives the tests of its package
         ignored = shutil.ignore_patterns(".*", "results", "*.xz")
         for name in ("src", "tests", "pyproject.toml"):
             if (root / name).is_dir():
@@ -140,30 +144,37 @@ class Laboratory:
     def observe(self, name: str) -> None:
         """Run the tests of a package without any change, which must pass."""
         source = f"src/{self.package}/{name}"
-        folders = [f"tests/{name}"] if (self.copy / "tests" / name).exists() else []
+        self.tests = self._observed(source, [f"tests/{name}", source])
+
+    def _observed(self, source: str, paths: Sequence[str]) -> list[Test]:
+        """Tests that pass without any change, with the lines below ``source`` that each runs."""
+        there = [one for one in paths if (self.copy / one).exists()]
+        if not there:
+            return []
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "report.json"
-            if not self._passes(lambda: Watch(source, report), [*folders, source]):
+            if not self._passes(lambda: Watch(source, report), there):
                 said = (self.copy / "log.txt").read_text(encoding="utf-8")
-                raise SystemExit(f"the tests of {name} fail, or take too long, without any change:\n{said[-3000:]}")
+                raise SystemExit(f"{' '.join(paths)} fail, or take too long, without any change:\n{said[-3000:]}")
             found = json.loads(report.read_text(encoding="utf-8"))
-        self.tests = []
-        for one in found["tests"]:
-            lines, prepared = ({file: frozenset(at) for file, at in one[k].items()} for k in ("lines", "prepared"))
-            self.tests.append(Test(one["name"], one["seconds"], lines, prepared))
         for library in found["libraries"]:  # every fork then has them
             with contextlib.suppress(Exception):
                 importlib.import_module(library)
+        tests = []
+        for one in found["tests"]:
+            lines, prepared = ({file: frozenset(at) for file, at in one[k].items()} for k in ("lines", "prepared"))
+            tests.append(Test(one["name"], one["seconds"], lines, prepared))
+        return tests
 
-    def tests_of(self, mutation: Mutation) -> list[Test]:
+    def tests_of(self, mutation: Mutation, among: Sequence[Test]) -> list[Test]:
         """The tests that run the changed line, quickest first; of a kernel or a module's body, those that use it."""
         at = mutation.statement
         lines = range(at[0], at[1] + 1) if at else ()
-        by_fixtures = any(one.prepared.get(mutation.file, frozenset()).intersection(lines) for one in self.tests)
+        by_fixtures = any(one.prepared.get(mutation.file, frozenset()).intersection(lines) for one in among)
         if at and not by_fixtures and not self._is_compiled(mutation.file):
-            found = [one for one in self.tests if one.lines.get(mutation.file, frozenset()).intersection(lines)]
+            found = [one for one in among if one.lines.get(mutation.file, frozenset()).intersection(lines)]
         else:
-            found = [one for one in self.tests if self._uses(one, mutation.file)]
+            found = [one for one in among if self._uses(one, mutation.file)]
         return sorted(found, key=lambda one: one.seconds)
 
     def _uses(self, test: Test, file: str) -> bool:
@@ -191,7 +202,13 @@ class Laboratory:
 
     def survives(self, mutation: Mutation) -> bool:
         """Whether no test notices the change."""
-        tests = self.tests_of(mutation)
+        if not self._unnoticed_by(self.tests_of(mutation, self.tests), mutation):
+            return False
+        if self.shared is None:
+            self.shared = self._observed(f"src/{self.package}", [f"tests/{name}" for name in SHARED])
+        return self._unnoticed_by(self.tests_of(mutation, self.shared), mutation)
+
+    def _unnoticed_by(self, tests: Sequence[Test], mutation: Mutation) -> bool:
         if not tests:
             return True
         file = self.copy / mutation.file
@@ -251,7 +268,10 @@ def equivalents(file: Path) -> set[tuple[str, str, str]]:
     for entry in entries:
         if not entry.get("reason"):
             raise SystemExit(f"{file}: {entry} needs a reason")
-    return {(entry["file"], entry["line"], entry["change"]) for entry in entries}
+    changes = [([one] if isinstance(one := entry["change"], str) else one) for entry in entries]
+    return {
+        (entry["file"], entry["line"], one) for entry, several in zip(entries, changes, strict=True) for one in several
+    }
 
 
 def run(

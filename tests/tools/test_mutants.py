@@ -72,6 +72,12 @@ def test_types_constraints_and_texts_are_left_alone():
         "PATIENCE, _WORTH = 3, 1e-4\n",
         "_GRID = np.linspace(0.02, 0.8, 79)\n",
         "size = max(1, _BLOCK_BYTES // (8 * max(1, n)))\n",
+        "near = gap <= self.tol\n",
+        "small = n < _EXACT\n",
+        "x = rows.astype(kind, copy=False)\n",
+        "values = eigh(G, overwrite_a=True, check_finite=False)\n",
+        "total = counts.sum() + np.finfo(np.float64).tiny\n",
+        "title = Text(name, fontsize=9)\n",
         "with progress.task('Fitting', total=n + 1) as bar:\n    bar.advance(1)\n",
     ],
 )
@@ -90,6 +96,8 @@ def test_what_only_looks_like_a_chosen_number_is_changed():
         "known + 1 -> known - 1",
         "1 -> 2",
     ]
+    ties = [one.change for one in mutations_of("a = near == TOP\nif n > K: ...\n", "f.py")]
+    assert ties == ["near == TOP -> near != TOP", "n > K -> n >= K", "n > K -> not (n > K)"]
 
 
 def test_a_change_knows_the_lines_of_its_statement():
@@ -138,11 +146,23 @@ def test_survivors_are_told_and_known_equivalents_left_out(project):
     assert (project / "src" / "tiny" / "sums" / "add.py").read_text() == "def same(a):\n    return a + 0\n"
 
 
+def test_what_the_tests_of_a_package_miss_is_tried_on_the_tests_of_all_methods(project):
+    (project / "tests" / "contracts").mkdir()
+    (project / "tests" / "contracts" / "test_every.py").write_text(
+        "from tiny.sums.add import same\n\ndef test_kind():\n    assert str(same(-0.0)) == '0.0'\n"
+    )
+    code, said = try_all(project)
+    assert code == 0
+    assert "killed 2 of 2" in said
+
+
 def test_an_equivalent_needs_a_reason_and_tests_must_pass_first(project):
     file = project / "tests" / "tools" / "equivalents.toml"
     file.write_text('[[mutation]]\nfile = "x"\nline = "y"\nchange = "z"\n')
     with pytest.raises(SystemExit, match="needs a reason"):
         mutants.equivalents(file)
+    file.write_text('[[mutation]]\nfile = "x"\nline = "y"\nchange = ["z", "z (2)"]\nreason = "r"\n')
+    assert mutants.equivalents(file) == {("x", "y", "z"), ("x", "y", "z (2)")}
     file.unlink()
     (project / "tests" / "sums" / "test_add.py").write_text("def test_wrong():\n    assert False\n")
     code, said = try_all(project)
@@ -184,9 +204,14 @@ def known_test(name, seconds, lines, prepared=None):
 def test_tests_that_run_the_line_are_tried_quickest_first(laboratory):
     change = mutants.Mutation("src/tiny/sums/high.py", 4, 0, 0, "", "", "", statement=(4, 4))
     laboratory.tests = [known_test("slow", 2, {4}), known_test("elsewhere", 1, {2}), known_test("quick", 0, {2, 4})]
-    assert [one.name for one in laboratory.tests_of(change)] == ["quick", "slow"]
+    assert [one.name for one in laboratory.tests_of(change, laboratory.tests)] == ["quick", "slow"]
     laboratory.tests.append(known_test("fixture", 3, {2}, prepared={4}))  # other tests may use what it made
-    assert [one.name for one in laboratory.tests_of(change)] == ["quick", "elsewhere", "slow", "fixture"]
+    assert [one.name for one in laboratory.tests_of(change, laboratory.tests)] == [
+        "quick",
+        "elsewhere",
+        "slow",
+        "fixture",
+    ]
 
 
 def test_callers_of_a_kernel_are_compiled_anew_and_their_tests_are_tried(laboratory):
@@ -198,7 +223,7 @@ def test_callers_of_a_kernel_are_compiled_anew_and_their_tests_are_tried(laborat
     direct, other = (mutants.Test(f"tests/{name}.py::t", 2, {}, {}) for name in ("direct", "other"))
     laboratory.tests = [known_test("caller", 1, {4}), direct, other]
     change = mutants.Mutation(low, 5, 0, 0, "", "", "", statement=(5, 5))
-    assert [one.name for one in laboratory.tests_of(change)] == ["caller", "tests/direct.py::t"]
+    assert [one.name for one in laboratory.tests_of(change, laboratory.tests)] == ["caller", "tests/direct.py::t"]
     folder = laboratory.copy / "src" / "tiny" / "sums" / "__pycache__"
     folder.mkdir()
     kept = [folder / "_kernels_high.two-5.py311.nbi", folder / "other.pyc"]
