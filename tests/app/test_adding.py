@@ -103,9 +103,27 @@ def test_a_format_that_does_not_exist_is_said(visterm, tmp_path):
         assert f"unknown label format '{name}': {answer}" in done.stderr
 
 
-def test_pictures_that_are_not_there_were_not_known(visterm, tmp_path):
+def test_pictures_that_are_not_there_are_neither_known_nor_counted(visterm, tmp_path):
     visterm("init", tmp_path)
-    (tmp_path / "names.csv").write_text("file,tags\nnowhere.jpg,horse\n", encoding="utf-8")
+    Image.new("RGB", (20, 10)).save(tmp_path / "here.png")
+    rows = "file,class,tags,caption\nnowhere.png,farm,horse,a horse\n"
+    (tmp_path / "names.csv").write_text(rows, encoding="utf-8")
     said = visterm("add", "--labels", "names.csv", cwd=tmp_path).stdout
-    assert "1 picture, 0 classes, 1 tag, 1 skipped" in said
+    assert "0 pictures, 0 classes, 0 tags, 1 skipped" in said
     assert "known" not in said
+    (tmp_path / "names.csv").write_text(rows + "here.png,farm,cow;horse,\n", encoding="utf-8")
+    said = visterm("add", "--labels", "names.csv", cwd=tmp_path).stdout
+    assert "1 picture, 1 class, 2 tags, 1 skipped" in said
+
+
+def test_a_table_that_may_hold_labels_is_named(visterm, tmp_path):
+    visterm("init", tmp_path)
+    Image.new("RGB", (20, 10)).save(tmp_path / "here.png")
+    assert "sub-folders" in visterm("add", cwd=tmp_path).stdout
+    for name in ("my labels.csv", "z.jsonl"):
+        (tmp_path / name).write_text("file,tags\nhere.png,cow\n", encoding="utf-8")
+    said = " ".join(visterm("add", cwd=tmp_path).stdout.split())
+    assert "no labels found; if" in said
+    assert "(and 1 other table) has some: visterm add --labels" in said
+    assert said.endswith("my labels.csv'")
+    assert "no labels found" not in visterm("add", "--labels", "my labels.csv", cwd=tmp_path).stdout

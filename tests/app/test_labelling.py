@@ -210,6 +210,7 @@ def test_what_makes_no_sense_is_refused(photos, folder, wrong, reason):
 def test_suggestions_become_a_persons_words(photos, folder):
     done = photos.label([folder / f"{number}.png" for number in (0, 2, 3)], accept=True, no_tags="car")
     assert (done.labels, done.accepted) == (5, 2)  # what is denied is not accepted, too
+    assert done.taken == {"class beach": 1, "tag boat": 1}
     # an import had decided the class of the first picture
     assert said(photos, "0.png")["beach"] == ("accepted", IMPORT)
     assert said(photos, "0.png")["street"] == ("suggested", MODEL)

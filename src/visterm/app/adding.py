@@ -13,7 +13,7 @@ from visterm.catalogue.records import PERSON, Reading, Record, Skipped
 from visterm.catalogue.scan import AddReport, add_folder
 from visterm.compute import progress
 from visterm.errors import InputError
-from visterm.exchange.readers import find_labels, open_labels, open_pictures
+from visterm.exchange.readers import find_labels, find_tables, open_labels, open_pictures
 from visterm.language.captions import CaptionTokenizer
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Addition(Document):
 
     ``caption_tags`` labels were made of ``caption_words`` words and phrases; ``other_words`` stay searchable only.
     ``other_formats`` counts files of pictures that Visterm cannot read, by their ending, such as ``.heic``;
-    ``notes`` are remarks about labels that were read all the same.
+    ``notes`` are remarks about labels that were read all the same. ``tables`` may hold labels, where none were found.
     """
 
     dry_run: bool
@@ -82,6 +82,7 @@ class Addition(Document):
     other_words: int = 0
     other_formats: dict[str, int] = field(default_factory=dict)
     notes: list[Skipped] = field(default_factory=list)
+    tables: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -193,6 +194,7 @@ def _add(
         words.n_others,
         dict(files.other_formats.most_common()),
         [note for reading in readings for note in reading.notes],
+        [] if readings or not look_for_labels else [str(table) for place in folders for table in find_tables(place)],
     )
 
 

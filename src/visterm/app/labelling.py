@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,7 +52,8 @@ class Labelled(Document):
 
     ``nothing_suggested`` are the pictures whose suggestions were to be accepted, but no model suggests anything that
     is not decided yet. ``called`` has names that were renamed or merged, and the name that was noted instead.
-    ``action`` is the number of this step in the history; None if nothing is different now.
+    ``action`` is the number of this step in the history; None if nothing is different now. ``taken`` has what was
+    accepted, such as ``tag boat``, and of how many pictures.
     """
 
     labels: int
@@ -60,6 +62,7 @@ class Labelled(Document):
     nothing_suggested: list[str] = field(default_factory=list)
     called: dict[str, str] = field(default_factory=dict)
     action: int | None = None
+    taken: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,16 @@ def label(
         n_cleared = sum(catalogue.unlabel(number, kind, name) for number in known for kind, name in cleared)
         accepted, nothing = _accepted(workspace, known.values(), said) if accept else ([], [])
         n_labels = catalogue.write_labels(list(dict.fromkeys([*accepted, *said])), source=PERSON)
-    return Labelled(n_labels, len(accepted), n_cleared, nothing, _called(workspace, names), catalogue.history.made)
+    taken = Counter(f"{kind} {name}" for _, kind, name, *_ in accepted)
+    return Labelled(
+        n_labels,
+        len(accepted),
+        n_cleared,
+        nothing,
+        _called(workspace, names),
+        catalogue.history.made,
+        dict(taken.most_common()),
+    )
 
 
 def _called(workspace: Workspace, names: Sequence[tuple[Kind, str]]) -> dict[str, str]:

@@ -63,7 +63,7 @@ class RecordWriter:
         n_read_badly = self._reading.n_skipped
         for record in records:
             n_bad = self._reading.n_skipped - self._n_own_skips
-            with self._skipping(record):
+            with self._skipping(record, row=True):
                 self._apply(record, whole=n_bad == n_read_badly)
             n_read_badly = n_bad
         self._labels.flush()
@@ -139,12 +139,14 @@ class RecordWriter:
             raise InputError(f"the split is {split!r} here but {before!r} in an earlier row; the earlier row counts")
 
     @contextmanager
-    def _skipping(self, record: Record) -> Iterator[None]:
-        """Skip what is bad and report one line: a whole row, or only a tag, caption or region of it."""
+    def _skipping(self, record: Record, *, row: bool = False) -> Iterator[None]:
+        """Skip what is bad and report one line: the whole ``row``, or only a tag, caption or region of it."""
         try:
             yield
         except InputError as error:
             self._n_own_skips += 1
+            if row:
+                self._reading.discount(record)
             self._reading.skip(_printable(record.path), str(error))
 
     def _caption(self, picture: int, caption: str) -> None:

@@ -80,7 +80,7 @@ class Skipped:
 
 @dataclass(slots=True)
 class Reading:
-    """The report of reading one label source: what it contained, and what was skipped with the reason.
+    """The report of reading one label source: what was read, and what was skipped with the reason.
 
     ``source`` and ``format`` together tell who states the records. ``notes`` are remarks about what was read all the
     same. If the source is about some pictures of its folder only, ``about`` has their paths, and its silence about
@@ -119,6 +119,14 @@ class Reading:
             self.n_captions += record.caption is not None
             self.n_regions += len(record.regions)
             yield record
+
+    def discount(self, record: Record) -> None:
+        """A counted record turned out to be of no use."""
+        self.n_pictures -= 1
+        self.classes -= Counter([record.class_name] if record.class_name is not None else [])
+        self.tags -= Counter(record.tags)
+        self.n_captions -= record.caption is not None
+        self.n_regions -= len(record.regions)
 
     def summary(self) -> str:
         """One line for a person.

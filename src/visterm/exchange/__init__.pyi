@@ -10,6 +10,7 @@ from .readers import READERS as READERS
 from .readers import Reader as Reader
 from .readers import check_format as check_format
 from .readers import find_labels as find_labels
+from .readers import find_tables as find_tables
 from .readers import open_labels as open_labels
 from .readers import open_pictures as open_pictures
 from .readers.hvecs import read_hvecs as read_hvecs
@@ -41,6 +42,7 @@ __all__ = [
     "check_format",
     "export",
     "find_labels",
+    "find_tables",
     "merge_packet",
     "merged_sidecar",
     "open_labels",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from visterm.app.labelling import Labelled, NewNameError
     from visterm.app.status import Status
 
-#: Classes and unreadable files that are listed; machines get all of them.
+#: Classes, names and unreadable files that are listed; machines get all of them.
 _LISTED = 20
 #: The sources of labels that count, in words.
 _WHO = {PERSON: "people", IMPORT: "imports"}
@@ -125,7 +126,11 @@ def _print_addition(console: Console, done: Addition) -> None:
             f"{counted(done.other_words, 'other word')} can be searched but made no tags: visterm vocabulary --captions"
             " lists them, visterm add --caption-tags --phrase WORD makes one a tag",
         )
-    if not done.labels and done.files.n_pictures:
+    if done.tables:
+        others = f" (and {counted(len(done.tables) - 1, 'other table')})" if len(done.tables) > 1 else ""
+        named = shlex.quote(done.tables[0])
+        say(console, f"no labels found; if {named}{others} has some: visterm add --labels {named}")
+    elif not done.labels and done.files.n_pictures:
         say(console, "no labels found; if sub-folders are classes, say so: visterm add --format folders FOLDER")
     if done.dry_run:
         say(console, "nothing was changed (--dry-run)")
@@ -163,7 +168,7 @@ def _source_line(source: LabelSource) -> str:
     line = f"{source.source} ({source.format}): {', '.join(parts)}"
     if source.withdrawn:
         line += f"; {counted(source.withdrawn, 'label')} withdrawn, no longer there"
-    elif source.pictures > source.skipped and not source.new:
+    elif source.pictures and not source.new:
         line += "; nothing new, all of this was known"
     return line
 
@@ -350,6 +355,10 @@ def _print_labelled(console: Console, done: Labelled) -> None:
     if done.cleared:
         parts.append(f"{counted(done.cleared, 'label')} cleared")
     say(console, ", ".join(parts))
+    if done.taken:
+        several = [f"{name} of {counted(n, 'picture')}" if n > 1 else name for name, n in done.taken.items()]
+        more = f" and {len(several) - _LISTED} more" if len(several) > _LISTED else ""
+        say(console, f"accepted: {', '.join(several[:_LISTED])}{more}")
     for name, now in done.called.items():
         say(console, f"{name} is called {now} now; noted {now}")
     if done.nothing_suggested:

@@ -121,6 +121,14 @@ def find_labels(folder: Path) -> list[tuple[Path, str]]:
     return [*found, (folder, "xmp")] if folder.is_dir() else []
 
 
+def find_tables(folder: Path) -> list[Path]:
+    """The tables in ``folder`` that may hold labels, but have no name of which that is known."""
+    from visterm.exchange.readers._files import walk
+
+    others = (parent / name for parent, names in walk(folder) for name in names if name not in _METADATA)
+    return sorted(path for path in others if READERS["table"].detect(path) or READERS["parquet"].detect(path))
+
+
 def _guarded(path: Path, records: Iterator[Record]) -> Iterator[Record]:
     try:
         yield from records
