@@ -22,6 +22,8 @@ Array = NDArray[Any]
 
 #: Few sweeps suffice: predictors start near those of the last round, and the next round improves them further.
 _PREDICTOR_SWEEPS = 30
+#: Predictors within the gap that are not better are solved again, to this share of the gap.
+_NEARER = 0.1
 
 
 class Duals(NamedTuple):
@@ -83,21 +85,14 @@ class Alternation:
             optimum, A = find_optimum(steps, alone.theta @ alone.scores.T, A, bar)
             duals = Duals(alone.b, B, A)
             return Learned(optimum.theta, optimum.M, optimum.objectives, duals, optimum.n_rounds)
-        reached = True
+        gap = 0.0  # of the predictors
         for _ in range(1 if self.until == "one-round" else self.max_iter):
-            # The predictors: one-vs-all in the learned representation, in double precision because their losses are
-            # small.
             represented = FeatureInnerProducts(np.ascontiguousarray(Z.T, dtype=np.float64))
-            offset = 0.5 * mu * squared_norm / lam  # the share of the map in (1)
-            predictors = steps.predictors(represented, B, offset, self.tol)
-            objective = lam * float(predictors.primal.sum()) / n_tasks + 0.5 * mu * squared_norm
-            if objective > objectives[-1]:  # within the gap, but not better: go nearer the optimum
-                predictors = steps.predictors(represented, predictors.b, offset, 0.1 * self.tol)
-                objective = lam * float(predictors.primal.sum()) / n_tasks + 0.5 * mu * squared_norm
+            predictors, objective = self._predictors(steps, represented, B, squared_norm, objectives[-1])
             if objective > objectives[-1]:
                 break
             objectives.append(objective)
-            reached = bool((predictors.gaps <= self.tol).all())
+            gap = float(predictors.gaps.max())
             W = (predictors.theta @ represented.X).astype(steps.y.dtype)
             M = W @ W.T
             # The map: it must not undo the progress of the predictors.
@@ -114,9 +109,26 @@ class Alternation:
             bar.report(objective=objective, change=max(changes))
             if max(changes) <= self.tol:
                 break
-        if not reached:
-            warn_unconverged(float(predictors.gaps.max()), self.tol)
+        if gap > self.tol:
+            warn_unconverged(gap, self.tol)
         return learned
+
+    def _predictors(
+        self, steps: Steps, represented: FeatureInnerProducts, start: Array, squared_norm: float, below: float
+    ) -> tuple[Solution, float]:
+        """One-vs-all in the learned representation, in double precision because the losses are small; the objective.
+
+        Predictors within the gap, but with an objective above ``below``, go nearer the optimum.
+        """
+        n_tasks = len(start)
+        of_map = 0.5 * steps.mu * squared_norm  # the share of the map in (1)
+        for tol in (self.tol, _NEARER * self.tol):
+            predictors = steps.predictors(represented, start, of_map / steps.lam, tol)
+            objective = steps.lam * float(predictors.primal.sum()) / n_tasks + of_map
+            if objective <= below:
+                break
+            start = predictors.b
+        return predictors, objective
 
 
 class Steps:

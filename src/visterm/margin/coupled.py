@@ -24,6 +24,8 @@ Array = NDArray[Any]
 
 #: Up to this many coordinates of all tasks are solved together.
 TOGETHER_ROWS = 1024
+#: Tasks are strongly coupled if a round leaves at least this share of the gap.
+STRONGLY_COUPLED = 0.5
 
 
 class CoupledSolution:
@@ -75,12 +77,13 @@ def solve_coupled(
                 _sweep(problem, M, state, rng)
                 state = CoupledSolution(problem, M, state.b)
             goal = REFINE_SHARE * min(tol, state.gap) * max(abs(state.primal), abs(state.dual))
-            few = len(_unsettled(problem, state.scores, state.b)[0]) < TOGETHER_ROWS
+            _, rows = _unsettled(problem, state.scores, state.b)
+            few = len(rows) < TOGETHER_ROWS
             all_refined = few or _refine_each(problem, M, state, goal / len(M), rng)
             if few or not fell:  # strongly coupled tasks cannot be solved one by one
                 _refine_together(problem, M, state, goal, rng)
             state = CoupledSolution(problem, M, state.b)
-            fell = state.gap < 0.5 * before
+            fell = state.gap < STRONGLY_COUPLED * before
     if state.gap > tol:
         warn_unconverged(state.gap, tol)
     return state

@@ -92,7 +92,7 @@ class Solution:
     scores: Array
     primal: Array
     dual: Array
-    offset: float = 0.0
+    offset: float
     #: The sums of primal and dual objectives after each sweep, over all tasks, finished or not.
     trace: list[tuple[float, float]] = field(default_factory=list)
 

@@ -16,9 +16,11 @@ from visterm.margin.dual import Coordinates, warn_unconverged
 from visterm.margin.expansion import NOT_NEGATIVE, POSITIVE, RANDOM_STATE
 from visterm.margin.losses import Loss, loss_named
 from visterm.margin.one_vs_all import OneVsAll, class_labels, generator, known_rows
-from visterm.margin.solver import MAX_SWEEPS
 
 Array = NDArray[Any]
+
+#: The most passes over all pictures.
+MAX_PASSES = 3000
 
 
 class ElasticNetSDCA(OneVsAll, Estimator):
@@ -101,7 +103,7 @@ def solve_elastic(
     features = Shrunk(X, np.einsum("ij,ij->i", X, X), thresholds)
     b = np.zeros(len(y))
     gap, w = np.inf, np.zeros(X.shape[1])
-    for _ in range(10 * MAX_SWEEPS):
+    for _ in range(MAX_PASSES):
         v = (C * b * y) @ X
         w = np.sign(v) * np.maximum(np.abs(v) - thresholds, 0.0)
         primal = 0.5 * w @ w + thresholds @ np.abs(w) + C @ loss.value(y * (X @ w))

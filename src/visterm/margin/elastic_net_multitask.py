@@ -14,13 +14,12 @@ from visterm.contracts import Features, Scores, check_classes, check_features
 from visterm.contracts.estimator import Estimator
 from visterm.margin import kernels
 from visterm.margin.dual import Coordinates, warn_unconverged
-from visterm.margin.elastic_net import solve_elastic
+from visterm.margin.elastic_net import MAX_PASSES, solve_elastic
 from visterm.margin.expansion import NOT_NEGATIVE, POSITIVE, RANDOM_STATE
 from visterm.margin.inner_products import FeatureInnerProducts
 from visterm.margin.losses import Loss, loss_named
 from visterm.margin.one_vs_all import OneVsAll, class_labels, generator, known_rows
 from visterm.margin.precision import solve
-from visterm.margin.solver import MAX_SWEEPS
 
 Array = NDArray[Any]
 
@@ -162,7 +161,7 @@ def solve_elastic_map(
     at = Coordinates(np.array(start), y, np.full(y.shape, C))
     features = Shrunk(X, np.einsum("ij,ij->i", X, X), thresholds)
     predictors = Predictors(W, np.einsum("tk,tk->t", W, W))
-    for _ in range(10 * MAX_SWEEPS):
+    for _ in range(MAX_PASSES):
         V = X.T @ ((C * at.b * y).T @ W)
         U = np.sign(V) * np.maximum(np.abs(V) - thresholds[:, None], 0.0)
         norm = 0.5 * float(np.vdot(U, U))
