@@ -114,8 +114,10 @@ def test_only_fitted_models_score_and_only_the_features_they_know(blobs):
         ("product", several, {"one": X[:, :2], "two": X[:, 3:]}),
     ):
         model = machine(kernel).fit(features, blobs.y)
+        n_features = model.n_features_in_
         with pytest.raises(InputError):
             model.decision_function(wrong)
+        assert model.n_features_in_ == n_features
 
 
 @pytest.mark.parametrize("kernel", ["linear", "chi2", "precomputed", "product"])

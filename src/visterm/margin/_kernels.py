@@ -20,6 +20,12 @@ Array = NDArray[Any]
 #: The largest number of refining rounds.
 _REFINE_ROUNDS = 100
 _NEWTON_STEPS = 100  # halving alone needs about fifty; Newton needs only a few
+#: A step this small beside the value ends Newton's method.
+_NEWTON_TOLERANCE = 1e-12
+#: A step of Newton's method longer than this share of the one before is replaced by halving the interval.
+_SHORTER = 0.5
+#: The sigmoid of less than this is zero; ``exp`` would overflow.
+_LEAST_LOGIT = -700.0
 _CG_STEPS = 20
 _CG_REDUCTION = 0.1
 _STATE = np.uint64(88172645463325252)  # of the random generator, changed by a seed
@@ -39,21 +45,23 @@ def best_dual(b: float, m: float, q: float, loss: Any) -> float:
     s = 0.5 * (left + right)
     if 0.0 < b < 1.0:
         s = min(max(log(b / (1.0 - b)), left), right)
+    before = right - left
     for _ in range(_NEWTON_STEPS):
-        p = 1.0 / (1.0 + exp(-s)) if s > -700.0 else 0.0
+        p = 1.0 / (1.0 + exp(-s)) if s > _LEAST_LOGIT else 0.0
         h = s + m + q * (p - b)
         if h > 0.0:
             right = s
         else:
             left = s
         change = -h / (1.0 + q * p * (1.0 - p))
-        following = s + change
-        if not left < following < right:
-            following = 0.5 * (left + right)
-        if abs(following - s) <= 1e-12 * (1.0 + abs(s)):
+        if abs(change) <= _NEWTON_TOLERANCE * (1.0 + abs(s)):
             break
-        s = following
-    return 1.0 / (1.0 + exp(-s)) if s > -700.0 else 0.0
+        # Far from the root Newton's steps can go to and fro: only steps that become shorter are taken.
+        if not left < s + change < right or abs(change) > _SHORTER * before:
+            change = 0.5 * (left + right) - s
+        before = abs(change)
+        s += change
+    return 1.0 / (1.0 + exp(-s)) if s > _LEAST_LOGIT else 0.0
 
 
 @compiled

@@ -18,6 +18,8 @@ Array = NDArray[Any]
 
 #: The most halvings of the interval in which a threshold lies.
 _HALVINGS = 200
+#: Rounding errors of thresholds, of their interval and of a sum that is 1, relative to their size.
+_ROUNDING, _INTERVAL_ROUNDING, _SUM_ROUNDING = 1e-12, 1e-15, 1e-14
 
 
 class PictureDuals(NamedTuple):
@@ -93,7 +95,7 @@ def _inside(b: Array, order: Array, k: int, rho: float) -> tuple[float, float]:
             s = (free * total_middle + n_middle * total_top / k) / (free * free + n_middle * steep)
             t = (steep * s - total_top / k) / free
             lowest, next_one = b[order[n_top + n_middle - 1]], n_top + n_middle
-            slack = 1e-12 * (1.0 + abs(t))
+            slack = _ROUNDING * (1.0 + abs(t))
             if lowest - t < -slack or (next_one < m and b[order[next_one]] - t > slack):
                 continue
             if b[order[n_top]] - t > s / k + slack or (n_top > 0 and b[order[n_top - 1]] - t < s / k - slack):
@@ -132,9 +134,9 @@ def _on_the_edge(b: Array, order: Array, k: int) -> float:
                 check = 0.0
                 for i in range(m):
                     check += min(max(b[i] - exact, 0.0), cap)
-                if abs(check - 1.0) <= 1e-14:
+                if abs(check - 1.0) <= _SUM_ROUNDING:
                     return exact
-        if right - left <= 1e-15 * (1.0 + abs(t)):
+        if right - left <= _INTERVAL_ROUNDING * (1.0 + abs(t)):
             break
     return 0.5 * (left + right)
 
