@@ -81,8 +81,8 @@ def test_inner_products_of_few_and_of_many_features(n_columns):
 
 def test_features_are_weighed_by_the_labels_that_are_present():
     rng = np.random.default_rng(0)
-    features = {"colour": rng.random((12, 3)), "shape": rng.random((12, 4))}
     labels, rows = rng.choice([-1.0, 0.0, 1.0], (3, 12)), np.array([0, 2, 3, 5, 6, 7, 8, 10, 11])
+    features = {"colour": np.hstack([rng.random((12, 3)), 2 * (labels.T > 0)]), "shape": rng.random((12, 4))}
 
     def learned(labels, rows):
         model = machine("weighted-product:0.5")
