@@ -37,6 +37,18 @@ def test_newton_does_not_go_to_and_fro(b, m, q):
     assert np.log(after / (1 - after)) + m + q * (after - b) == pytest.approx(0, abs=1e-6)
 
 
+def test_newton_starts_near_the_solution(monkeypatch):
+    monkeypatch.setattr(_kernels, "_NEWTON_STEPS", 1)
+    step = interpreted(_kernels.best_dual)
+    for b in (0.1, 0.3, 0.9):  # where the variable is
+        for q in (0.5, 30.0):
+            assert step(b, -np.log(b / (1 - b)), q, Logistic().code) == pytest.approx(b, rel=1e-12)
+    for b in (0.0, 1.0):  # in the middle of where the solution can be
+        for m in (-2.0, 0.5):
+            after = step(b, m, 1e-3, Logistic().code)
+            assert np.log(after / (1 - after)) + m + 1e-3 * (after - b) == pytest.approx(0, abs=1e-6)
+
+
 def test_the_logistic_loss_of_very_large_margins():
     code = Logistic().code
     assert _kernels.best_dual(0.0, 800.0, 1.0, code) == 0

@@ -1,0 +1,105 @@
+"""Compiled loops of the top-k solver beside their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from visterm.margin import _kernels_top_k
+from visterm.margin._kernels_top_k import PictureDuals, ascend_pictures, picture_values, project_top_k
+from visterm.margin.dual import Block
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 13])
+def test_the_heap_sorts(n):
+    rng = np.random.default_rng(n)
+    for _ in range(6):
+        b = rng.normal(size=n)
+        assert _kernels_top_k._descending(b).tolist() == np.argsort(-b).tolist()
+    b = rng.integers(0, 3, n).astype(float)
+    order = _kernels_top_k._descending(b)
+    assert sorted(order) == list(range(n))
+    assert (np.diff(b[order]) <= 0).all()
+
+
+def projected(b, k, rho):
+    p = np.full(len(b), np.nan)
+    project_top_k(np.array(b), k, rho, p)
+    return p
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@pytest.mark.parametrize("rho", [0.0, 0.7, 1.0])
+def test_projections_satisfy_their_conditions(k, rho):
+    """No feasible direction from the projection lowers the cost: checked at the corners of the feasible set."""
+    rng = np.random.default_rng(k)
+    corners = np.array(
+        [np.isin(np.arange(5), rng.permutation(5)[:size]) / size for size in range(k, 6) for _ in range(40)]
+    )
+    for scale in (0.1, 0.3, 1.0, 3.0):
+        for shift in (-0.2, 0.0, 0.4):
+            b = scale * (rng.normal(size=5) + shift)
+            p = projected(b, k, rho)
+            assert p.min() >= 0
+            assert p.sum() <= 1 + 1e-12
+            assert p.max() <= p.sum() / k + 1e-12
+            slope = p - b + rho * p.sum()
+            assert (corners @ slope >= slope @ p - 1e-9).all()
+            assert slope @ p <= 1e-9  # nor does zero
+
+
+def test_projections_by_hand():
+    np.testing.assert_allclose(projected([0.5, -1.0, -2.0], 1, 1.0), [0.25, 0, 0])
+    np.testing.assert_allclose(projected([3.0, -1.0, -2.0], 1, 1.0), [1, 0, 0])
+    np.testing.assert_allclose(projected([-3.0, -1.0, -2.0], 1, 1.0), [0, 0, 0])
+    np.testing.assert_allclose(projected([1.0, -1.0, -2.0], 2, 1.0), [0, 0, 0])  # the two largest gain nothing together
+    np.testing.assert_allclose(projected([0.6, 0.2, -2.0], 2, 0.0), [0.4, 0.4, 0])
+    np.testing.assert_allclose(projected([5.0, 4.0, 3.0], 2, 1.0), [0.5, 0.5, 0])
+    np.testing.assert_allclose(projected([0.3, 0.3, 0.3], 3, 0.0), [0.3, 0.3, 0.3])
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_loss_of_a_picture_is_the_mean_of_its_largest_slacks(k):
+    rng = np.random.default_rng(0)
+    f, p, y = 2 * rng.normal(size=(4, 30)), rng.random((4, 30)), rng.integers(0, 4, 30)
+    losses, gains = np.empty(30), np.empty(30)
+    picture_values(f, p, y, k, losses, gains)
+    for i in range(30):
+        slacks = np.sort(np.delete(1 + f[:, i] - f[y[i], i], y[i]))[::-1]
+        assert losses[i] == pytest.approx(max(0, slacks[:k].mean()))
+    np.testing.assert_allclose(gains, p.sum(axis=0))
+    assert (losses == 0).any()
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_pictures_of_a_block_step_in_order_and_absent_ones_do_not(k):
+    rng = np.random.default_rng(1)
+    n_classes, n, rows = 4, 7, np.array([5, 1, 6, 3])
+    X, y, C = rng.normal(size=(n, 3)), rng.integers(0, n_classes, n), rng.uniform(0.3, 1.5, n)
+    C[6] = 0
+    G = X @ X.T
+    p = rng.uniform(0, 0.2, (n_classes, n))
+    p[y, np.arange(n)] = 0
+
+    def theta(p):
+        found = -p * C
+        found[y, np.arange(n)] = C * p.sum(axis=0)
+        return found
+
+    start, order = p.copy(), np.array([2, 0, 3, 1])
+    block = Block(
+        np.ascontiguousarray(G[np.ix_(rows, rows)]),
+        rows,
+        np.ascontiguousarray((theta(p) @ G)[:, rows]),
+        np.ones((n_classes, 4)),
+    )
+    expected = p.copy()
+    for row in rows[order]:
+        if C[row] > 0:
+            f, rivals = theta(expected) @ G[:, row], np.arange(n_classes) != y[row]
+            b = (1 + f[rivals] - f[y[row]]) / (C[row] * G[row, row]) + expected[rivals, row] + expected[:, row].sum()
+            expected[rivals, row] = projected(b, k, 1.0)
+    ascend_pictures(block, order, PictureDuals(p, y, C), k)
+    np.testing.assert_allclose(p, expected, atol=1e-10)
+    np.testing.assert_allclose(block.f, (theta(p) @ G)[:, rows], atol=1e-10)
+    np.testing.assert_allclose(block.delta, 1 + (theta(p) - theta(start))[:, rows], atol=1e-10)
