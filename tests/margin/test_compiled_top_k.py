@@ -59,6 +59,22 @@ def test_projections_by_hand():
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
+def test_thresholds_of_a_sum_of_one_are_exact_after_few_halvings(k, monkeypatch):
+    monkeypatch.setattr(_kernels_top_k, "_HALVINGS", 14)  # which alone are good for four digits
+    on_the_edge = getattr(_kernels_top_k._on_the_edge, "py_func", _kernels_top_k._on_the_edge)
+    rng = np.random.default_rng(0)
+    for scale in (0.2, 1.0, 5.0):
+        for _ in range(8):
+            b = scale * rng.normal(size=6)
+            t = on_the_edge(b, np.argsort(-b), k)
+            p = np.clip(b - t, 0, 1 / k)
+            if ((p > 1e-9) & (p < 1 / k - 1e-9)).any():
+                assert p.sum() == pytest.approx(1, abs=1e-12)
+            else:
+                assert p.sum() == pytest.approx(1, abs=1e-3 * scale)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
 def test_the_loss_of_a_picture_is_the_mean_of_its_largest_slacks(k):
     rng = np.random.default_rng(0)
     f, p, y = 2 * rng.normal(size=(4, 30)), rng.random((4, 30)), rng.integers(0, 4, 30)
