@@ -18,6 +18,14 @@ def range_of(loss):
     return max(loss.code.low, -4.0), min(loss.code.high, 6.0)
 
 
+def test_values_are_their_definition():
+    m = np.array([-2.0, 0.0, 0.5, 1.0, 3.0])
+    np.testing.assert_allclose(SquaredHinge().value(m), np.maximum(0, 1 - m) ** 2)
+    np.testing.assert_allclose(Squared().value(m), (1 - m) ** 2)
+    np.testing.assert_allclose(Logistic().value(m), np.log(1 + np.exp(-m)))
+    np.testing.assert_allclose(SmoothHinge(0.5).value(m), [2.75, 0.75, 0.25, 0.0, 0.0])
+
+
 @by_loss
 def test_conjugate_is_the_largest_distance_below_the_loss(loss):
     margins = np.linspace(-60, 60, 240_001)
@@ -87,7 +95,10 @@ def test_a_picture_without_features_gets_the_whole_loss():
 
 def test_names():
     assert loss_named("hinge") == Hinge()
+    assert loss_named("smooth_hinge") == SmoothHinge(1.0)
     assert loss_named("smooth_hinge:0.25") == SmoothHinge(0.25)
+    with pytest.raises(InputError, match=r"needs gamma > 0, not 0\.0: gamma = 0 is the hinge"):
+        SmoothHinge(0.0)
     for wrong in ("hing", "smooth_hinge:x", "smooth_hinge:-1", "hinge:1", ""):
         with pytest.raises(InputError, match=r"loss|gamma"):
             loss_named(wrong)

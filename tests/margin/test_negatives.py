@@ -97,6 +97,21 @@ def test_a_denied_tag_is_less_likely_there_and_others_stay(method, rng, tags, de
     np.testing.assert_array_equal(method().fit(X, tags, denied=only_of_tagged)._task_scores(X), before)
 
 
+def test_what_pictures_teach(tags, denied):
+    lessons = Lessons.of(check_tags(tags, len(tags)), denied)
+    assert lessons.rows.tolist() == [0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 13]  # 6 and 12 have no tag and no denied one
+    assert lessons.rows[lessons.tagged].tolist() == np.flatnonzero(tags.any(axis=1)).tolist()
+    expected = np.where(tags.T > 0, 1, -1)[:, lessons.rows]
+    np.testing.assert_array_equal(lessons.labels, expected)
+    np.testing.assert_array_equal(
+        lessons.denied.toarray() > 0, (denied * (~tags.any(axis=1))[:, None])[lessons.rows] > 0
+    )
+    plain = Lessons.of(check_tags(tags, len(tags)))
+    np.testing.assert_array_equal(plain.rows, np.flatnonzero(tags.any(axis=1)))
+    assert plain.denied.shape == (len(plain.rows), N_TAGS)
+    assert plain.denied.nnz == 0
+
+
 def test_without_negatives_the_gram_matrix_is_freed_before_the_inverse_is_computed(tags, monkeypatch):
     kept, is_freed, inverse = [], [], kernel_ridge._inverse
 

@@ -6,11 +6,13 @@ import weakref
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.kernel_ridge import KernelRidge
 
 from visterm.errors import InputError
+from visterm.margin import kernel_ridge
 from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts
-from visterm.margin.kernel_ridge import ridge
+from visterm.margin.kernel_ridge import Ridge, least_squares_machines, ridge
 from visterm.margin.ridge_tags import KernelRidgeAnnotator
 
 
@@ -84,23 +86,17 @@ def test_tag_probabilities_are_calibrated():
 
 
 def test_blocks_of_tags_and_sparse_targets_change_nothing(problem, monkeypatch):
-    from scipy import sparse
-
-    from visterm.margin import kernel_ridge
-
     X, targets = problem
     monkeypatch.setattr(kernel_ridge, "_BLOCK_BYTES", 2 * 8 * 30)  # two tags at a time
     for products in (GramInnerProducts(X @ X.T, 1.0), FeatureInnerProducts(X, 1.0)):
         theta, left_out = ridge(products, targets, 0.3)
-        parts = list(kernel_ridge.Ridge(0.3).fit(products).blocks(sparse.csr_array(targets)))
+        parts = list(Ridge(0.3).fit(products).blocks(sparse.csr_array(targets)))
         assert [columns.start for columns, _, _ in parts] == [0, 2]
         np.testing.assert_allclose(np.hstack([part for _, part, _ in parts]), theta, atol=1e-12)
         np.testing.assert_allclose(np.hstack([part for _, _, part in parts]), left_out, atol=1e-12)
 
 
 def test_the_gram_matrix_is_freed_before_the_inverse_is_computed(problem, monkeypatch):
-    from visterm.margin import kernel_ridge
-
     X, inverse, kept, is_freed = problem[0], kernel_ridge._inverse, [], []
 
     def products():
@@ -113,5 +109,29 @@ def test_the_gram_matrix_is_freed_before_the_inverse_is_computed(problem, monkey
         return inverse(system)
 
     monkeypatch.setattr(kernel_ridge, "_inverse", watched)
-    kernel_ridge.Ridge(0.3).fit(products())
+    Ridge(0.3).fit(products())
     assert is_freed == [True]
+
+
+def test_machines_of_least_squares_and_what_they_score_without_a_picture(problem):
+    X, tags = problem
+    G, labels, C = X @ X.T + 1.0, 2 * tags - 1, 4.0
+    machines = Ridge(1 / C).fit(GramInnerProducts(X @ X.T, 1.0))
+    ((columns, theta, left_out),) = least_squares_machines(machines, sparse.csr_array(tags))
+    assert columns == slice(0, tags.shape[1])
+    np.testing.assert_allclose(theta, np.linalg.solve(G + np.eye(30) / C, labels), atol=1e-9)
+    for i in (0, 13, 29):
+        rest = np.delete(np.arange(30), i)
+        without = np.linalg.solve(G[np.ix_(rest, rest)] + np.eye(29) / C, labels[rest])
+        np.testing.assert_allclose(left_out[i], G[i, rest] @ without, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 10])
+def test_an_inverse_is_computed_in_place_and_whole(n, monkeypatch):
+    monkeypatch.setattr(kernel_ridge, "_MIRRORED_COLUMNS", 3)
+    A = np.random.default_rng(n).normal(size=(n, n))
+    system = A @ A.T + np.eye(n)
+    expected = np.linalg.inv(system)
+    inverse = kernel_ridge._inverse(system)
+    np.testing.assert_allclose(inverse, expected, atol=1e-10)
+    assert np.shares_memory(inverse, system)

@@ -16,6 +16,8 @@ Array = NDArray[Any]
 
 #: Coefficients of this many bytes are computed at a time.
 _BLOCK_BYTES = 16 * 2**20
+#: This many columns of an inverse are mirrored at a time.
+_MIRRORED_COLUMNS = 256
 
 
 def ridge(products: InnerProducts, targets: Array, alpha: float) -> tuple[Array, Array]:
@@ -120,9 +122,9 @@ def _inverse(system: Array) -> Array:
 
 def _mirror(matrix: Array) -> None:
     """Copy the lower triangle to the upper one, a block of columns at a time."""
-    n, size = len(matrix), 256
-    for start in range(0, n, size):
-        stop = min(start + size, n)
+    n = len(matrix)
+    for start in range(0, n, _MIRRORED_COLUMNS):
+        stop = min(start + _MIRRORED_COLUMNS, n)
         own = matrix[start:stop, start:stop]
         own[:] = np.tril(own) + np.tril(own, -1).T
         matrix[start:stop, stop:] = matrix[stop:, start:stop].T

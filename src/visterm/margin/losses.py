@@ -147,7 +147,7 @@ class Logistic(Loss):
         from scipy.special import entr
 
         b = np.asarray(b, dtype=np.float64)
-        return np.where((b >= 0) & (b <= 1), -entr(b) - entr(1 - b), inf)
+        return np.asarray(-entr(b) - entr(1 - b))  # entr is -inf below 0
 
 
 _BY_NAME: dict[str, Loss] = {

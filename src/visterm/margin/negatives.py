@@ -39,8 +39,7 @@ class Lessons:
             nothing = sparse.csc_array((len(tagged), tags.shape[1]), dtype=np.float32)
             return cls(tagged, np.arange(len(tagged)), tags[tagged], nothing)
         checked = check_denied(denied, tags)
-        others = np.setdiff1d(np.flatnonzero(np.diff(checked.indptr)), tagged, assume_unique=True)
-        rows = np.union1d(tagged, others)
+        rows = np.union1d(tagged, np.flatnonzero(np.diff(checked.indptr)))
         places = np.searchsorted(rows, tagged)
         untagged = np.ones((len(rows), 1), np.float32)
         untagged[places] = 0

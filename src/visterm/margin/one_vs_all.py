@@ -18,6 +18,9 @@ from visterm.margin.inner_products import InnerProducts
 
 Array = NDArray[Any]
 
+#: Seeds of random generators are below this number.
+_SEEDS = 2**31 - 1
+
 
 class OneVsAll(ClassifierMixin):
     """Classification from ``_class_scores``: one column per class, or one column for the second of two classes."""
@@ -131,4 +134,4 @@ def generator(random_state: Any) -> np.random.Generator:
 
     if isinstance(random_state, np.random.Generator):
         return random_state
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    return np.random.default_rng(check_random_state(random_state).randint(_SEEDS))
