@@ -7,14 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from visterm.errors import InputError
-from visterm.margin import _kernels_top_k
+from visterm.margin import _kernels_top_k, sdca_top_k
 from visterm.margin._kernels_top_k import PictureDuals, ascend_pictures, picture_values, project_top_k
 from visterm.margin.dual import Block
 from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts
-from visterm.margin.sdca_top_k import TopKSDCA, solve_top_k
+from visterm.margin.sdca_top_k import TopKSDCA, TopKSolution, _evaluate, _refine, solve_top_k
+from visterm.margin.solver import REFINE_FALL, REFINE_SHARE
 
 
 def cost(p, b, rho):
@@ -168,3 +170,99 @@ def test_k_must_be_below_the_number_of_classes(blobs):
     for k in (0, 3):
         with pytest.raises(InputError, match="between 1 and 2"):
             TopKSDCA(k).fit(blobs.X, blobs.y)
+
+
+@pytest.fixture
+def problem(many_blobs):
+    """Inner products, classes, weights and dual variables of a few pictures."""
+    blobs, rng = many_blobs(n_pictures=24, n_classes=4), np.random.default_rng(0)
+    p = 0.5 * rng.dirichlet(np.ones(4), 24).T
+    p[blobs.y, np.arange(24)] = 0
+    return FeatureInnerProducts(blobs.X, 1.0), blobs.y, rng.uniform(0.5, 2.0, 24), p
+
+
+def test_objectives_by_hand(problem):
+    products, y, C, p = problem
+    state = _evaluate(products, y, C, 1, p)
+    X = np.hstack([products.X, np.ones((24, 1))])
+    W = np.zeros((4, X.shape[1]))  # (2) of the paper: every rival of a picture pushes, its own class pulls
+    for i in range(24):
+        W -= C[i] * np.outer(p[:, i], X[i])
+        W[y[i]] += C[i] * p[:, i].sum() * X[i]
+    np.testing.assert_allclose(state.scores, W @ X.T)
+    losses = np.array([loss_of(scores, label, 1) for scores, label in zip(state.scores.T, y, strict=True)])
+    assert state.primal == pytest.approx(0.5 * (W**2).sum() + C @ losses)
+    assert state.dual == pytest.approx(C @ p.sum(axis=0) - 0.5 * (W**2).sum())
+    assert state.gap == pytest.approx((state.primal - state.dual) / max(abs(state.primal), abs(state.dual)))
+    slopes = (state.scores[y, np.arange(24)] - state.scores) * p  # how far each dual variable is used
+    np.testing.assert_allclose(state.picture_gaps, C * (losses - p.sum(axis=0) + slopes.sum(axis=0)), atol=1e-9)
+    assert state.picture_gaps.min() > -1e-9
+    assert state.picture_gaps.sum() == pytest.approx(state.primal - state.dual)
+
+
+def test_the_gap_of_nothing_is_zero():
+    empty = np.zeros((2, 0))
+    assert TopKSolution(empty, empty, empty, 0.0, 0.0, empty[0], []).gap == 0
+    assert TopKSolution(empty, empty, empty, 2.0, -4.0, empty[0], []).gap == 1.5
+
+
+@pytest.mark.parametrize("weight", [0.01, 30.0])
+@pytest.mark.parametrize(("tol", "aim"), [(1e-9, "fall"), (0.3, "tol")])
+def test_refining_ends_when_the_gap_of_the_active_pictures_has_fallen(problem, weight, tol, aim, monkeypatch):
+    monkeypatch.setattr(sdca_top_k, "_ACTIVE_ROWS", 15)
+    products, y, C, _ = problem
+    C = weight * C
+    state = _evaluate(products, y, C, 2, np.zeros((4, 24)))
+    gap = state.primal - state.dual
+    target = {"fall": REFINE_FALL * gap, "tol": REFINE_SHARE * tol * state.primal}[aim]
+    active = np.sort(np.argsort(-state.picture_gaps, kind="stable")[:15])
+    expected, rng = np.zeros((4, 24)), np.random.default_rng(7)
+    n_rounds = 0
+    while True:
+        n_rounds += 1
+        now = _evaluate(products, y, C, 2, expected)
+        block = Block(products.block(active), active, np.ascontiguousarray(now.scores[:, active]), np.zeros((4, 15)))
+        ascend_pictures(block, rng.permutation(15), PictureDuals(expected, y, C), 2)
+        if _evaluate(products, y, C, 2, expected).picture_gaps[active].sum() <= target:
+            break
+    _refine(products, y, C, 2, state, tol, np.random.default_rng(7))
+    np.testing.assert_allclose(state.p, expected, atol=1e-9)
+    assert 1 < n_rounds < 100 or aim == "tol" or weight < 1
+
+
+def test_pictures_that_are_nearly_right_are_not_refined(problem):
+    products, y, C, _ = problem
+    C = np.where(np.arange(24) < 20, C, 0.004 * C)
+    state = _evaluate(products, y, C, 1, np.zeros((4, 24)))
+    gap = state.primal - state.dual
+    left_out = state.picture_gaps <= sdca_top_k._ACTIVE_SHARE * REFINE_FALL * gap / 24
+    assert 0 < left_out.sum() <= 4
+    _refine(products, y, C, 1, state, 1e-9, np.random.default_rng(0))
+    assert not state.p[:, left_out].any()
+    assert state.p.any(axis=0).sum() > 12
+
+
+def test_a_small_gap_is_not_refined(problem):
+    products, y, C, p = problem
+    state = _evaluate(products, y, C, 2, p)
+    before = p.copy()
+    _refine(products, y, C, 2, state, 1.001 * state.gap / REFINE_SHARE * max(1, -state.dual / state.primal), None)
+    np.testing.assert_array_equal(state.p, before)
+    _refine(products, y, C, 2, state, 0.1 * state.gap / REFINE_SHARE, np.random.default_rng(0))
+    assert (state.p != before).any()
+
+
+def test_each_pass_goes_over_all_pictures_and_then_over_the_worst(problem, monkeypatch):
+    products, y, C, _ = problem
+
+    def once():
+        with pytest.warns(ConvergenceWarning, match="duality gap is still"):
+            return solve_top_k(products, y, 4, C, 2, tol=1e-12, rng=np.random.default_rng(0), max_sweeps=1)
+
+    both = once()
+    monkeypatch.setattr(sdca_top_k, "_refine", lambda *_: None)
+    swept = once()
+    assert [len(found.trace) for found in (both, swept)] == [2, 2]
+    assert swept.trace[-1] == (swept.primal, swept.dual)
+    assert both.dual > swept.dual > swept.trace[0][1]
+    assert swept.p.any(axis=0).sum() > 12

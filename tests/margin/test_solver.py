@@ -176,6 +176,74 @@ def test_relative_gap_of_nothing_is_zero():
     np.testing.assert_array_equal(relative_gap(np.array([0.0, 2.0]), np.array([0.0, 1.0])), [0.0, 0.5])
 
 
+@pytest.mark.parametrize("loss", [Hinge(), SmoothHinge(0.5), Logistic()], ids=str)
+def test_a_sweep_takes_every_coordinate_one_by_one(loss, blobs, monkeypatch):
+    monkeypatch.setattr(solver, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(solver, "PIECE_TASKS", 2)
+    X, y, tasks = blobs.X[:20], blobs.labels[:, :20], np.array([0, 2])
+    y, tasks = np.vstack([y, -y]), np.array([0, 2, 3])
+    problem = Problem(GramInnerProducts(X @ X.T, 1.0), y, np.random.default_rng(1).uniform(0.05, 1.0, y.shape), loss)
+    state = problem.evaluate(np.full(y.shape, 0.3))
+    b, G = state.b.copy(), X @ X.T + 1.0
+    order = np.random.default_rng(0).permutation(20)
+    for t in tasks:
+        for start in range(0, 20, 7):
+            for _ in range(1 if isinstance(loss, Logistic) else solver.BLOCK_PASSES):
+                for i in order[start : start + 7]:
+                    margin = y[t, i] * ((problem.C[t] * b[t] * y[t]) @ G[i])
+                    b[t, i] = loss.step(b[t, i], margin, problem.C[t, i] * G[i, i])
+    solver.sweep(problem, state, tasks, np.random.default_rng(0))
+    np.testing.assert_allclose(state.b, b, atol=1e-9)
+    expected = problem.evaluate(b)
+    np.testing.assert_allclose(state.dual, expected.dual)
+    np.testing.assert_allclose(state.scores, expected.scores, atol=1e-9)
+
+
+def test_random_blocks_have_all_pictures():
+    for n in (1, solver.BLOCK_ROWS, solver.BLOCK_ROWS + 1, 300):
+        blocks = solver.random_blocks(n, np.random.default_rng(0))
+        assert sorted(np.concatenate(blocks)) == list(range(n))
+        assert {len(block) for block in blocks[:-1]} <= {solver.BLOCK_ROWS}
+    assert np.concatenate(blocks).tolist() != list(range(300))
+
+
+@pytest.mark.parametrize("loss", [Hinge(), Logistic()], ids=str)
+@pytest.mark.parametrize("n", [100, 150])
+def test_a_round_is_a_sweep_and_then_refines_what_is_not_settled(loss, n, many_blobs):
+    data = many_blobs(n_pictures=n)
+    products, C = GramInnerProducts(data.X @ data.X.T, 1.0), np.full(data.labels.shape, 2.0)
+    problem, tasks, rng = Problem(products, data.labels, C, loss), np.arange(3), np.random.default_rng(0)
+    state = problem.evaluate(np.zeros_like(data.labels))
+    solver.sweep(problem, state, tasks, rng)
+    swept = state.b.copy()
+    if isinstance(loss, Hinge) or n <= solver.LOGISTIC_REFINE_ROWS:
+        assert solver.refine(problem, state, tasks, 1e-9, rng).all()
+        assert (state.b != swept).any()
+    once = solve(products, data.labels, C, loss, tol=1e-9, rng=np.random.default_rng(0), max_sweeps=1)
+    np.testing.assert_array_equal(once.b, state.b)
+    np.testing.assert_allclose(once.dual, problem.evaluate(state.b).dual)
+
+
+@pytest.mark.parametrize("weight", [1e-3, 1.0])
+def test_refining_aims_at_a_share_of_the_gap_or_of_what_is_allowed(weight, blobs, monkeypatch):
+    problem = Problem(
+        GramInnerProducts(blobs.X @ blobs.X.T), blobs.labels, np.full(blobs.labels.shape, weight), Hinge()
+    )
+    targets, refine = [], _kernels.refine
+
+    def keep(G, f, at, code, target, seed):
+        targets.append(target)
+        refine(G, f, at, code, target, seed)
+
+    monkeypatch.setattr(_kernels, "refine", keep)
+    for tol in (1e-6, 0.5):
+        state = problem.evaluate(np.full(blobs.labels.shape, 0.1))
+        gaps, allowed = state.primal - state.dual, tol * np.maximum(state.primal, np.abs(state.dual))
+        solver.refine(problem, state, np.arange(3), tol, np.random.default_rng(0))
+        expected = solver.REFINE_FALL * gaps if tol < 0.1 else solver.REFINE_SHARE * allowed
+        np.testing.assert_allclose(targets[-3:], expected)
+
+
 def test_one_block_is_coordinate_ascent_one_by_one(blobs):
     """The NumPy reference of ``ascend_block``."""
     G, y, C = blobs.X @ blobs.X.T, blobs.labels, np.full(blobs.labels.shape, 0.3)
@@ -294,6 +362,10 @@ def test_what_single_precision_cannot_settle_is_done_in_double(monkeypatch):
     single = solve(GramInnerProducts(K.astype(np.float32), 1.0), y, C, Hinge(), rng=np.random.default_rng(0))
     assert doubled
     assert single.gaps.max() <= 1e-3
+    assert {array.dtype for array in (single.b, single.theta, single.scores)} == {np.dtype(np.float64)}
+    assert single.trace[-1] == (single.primal.sum(), single.dual.sum())
+    again = Problem(GramInnerProducts(K.astype(np.float32).astype(float), 1.0), y, C, Hinge()).evaluate(single.b)
+    assert again.gaps.max() <= 1e-3
     exact = solve(
         GramInnerProducts(K.astype(np.float32).astype(np.float64), 1.0), y, C, Hinge(), rng=np.random.default_rng(0)
     )
@@ -305,11 +377,12 @@ def test_tasks_have_stalled_when_the_dual_rises_by_a_small_share_of_the_gap(scal
     problem = Problem(GramInnerProducts(np.eye(2)), np.ones((1, 2)), np.full((1, 2), scale), Logistic())
     for share, stalled in ((0.5 * precision.STALLED_RISE, [0]), (2 * precision.STALLED_RISE, [])):
         state, stall = problem.evaluate(np.full((1, 2), 0.3)), precision._Stall(1)
+        stops = []
         for sweep in range(precision.STALLED_SWEEPS + 1):
             if sweep == precision.STALLED_SWEEPS:
                 state.dual = state.dual + share * (state.primal - state.dual)
-            stops = stall(state, np.array([0]))
-        assert stops == bool(stalled)
+            stops.append(stall(state, np.array([0])))
+        assert stops == [False] * precision.STALLED_SWEEPS + [bool(stalled)]
         assert stall.stalled.tolist() == stalled
 
 

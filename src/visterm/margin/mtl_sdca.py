@@ -38,6 +38,7 @@ from visterm.margin.inner_products import InnerProducts
 from visterm.margin.kernel_ridge import Ridge, frequent_and_rare, least_squares_machines
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
+    CALIBRATION_FOLDS,
     OneVsAll,
     both_sides,
     check_picture_weight,
@@ -105,7 +106,7 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         "tol": [POSITIVE],
         "max_iter": [Integral],
         "until": [StrOptions({"settled", "one-round", "optimum"})],
-        "calibration_folds": [Integral],
+        "calibration_folds": CALIBRATION_FOLDS,
         "tag_power": [Real],
         "max_work": [POSITIVE, None],
         "warm_start": ["boolean"],
@@ -183,7 +184,7 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
             self.duals_ = learned.duals._asdict()
         if truth.n_tags:
             self.tag_means_, self.tag_scales_ = np.zeros(self.n_tags_), np.ones(self.n_tags_)
-        if self.calibration_folds > 0:
+        if self.calibration_folds:
             self._calibrate(settings, products, truth, learned, rng)
             if truth.alone is not None:
                 self._scale(truth.alone.columns, left_out, truth.alone.tags.astype(np.bool_).toarray())
@@ -223,7 +224,7 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         if not len(rows):
             raise InputError("no picture has a class and no picture has a tag: at least one is needed to learn from")
         labels, alone = np.zeros((0, len(rows))), None
-        codes = np.full(len(rows), -1)
+        codes = np.full(len(rows), UNKNOWN_CLASS)
         if is_known.any():
             self.classes_, codes[is_known[rows]], of_classes = class_labels(classes[is_known])
             labels = np.zeros((len(of_classes), len(rows)))
@@ -252,7 +253,7 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         alone = truth.alone
         if alone is None:
             self._keep(X, rows, theta)
-            return np.empty((len(rows), 0))
+            return np.array([])
         n_class_tasks = len(theta) - truth.n_tags
         every = np.zeros((n_class_tasks + self.n_tags_, len(rows)), theta.dtype)
         every[:n_class_tasks], every[n_class_tasks + self.shared_tags_] = theta[:n_class_tasks], theta[n_class_tasks:]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils._param_validation import Interval, Options
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
@@ -18,6 +20,8 @@ from visterm.margin.inner_products import InnerProducts
 
 Array = NDArray[Any]
 
+#: What the number of folds may be: a single fold would leave no pictures to learn from.
+CALIBRATION_FOLDS = [Options(Integral, {0}), Interval(Integral, 2, None, closed="left")]
 #: Seeds of random generators are below this number.
 _SEEDS = 2**31 - 1
 
@@ -44,9 +48,10 @@ class OneVsAll(ClassifierMixin):
 
     def predict_top(self, X: Features, k: int) -> NDArray[Any]:
         """(n_pictures, k) classes, likeliest first."""
+        scores = both_sides(self._class_scores(X))  # an error if there are no classes
         if not 1 <= k <= len(self.classes_):
             raise InputError(f"k must lie between 1 and the {len(self.classes_)} classes, not {k}")
-        best = np.argsort(-both_sides(self._class_scores(X)), axis=1, kind="stable")[:, :k]
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return self.classes_[best]
 
     @available_if(lambda self: self.calibration_folds > 0)  # type: ignore[untyped-decorator]
@@ -100,7 +105,8 @@ def cross_scores(
     scores = np.zeros((n_tasks, products.n_pictures), products.dtype)
     for part in parts:
         rest = np.setdiff1d(np.arange(products.n_pictures), part)
-        scores[:, part] = products.held_out_scores(learn(products.subset(rest), rest), rest, part)
+        if len(rest):  # functions learned from nothing score 0
+            scores[:, part] = products.held_out_scores(learn(products.subset(rest), rest), rest, part)
     return scores
 
 

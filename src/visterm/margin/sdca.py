@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from visterm.contracts import Features, Scores, check_classes, is_several, n_pic
 from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
+    CALIBRATION_FOLDS,
     OneVsAll,
     both_sides,
     class_labels,
@@ -60,7 +60,7 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
         "loss": [str],
         "tol": [POSITIVE],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "calibration_folds": [Integral],
+        "calibration_folds": CALIBRATION_FOLDS,
         "warm_start": ["boolean"],
         "random_state": RANDOM_STATE,
     }
@@ -106,7 +106,7 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
                 candidates[self.kernel_] = self._inner_products(X, rows, labels)
             choice = choose_c(candidates, labels, codes, weights, loss, rng=rng)
             self.kernel_, products = choice.kernel, candidates.pop(choice.kernel)
-            candidates.clear()
+            del candidates  # Gram matrices are large
         self.C_ = float(self.C) if choice is None else choice.C
         weights = np.broadcast_to(self.C_ * weights, labels.shape)
         start = getattr(self, "dual_", None) if self.warm_start else None
@@ -121,9 +121,9 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
         self.dual_objective_ = np.array([dual for _, dual in solution.trace])
         if self.warm_start:
             self.dual_ = solution.b
-        if self.calibration_folds > 0 and choice is not None:
+        if self.calibration_folds and choice is not None:
             self.temperature_ = choice.temperature
-        elif self.calibration_folds > 0:
+        elif self.calibration_folds:
             held_out = cross_scores(
                 products,
                 folds(codes, self.calibration_folds, rng),

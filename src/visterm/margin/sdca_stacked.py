@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STAT
 from visterm.margin.inner_products import FeatureInnerProducts, InnerProducts
 from visterm.margin.losses import loss_named
 from visterm.margin.one_vs_all import (
+    CALIBRATION_FOLDS,
     OneVsAll,
     both_sides,
     check_picture_weight,
@@ -45,7 +45,7 @@ class StackedSDCA(OneVsAll, ExpansionEstimator):
         "C_second": [POSITIVE],
         "loss": [str],
         "tol": [POSITIVE],
-        "calibration_folds": [Integral],
+        "calibration_folds": CALIBRATION_FOLDS,
         "random_state": RANDOM_STATE,
     }
 
@@ -81,7 +81,7 @@ class StackedSDCA(OneVsAll, ExpansionEstimator):
         weights = check_picture_weight(picture_weight, len(y))[rows]
         products = self._inner_products(X, rows, labels)
         self._keep(X, rows, self._learn(products, labels, weights, rng))
-        if self.calibration_folds > 0:
+        if self.calibration_folds:
             held_out = cross_scores(
                 products,
                 folds(codes, self.calibration_folds, rng),

@@ -18,6 +18,7 @@ from visterm.margin.dual import Block, warn_unconverged
 from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
 from visterm.margin.inner_products import InnerProducts
 from visterm.margin.one_vs_all import (
+    CALIBRATION_FOLDS,
     OneVsAll,
     both_sides,
     class_labels,
@@ -26,12 +27,14 @@ from visterm.margin.one_vs_all import (
     known_rows,
     picture_weights,
 )
-from visterm.margin.solver import MAX_SWEEPS, REFINE_FALL, random_blocks
+from visterm.margin.solver import MAX_SWEEPS, REFINE_FALL, REFINE_SHARE, random_blocks
 
 Array = NDArray[Any]
 
 #: Between two passes over all pictures, at most this many are refined together.
 _ACTIVE_ROWS = 1024
+#: Those whose gap is less than this share of the mean gap that is aimed at are left out.
+_ACTIVE_SHARE = 0.1
 #: The largest number of passes over them.
 _REFINE_ROUNDS = 100
 
@@ -59,7 +62,7 @@ class TopKSDCA(OneVsAll, ExpansionEstimator):
         "C": [POSITIVE],
         "tol": [POSITIVE],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "calibration_folds": [Integral],
+        "calibration_folds": CALIBRATION_FOLDS,
         "random_state": RANDOM_STATE,
     }
 
@@ -101,7 +104,7 @@ class TopKSDCA(OneVsAll, ExpansionEstimator):
         self.duality_gap_ = solution.gap
         self.objective_ = np.array([primal for primal, _ in solution.trace])
         self.dual_objective_ = np.array([dual for _, dual in solution.trace])
-        if self.calibration_folds > 0:
+        if self.calibration_folds:
 
             def learn(part: InnerProducts, kept: Array) -> Array:
                 n_classes = len(self.classes_)
@@ -201,12 +204,12 @@ def _refine(
     """Passes over only the pictures with the largest gaps, until their gap has fallen; changes ``state.p``."""
     from visterm.margin._kernels_top_k import PictureDuals, ascend_pictures, picture_values
 
-    gap = state.primal - state.dual
-    target = max(0.25 * tol * abs(state.primal), REFINE_FALL * gap)
-    active = np.argsort(-state.picture_gaps, kind="stable")[:_ACTIVE_ROWS]
-    active = np.sort(active[state.picture_gaps[active] > 0.1 * target / len(y)])
-    if not len(active) or gap <= target:
+    gap, tolerated = state.primal - state.dual, REFINE_SHARE * tol * abs(state.primal)
+    if gap <= tolerated:
         return
+    target = max(tolerated, REFINE_FALL * gap)
+    active = np.argsort(-state.picture_gaps, kind="stable")[:_ACTIVE_ROWS]
+    active = np.sort(active[state.picture_gaps[active] > _ACTIVE_SHARE * target / len(y)])
     gram, f = products.block(active), np.ascontiguousarray(state.scores[:, active])
     theta = np.ascontiguousarray(state.theta[:, active])
     block, at = Block(gram, active, f, theta), PictureDuals(state.p, y, C)

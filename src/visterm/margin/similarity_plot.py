@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from visterm.errors import InputError, MissingExtraError
 
 _NAMES_SHOWN = 60
+#: The height of the bar of colours, as a share of the drawing.
+_BAR_HEIGHT = 0.7
 
 
 def similarity_order(similarity: NDArray[Any]) -> NDArray[np.intp]:
@@ -21,7 +23,7 @@ def similarity_order(similarity: NDArray[Any]) -> NDArray[np.intp]:
 
     if len(similarity) < 3:
         return np.arange(len(similarity))
-    distances = squareform(np.clip(1.0 - similarity, 0.0, 2.0), checks=False)
+    distances = squareform(np.maximum(1.0 - similarity, 0.0), checks=False)
     return leaves_list(optimal_leaf_ordering(linkage(distances, "average"), distances))
 
 
@@ -60,7 +62,7 @@ def save_similarity(similarity: NDArray[Any], names: Sequence[str], file: Path) 
         axes.set_xticks(range(len(names)), shown, rotation=90, fontsize=7)
         axes.set_yticks(range(len(names)), shown, fontsize=7)
     axes.set_title("Classes and tags that are confused with each other", fontsize=9)
-    bar = figure.colorbar(image, ax=axes, shrink=0.7)
+    bar = figure.colorbar(image, ax=axes, shrink=_BAR_HEIGHT)
     bar.set_label("correlation of their scores", fontsize=8)
     bar.ax.tick_params(labelsize=7)
     figure.savefig(file, dpi=150)
