@@ -180,8 +180,7 @@ def test_relative_gap_of_nothing_is_zero():
 def test_a_sweep_takes_every_coordinate_one_by_one(loss, blobs, monkeypatch):
     monkeypatch.setattr(solver, "BLOCK_ROWS", 7)
     monkeypatch.setattr(solver, "PIECE_TASKS", 2)
-    X, y, tasks = blobs.X[:20], blobs.labels[:, :20], np.array([0, 2])
-    y, tasks = np.vstack([y, -y]), np.array([0, 2, 3])
+    X, y, tasks = blobs.X[:20], np.vstack([blobs.labels, -blobs.labels])[:, :20], np.array([0, 2, 3])
     problem = Problem(GramInnerProducts(X @ X.T, 1.0), y, np.random.default_rng(1).uniform(0.05, 1.0, y.shape), loss)
     state = problem.evaluate(np.full(y.shape, 0.3))
     b, G = state.b.copy(), X @ X.T + 1.0
@@ -222,6 +221,8 @@ def test_a_round_is_a_sweep_and_then_refines_what_is_not_settled(loss, n, many_b
     once = solve(products, data.labels, C, loss, tol=1e-9, rng=np.random.default_rng(0), max_sweeps=1)
     np.testing.assert_array_equal(once.b, state.b)
     np.testing.assert_allclose(once.dual, problem.evaluate(state.b).dual)
+    assert len(once.trace) == 2
+    assert once.trace[-1] == (once.primal.sum(), once.dual.sum())
 
 
 @pytest.mark.parametrize("weight", [1e-3, 1.0])
