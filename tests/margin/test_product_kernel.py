@@ -79,6 +79,8 @@ def test_distances_may_be_given_and_need_not_be_kept(monkeypatch):
     np.testing.assert_allclose(given_tables.transform(of_new), kernel.transform(new), rtol=1e-4)
     some = np.array([4, 9, 11])
     np.testing.assert_allclose(given_tables.select(some).transform(of_new), kernel.transform(new)[:, some], rtol=1e-4)
+    twice = given_tables.select(np.array([4, 7, 9, 11])).select(np.array([0, 2, 3]))
+    np.testing.assert_array_equal(twice.transform(of_new), given_tables.select(some).transform(of_new))
     with pytest.raises(InputError, match="fit_transform"):
         given_tables.gram()
     monkeypatch.setattr(product_kernel, "TABLE_BYTES", 0)
@@ -116,6 +118,40 @@ def test_learned_weights_find_the_telling_feature():
     assert sum(weights.values()) == pytest.approx(1.0)
 
 
+def test_likelihood_of_features_that_predict_little_or_nothing():
+    rng = np.random.default_rng(3)
+    X = {"a": rng.random((12, 3)), "b": rng.random((12, 3))}
+    tags = np.eye(2)[rng.integers(0, 2, 12)]
+    assert ProductKernel(weights="likelihood").fit(X, tags).feature_weights_ == {"a": 1.0, "b": 0.0}
+    nothing = np.eye(12)  # no two pictures share a tag
+    assert ProductKernel(weights="likelihood").fit(X, nothing).feature_weights_ == {"a": 0.5, "b": 0.5}
+
+
+def test_one_feature_needs_no_weights(features):
+    kernel = ProductKernel(weights="likelihood").fit(features["signed"])
+    assert kernel.feature_weights_ == {"x": 1.0}
+    np.testing.assert_array_equal(kernel.gram(), ProductKernel().fit({"a": features["signed"]}).gram())
+
+
+def test_weights_are_relative_and_metrics_are_found(features):
+    kernel = ProductKernel(weights={"counts": 0.2, "signed": 0.3}, metric={"counts": "l1"}).fit(features)
+    assert kernel.feature_weights_ == pytest.approx({"counts": 0.4, "signed": 0.6})
+    assert kernel.distances_.metrics_ == {"counts": "l1", "signed": "cosine"}
+    assert features["counts"].min() == 0
+    assert ProductKernel().fit(features).distances_.metrics_ == {"counts": "chi2", "signed": "cosine"}
+    with pytest.raises(InputError, match="weights must be finite"):
+        ProductKernel(weights={"counts": np.inf}).fit(features)
+
+
+def test_training_distances_are_computed_for_one_feature_at_a_time(features):
+    distances = ProductKernel().fit(features).distances_
+    whole = distances.transform_training()
+    for name in features:
+        alone = product_kernel._only(distances, name).transform_training()
+        assert list(alone) == [name]
+        np.testing.assert_array_equal(alone[name], whole[name])
+
+
 def test_features_without_weight_are_not_kept(features):
     kernel = ProductKernel(weights={"signed": 1.0}).fit(features)
     assert list(kernel.distances_.train_features_) == ["signed"]
@@ -147,6 +183,21 @@ def test_wide_features_are_converted_one_at_a_time():
     )
 
 
+def test_halves_of_new_pictures_are_widened_a_block_at_a_time(monkeypatch):
+    monkeypatch.setattr(base_distances, "BLOCK_BYTES", 2**16)
+    rng = np.random.default_rng(0)
+    X = {name: rng.normal(size=(400, 1000)).astype(np.float16) for name in "ab"}
+    some = {name: matrix[:20] for name, matrix in X.items()}
+    kernel = ProductKernel().fit(some)
+    kernel.transform(some)  # compile
+    tracemalloc.start()
+    try:
+        kernel.transform(X)
+        assert tracemalloc.get_traced_memory()[1] < 1.6 * sum(matrix.nbytes for matrix in X.values())
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.parametrize("table_bytes", [0, 2**31])
 def test_some_of_the_pictures_are_learned_from(features, table_bytes, monkeypatch):
     monkeypatch.setattr(product_kernel, "TABLE_BYTES", table_bytes)
@@ -157,6 +208,15 @@ def test_some_of_the_pictures_are_learned_from(features, table_bytes, monkeypatc
         K, alone.fit_transform({name: matrix[rows] for name, matrix in features.items()}, tags)
     )
     np.testing.assert_array_equal(some.transform(features), alone.transform(features))
+
+
+def test_tags_of_some_rows_as_tags_of_all():
+    given = np.array([[1, 0, 1], [0, 1, 0]])
+    expected = np.zeros((6, 3))
+    expected[[2, 5]] = given
+    np.testing.assert_array_equal(product_kernel._of_all(given, np.array([2, 5]), 6).toarray(), expected)
+    assert product_kernel._of_all(given, None, 2) is given
+    assert product_kernel._of_all(None, np.array([2, 5]), 6) is None
 
 
 def test_tables_are_kept_if_they_just_fit(features, monkeypatch):

@@ -135,3 +135,16 @@ def test_an_inverse_is_computed_in_place_and_whole(n, monkeypatch):
     inverse = kernel_ridge._inverse(system)
     np.testing.assert_allclose(inverse, expected, atol=1e-10)
     assert np.shares_memory(inverse, system)
+
+
+def test_pictures_get_as_many_tags_as_training_pictures_have():
+    X = np.eye(8) + 0.1
+    model = KernelRidgeAnnotator().fit(X, np.eye(8))
+    np.testing.assert_array_equal(model.predict(X).toarray(), np.eye(8))
+    assert model.tag_counts_.tolist() == [1] * 8
+
+
+def test_what_the_annotator_says_of_itself():
+    assert not KernelRidgeAnnotator.scores_are_probabilities
+    assert KernelRidgeAnnotator.favours_rare_tags
+    assert KernelRidgeAnnotator.learns_from_denied
