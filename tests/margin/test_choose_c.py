@@ -9,7 +9,19 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from visterm.calibration import fit_temperature, surprise
 from visterm.errors import InputError
-from visterm.margin import GramInnerProducts, Logistic, SDCAClassifier, choose_c, folds, gram, selection, solve
+from visterm.margin import (
+    GramInnerProducts,
+    Hinge,
+    Logistic,
+    SDCAClassifier,
+    TopKSDCA,
+    choose_c,
+    choose_parameters,
+    folds,
+    gram,
+    selection,
+    solve,
+)
 
 
 def plain_search(G, labels, codes, weights):
@@ -120,3 +132,113 @@ def test_cosine_kernel(many_blobs):
     X[3] = 0.0
     np.testing.assert_allclose(gram(X, kernel="cosine"), cosine_similarity(X), atol=1e-12)
     np.testing.assert_allclose(gram(sparse.csr_array(X), kernel="cosine"), cosine_similarity(X), atol=1e-12)
+
+
+@pytest.fixture
+def twelve():
+    """Inner products of a few pictures of length 1, their labels and classes."""
+    rng = np.random.default_rng(0)
+    codes = np.arange(12) % 3
+    X = np.eye(3)[codes] + 0.5 * rng.random((12, 3))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return GramInnerProducts(X @ X.T), np.where(codes == np.arange(3)[:, None], 1.0, -1.0), codes
+
+
+@pytest.mark.parametrize(
+    ("surprises", "tried", "best"),
+    [
+        ([5, 4, 3], [10, 3, 1], 1),
+        ([5, 4, 4.5], [10, 3, 1], 3),
+        ([5, 6, 4], [10, 3, 30], 30),
+        ([5, 6, 7], [10, 3, 30], 10),
+        ([5, 5, 5], [10, 3, 30], 10),  # in case of a tie, the first
+        ([5, 4, 4], [10, 3, 1], 3),
+    ],
+)
+def test_the_search_goes_on_while_the_surprise_falls(twelve, surprises, tried, best, monkeypatch):
+    products, labels, codes = twelve
+    told = iter(surprises)
+    monkeypatch.setattr(selection, "N_FOLDS", 2)
+    monkeypatch.setattr(selection, "surprise", lambda *_: next(told))
+    found = choose_c({"a": products}, labels, codes, np.ones(12), Hinge(), rng=np.random.default_rng(0))
+    assert found.tried == tuple(zip("aaa", tried, surprises, strict=True))
+    assert (found.kernel, found.C) == ("a", best)
+    told = iter([9, *surprises])
+    found = choose_c({"b": products, "a": products}, labels, codes, np.ones(12), Hinge(), rng=np.random.default_rng(0))
+    assert found.tried == (("b", 10, 9), *zip("aaa", tried, surprises, strict=True))
+    assert (found.kernel, found.C) == ("a", best)
+    assert found.surprise == surprises[-1]
+
+
+@pytest.mark.parametrize(("many", "n_folds"), [(12, selection.N_FOLDS), (11, selection.N_FOLDS_OF_MANY)])
+def test_folds_and_the_pictures_that_are_asked(twelve, many, n_folds, monkeypatch):
+    products, _, _ = twelve
+    codes = np.array([0] * 6 + [1] * 3 + [2] * 2 + [3])
+    labels = np.where(codes == np.arange(4)[:, None], 1.0, -1.0)
+    seen, counts, surprise_of, folds_of = [], [], selection.surprise, selection.folds
+
+    def keep(scores, classes, temperature):
+        seen.append(classes)
+        return surprise_of(scores, classes, temperature)
+
+    def count(codes, n_folds, rng):
+        counts.append(n_folds)
+        return folds_of(codes, n_folds, rng)
+
+    monkeypatch.setattr(selection, "surprise", keep)
+    monkeypatch.setattr(selection, "folds", count)
+    monkeypatch.setattr(selection, "MANY_PICTURES", many)
+    choose_c({"a": products}, labels, codes, np.ones(12), Hinge(), rng=np.random.default_rng(0))
+    np.testing.assert_array_equal(seen[0], [0] * 6 + [1] * 3 + [2] * 2 + [-1])  # a class of one picture is not asked
+    assert counts == [n_folds]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4])
+def test_the_temperature_rises_with_the_growth_of_the_functions(twelve, scale, monkeypatch):
+    products, labels, codes = twelve
+    products = GramInnerProducts(scale * products.G)
+    temperatures, lengths, temperature_of, solve_of = [], [], selection.fit_temperature, selection.solve
+
+    def keep(*given, **named):
+        temperatures.append(temperature_of(*given, **named))
+        return temperatures[-1]
+
+    def measure(*given, **named):
+        solution = solve_of(*given, **named)
+        lengths.append((solution.theta * solution.scores).sum())
+        return solution
+
+    monkeypatch.setattr(selection, "fit_temperature", keep)
+    monkeypatch.setattr(selection, "solve", measure)
+    monkeypatch.setattr(selection, "surprise", lambda *_: 1.0)  # the first C is the best
+    choice = choose_c({"a": products}, labels, codes, np.ones(12), Hinge(), rng=np.random.default_rng(0))
+    of_all, *without = lengths[: 1 + selection.N_FOLDS]
+    growth = np.sqrt(of_all / np.mean(without))
+    assert growth > 1.01
+    assert choice.temperature == pytest.approx(temperatures[0] * growth**selection.GROWTH_POWER, rel=1e-5)
+    # Nothing can be learned without the only picture that counts: there is no growth.
+    temperatures.clear()
+    only = np.where(np.arange(12) == 0, 1.0, 0.0)
+    choice = choose_c({"a": products}, labels, codes, only, Hinge(), rng=np.random.default_rng(0))
+    assert choice.temperature == temperatures[0]
+
+
+def test_c_varies_fastest_and_each_is_a_start_for_the_next(blobs):
+    starts = []
+
+    class Kept(SDCAClassifier):
+        def fit(self, X, y):
+            starts.append(hasattr(self, "dual_") and self.warm_start)
+            return super().fit(X, y)
+
+    X, y, grid = blobs.X[:30], blobs.y[:30], {"C": [1.0, 0.1], "loss": ["squared_hinge", "hinge"]}
+    choice = choose_parameters(Kept(random_state=0), X, y, grid)
+    assert [(setting["loss"], setting["C"]) for setting, _ in choice.tried] == [
+        ("squared_hinge", 0.1), ("squared_hinge", 1.0), ("hinge", 0.1), ("hinge", 1.0),
+    ]  # fmt: skip
+    assert starts == 2 * [False, True, True, True]
+    without = choose_parameters(TopKSDCA(random_state=0), X, y, {"k": [2, 1]})  # it has no warm start
+    assert [setting for setting, _ in without.tried] == [{"k": 2}, {"k": 1}]
+    for wrong in ("kernel", "depth"):
+        with pytest.raises(InputError, match=f"'{wrong}' cannot be chosen by cross-validation over one kernel matrix"):
+            choose_parameters(SDCAClassifier(), X, y, {wrong: ["linear"]})
