@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.svm import SVC
+from sklearn.svm import LinearSVC
+from sklearn.utils import get_tags
 
 from visterm.errors import InputError
 from visterm.measures import AveragePrecision
@@ -15,6 +17,7 @@ from visterm.ranking.cmrm import CMRM
 from visterm.ranking.cmtt import CMTT
 from visterm.ranking.concept_svm import ConceptSVM
 from visterm.ranking.queries import from_tags, query_vectors
+from visterm.ranking.tag_ranker import FLOOR, TagRanker
 from visterm.ranking.visterms import visterm_idf, weighed
 
 COUNTS = np.array([[3.0, 0, 1, 0], [0, 2, 2, 1], [1, 1, 0, 4]])
@@ -39,8 +42,8 @@ def test_cmrm_is_the_smoothed_expectation_over_training_pictures():
     expected = joint / joint.sum(axis=1, keepdims=True)
     model = CMRM(alpha, beta).fit(COUNTS, TAGS)
     np.testing.assert_allclose(model.score_tags(NEW), expected, rtol=1e-10)
-    scaled = CMRM(alpha, beta, n_tokens=3).fit(COUNTS, TAGS)
-    np.testing.assert_allclose(scaled.score_tags(NEW / 7), scaled.score_tags(NEW), rtol=1e-10)
+    scaled = CMRM(alpha, beta, n_tokens=3).fit(COUNTS / 100, TAGS)
+    np.testing.assert_allclose(scaled.score_tags(NEW / 7), model.score_tags(NEW), rtol=1e-10)  # NEW has 3 tokens
 
 
 def test_a_cmrm_of_an_earlier_version_scores_tags_alike():
@@ -63,8 +66,32 @@ def test_cmtt_translates_by_cosines_of_smoothed_columns():
     np.testing.assert_allclose(model.translation_, table, atol=1e-10)
     scores = model.score_tags(NEW)
     np.testing.assert_allclose(scores[0], (2 * table[0] + table[2]) / 3)
+    np.testing.assert_allclose(scores[1], table[3])
     np.testing.assert_allclose(scores[2], TAGS.sum(axis=0) / TAGS.sum())  # no visterm: what is known without looking
     np.testing.assert_allclose(scores.sum(axis=1), 1)
+
+
+def test_a_visterm_of_every_picture_means_no_word():
+    counts = np.hstack([COUNTS, np.ones((3, 1))])
+    model = CMTT(2).fit(counts, TAGS)
+    np.testing.assert_allclose(model.translation_[:4], CMTT(2).fit(COUNTS, TAGS).translation_, atol=1e-10)
+    np.testing.assert_allclose(model.translation_[4], TAGS.sum(axis=0) / TAGS.sum())
+
+
+def test_a_visterm_that_seldom_occurs_with_a_word_still_means_it():
+    X, tags = [[1, 1], [1, 2], [1, 0], [0, 3]], [[1, 1], [1, 0], [1, 0], [1, 0]]  # the first word tells nothing
+    np.testing.assert_allclose(CMTT(4).fit(X, tags).translation_, [[0, 1], [0, 1]], atol=1e-10)
+
+
+def test_all_singular_values_smooth_nothing(monkeypatch):
+    M = np.hstack([weighed(A, visterm_idf(A)) for A in (TAGS.astype(float), COUNTS)])
+    M /= np.linalg.norm(M, axis=0)
+    cosines = M[:, 3:].T @ M[:, :3]  # none is below zero
+    for smallest in (400, 0):
+        monkeypatch.setattr("visterm.ranking.cmtt._WHOLE", smallest)
+        for n_values in (3, 50):
+            table = CMTT(n_values).fit(COUNTS, TAGS).translation_
+            np.testing.assert_allclose(table, cosines / cosines.sum(axis=1, keepdims=True), atol=1e-10)
 
 
 def test_the_leading_singular_values_are_those_of_the_whole(monkeypatch, captioned):
@@ -85,32 +112,103 @@ def test_distributions_are_matched_like_texts(model):
     assert explained.evidence == []
 
 
-def test_machines_are_support_vector_machines_in_deviations(captioned):
-    X = weighed(captioned.X, visterm_idf(captioned.X))
-    model = ConceptSVM(C=2.0, kernel="visterm", tol=1e-7, random_state=0).fit(captioned.X, captioned.tags)
-    extended = np.hstack([X, np.ones((50, 1))])  # the intercept is the weight of a constant
-    test = np.hstack([weighed(captioned.X_test, model.visterm_idf_), np.ones((30, 1))])
-    for word in range(5):
-        machine = SVC(C=2.0, kernel="linear", tol=1e-8).fit(extended @ np.eye(21), captioned.tags.toarray()[:, word])
-        ours = model.word_scores(captioned.X_test)[:, word] * model.tag_scales_[word] + model.tag_means_[word]
-        assert np.corrcoef(ours, machine.decision_function(test))[0, 1] > 0.99
+def unusual(A, form):
+    """A sparse matrix with stored zeros, or with every entry in two halves."""
+    if form == "zeros":
+        made = sparse.csr_array(np.ones_like(A))
+        made.data = A.ravel()
+        return made
+    once = sparse.csr_array(A)
+    return sparse.csr_array((np.repeat(once.data / 2, 2), np.repeat(once.indices, 2), once.indptr * 2), once.shape)
+
+
+@pytest.mark.parametrize("model", [CMRM(), CMTT(2)])
+@pytest.mark.parametrize("form", ["zeros", "twice"])
+def test_zeros_and_repeated_entries_do_not_matter(model, form):
+    counts, new = (np.hstack([A, np.zeros((3, 1))]) for A in (COUNTS, NEW))
+    expected = model.fit(counts, TAGS).score_tags(new)
+    for dtype in (np.float32, np.float64):
+        X, X_new = (unusual(A.astype(dtype), form) for A in (counts, new))
+        np.testing.assert_allclose(model.fit(X, TAGS).score_tags(X_new), expected, rtol=1e-6)
+        np.testing.assert_array_equal(X.toarray(), counts)  # and they are left as they are
+        np.testing.assert_array_equal(X_new.toarray(), new)
+
+
+@pytest.mark.parametrize("model", [CMRM(n_tokens=10), CMTT(2)])
+def test_histograms_are_counts(model):
+    histograms = COUNTS / COUNTS.sum(axis=1, keepdims=True)
+    model.fit(histograms, TAGS)
+    np.testing.assert_allclose(model.score_tags(NEW / 3), model.score_tags(NEW))
+    assert np.ptp(model.score_tags(NEW)[:2], axis=0).max() > 0.05
+
+
+@pytest.mark.parametrize("model", [CMRM(), CMTT(2)])
+def test_distributions_are_of_counts_and_multiply_like_probabilities(model):
+    model.fit(COUNTS, TAGS)
+    ranker = TagRanker.of_fitted(model, COUNTS, 3)
+    np.testing.assert_allclose(ranker.word_scores(NEW), np.log(np.maximum(model.score_tags(NEW), FLOOR)))
+    assert get_tags(model).input_tags.positive_only
+    with pytest.raises(InputError, match="X has 3 features, but"):
+        model.score_tags(NEW[:, :3])
+    assert not model.fit(COUNTS, np.ones((3, 3))).word_scores(NEW).any()  # words of all pictures tell nothing
+
+
+@pytest.fixture(scope="module")
+def machines():
+    """14 pictures and their two words; and the scores of each picture by machines of others, for two C."""
+    rng = np.random.default_rng(37)
+    tags = np.array([[1, 0]] * 5 + [[0, 1]] * 6 + [[1, 1]] * 3)
+    X = rng.normal(size=(14, 3)) + tags @ rng.normal(size=(2, 3))
+    extended = np.hstack([X, np.ones((14, 1))])  # the intercept is the weight of a constant
+
+    def machine(kept, word, C):
+        learner = LinearSVC(C=C, loss="hinge", fit_intercept=False, tol=1e-9, max_iter=10**6, random_state=0)
+        return learner.fit(extended[kept], tags[kept, word]).coef_[0]
+
+    left_out = {
+        C: np.array([[extended[i] @ machine(np.arange(14) != i, word, C) for i in range(14)] for word in range(2)])
+        for C in (0.02, 2.0)
+    }
+    whole = {C: np.array([machine(np.arange(14) >= 0, word, C) for word in range(2)]) for C in (0.02, 2.0)}
+    return SimpleNamespace(X=X, tags=tags, extended=extended, left_out=left_out, whole=whole)
+
+
+def test_machines_are_support_vector_machines_in_deviations(machines):
+    given = {"kernel": "linear", "n_folds": 14, "tol": 1e-7, "random_state": 0}  # every picture is a fold
+    model = ConceptSVM(C=2.0, **given).fit(machines.X, machines.tags)
+    left_out = machines.left_out[2.0]
+    np.testing.assert_allclose(model.tag_means_, left_out.mean(axis=1), atol=1e-3)
+    np.testing.assert_allclose(model.tag_scales_, left_out.std(axis=1), atol=2e-3)
+    expected = machines.extended @ machines.whole[2.0].T
+    np.testing.assert_allclose(
+        model.word_scores(machines.X), (expected - model.tag_means_) / model.tag_scales_, atol=1e-3
+    )
     assert (model.C_ == 2.0).all()
     assert model.duality_gap_.max() <= 1e-7
+    # Every word gets the C that ranks pictures best that its machine has not seen.
+    several = ConceptSVM(C=[2.0, 0.02], **given).fit(machines.X, machines.tags)
+    precisions = np.array([AveragePrecision().per_query(machines.tags.T, machines.left_out[C]) for C in (2.0, 0.02)])
+    assert (precisions[0] != precisions[1]).all()
+    assert set(several.C_) == {2.0, 0.02}
+    np.testing.assert_array_equal(several.C_, np.where(precisions[0] > precisions[1], 2.0, 0.02))
+    np.testing.assert_allclose(several.duality_gap_, 0, atol=1e-7)
 
 
 def test_words_count_as_much_as_they_are_wanted(captioned):
     model = ConceptSVM(kernel="hellinger", random_state=0).fit(captioned.X, captioned.tags)
-    words = np.array([[1, 1, 0, 0, 0], [0, 2, 1, 0, 0], [0, 1, -1, 0, 0]])
+    words = np.array([[1, 1, 0, 0, 0], [0, 2, 1, 0, 0], [0, 1, -1, 0, 0], [0, 0, 0, 3, 0], [0, 0, 0, 0, 0]])
     weights = model.query_weights(query_vectors(words, model.idf_)).toarray()
     np.testing.assert_allclose(weights[0], [0.5, 0.5, 0, 0, 0])
     np.testing.assert_allclose(weights[1], [0, 2 / 3, 1 / 3, 0, 0])
     np.testing.assert_allclose(weights[2], [0, 0.5, -0.5, 0, 0])
+    np.testing.assert_allclose(weights[3:], [[0, 0, 0, 1, 0], [0, 0, 0, 0, 0]])
 
 
-def test_every_word_chooses_its_own_c(captioned):
-    model = ConceptSVM(C=[1e-4, 1.0, 100.0], kernel="hellinger", random_state=0).fit(captioned.X, captioned.tags)
-    assert set(model.C_) <= {1e-4, 1.0, 100.0}
-    assert model.C_.shape == (5,)
+def test_of_equally_good_c_a_rare_word_takes_the_first(machines, monkeypatch):
+    monkeypatch.setattr("visterm.ranking.concept_svm.MAX_WORK", 0)
+    model = ConceptSVM(C=[2.0, 2.0 + 1e-12], kernel="linear", random_state=0).fit(machines.X, machines.tags)
+    assert (model.duality_gap_ == 0).tolist() == [True, False]  # the most frequent word has its machine all the same
+    assert model.C_[0] == 2.0
 
 
 def test_rare_words_get_least_squares_machines_if_words_are_many(captioned, monkeypatch):
@@ -140,10 +238,36 @@ def test_rare_words_get_least_squares_machines_if_words_are_many(captioned, monk
     np.testing.assert_allclose(several.tag_means_[same], model.tag_means_[same])
 
 
-def test_the_gram_matrix_is_freed_before_the_last_inverse_is_computed(captioned, monkeypatch):
+def test_rare_words_choose_their_own_c(machines, monkeypatch):
+    """Brute force: least squares of the other pictures, for each picture."""
+    monkeypatch.setattr("visterm.ranking.concept_svm.MAX_WORK", 0)
+    monkeypatch.setattr("visterm.margin.kernel_ridge._BLOCK_BYTES", 8 * 14)  # one word
+    X, candidates = machines.extended, (0.001, 3.0)
+    tags = np.hstack([np.ones((14, 1), int), machines.tags, 1 - machines.tags])
+
+    def left_out(i, C):
+        kept = np.arange(14) != i
+        theta = np.linalg.solve(X[kept] @ X[kept].T + np.eye(13) / C, 2 * tags[kept, 1:] - 1)
+        return X[i] @ X[kept].T @ theta
+
+    scores = np.array([[left_out(i, C) for i in range(14)] for C in candidates])
+    precisions = np.array([AveragePrecision().per_query(tags[:, 1:].T, one.T) for one in scores])
+    best = np.argmax(precisions, axis=0)
+    assert set(best) == {0, 1}
+    model = ConceptSVM(candidates, kernel="linear", random_state=0).fit(machines.X, tags)
+    assert model.C_[1:].tolist() == np.array(candidates)[best].tolist()
+    chosen = scores[best, :, np.arange(4)]
+    np.testing.assert_allclose(model.tag_means_[1:], chosen.mean(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(model.tag_scales_[1:], chosen.std(axis=1), atol=2e-3)
+
+
+def test_the_gram_matrix_is_freed_before_the_last_inverse_is_computed_and_before_machines_are_kept(
+    captioned, monkeypatch
+):
     from visterm.margin import kernel_ridge
 
-    inverse, compute, kept, is_freed = kernel_ridge._inverse, ConceptSVM._training_gram, [], []
+    inverse, compute, keep = kernel_ridge._inverse, ConceptSVM._training_gram, ConceptSVM._keep
+    kept, is_freed = [], []
 
     def watched_gram(self, *arguments):
         G = compute(self, *arguments)
@@ -154,11 +278,20 @@ def test_the_gram_matrix_is_freed_before_the_last_inverse_is_computed(captioned,
         is_freed.append(kept[0]() is None)
         return inverse(system)
 
+    def watched_keep(self, *arguments):
+        is_freed.append(kept[0]() is None)
+        keep(self, *arguments)
+
     monkeypatch.setattr("visterm.ranking.concept_svm.MAX_WORK", 2 * 50**2)
     monkeypatch.setattr(ConceptSVM, "_training_gram", watched_gram)
     monkeypatch.setattr(kernel_ridge, "_inverse", watched_inverse)
+    monkeypatch.setattr(ConceptSVM, "_keep", watched_keep)
     ConceptSVM(C=[1.0, 2.0], kernel="exp-chi2", random_state=0).fit(captioned.X, captioned.tags)
-    assert is_freed == [False, True]
+    assert is_freed == [False, True, True]
+    kept.clear()
+    is_freed.clear()
+    ConceptSVM(kernel="exp-chi2", random_state=0).fit(captioned.X, captioned.tags[:, [0]])
+    assert is_freed == [True]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 from visterm.errors import InputError
 from visterm.margin.ridge_tags import KernelRidgeAnnotator
@@ -103,3 +104,66 @@ def test_long_captions_lose_their_rarest_words_before_sets_are_made(captioned, m
 def test_the_coefficients_of_sets_are_bounded(captioned, monkeypatch):
     monkeypatch.setattr(caption_ridge, "MAX_COEFFICIENTS", 3 * captioned.X.shape[0])
     assert CaptionRidge(kernel="hellinger").fit(captioned.X, captioned.tags).set_words_.shape[0] == 3
+
+
+def test_its_scores_are_probabilities_and_it_learns_from_denied_tags(captioned):
+    model = CaptionRidge(kernel="hellinger", set_size=1).fit(captioned.X, captioned.tags)
+    ranker = TagRanker.of_fitted(model, captioned.X, 5)
+    np.testing.assert_allclose(ranker.word_scores(captioned.X_test), np.log(model.score_tags(captioned.X_test)))
+    assert CaptionRidge.learns_from_denied
+    X, tags = np.vstack([captioned.X, captioned.X_test[:1]]), sparse.vstack([captioned.tags, np.zeros((1, 5))])
+    denied = sparse.csr_array(([1.0], ([50], [int(captioned.tags_test[[0]].indices[0])])), shape=(51, 5))
+    taught = CaptionRidge(kernel="hellinger", set_size=1).fit(X, tags, denied=denied)
+    change = (taught.score_tags(captioned.X_test) - model.score_tags(captioned.X_test))[0]
+    assert np.flatnonzero(np.abs(change) > 1e-9).tolist() == denied.indices.tolist()
+    assert change.min() < -0.01
+
+
+def test_logarithms_of_sets_are_at_most_zero():
+    """A pair that all pictures have but one, which is far from the others: the regression exceeds 1 at its opposite."""
+    X, tags = [[1.0], [0.9], [0.8], [-3.0]], [[1, 1], [1, 1], [1, 1], [1, 0]]
+    model = CaptionRidge(0.01, kernel="linear").fit(X, tags)
+    found = model.set_log_probabilities([[3.0], [-1.0], [-9.0]])
+    constant = np.hstack([X, np.ones((4, 1))])
+    weights = np.linalg.solve(constant.T @ constant + 0.01 * np.eye(2), constant.T @ np.array([1.0, 1, 1, 0]))
+    expected = np.array([[3, 1], [-1, 1], [-9, 1]]) @ weights
+    assert expected[0] > 1
+    np.testing.assert_allclose(found[:, 0], np.minimum(np.log(np.maximum(expected, 0) + 1e-3), 0), rtol=1e-6)
+    assert found[0, 0] == 0
+    assert found[1, 0] < 0
+
+
+def test_what_is_not_fitted_gives_no_probabilities():
+    for method in ("score_tags", "set_log_probabilities"):
+        with pytest.raises(NotFittedError):
+            getattr(CaptionRidge(), method)([[1.0]])
+
+
+def test_words_and_sets_are_solved_in_blocks(captioned, monkeypatch):
+    whole = CaptionRidge(kernel="hellinger", set_size=3).fit(captioned.X, captioned.tags)
+    monkeypatch.setattr("visterm.margin.kernel_ridge._BLOCK_BYTES", 2 * 8 * 50)  # two targets
+    parts = CaptionRidge(kernel="hellinger", set_size=3).fit(captioned.X, captioned.tags)
+    for find in (CaptionRidge.score_tags, CaptionRidge.set_log_probabilities):
+        np.testing.assert_allclose(find(parts, captioned.X_test), find(whole, captioned.X_test), rtol=1e-6)
+
+
+def test_scores_have_a_row_for_each_query_with_and_without_sets(captioned):
+    Q = np.eye(5)[:2]
+    for set_size in (1, 2):
+        model = CaptionRidge(kernel="hellinger", set_size=set_size).fit(captioned.X, captioned.tags)
+        assert model.score_queries(captioned.X_test, Q).shape == (2, 30)
+
+
+def test_sets_are_made_of_as_many_words_as_the_limit_allows(captioned, monkeypatch):
+    present = captioned.tags.toarray().astype(int)
+    frequent_first = np.argsort(-present.sum(axis=0), kind="stable")
+    pairs = {(a, b) for a in range(5) for b in range(a + 1, 5) if (present[:, a] & present[:, b]).any()}
+    n_with = [from_tags(present[:, frequent_first[:n]], max_words=2).n_relevant.sum() for n in range(6)]
+    for most in (n_with[5], *(n_with[n] + more for n in range(5) for more in (0, 1))):
+        monkeypatch.setattr(caption_ridge, "MAX_SUBSETS", most)
+        monkeypatch.setattr("visterm.ranking.queries.MAX_SUBSETS", most)
+        words, _ = caption_ridge._sets(captioned.tags, 2)
+        kept = set(frequent_first[: max(n for n in range(6) if n_with[n] <= most)].tolist())
+        assert {tuple(pair) for pair in words.indices.reshape(-1, 2).tolist()} == {
+            one for one in pairs if kept >= {*one}
+        }

@@ -141,8 +141,6 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
     def _query_weights(self, Q: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
         """(n_queries, n_tags) and (n_queries, n_sets): the weights of words and of sets of wanted words."""
         wanted = wanted_words(check_queries(Q, self.n_tags_), self.idf_)
-        if not self.set_words_.shape[0]:
-            return wanted, sparse.csr_array((wanted.shape[0], 0))
         held = relevant_pictures(self.set_words_, wanted > 0)  # a query contains a set like a caption does
         return wanted, sparse.csr_array(held.T * self.set_weight)
 
@@ -156,12 +154,9 @@ def _set_logarithms(scores: Array) -> Array:
 
 def _sets(captions: sparse.csr_array, set_size: int) -> tuple[sparse.csr_array, sparse.csr_array]:
     """The sets of two and more words that captions contain, and which captions contain them, (n_sets, n_pictures)."""
-    if set_size == 1:
-        return sparse.csr_array((0, captions.shape[1])), sparse.csr_array((0, captions.shape[0]))
     found = from_tags(_of_frequent_words(captions, set_size), max_words=set_size).multi_word()
     most = min(MAX_SETS, MAX_COEFFICIENTS // captions.shape[0])
-    if len(found) > most:
-        found = found.select(np.sort(np.argsort(-found.n_relevant, kind="stable")[:most]))
+    found = found.select(np.sort(np.argsort(-found.n_relevant, kind="stable")[:most]))
     return sparse.csr_array(found.words, dtype=np.float32), sparse.csr_array(found.relevance, dtype=np.float32)
 
 
@@ -174,9 +169,7 @@ def _of_frequent_words(captions: sparse.csr_array, set_size: int) -> sparse.csr_
     def of_words(n_words: int) -> sparse.csr_array:
         has = np.zeros(captions.shape[1], np.float32)
         has[frequent_first[:n_words]] = 1
-        kept = sparse.csr_array(captions.multiply(has))
-        kept.eliminate_zeros()
-        return kept
+        return sparse.csr_array(captions.multiply(has))
 
     fits, too_many = 0, captions.shape[1]  # bisection: the largest number of words that is not too many
     while too_many - fits > 1:

@@ -53,10 +53,9 @@ class CMRM(MultinomialRanker):
         self._validate_params()
         counts, tags = self._check_fit(X, tags)
         overall = np.asarray(counts.sum(axis=0)).ravel()
-        background = overall / max(overall.sum(), 1.0)
         # log P(v | j) = log(beta background) + log(1 + ...): the first is the same for all j and cancels.
         evidence = shares(counts)
-        evidence.data *= (1 - self.beta) / (self.beta * background[evidence.indices])
+        evidence.data *= (1 - self.beta) * overall.sum() / (self.beta * overall[evidence.indices])
         evidence.data = np.log1p(evidence.data)
         self.evidence_ = evidence
         self.tag_shares_ = (1 - self.alpha) * shares(tags)

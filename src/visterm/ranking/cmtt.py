@@ -54,7 +54,8 @@ class CMTT(MultinomialRanker):
         self.tag_frequencies_ = np.asarray(tags.sum(axis=0)).ravel() / tags.sum()
         totals = cosines.sum(axis=1, keepdims=True)
         # A visterm that occurs with no word gives the frequencies of the words.
-        self.translation_ = np.where(totals > 0, cosines / np.maximum(totals, 1e-12), self.tag_frequencies_)
+        unknown = np.tile(self.tag_frequencies_, (len(cosines), 1))
+        self.translation_ = np.divide(cosines, totals, out=unknown, where=totals > 0)
         return self
 
     def score_tags(self, X: Features) -> Scores:

@@ -109,7 +109,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
     ) -> None:
         """Learn the support vector machines of some words; fills in their rows of ``theta``."""
         rng = generator(self.random_state)
-        present, labels = labels > 0, labels.astype(np.float64)
+        present, labels = labels == 1, labels.astype(np.float64)
         parts = folds(_rarest_tag(present), self.n_folds, rng)
         held_out = [self._held_out(products, labels, C, parts, rng) for C in candidates]
         # A word that no picture has is NaN for every C, and gets the first C.
@@ -121,7 +121,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         )
         theta[words], self.duality_gap_[words] = solution.theta, solution.gaps
         chosen = np.stack(held_out)[best, np.arange(len(best))].T
-        self.tag_means_[words], self.tag_scales_[words] = deviations(chosen, 1.0)
+        self.tag_means_[words], self.tag_scales_[words] = deviations(chosen)
 
     def _solve_squares(
         self, held: list[InnerProducts], captions: sparse.csr_array, words: Array, candidates: list[float], theta: Array
@@ -142,7 +142,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
                 block = words[columns][better]
                 best[block] = np.broadcast_to(found, len(better))[better]
                 theta[block], self.C_[block] = of_block.T[better], C
-                self.tag_means_[block], self.tag_scales_[block] = deviations(scores[:, better], 1.0)
+                self.tag_means_[block], self.tag_scales_[block] = deviations(scores[:, better])
             del ridge  # large
 
     def _held_out(

@@ -45,10 +45,7 @@ class MultinomialRanker(AnnotatorMixin, WordSpaceRanker):
 
     def _counts(self, X: Features, *, fitting: bool) -> sparse.csr_array:
         """``X`` as float64 CSR counts."""
-        counts = sparse.csr_array(check_features(self, X, fitting=fitting, non_negative=True), dtype=np.float64)
-        counts.sum_duplicates()
-        counts.eliminate_zeros()
-        return counts
+        return sparse.csr_array(check_features(self, X, fitting=fitting, non_negative=True), dtype=np.float64)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
