@@ -8,6 +8,7 @@ from scipy import sparse
 
 from visterm.errors import InputError
 from visterm.margin import kernels
+from visterm.margin.product_kernel import ProductKernel
 from visterm.measures import AveragePrecision
 from visterm.ranking.pamir import PAMIR
 from visterm.ranking.queries import Queries, from_tags, query_vectors
@@ -180,3 +181,89 @@ def test_too_few_pictures_to_hold_any_out_are_all_learned_from():
 def test_queries_must_be_of_the_same_words_and_pictures(captioned):
     with pytest.raises(InputError, match="queries have 1 words and 50 pictures, but there are 5 tags"):
         pamir().fit(captioned.X, captioned.tags, Queries(sparse.csr_array([[1]]), captioned.tags.T.tocsr()[[0]]))
+
+
+def test_weights_are_averaged_unless_told_otherwise(captioned):
+    given = {"n_steps": 100, "kernel": "linear", "held_out_share": 0, "random_state": 0}
+    default, averaged, last = (
+        PAMIR(**given, **more).fit(captioned.X, captioned.tags).coef_
+        for more in ({}, {"averaged": True}, {"averaged": False})
+    )
+    np.testing.assert_array_equal(default, averaged)
+    assert np.abs(default - last).max() > 1e-3
+
+
+def test_scores_have_no_intercept(captioned):
+    model = pamir(kernel="chi2", n_steps=500).fit(captioned.X, captioned.tags)
+    np.testing.assert_array_equal(model.intercept_, np.zeros(5))
+
+
+def test_idf_counts_the_tagged_pictures():
+    X, tags = np.eye(4), [[1, 0], [1, 1], [0, 0], [1, 0]]
+    model = pamir(kernel="linear", n_steps=10).fit(X, tags)
+    np.testing.assert_allclose(model.idf_, [0, np.log(3)])
+
+
+def test_features_are_weighed_by_the_tags(captioned):
+    X, X_test = ({"colours": A[:, :12], "edges": A[:, 8:]} for A in (captioned.X, captioned.X_test))
+    kernel = ProductKernel(weights="likelihood")
+    G = kernel.fit_transform(X, captioned.tags.toarray() > 0)
+    assert 0.1 < kernel.feature_weights_["colours"] < 0.9
+    model = pamir(n_steps=500, kernel="weighted-product").fit(X, captioned.tags)
+    by_hand = pamir(n_steps=500, kernel="precomputed").fit(G, captioned.tags)
+    np.testing.assert_allclose(model.word_scores(X_test), by_hand.word_scores(kernel.transform(X_test)), atol=1e-5)
+    X_test["edges"] = X_test["edges"][:, 1:]
+    with pytest.raises(InputError, match="X has features of widths"):
+        pamir(n_steps=10, kernel="product").fit(X, captioned.tags, validation=(X_test, captioned.tags_test))
+
+
+def test_few_pictures_are_learned_from_in_double_precision(captioned):
+    model = pamir(kernel="linear", n_steps=10).fit(captioned.X.astype(np.float32), captioned.tags)
+    assert model.coef_.dtype == np.float64
+
+
+@pytest.mark.parametrize("kernel", ["linear", "chi2", "product"])
+def test_validation_pictures_may_be_halves(captioned, kernel):
+    halves, tags = captioned.X_test.astype(np.float16), captioned.tags_test  # small counts, which halves hold
+    found = [
+        pamir(kernel=kernel, n_steps=500)
+        .fit(captioned.X, captioned.tags, validation=(X_test, tags))
+        .validation_precision_
+        for X_test in (captioned.X_test, halves)
+    ]
+    np.testing.assert_allclose(*found, rtol=1e-6)
+
+
+def test_a_new_fit_forgets_the_support_of_the_last(captioned):
+    model = pamir(kernel="chi2", n_steps=100).fit(captioned.X, captioned.tags)
+    assert len(model.support_vectors_)
+    model.set_params(kernel="linear").fit(captioned.X, captioned.tags)
+    assert not {"dual_coef_", "support_", "support_vectors_"} & vars(model).keys()
+
+
+def test_what_learned_nothing_has_no_evidence():
+    model = pamir(kernel="precomputed", n_steps=10).fit(np.ones((3, 3)), [[1, 0], [0, 1], [1, 1]])  # all alike
+    explained = model.explain(np.ones((1, 3)), [[1.0, 0.0]])
+    assert (explained.score, explained.evidence) == (0, [])
+
+
+def test_validation_pictures_without_tags_say_nothing(captioned):
+    model = pamir(n_steps=100).fit(captioned.X, captioned.tags, validation=(captioned.X_test, np.zeros((30, 5))))
+    np.testing.assert_array_equal(model.validation_precision_, np.zeros(5))  # it does not go on
+    assert model.n_steps_ == 20
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", "chi2", "product"])
+def test_evidence_is_rows_of_the_training_pictures(captioned, kernel):
+    X, tags = captioned.X[:6], captioned.tags[:6].toarray()
+    tags[[0, 3]] = 0  # these are not learned from
+    G = kernels.gram(X, kernel="chi2")
+    X = G if kernel == "precomputed" else X
+    model = pamir(kernel=kernel, n_steps=200).fit(X, tags)
+    explained = model.explain(X[:1], np.eye(5)[[1]])
+    assert {row for row, _ in explained.evidence} <= {1, 2, 4, 5}
+    assert sum(part for _, part in explained.evidence) == pytest.approx(explained.score, rel=1e-5)
+    if kernel != "product":
+        assert dict(explained.evidence) == pytest.approx(
+            dict(zip(model.support_, model.dual_coef_[1] * G[0, model.support_], strict=True))
+        )

@@ -16,7 +16,6 @@ from visterm.contracts import (
     Features,
     Matrix,
     Scores,
-    check_feature_mapping,
     check_features,
     check_tags,
     n_pictures,
@@ -50,6 +49,8 @@ MAX_TRAINING_SUBSETS = 1_000_000
 MAX_GRAM_ROWS = 8192
 #: Every checkpoint asks at most this many queries of the held-out pictures.
 MAX_VALIDATION_QUERIES = 3000
+#: Seeds of the steps are drawn below this.
+_SEEDS = 2**63
 
 
 class PAMIR(WordSpaceRanker, VistermExpansion):
@@ -152,7 +153,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         triplets = asked.triplets()
         space = self._space(checked, rows, tags)
         rng = generator(self.random_state)
-        seed = int(rng.integers(2**63))
+        seed = int(rng.integers(_SEEDS))
         held = rng.permutation(len(rows))[: int(self.held_out_share * len(rows))]
         rest = np.setdiff1d(np.arange(len(rows)), held)
         learned_from = asked.of_pictures(rest)
@@ -221,7 +222,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
 
         ``warp`` makes many comparisons for one step. It is faster with a kernel, which keeps every score.
         """
-        if kernels.kernel_named(self.kernel_)[0] not in kernels.EXPLICIT:
+        if self.kernel_ not in kernels.EXPLICIT:
             return False
         return sparse.issparse(X) or (X.shape[1] <= n_rows and (self.loss != "warp" or n_rows > MAX_GRAM_ROWS))
 
@@ -229,7 +230,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         """Other pictures in the same form as the training pictures ``rows`` in :meth:`_space`."""
         name, _ = kernels.kernel_named(self.kernel_)
         if name in kernels.PRODUCTS:
-            return self.product_kernel_.transform(check_feature_mapping(self, X, fitting=False, halves=True))
+            return self.product_kernel_.transform(X)
         others, known = check_features(self, X, fitting=False, halves=True), cast(Matrix, training)
         if name == "precomputed":
             return others[:, rows]
@@ -251,14 +252,9 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
             mapped = kernels.feature_map(check_features(self, X, fitting=False), name, self.coef_.dtype)
             dense = mapped if isinstance(mapped, np.ndarray) else mapped.toarray()
             return (weights @ self.coef_)[0] * dense[0], "dimension"
-        parts = np.zeros(int(self.support_.max(initial=-1)) + 1)
-        if name == "precomputed":
-            kernel = check_features(self, X, fitting=False)[:, self.support_]
-        else:
-            support = getattr(self, "support_vectors_", None)
-            kernel = self._compared(X, support, np.arange(len(self.support_)))
-        parts[self.support_] = (weights @ self.dual_coef_)[0] * np.asarray(kernel)[0]
-        return parts, "picture"
+        support = getattr(self, "support_vectors_", None)
+        kernel = self._compared(X, support, self.support_ if support is None else np.arange(len(self.support_)))
+        return np.bincount(self.support_, (weights @ self.dual_coef_)[0] * np.asarray(kernel)[0]), "picture"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
