@@ -96,3 +96,10 @@ def test_a_ranker_learns_from_them(pictures):
 def test_unusable_descriptors_are_refused(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_variances_are_at_least_a_share_of_those_of_all_descriptors(pictures):
+    found = LocalDescriptors.of(pictures).gaussians(smallest_variance=0.25).variances
+    overall = np.concatenate(pictures).var(axis=0)
+    np.testing.assert_allclose(found[1], 0.25 * overall, rtol=1e-5)  # one descriptor
+    np.testing.assert_allclose(found[0], np.maximum(pictures[0].var(axis=0), 0.25 * overall), rtol=1e-5)

@@ -97,6 +97,8 @@ def test_long_captions_need_a_cap():
         (lambda: from_tags([[1, 2]]), "0 or 1"),
         (lambda: from_tags([1, 0]), "n_pictures, n_tags"),
         (lambda: from_tags([[1, 0]], max_words=0), "at least 1 word"),
+        (lambda: from_tags(1), r"for the 0 pictures of X, but have shape \(\)"),
+        (lambda: sample_from_tags([[1, 0]], 1, max_words=0), "at least 1 word"),
         (lambda: relevant_pictures([[0, 0]], [[1, 1]]), "query 0 has no words"),
         (lambda: relevant_pictures([[1]], [[1, 1]]), r"\(1, 1\) and the tags \(1, 2\)"),
     ],
@@ -153,7 +155,9 @@ def test_a_sample_is_of_the_queries_and_the_same_each_time():
     assert [relevance[words] for words in some.columns()] == some.relevance.toarray().tolist()
     assert some.columns() == sample_from_tags(tags, 40, max_words=3).columns()
     assert sample_from_tags(tags, 40, max_words=3, random_state=1).columns() != some.columns()
-    assert sample_from_tags(tags, 10**6, max_words=3).columns() == every.columns()
+    assert len(set(some.columns())) == 40
+    for enough in (len(every), 10**6):
+        assert sample_from_tags(tags, enough, max_words=3).columns() == every.columns()
 
 
 def test_long_captions_are_sampled_without_making_all_queries(monkeypatch):
@@ -167,3 +171,18 @@ def test_long_captions_are_sampled_without_making_all_queries(monkeypatch):
     assert drawn.columns() == sorted(drawn.columns(), key=lambda words: (len(words), words))
     for words, row in zip(drawn.columns(), drawn.relevance.toarray(), strict=True):
         np.testing.assert_array_equal(row, tags[:, list(words)].all(axis=1))
+
+
+def test_pictures_that_match_are_in_order():
+    tags = np.random.default_rng(0).random((30, 8)) < 0.4
+    made = relevant_pictures(from_tags(tags).words, tags)
+    for start, stop in zip(made.indptr[:-1], made.indptr[1:], strict=True):
+        assert (np.diff(made.indices[start:stop]) > 0).all()
+
+
+def test_small_idf_weigh_like_large_ones():
+    np.testing.assert_allclose(query_vectors([[1, 1, 0]], np.array([0.03, 0.04, 0.0])).toarray(), [[0.6, 0.8, 0]])
+    np.testing.assert_array_equal(idf([1, 0], 1), [0, 0])
+    wanted = wanted_words(sparse.csr_array([[0.8, 0.6, 0.0], [0.0, 0.5, 0.5]]), np.array([0.5, 0.0, 0.0])).toarray()
+    np.testing.assert_allclose(wanted[0], [1, 0, 0])  # a word that tells nothing is not asked for beside others
+    np.testing.assert_allclose(wanted[1], [0, 1, 1])

@@ -113,3 +113,32 @@ def test_calibrated_probabilities_of_an_annotator_that_has_them(captioned):
     assert dict(explained.words) == pytest.approx(dict(zip((0, 2), np.log(probabilities[0, [0, 2]]), strict=True)))
     with pytest.raises(InputError, match="KnnAnnotator has no tag_probabilities"):
         TagRanker(KnnAnnotator(), probabilities=True).fit(captioned.X, captioned.tags)
+
+
+def test_many_pictures_are_scaled_on_some_from_first_to_last(monkeypatch):
+    monkeypatch.setattr("visterm.ranking.tag_ranker._SCALED", 3)
+    X = np.array([[1.0], [90.0], [80.0], [3.0], [70.0], [60.0], [8.0]])
+    ranker = TagRanker(Given()).fit(X, np.ones((7, 1)))
+    assert ranker.score_means_ == pytest.approx([4.0])
+    assert ranker.score_deviations_ == pytest.approx([np.std([1.0, 3.0, 8.0])])
+    assert TagRanker(Given()).fit(X[:3], np.ones((3, 1))).score_means_ == pytest.approx([57.0])
+
+
+def test_idf_counts_the_tagged_pictures():
+    ranker = TagRanker(GivenProbabilities()).fit(PROBABILITIES, [[1, 0, 0], [1, 1, 0], [0, 0, 0], [1, 0, 0]])
+    np.testing.assert_allclose(ranker.idf_, [0, np.log(3), 0])
+
+
+def test_what_is_not_fitted_has_no_tags():
+    with pytest.raises(NotFittedError):
+        TagRanker(GivenProbabilities()).score_tags(PROBABILITIES)
+
+
+def test_words_are_weighed_by_the_query_unless_told_otherwise():
+    Q = np.array([[0.6, 0.0, 0.8]])
+    logs = np.log(np.maximum(PROBABILITIES, FLOOR))
+    tags = [[1, 0, 1], [1, 1, 0], [0, 0, 1], [0, 0, 1]]
+    for given, weights in (({}, Q), ({"equal_words": True}, Q / [[np.log(2), 1, np.log(4 / 3)]])):
+        scores = TagRanker(GivenProbabilities(), **given).fit(PROBABILITIES, tags).score_queries(PROBABILITIES, Q)
+        scale = 2 / weights.sum() if given else 1.0  # with mean 1
+        np.testing.assert_allclose(scores, scale * weights @ logs.T, rtol=1e-5)

@@ -327,3 +327,80 @@ def test_top_weights_fall_towards_the_top():
 def test_unusable_queries_are_refused(Q, gains, message):
     with pytest.raises(InputError, match=message):
         Triplets.of(sparse.csr_array(Q), sparse.csr_array(gains))
+
+
+def test_random_numbers_are_those_of_splitmix():
+    random, state = SplitMix(12345), np.array([12345], np.uint64)
+    for n in (2**32 - 1, 2**31 + 12345, 1000) * 20:
+        assert _kernels.below(state, n) == random.below(n)
+
+
+@pytest.mark.parametrize("form", ["zeros", "twice", "backwards"])
+def test_the_form_of_sparse_matrices_does_not_matter(task, form):
+    X, Q, gains = task
+    settings = TripletSettings(0.05, 100, averaged=False)
+    expected = learn_from_triplets(FeatureSpace(sparse.csr_array(X)), Triplets.of(Q, gains), settings, 3).coefficients
+
+    def unusual(matrix):
+        A = matrix.toarray()
+        if form == "zeros":
+            made = sparse.csr_array(np.ones_like(A))
+            made.data = A.ravel().copy()
+            return made
+        if form == "twice":
+            return sparse.csr_array((np.repeat(matrix.data / 2, 2), np.repeat(matrix.indices, 2), matrix.indptr * 2))
+        width = A.shape[1]
+        back = np.tile(np.arange(width)[::-1], len(A))
+        return sparse.csr_array((A[:, ::-1].ravel(), back, np.arange(0, A.size + 1, width)), shape=A.shape)
+
+    space, triplets = FeatureSpace(unusual(sparse.csr_array(X))), Triplets.of(Q, unusual(gains))
+    np.testing.assert_allclose(learn_from_triplets(space, triplets, settings, 3).coefficients, expected, atol=1e-12)
+
+
+def test_gains_below_one_are_gains(task):
+    X, Q, gains = task
+    settings = TripletSettings(0.05, 100)
+    whole = learn_from_triplets(FeatureSpace(X), Triplets.of(Q, gains), settings, 3)
+    part = learn_from_triplets(FeatureSpace(X), Triplets.of(Q, gains * 0.25), settings, 3)
+    np.testing.assert_allclose(part.coefficients, whole.coefficients)
+
+
+def test_weights_are_averaged_unless_told_otherwise(task):
+    X, Q, gains = task
+    default, averaged, last = (
+        learn_from_triplets(FeatureSpace(X), Triplets.of(Q, gains), settings, 3).coefficients
+        for settings in (
+            TripletSettings(0.05, 100),
+            TripletSettings(0.05, 100, averaged=True),
+            TripletSettings(0.05, 100, averaged=False),
+        )
+    )
+    np.testing.assert_array_equal(default, averaged)
+    assert np.abs(default - last).max() > 1e-3
+
+
+def test_losses_are_means_over_the_steps_of_a_checkpoint():
+    triplets = Triplets.of(sparse.csr_array([[1.0]]), sparse.csr_array([[1.0, 0.0]]))
+    one, few, none = (
+        learn_from_triplets(FeatureSpace(np.eye(2)), triplets, TripletSettings(10.0, n), seed=0).losses
+        for n in (25, 50, 1)
+    )
+    assert one == [1.0] + [0.0] * 24  # the first step removes the loss
+    assert few == [0.5] + [0.0] * 24
+    assert none == [0.0] * 24 + [1.0]
+
+
+@pytest.mark.parametrize("later", [0.4, 0.5])
+def test_the_first_of_equally_good_weights_is_kept(task, later):
+    X, Q, gains = task
+    values = iter([0.5] + [later] * 24)
+    course = learn_from_triplets(
+        FeatureSpace(X), Triplets.of(Q, gains), TripletSettings(0.05, 100), 3, lambda _: next(values)
+    )
+    assert (course.n_steps, course.precisions) == (4, [0.5] + [later] * 5)
+
+
+def test_weights_of_a_kernel_are_coefficients_and_scores():
+    assert GramSpace(np.eye(3)).start(2).shape == (2, 2, 3)
+    G, theta = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[1.0, -1.0]])
+    np.testing.assert_array_equal(GramSpace(G).start(1, theta), [theta, [[1.0, -2.0]]])

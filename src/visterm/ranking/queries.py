@@ -30,6 +30,9 @@ MAX_SUBSETS = 5_000_000
 #: Up to this many subsets of captions, a sample of queries is drawn from all of them.
 MAX_ENUMERATED = 200_000
 
+#: Up to this many subsets are drawn for each query of a sample: some are drawn more than once.
+_DRAWS = 4
+
 _BLOCK = 1024  # queries answered at a time
 
 
@@ -105,10 +108,7 @@ def from_tags(tags: Any, *, max_words: int | None = None) -> Queries:
     captions = _captions(tags)
     n_pictures, n_tags = captions.shape
     lengths = np.diff(captions.indptr)
-    longest = int(lengths.max(initial=0))
-    if max_words is not None and max_words < 1:
-        raise InputError(f"a query has at least 1 word, not {max_words}")
-    limit = min(longest, max_words or longest)
+    limit = _longest_query(lengths, max_words)
     _refuse_too_many(lengths, limit)
 
     sizes, words, counts, pictures = [], [], [], []
@@ -143,13 +143,11 @@ def sample_from_tags(tags: Any, n_queries: int, *, max_words: int | None = None,
     """
     captions = _captions(tags)
     lengths = np.diff(captions.indptr)
-    limit = min(int(lengths.max(initial=0)), max_words or int(lengths.max(initial=0)))
+    limit = _longest_query(lengths, max_words)
     rng = np.random.default_rng(random_state)
     if _n_subsets(lengths, limit) <= MAX_ENUMERATED:
         queries = from_tags(tags, max_words=max_words)
-        if len(queries) <= n_queries:
-            return queries
-        return queries.select(np.sort(rng.choice(len(queries), n_queries, replace=False)))
+        return queries.select(np.sort(rng.choice(len(queries), min(n_queries, len(queries)), replace=False)))
     return _drawn(captions, lengths, limit, n_queries, rng)
 
 
@@ -161,7 +159,7 @@ def _drawn(captions: Any, lengths: Any, limit: int, n_queries: int, rng: np.rand
     of_caption = np.array([[comb(m, size) for size in range(1, limit + 1)] for m in distinct.tolist()], float)[which]
     chances = of_caption.ravel() / of_caption.sum()
     found: set[tuple[int, ...]] = set()
-    for draw in rng.choice(len(chances), 4 * n_queries, p=chances).tolist():
+    for draw in rng.choice(len(chances), _DRAWS * n_queries, p=chances).tolist():
         row, size = divmod(draw, limit)
         words = captions.indices[captions.indptr[row] : captions.indptr[row + 1]]
         found.add(tuple(sorted(rng.choice(words, size + 1, replace=False).tolist())))
@@ -211,7 +209,7 @@ def affordable_words(tags: Any, budget: int) -> int:
     """
     lengths = np.diff(_captions(tags).indptr)
     limit = 1
-    while limit < lengths.max(initial=0) and _n_subsets(lengths, limit + 1) <= budget:
+    while limit < lengths.max(initial=limit) and _n_subsets(lengths, limit + 1) <= budget:
         limit += 1
     return limit
 
@@ -232,7 +230,7 @@ def idf(tag_counts: Any, n_pictures: int) -> NDArray[np.float64]:
     array([1.386, 0. , 0. ])
     """
     counts = np.asarray(tag_counts, dtype=np.float64)
-    share = np.where(counts > 0, counts / max(1, n_pictures), 1.0)
+    share = np.divide(counts, n_pictures, out=np.ones_like(counts), where=counts > 0)
     return np.abs(np.log(share))
 
 
@@ -298,6 +296,14 @@ def wanted_words(Q: csr_array[Any], idf: NDArray[Any]) -> csr_array[Any]:
 def _captions(tags: Any) -> csr_array[Any]:
     shape = np.shape(tags)
     return check_tags(tags, shape[0] if shape else 0)
+
+
+def _longest_query(lengths: NDArray[Any], max_words: int | None) -> int:
+    """The most words of a query from captions of the given lengths."""
+    if max_words is not None and max_words < 1:
+        raise InputError(f"a query has at least 1 word, not {max_words}")
+    longest = int(lengths.max(initial=0))
+    return min(longest, max_words or longest)
 
 
 def _n_subsets(lengths: NDArray[Any], limit: int) -> int:

@@ -20,6 +20,8 @@ from visterm.ranking.word_space import WordSpaceRanker
 FLOOR = 1e-3
 #: Scores are scaled on at most this many training pictures.
 _SCALED = 2000
+#: Probabilities may exceed 1 by this much.
+_ROUNDING = 1e-6
 
 
 class TagRanker(WordSpaceRanker):
@@ -94,7 +96,7 @@ class TagRanker(WordSpaceRanker):
             return (self.annotator_.score_tags(X) - self.score_means_) / self.score_deviations_
         of_words = self.annotator_.tag_probabilities if self.probabilities else self.annotator_.score_tags
         probabilities = of_words(X)
-        if probabilities.size and (probabilities.min() < 0 or probabilities.max() > 1 + 1e-6):
+        if probabilities.size and (probabilities.min() < 0 or probabilities.max() > 1 + _ROUNDING):
             raise InputError(f"{type(self.annotator_).__name__} declares its scores as probabilities, but they are not")
         return np.log(np.maximum(probabilities, FLOOR))
 

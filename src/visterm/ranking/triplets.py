@@ -141,8 +141,6 @@ def tells_apart(gains: sparse.csr_array) -> NDArray[np.bool_]:
     >>> tells_apart(sparse.csr_array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [2.0, 1.0]]))
     array([ True, False, False,  True])
     """
-    if not gains.nnz:
-        return np.zeros(gains.shape[0], np.bool_)
     return gains.max(axis=1).toarray().ravel() > gains.min(axis=1).toarray().ravel()
 
 
@@ -232,5 +230,5 @@ def rank_weights(n_pictures: int) -> Array:
     >>> rank_weights(3).round(2)
     array([0.  , 0.55, 0.82, 1.  ])
     """
-    sums = np.cumsum(np.concatenate([[0.0], 1.0 / np.arange(1, max(2, n_pictures + 1))]))
+    sums = np.cumsum(np.concatenate([[0.0], np.reciprocal(np.arange(1, n_pictures + 1, dtype=np.float64))]))
     return sums / sums[-1]

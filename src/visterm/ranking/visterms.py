@@ -8,7 +8,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from visterm.contracts import Features, Matrix, Scores, check_features, in_single
 from visterm.errors import InputError
@@ -34,7 +33,7 @@ def damped(X: Matrix) -> Matrix:
     """
 
     def of(counts: NDArray[Any]) -> NDArray[Any]:
-        return np.where(counts > 1, 1 + np.log(np.maximum(counts, 1)), counts).astype(counts.dtype)
+        return (np.minimum(counts, 1) + np.log(np.maximum(counts, 1))).astype(counts.dtype)
 
     if isinstance(X, np.ndarray):
         return of(X)
@@ -107,7 +106,6 @@ class VistermExpansion(ExpansionEstimator):
 
     def _weighed(self, X: Features) -> Features:
         """``X`` in the form that the kernel compares."""
-        check_is_fitted(self, "kernel_")
         if not hasattr(self, "visterm_idf_"):
             return X
         counts = check_features(self, X, fitting=False)

@@ -63,7 +63,7 @@ class WordSpaceRanker(Estimator):
 
     def _evidence(self, X: Features, weights: sparse.csr_array) -> tuple[NDArray[Any], str]:  # noqa: ARG002
         """What each dimension or training picture adds to the score, and which of the two it is; empty if unknown."""
-        return np.empty(0), ""
+        return np.array([]), ""
 
 
 def largest(parts: NDArray[Any], n_best: int) -> list[tuple[int, float]]:
