@@ -186,3 +186,12 @@ def test_small_idf_weigh_like_large_ones():
     wanted = wanted_words(sparse.csr_array([[0.8, 0.6, 0.0], [0.0, 0.5, 0.5]]), np.array([0.5, 0.0, 0.0])).toarray()
     np.testing.assert_allclose(wanted[0], [1, 0, 0])  # a word that tells nothing is not asked for beside others
     np.testing.assert_allclose(wanted[1], [0, 1, 1])
+
+
+def test_every_subset_of_a_long_caption_is_drawn_now_and_then(monkeypatch):
+    monkeypatch.setattr("visterm.ranking.queries.MAX_ENUMERATED", 0)
+    tags = [[1, 1, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 0]]
+    for max_words in (None, 1, 2):
+        assert (
+            sample_from_tags(tags, 50, max_words=max_words).columns() == from_tags(tags, max_words=max_words).columns()
+        )

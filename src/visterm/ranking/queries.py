@@ -248,10 +248,10 @@ def query_vectors(words: Any, idf: NDArray[Any]) -> csr_array[Any]:
     wanted = csr_array(words, dtype=np.float64)
     rows = np.repeat(np.arange(wanted.shape[0]), np.diff(wanted.indptr))
     weights = wanted.data * idf[wanted.indices]
-    lengths = np.sqrt(np.bincount(rows, weights**2, minlength=wanted.shape[0]))
+    lengths = np.sqrt(np.bincount(rows, weights**2))
     telling = lengths[rows] > 0
     weights = np.where(telling, weights, wanted.data)
-    lengths = np.sqrt(np.bincount(rows, weights**2, minlength=wanted.shape[0]))
+    lengths = np.sqrt(np.bincount(rows, weights**2))
     weights /= np.maximum(lengths[rows], np.finfo(np.float64).tiny)
     return csr_array((weights, wanted.indices, wanted.indptr), shape=wanted.shape)
 
@@ -285,7 +285,7 @@ def wanted_words(Q: csr_array[Any], idf: NDArray[Any]) -> csr_array[Any]:
     rows = np.repeat(np.arange(Q.shape[0]), np.diff(Q.indptr))
     weights = np.asarray(Q.data, np.float64)
     of_word = idf[Q.indices]
-    has_idf = np.bincount(rows, of_word, minlength=Q.shape[0])[rows] > 0
+    has_idf = np.bincount(rows, of_word)[rows] > 0
     weights = np.divide(weights, of_word, out=np.where(has_idf, 0.0, weights), where=of_word > 0)
     total = np.bincount(rows, np.abs(weights), minlength=Q.shape[0])
     n_words = np.bincount(rows[weights != 0], minlength=Q.shape[0])
