@@ -103,3 +103,9 @@ def test_variances_are_at_least_a_share_of_those_of_all_descriptors(pictures):
     overall = np.concatenate(pictures).var(axis=0)
     np.testing.assert_allclose(found[1], 0.25 * overall, rtol=1e-5)  # one descriptor
     np.testing.assert_allclose(found[0], np.maximum(pictures[0].var(axis=0), 0.25 * overall), rtol=1e-5)
+
+
+@pytest.mark.parametrize("variance", [1e-4, 1e4])
+def test_many_dimensions_neither_overflow_nor_underflow(variance):
+    two = PictureGaussians(np.array([np.zeros(203), np.full(203, 0.1 * variance**0.5)]), np.full((2, 203), variance))
+    np.testing.assert_allclose(expected_likelihood(two)[0], [1, np.exp(-203 * 0.01 / 4)])

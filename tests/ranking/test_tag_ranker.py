@@ -142,3 +142,8 @@ def test_words_are_weighed_by_the_query_unless_told_otherwise():
         scores = TagRanker(GivenProbabilities(), **given).fit(PROBABILITIES, tags).score_queries(PROBABILITIES, Q)
         scale = 2 / weights.sum() if given else 1.0  # with mean 1
         np.testing.assert_allclose(scores, scale * weights @ logs.T, rtol=1e-5)
+
+
+def test_only_annotators_can_be_ranked_by():
+    with pytest.raises(InputError, match="'annotator' parameter"):
+        TagRanker("knn").fit(PROBABILITIES, TAGS)

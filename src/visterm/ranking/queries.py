@@ -330,6 +330,6 @@ def _subsets(captions: csr_array[Any], lengths: NDArray[Any], size: int) -> tupl
         pictures = np.flatnonzero(lengths == length)
         words = captions.indices[captions.indptr[pictures][:, np.newaxis] + np.arange(length)]
         chosen = np.array(list(combinations(range(int(length)), size)))
-        subsets.append(words[:, chosen].reshape(-1, size))
+        subsets.append(words[:, chosen].reshape(len(pictures) * len(chosen), size))
         owners.append(np.repeat(pictures, len(chosen)))
     return np.concatenate(subsets).astype(np.int64), np.concatenate(owners)
