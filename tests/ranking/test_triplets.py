@@ -404,3 +404,21 @@ def test_weights_of_a_kernel_are_coefficients_and_scores():
     assert GramSpace(np.eye(3)).start(2).shape == (2, 2, 3)
     G, theta = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([[1.0, -1.0]])
     np.testing.assert_array_equal(GramSpace(G).start(1, theta), [theta, [[1.0, -2.0]]])
+
+
+def test_without_any_precision_the_last_weights_are_kept(task):
+    X, Q, gains = task
+    seen = []
+
+    def validate(coefficients):
+        seen.append(coefficients.copy())
+        return 0.0
+
+    course = learn_from_triplets(FeatureSpace(X), Triplets.of(Q, gains), TripletSettings(0.05, 100), 3, validate)
+    assert (course.n_steps, course.precisions) == (20, [0.0] * 5)
+    np.testing.assert_array_equal(course.coefficients, seen[-1])
+
+
+def test_gains_given_in_parts_are_added_up():
+    parts = sparse.csr_array((np.array([3.0, -1.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 2))
+    assert Triplets.of(sparse.csr_array([[1.0]]), parts).relevance.gains.tolist() == [1.0]
