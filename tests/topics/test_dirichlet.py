@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import digamma, gammaln
 
-from visterm.topics import infer_topics
+from visterm.topics import dirichlet, infer_topics
 from visterm.topics.dirichlet import fit_dirichlet, picture_bounds
 
 
@@ -37,6 +37,29 @@ def test_agrees_with_a_general_optimiser():
 
     expected = np.exp(minimize(loss, np.zeros(3), tol=1e-10).x)
     np.testing.assert_allclose(fit_dirichlet(sums, 200, np.ones(3), rate=0.5), expected, rtol=1e-4)
+
+
+def test_a_step_near_the_answer_squares_its_error(monkeypatch):
+    monkeypatch.setattr(dirichlet, "_MAX_STEPS", 1)
+    answer = np.array([1.0, 3.0, 0.3])
+    sums = 7 * (digamma(answer) - digamma(answer.sum())) + 0.5  # the derivative at the answer is zero
+    for error in (1e-2, 1e-3):
+        found = fit_dirichlet(sums, 7, answer * (1 + error * np.array([1, -1, 1])), rate=0.5)
+        assert np.abs(found / answer - 1).max() < 5 * error**2
+
+
+@pytest.mark.parametrize("start", [1e-3, 1e3])
+def test_far_from_the_answer_steps_are_shortened(start):
+    answer = np.array([1.0, 3.0, 0.3])
+    sums = 7 * (digamma(answer) - digamma(answer.sum()))
+    np.testing.assert_allclose(fit_dirichlet(sums, 7, np.full(3, start)), answer, rtol=1e-3)
+
+
+def test_a_single_topic_keeps_its_alpha_and_a_start_stays_as_it_was():
+    assert fit_dirichlet(np.array([-3.0]), 5, np.array([0.7])).tolist() == [0.7]
+    start = np.array([0.7, 0.2])
+    assert not np.array_equal(fit_dirichlet(np.array([-9.0, -7.0]), 5, start), start)
+    assert start.tolist() == [0.7, 0.2]
 
 
 def test_one_picture_needs_the_prior():

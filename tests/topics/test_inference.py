@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,6 @@ from scipy.special import digamma, gammaln
 
 from visterm.errors import InputError
 from visterm.topics import TopicStatistics, infer_topics
-from visterm.topics.special import digamma as kernel_digamma
 
 
 def problem(seed, n_pictures=6, n_codewords=9, n_topics=3, mean=2.0):
@@ -45,11 +46,6 @@ def reference(bags, topics, alpha, n_sweeps):
     return np.array(gammas), counts, bound, log_proportions
 
 
-def test_digamma_is_that_of_scipy():
-    x = np.concatenate([np.geomspace(1e-6, 1e6, 400), [1.0, 9.999, 10.0]])
-    np.testing.assert_allclose([kernel_digamma(value) for value in x], digamma(x), rtol=1e-12, atol=1e-13)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_the_kernel_equals_its_definition(seed):
     bags, topics, alpha = problem(seed)
@@ -59,6 +55,17 @@ def test_the_kernel_equals_its_definition(seed):
     np.testing.assert_allclose(found.statistics.codewords, counts, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.statistics.log_proportions, log_proportions, rtol=1e-10)
     assert found.statistics.bound == pytest.approx(bound, rel=1e-10)
+
+
+@pytest.mark.parametrize("tolerance", [0.05, 0.3])
+def test_a_picture_ends_when_its_gamma_changes_by_less_than_the_tolerance_per_topic(tolerance):
+    bags, topics, alpha = problem(0, n_pictures=20)
+    gammas = [alpha + bags.sum(axis=1)[:, None] / 3] + [reference(bags, topics, alpha, n)[0] for n in range(1, 9)]
+    changes = [np.abs(after - before).mean(axis=1) for before, after in pairwise(gammas)]
+    last = np.argmax(np.vstack([np.array(changes)[:-1] < tolerance, np.ones((1, 20), bool)]), axis=0) + 1
+    assert len(set(last)) > 2
+    found = infer_topics(bags, topics, alpha, max_sweeps=8, tolerance=tolerance)
+    np.testing.assert_allclose(found.gamma, np.array(gammas)[last, np.arange(20)], rtol=1e-10)
 
 
 @settings(max_examples=25, deadline=None)

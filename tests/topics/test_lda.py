@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from visterm.compute import progress
 from visterm.errors import InputError
-from visterm.topics import LDA, climb, normalised, start_topics
+from visterm.topics import LDA, infer_topics, normalised, start_topics
 
 
 def pictures(n_pictures=200, n_topics=3, n_codewords=30, seed=0, length=80):
@@ -26,6 +25,7 @@ def test_the_objective_never_falls(learn_alpha, start):
     X, _ = pictures()
     model = LDA(4, learn_alpha=learn_alpha, start=start, max_iter=40, tol=0, max_sweeps=2, random_state=0).fit(X)
     rises = np.diff(model.objective_)
+    assert len(rises) == 39
     assert np.all(rises >= -1e-9 * np.abs(model.objective_[:-1]))
 
 
@@ -57,6 +57,31 @@ def test_perplexity_is_near_that_of_scikit_learn():
     assert ours.perplexity(unseen) < 1.03 * theirs.perplexity(unseen)
 
 
+@pytest.mark.parametrize("learn_alpha", [False, True])
+def test_the_objective_is_the_bound_and_the_priors(learn_alpha):
+    X, _ = pictures(20, length=10)
+    settings = {"alpha": 2.0, "learn_alpha": learn_alpha, "smoothing": 0.5, "max_sweeps": 100, "random_state": 0}
+    once = LDA(3, max_iter=1, **settings).fit(X)
+    bound = infer_topics(X, once.topic_codewords_, once.alpha_).statistics.bound
+    expected = bound + 0.5 * np.log(once.topic_codewords_).sum() - 0.1 * once.alpha_.sum() * learn_alpha
+    assert LDA(3, max_iter=2, tol=0, **settings).fit(X).objective_[1] == pytest.approx(expected, rel=1e-5)
+    assert (once.alpha_ == 2).all() == (not learn_alpha)
+
+
+def test_perplexity_of_one_topic_is_that_of_its_frequencies():
+    X, _ = pictures(20)
+    model = LDA(1, random_state=0).fit(X)
+    counts = X.toarray()
+    likelihood = (counts * np.log(model.topic_codewords_[0])).sum() / counts.sum()
+    assert model.perplexity(X) == pytest.approx(np.exp(-likelihood))
+
+
+def test_all_pictures_are_learned_from_unless_some_are_held_out():
+    X, _ = pictures(40)
+    assert LDA(2, max_iter=2).fit(X).online_["n_pictures"] == 40
+    assert LDA(2, max_iter=2, held_out_share=0.25).fit(X).online_["n_pictures"] == 30
+
+
 def test_merged_statistics_of_shards_give_the_same_topics():
     X, _ = pictures()
     model = LDA(3, random_state=0).fit(X)
@@ -76,21 +101,6 @@ def test_batches_find_the_topics_too():
     before = model.topic_codewords_.copy()
     model.partial_fit(X[:5])
     assert not np.array_equal(before, model.topic_codewords_)
-
-
-def test_held_out_pictures_stop_the_iterations_and_choose_the_model():
-    with progress.task("") as bar:
-        model, objective = climb(
-            0,
-            lambda model: (None, float(model)),
-            lambda model, _: model + 1,
-            max_iter=100,
-            tol=0.0,
-            bar=bar,
-            look=lambda model: -abs(model - 10.0),
-        )
-    assert model == 10
-    assert len(objective) == 25
 
 
 def test_held_out_pictures_are_not_learned_from():

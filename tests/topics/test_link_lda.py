@@ -27,6 +27,17 @@ def test_the_bound_never_falls(seed, n_topics, learn_alpha):
     assert (np.diff(objective) >= -1e-7 * np.abs(objective[-1])).all()
 
 
+@pytest.mark.parametrize("learn_alpha", [False, True])
+def test_the_objective_is_the_bound_and_the_priors(learn_alpha):
+    X, tags = problem(1)
+    settings = {"alpha": 2.0, "learn_alpha": learn_alpha, "smoothing": 0.5, "tol": 0, "random_state": 0}
+    once = LinkLDA(3, max_iter=1, **settings).fit(X, tags)
+    topics = np.hstack([once.topic_codewords_, once.topic_tags_])
+    bound = infer_topics(sparse.csr_array(np.hstack([X, tags])), topics, once.alpha_).statistics.bound
+    expected = bound + 0.5 * np.log(topics).sum() - 0.1 * once.alpha_.sum() * learn_alpha
+    assert LinkLDA(3, max_iter=2, **settings).fit(X, tags).objective_[1] == pytest.approx(expected, rel=1e-5)
+
+
 def test_both_vocabularies_are_distributions():
     model = LinkLDA(3, learn_alpha=True, random_state=0).fit(*problem(1))
     for part, width in ((model.topic_codewords_, 5), (model.topic_tags_, 4)):

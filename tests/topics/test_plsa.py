@@ -78,6 +78,22 @@ def test_fold_in_ends_once_nothing_changes():
     np.testing.assert_allclose(out, reference_fold_in(counts, words, 1.0, 1), rtol=1e-9)
 
 
+@pytest.mark.parametrize("power", [1.0, 0.7])
+def test_new_pictures_of_a_single_token_or_none_are_folded_in_too(power, monkeypatch):
+    monkeypatch.setattr(aspects_module, "_FOLD_IN_STEPS", 4)
+    monkeypatch.setattr(aspects_module, "_FOLD_IN_TOLERANCE", 0.0)
+    counts = sparse.csr_array(np.vstack([random_counts(4).toarray(), np.eye(6), np.zeros((1, 6))]))
+    words = start(counts, 3).word_topics
+    np.testing.assert_allclose(fold_in(counts, words, power), reference_fold_in(counts, words, power, 4), rtol=1e-9)
+
+
+def test_no_topic_of_a_picture_starts_twice_as_probable_as_another():
+    pictures = start(random_counts(0, n_pictures=500), 3).picture_topics
+    np.testing.assert_allclose(pictures.sum(axis=1), 1)
+    ratios = pictures.max(axis=1) / pictures.min(axis=1)
+    assert 1.8 < ratios.max() < 2
+
+
 def test_a_token_that_no_topic_explains_is_skipped():
     counts = sparse.csr_array([[2.0, 1.0], [0.0, 3.0]])
     words = np.array([[1.0, 1.0], [0.0, 0.0]])  # the second word has no topic
@@ -222,6 +238,34 @@ def test_the_schedule_cools_only_while_that_helps():
     vain = {0.5 ** (2 + i): PATIENCE for i in range(PATIENCE)}
     assert looks == {1.0: 2 + PATIENCE, 0.5: 1 + PATIENCE} | vain
     assert find_schedule(start(counts, 2), both(counts), lambda *_: 1.0, max_iter=500, cooling=1) == [(1.0, steps)]
+
+
+def test_the_schedule_has_no_more_than_the_given_steps():
+    looks = []
+
+    def judge(_, power):
+        looks.append(power)
+        return float(len(looks))
+
+    def step(aspects, _):
+        return aspects, 0.0
+
+    steps = aspects_module.STEPS_PER_LOOK
+    assert find_schedule(None, step, judge, max_iter=2 * steps, cooling=1) == [(1.0, 2 * steps)]
+    assert looks == [1.0, 1.0]
+    looks.clear()
+    assert find_schedule(None, step, lambda *_: looks.append(1) or 5.0, max_iter=500, cooling=1) == [(1.0, steps)]
+    assert len(looks) == 1 + PATIENCE  # with cooling 1 there is no second power
+
+
+def test_a_power_ends_when_the_objective_rises_by_less_than_the_tolerance():
+    values = iter([-100.0, -90.0, -85.0, -84.5, -60.0, -59.9])
+    found, objective = follow([(1.0, 9), (0.5, 9)], 0, lambda n, _: (n + 1, next(values)), tol=0.01)
+    assert objective.tolist() == [-100, -90, -85, -84.5, -60, -59.9]
+    assert found == 4  # steps that raised it
+    values = iter([1.0, 2.0, 3.0])
+    found, objective = follow([(1.0, 2), (0.5, 1)], 0, lambda n, _: (n + 1, next(values)), tol=0.01)
+    assert (found, objective.tolist()) == (3, [1, 2, 3])
 
 
 def planted(seed=0, n_pictures=300):

@@ -16,7 +16,6 @@ from visterm.topics.bags import Bags
 from visterm.topics.class_response import RootScale, slopes_of_roots
 from visterm.topics.joint_inference import mean_assignments
 from visterm.topics.refine import SWEEPS, Refined, _Adam, _thinned, label_value, refine, sweep, topic_gradient
-from visterm.topics.special import trigamma
 
 RIDGE, SMOOTHING = 0.1, 0.01
 
@@ -63,11 +62,6 @@ def held_out_score(unseen):
         return label_value(unseen, gamma, model.alpha, unit, at, 0.0, 0.0)[0]
 
     return look
-
-
-def test_trigamma_is_that_of_scipy():
-    x = np.concatenate([np.geomspace(1e-6, 1e6, 400), [1.0, 9.999, 10.0]])
-    np.testing.assert_allclose([trigamma(one) for one in x], polygamma(1, x), rtol=1e-12)
 
 
 def test_sweeps_are_those_of_inference():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -110,27 +112,35 @@ def bound_by_the_book(data, model, all_gamma, all_phi):
 
 
 def sweep_by_the_book(data, model, d, gamma, phi):
-    """One sweep of the paper's updates (4) and (8) over picture ``d``, codeword by codeword; counts are at most 1."""
+    """One sweep of the paper's updates (4) and (8) over picture ``d``, codeword by codeword; counts are at most 1.
+
+    The odds of the classes hold for as many tokens as the spread of the class term allows.
+    """
     row = data.bags[[d]].toarray().ravel()
     words = np.flatnonzero(row)
     counts, size, tags = row[words], row.sum(), np.flatnonzero(data.tags[[d]].toarray().ravel())
     match = np.exp(phi @ np.log(model.tags[:, tags]))
     attention = match / (counts @ match)
     factors = np.exp(model.coefficients / size)
+    limit = 4 / (data.class_weights[d] * ((factors.max(axis=1) / factors.min(axis=1)).max() - 1) ** 2)
+    n_moved = np.inf
     for j, word in enumerate(words):
         evidence = digamma(gamma) + np.log(model.codewords[:, word]) + attention[j] @ np.log(model.tags[:, tags]).T
         if data.classes[d] >= 0:
             products = phi @ factors.T
-            sums = (counts[:, None] * np.log(products)).sum(axis=0)
-            h = (np.exp(sums) / products[j]) @ factors
-            evidence += data.class_weights[d] * (model.coefficients[data.classes[d]] / size - h / (h @ phi[j]))
+            if n_moved + counts[j] > limit:
+                odds, n_moved = softmax(counts @ np.log(products)), 0.0
+            n_moved += counts[j]
+            pull = (odds / products[j]) @ factors
+            evidence += data.class_weights[d] * (model.coefficients[data.classes[d]] / size - pull)
         phi[j] = softmax(evidence)
     return counts @ phi
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_sweeps_are_those_of_the_paper(seed):
-    data, model, gamma = problem(seed, eta=40.0)
+@pytest.mark.parametrize("eta", [2.0, 40.0])  # at 40, the odds hold for less than one token
+def test_sweeps_are_those_of_the_paper(seed, eta):
+    data, model, gamma = problem(seed, eta=eta)
     data.bags.data[:] = np.minimum(data.bags.data, 1.0)
     expected = gamma.copy()
     phi = responsibilities(expected, data.bags, model.codewords)
@@ -148,6 +158,32 @@ def test_sweeps_are_those_of_the_paper(seed):
     np.testing.assert_allclose(gamma, expected, rtol=1e-9)
     np.testing.assert_allclose(inferred.phibar, mean_assignments(expected, data.bags, model.alpha), rtol=1e-9)
     assert inferred.statistics.bound == pytest.approx(bound_by_the_book(data, model, expected, phi), rel=1e-9)
+
+
+def test_a_picture_ends_when_its_gamma_changes_by_less_than_the_tolerance_per_topic():
+    data, model, start = problem(1, n_pictures=20)
+    gammas = [start]
+    for n in range(1, 8):
+        gammas.append(start.copy())
+        infer_labelled(data, model, gammas[-1], max_sweeps=n, tolerance=0)
+    changes = [np.abs(after - before).mean(axis=1) for before, after in pairwise(gammas)]
+    last = np.argmax(np.vstack([np.array(changes)[:-1] < 0.05, np.ones((1, 20), bool)]), axis=0) + 1
+    assert len(set(last)) > 2
+    infer_labelled(data, model, start, max_sweeps=7, tolerance=0.05)
+    np.testing.assert_allclose(start, np.array(gammas)[last, np.arange(20)], rtol=1e-10)
+
+
+def test_labels_of_a_picture_without_codewords_say_nothing():
+    data, model, gamma = problem(2)
+    empty = Labelled(data.bags[:1] * 0, np.array([1]), np.ones(1), sparse.csr_array(np.ones((1, 4), np.float32)))
+    empty.bags.eliminate_zeros()
+    found = infer_labelled(empty, model, gamma[:1], max_sweeps=2)
+    assert found.statistics.bound == pytest.approx(0, abs=1e-12)
+    assert found.class_part == 0
+    assert not found.statistics.tags.any()
+    np.testing.assert_array_equal(gamma[0], model.alpha)
+    again, gradient = found.class_value(model.coefficients + 1)
+    assert (again, np.abs(gradient).max()) == (0, 0)
 
 
 def test_tags_that_hardly_tell_topics_apart_count_to_eleven_digits():

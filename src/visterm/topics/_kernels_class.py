@@ -20,6 +20,8 @@ from visterm.topics._kernels_lda import FAST, TINY
 
 #: Closer to 1 than this, a short series of the logarithm is exact to about 1e-14 and uses vector registers.
 _NEAR = 0.06
+#: The logarithm of the largest spread, so that its square is finite.
+_MOST = 300.0
 
 
 class ClassTerm(NamedTuple):
@@ -48,7 +50,7 @@ class ClassTerm(NamedTuple):
 @compiled(fastmath=FAST)
 def softmax_into(log_sums: Any, odds: Any, weight: float) -> float:
     """``odds`` = weight * softmax(log_sums); returns log(sum(exp(log_sums)))."""
-    largest, total = log_sums[0], 0.0
+    largest, total = -np.inf, 0.0
     for c in range(len(log_sums)):
         largest = max(largest, log_sums[c])
     for c in range(len(log_sums)):
@@ -82,13 +84,10 @@ def exponentiate(coefficients: Any, size: float, factors: Any) -> float:
     """
     spread = 0.0
     for c in range(coefficients.shape[0]):
-        largest, smallest = coefficients[c, 0], coefficients[c, 0]
-        for k in range(coefficients.shape[1]):
-            largest = max(largest, coefficients[c, k])
-            smallest = min(smallest, coefficients[c, k])
+        largest, smallest = coefficients[c].max(), coefficients[c].min()
         for k in range(coefficients.shape[1]):
             factors[c, k] = math.exp((coefficients[c, k] - largest) / size) + TINY
-        spread = max(spread, math.exp(min(300.0, (largest - smallest) / size)) - 1.0)
+        spread = max(spread, math.exp(min(_MOST, (largest - smallest) / size)) - 1.0)
     return spread
 
 
@@ -120,11 +119,11 @@ def class_sums(counts: Any, phi: Any, coefficients: Any, term: ClassTerm) -> Non
 
 @compiled
 def class_room(n_classes: int, n_topics: int, n_codewords: int) -> ClassTerm:
-    """An empty term for pictures of up to ``n_codewords`` different codewords, to be filled."""
+    """The term of a picture of unknown class, with room for that of one with ``n_codewords`` different codewords."""
     return ClassTerm(
         0.0,
-        0.0,
-        np.inf,
+        np.nan,
+        np.nan,
         np.empty(n_topics),
         np.empty((n_classes, n_topics)),
         np.empty((n_topics, n_classes)),
@@ -139,16 +138,14 @@ def class_room(n_classes: int, n_topics: int, n_codewords: int) -> ClassTerm:
 @compiled(fastmath=FAST)
 def class_term_of(counts: Any, phi: Any, own: int, weight: float, coefficients: Any, room: ClassTerm) -> ClassTerm:
     """The term of a picture of class number ``own``, in the arrays of ``room``. If ``own`` is -1, its weight is 0."""
-    if own < 0 or len(counts) == 0 or weight <= 0.0:
-        weight = 0.0
-    spread = 0.0
-    if weight > 0.0:
-        size = counts.sum()
-        spread = exponentiate(coefficients, size, room.factors)
-        for k in range(coefficients.shape[1]):
-            room.own[k] = weight * coefficients[own, k] / size
-            for c in range(coefficients.shape[0]):
-                room.by_topic[k, c] = room.factors[c, k]
+    if own < 0 or len(counts) == 0:
+        return room
+    size = counts.sum()
+    spread = exponentiate(coefficients, size, room.factors)
+    for k in range(coefficients.shape[1]):
+        room.own[k] = weight * coefficients[own, k] / size
+        for c in range(coefficients.shape[0]):
+            room.by_topic[k, c] = room.factors[c, k]
     limit = 4.0 / (weight * spread * spread + TINY)
     term = ClassTerm(
         weight,
@@ -163,8 +160,7 @@ def class_term_of(counts: Any, phi: Any, own: int, weight: float, coefficients: 
         room.ratios,
         room.moved,
     )
-    if weight > 0.0:
-        class_sums(counts, phi, coefficients, term)
+    class_sums(counts, phi, coefficients, term)
     return term
 
 
@@ -204,7 +200,7 @@ def log_normaliser_at(term: ClassTerm, j: int, count: float, phi: Any) -> float:
     dots(phi, term.factors, odds)
     for c in range(len(sums)):
         sums[c] = term.log_sums[c] + count * math.log(odds[c] / term.products[j, c])
-    return softmax_into(sums, odds, 1.0)
+    return softmax_into(sums, odds, term.weight)
 
 
 @compiled(fastmath=FAST)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from visterm.compute.compiled import compiled
 from visterm.topics._kernels_class import ClassTerm, log_normaliser_at
 from visterm.topics._kernels_lda import FAST, TINY
@@ -40,7 +42,7 @@ def best_topics(weights: Any, likelihood: Any, evidence: Any, prior: Any, update
         updated = prior * np.exp(evidence)
         updated /= updated.sum()
     """
-    largest, least = evidence[0], evidence[0]
+    largest, least = -np.inf, np.inf
     for k in range(len(prior)):
         largest, least = max(largest, evidence[k]), min(least, evidence[k])
     for k in range(len(prior)):

@@ -65,7 +65,7 @@ class Picture(NamedTuple):
     words: Any
     counts: Any
     tags: Any
-    phi: Any  # (n_codewords of the picture, n_topics)
+    phi: Any  # (most codewords of a picture, n_topics); the first rows are those of the picture
     gamma: Any  # (n_topics,)
 
 
@@ -81,7 +81,7 @@ class Room(NamedTuple):
     evidence: Any  # all evidence for each topic besides the prior
     updated: Any  # the new phi of the codeword
     before: Any  # the shares before the last sweep
-    phi: Any  # room for the phi of a picture, (most codewords of a picture, n_topics)
+    phi: Any  # the phi of a picture, (most codewords of a picture, n_topics)
 
 
 # --- The tag term -----------------------------------------------------------------------------------------------------
@@ -286,10 +286,9 @@ def picture_of(bags: Bags, labels: Labels, d: int, gamma: Any, likelihood: Any, 
     tags = labels.tag_indices[labels.tag_indptr[d] : labels.tag_indptr[d + 1]]
     if first == last:
         tags = tags[:0]  # there is no codeword that they could belong to
-    words, phi = bags.indices[first:last], room.phi[: last - first]
-    counts = bags.counts[first:last]
-    start_picture(words, counts, likelihood, gamma, room, phi)
-    return Picture(words, counts, tags, phi, gamma)
+    words, counts = bags.indices[first:last], bags.counts[first:last]
+    start_picture(words, counts, likelihood, gamma, room, room.phi)
+    return Picture(words, counts, tags, room.phi, gamma)
 
 
 @compiled(fastmath=FAST)

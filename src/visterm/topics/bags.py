@@ -42,9 +42,11 @@ def check_bags(estimator: Any, X: Features, *, fitting: bool, n_tokens: float | 
     >>> check_bags(Estimator(), [[0.5, 0.0, 0.5]], fitting=True, n_tokens=100).toarray()
     array([[50.,  0., 50.]])
     """
-    counts = sparse.csr_array(check_features(estimator, X, fitting=fitting), dtype=np.float64)
+    # A copy, since zeros and duplicates are removed in place.
+    counts = sparse.csr_array(check_features(estimator, X, fitting=fitting), dtype=np.float64, copy=True)
     if counts.nnz <= np.iinfo(np.int32).max:  # loops are compiled for each type of indices: one is enough
-        counts.indptr, counts.indices = counts.indptr.astype(np.int32), counts.indices.astype(np.int32)
+        counts.indptr = counts.indptr.astype(np.int32, copy=False)
+        counts.indices = counts.indices.astype(np.int32, copy=False)
     counts.sum_duplicates()
     counts.eliminate_zeros()
     if counts.nnz and counts.data.min() < 0:
@@ -54,9 +56,8 @@ def check_bags(estimator: Any, X: Features, *, fitting: bool, n_tokens: float | 
         )
     if not n_tokens:
         return counts
-    totals = np.asarray(counts.sum(axis=1)).ravel()
-    scale = np.divide(n_tokens, totals, out=np.zeros_like(totals), where=totals > 0)
-    return sparse.csr_array(sparse.diags_array(scale) @ counts)
+    counts.data *= n_tokens / np.repeat(counts.sum(axis=1), np.diff(counts.indptr))
+    return counts
 
 
 def check_tag_bags(tags: Any, n_rows: int) -> sparse.csr_array:

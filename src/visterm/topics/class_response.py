@@ -31,6 +31,11 @@ def roots(proportions: Array) -> Array:
     return proportions / np.sqrt(proportions + _LEAST)
 
 
+def root_ratios(proportions: Array) -> Array:
+    """:func:`roots` over the proportions themselves, finite at 0."""
+    return 1 / np.sqrt(proportions + _LEAST)
+
+
 def slopes_of_roots(proportions: Array) -> Array:
     """The derivative of :func:`roots`."""
     return (proportions / 2 + _LEAST) / (proportions + _LEAST) ** 1.5

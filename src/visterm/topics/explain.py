@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.topics.class_response import roots
+from visterm.topics.class_response import root_ratios
 from visterm.topics.inference import infer_topics
 from visterm.topics.joint_inference import JointTopics, responsibilities
 from visterm.topics.statistics import Array
@@ -56,8 +56,7 @@ def class_reasons(bags: sparse.csr_array, model: JointTopics, class_number: int,
     """
     shares, phibar = _shares(bags, model)
     coefficients = model.coefficients[class_number]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        worth = np.where(phibar > 0, roots(phibar) / phibar, 0.0) if rooted else np.ones(phibar.shape)
+    worth = root_ratios(phibar) if rooted else np.ones(phibar.shape)
     return _reasons(bags, shares, phibar, worth * coefficients + model.intercepts[class_number])
 
 

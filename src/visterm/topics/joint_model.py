@@ -47,6 +47,12 @@ _LARGEST_TEMPERATURE = np.exp(3.0)
 _WARM_UP_ITERATIONS = 80
 #: Iterations of EM with labels before refinement. More would take most of the time, and refinement undoes their effect.
 _ITERATIONS_BEFORE_REFINEMENT = 5
+#: A batch is seen only once: it gets this many times the sweeps of an iteration.
+_MORE_SWEEPS = 10
+#: The largest probability of a tag per draw.
+_ALMOST_CERTAIN = 1 - 1e-12
+#: The ridges of models without classes, which have no coefficients.
+_RIDGE, _REFINE_RIDGE = 0.01, 0.6
 
 
 class JointTopicModel(AnnotatorMixin, Estimator):
@@ -65,8 +71,8 @@ class JointTopicModel(AnnotatorMixin, Estimator):
     }
 
     # Only models with classes use the ridge, the class weights and the class strength.
-    ridge: float = 0.01
-    refine_ridge: float = 0.6
+    ridge: float = _RIDGE
+    refine_ridge: float = _REFINE_RIDGE
 
     topic_codewords_: Array
     topic_tags_: Array
@@ -209,7 +215,7 @@ class JointTopicModel(AnnotatorMixin, Estimator):
         else:
             model, gamma = self._start(data, n_classes, random)
             self.objective_, self.refinement_, self.temperature_ = np.empty(0), np.empty(0), 1.0
-        inferred = infer_labelled(data, model, gamma, max_sweeps=10 * self.max_sweeps)
+        inferred = infer_labelled(data, model, gamma, max_sweeps=_MORE_SWEEPS * self.max_sweeps)
         before = statistics_before(self, inferred.statistics, n_total)
         online, step = before.including(inferred.statistics), before.step(len(data))
         share = len(data) / max(1, online.n_pictures)  # of the collection; the batch takes this share of the priors
@@ -269,7 +275,7 @@ class JointTopicModel(AnnotatorMixin, Estimator):
         counts, mean = self.tag_counts_, self.mean_n_tags_
         self._count_tags(tags)
         if counts is not None and counts.sum():
-            n_tagged = counts.sum() / mean + self.tag_counts_.sum() / (self.mean_n_tags_ or 1.0)
+            n_tagged = counts.sum() / mean + np.count_nonzero(np.diff(tags.indptr))
             self.tag_counts_ = counts + self.tag_counts_
             self.mean_n_tags_ = float(self.tag_counts_.sum() / n_tagged)
 
@@ -314,7 +320,7 @@ class JointTopicModel(AnnotatorMixin, Estimator):
         average number of tags of a training picture. At least one draw is w with probability 1 - (1 - p)^draws.
         """
         chances = self.transform(X) @ self._tags()
-        return -np.expm1(self.mean_n_tags_ * np.log1p(-np.minimum(chances, 1 - 1e-12)))
+        return -np.expm1(self.mean_n_tags_ * np.log1p(-np.minimum(chances, _ALMOST_CERTAIN)))
 
     def explain_tag(self, X: Features, tag: int) -> Reasons:
         """How much each topic and each codeword of a picture contributed to the tag of column ``tag``."""

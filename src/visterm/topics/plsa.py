@@ -145,8 +145,7 @@ class PLSA(AnnotatorMixin, Estimator):
             return [(1.0, self.max_iter)]
         start = replace(start, picture_topics=start.picture_topics[~held])
         step = steps(start, counts[~held])
-        found = find_schedule(start, step, score, max_iter=self.max_iter, cooling=self.cooling)
-        return found or [(1.0, 1)]
+        return find_schedule(start, step, score, max_iter=self.max_iter, cooling=self.cooling)
 
     def _keep(self, codeword_topics: NDArray[Any], tag_topics: NDArray[Any], schedule: Schedule) -> None:
         self.topic_codewords_, self.topic_tags_ = codeword_topics.T.copy(), tag_topics.T.copy()
