@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import softmax
 
 from visterm.compute.threads import one_blas_thread
 from visterm.topics import (
@@ -18,6 +19,7 @@ from visterm.topics import (
     normalised,
 )
 from visterm.topics.online import OnlineStatistics
+from visterm.topics.refine import refine
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +83,24 @@ def test_the_average_is_that_of_the_weights():
     np.testing.assert_allclose(known.total.codewords, 500 * online.average.codewords)
     assert known.total.n_pictures == 500
     assert OnlineStatistics.unpacked(known.packed()).n_total == 500
+
+
+def test_nothing_is_known_before_the_first_batch_and_single_pictures_count():
+    none = OnlineStatistics.none(sums(10, 1.0))
+    assert (none.n_batches, none.n_pictures, none.average.bound) == (0, 0, 0)
+    assert not none.total.codewords.any()
+    one = none.including(sums(1, 4.0))
+    assert (one.n_batches, one.n_pictures) == (1, 1)
+    np.testing.assert_allclose(one.total.codewords, 4)
+    two = one.including(sums(1, 6.0))
+    assert (two.n_batches, two.n_pictures) == (2, 2)
+    np.testing.assert_allclose(two.average.codewords, 4 + 3**-0.6 * 2)
+    assert two.step(0) == 1
+
+
+def test_statistics_of_earlier_versions_do_not_know_the_size_of_the_collection():
+    packed = OnlineStatistics.of(sums(10, 1.0)).packed()
+    assert OnlineStatistics.unpacked({name: packed[name] for name in packed if name != "n_total"}).n_pictures == 10
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -154,6 +174,89 @@ def test_refinement_goes_on_with_every_batch():
     assert np.abs(model._unrefined().codewords - topics).max() > 1e-6
     model.partial_fit(X[:5])  # without labels there is nothing to refine by
     assert len(model.refinement_) == n_passes + 3
+
+
+@pytest.mark.parametrize("name", ["slda-refined", "corr-lda-refined"])
+def test_refinement_is_a_factor_that_moves_with_the_topics(name):
+    X, y, tags = collection()
+    model = new(name).fit(X, *labels(MODELS[name], y, tags))
+    before, refined = model._unrefined(), model._model()
+    assert not before.intercepts.any()
+    more, _, _ = collection(1, 20)
+    model.partial_fit(more, *labels(model, np.full(20, -1), np.zeros((20, 3))))  # no label to refine by
+    after, found = model._unrefined(), model._model()
+    for part in ("codewords", "tags"):
+        moved = getattr(after, part) * getattr(refined, part) / getattr(before, part)
+        np.testing.assert_allclose(getattr(found, part), moved / moved.sum(axis=1, keepdims=True))
+        assert np.abs(getattr(found, part) - getattr(refined, part)).max() > 1e-4 * (part == "codewords")
+    np.testing.assert_array_equal(found.coefficients, refined.coefficients)
+    np.testing.assert_array_equal(found.intercepts, refined.intercepts)
+
+
+def test_a_batch_is_refined_with_its_share_of_the_priors(monkeypatch):
+    asked = []
+
+    def recorded(data, model, **settings):
+        asked.append([settings[name] for name in ("n_passes", "ridge", "smoothing")] + [settings.get("step", 1.0)])
+        return refine(data, model, **settings)
+
+    monkeypatch.setattr("visterm.topics.joint_model.refine", recorded)
+    X, y, _ = collection()
+    SupervisedLDA(4, refine=3, refine_ridge=0.5, smoothing=0.02, random_state=0).fit(X, y)
+    model = SupervisedLDA(4, refine=3, refine_ridge=0.5, smoothing=0.02, random_state=0)
+    model.partial_fit(X[:20], y[:20], n_total=80).partial_fit(X[20:60], y[20:60], n_total=80)
+    np.testing.assert_allclose(
+        asked, [[3, 2.0, 0.02, 1.0], [3, 0.5, 0.005, 1.0], [3, 1.0, 0.01, (20 / 40 + 2) ** -0.6]]
+    )
+
+
+@pytest.mark.parametrize("name", ["slda", "slda-refined"])
+def test_a_batch_of_the_first_class_alone_teaches_that_class(name):
+    X, y, _ = collection()
+    model = new(name).fit(X, y)
+    before, n_passes = model.decision_function(X), len(model.refinement_)
+    only = np.flatnonzero(y == 0)[:5]
+    model.partial_fit(X[only], y[only])
+    after = model.decision_function(X)
+    assert (after[:, 0] - after[:, 1]).mean() > (before[:, 0] - before[:, 1]).mean()
+    assert len(model.refinement_) == n_passes + 3 * (name == "slda-refined")
+    coefficients = model.class_coefficients_.copy()
+    model.partial_fit(X[:5])
+    np.testing.assert_array_equal(model.class_coefficients_, coefficients)
+
+
+def test_a_first_batch_may_be_a_single_picture():
+    X, y, tags = collection()
+    model = SupervisedLDA(3, random_state=0).partial_fit(X[:1], y[:1], tags[:1], classes=[0, 1, 2])
+    data = model._labelled(sparse.csr_array(X[:1]), np.ones(1, bool), y[:1], sparse.csr_array(tags[:1]))
+    start, gamma = SupervisedLDA(3)._start(data, 3, np.random.RandomState(0))
+    inferred = infer_labelled(data, start, gamma, max_sweeps=20)
+    np.testing.assert_allclose(model.objective_, [inferred.statistics.bound])
+    np.testing.assert_allclose(
+        model.class_coefficients_, improve_coefficients(inferred, start.coefficients, 0.01), rtol=1e-6
+    )
+    np.testing.assert_allclose(model.predict_proba(X), softmax(model.decision_function(X), axis=1))
+
+
+@pytest.mark.parametrize("name", ["lda", "slda"])
+def test_the_objective_of_a_batch_is_its_bound_per_picture(name):
+    X, y, tags = collection()
+    model = new(name).fit(X, *labels(MODELS[name], y, tags))
+    for n in (1, 4):
+        bound = model.infer(X[:n]).statistics.bound
+        assert model.partial_fit(X[:n]).objective_[-1] == pytest.approx(bound / n, rel=1e-3)
+    assert model.n_iter_ == len(model.objective_)
+
+
+def test_tags_of_all_batches_are_counted():
+    X, _, tags = collection()
+    tags[0] = 1
+    tags[3:6] = 0
+    model = CorrLDA(3, random_state=0).partial_fit(X[:2], tags[:2]).partial_fit(X[2:10], tags[2:10])
+    assert model.tag_counts_.tolist() == tags[:10].sum(axis=0).tolist()
+    assert model.mean_n_tags_ == pytest.approx(tags[:10].sum() / 7)
+    model.partial_fit(X[:3], np.zeros((3, 3)))
+    assert model.mean_n_tags_ == pytest.approx(tags[:10].sum() / 7)
 
 
 def test_topics_of_earlier_versions_count_as_if_a_batch_like_the_next_had_made_them():

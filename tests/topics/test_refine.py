@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.special import digamma, polygamma
+from scipy.optimize import approx_fprime
+from scipy.special import digamma, polygamma, softmax
 
 from visterm.compute.threads import one_blas_thread
 from visterm.topics import JointTopics, Labelled, SupervisedLDA, infer_topics, roots, starting_gamma
@@ -15,7 +16,19 @@ from visterm.topics._kernels_refine import propagate_back
 from visterm.topics.bags import Bags
 from visterm.topics.class_response import RootScale, slopes_of_roots
 from visterm.topics.joint_inference import mean_assignments
-from visterm.topics.refine import SWEEPS, Refined, _Adam, _thinned, label_value, refine, sweep, topic_gradient
+from visterm.topics.refine import (
+    SWEEPS,
+    Refined,
+    _Adam,
+    _by_logits,
+    _probabilities,
+    _thinned,
+    label_likelihood,
+    label_value,
+    refine,
+    sweep,
+    topic_gradient,
+)
 
 RIDGE, SMOOTHING = 0.1, 0.01
 
@@ -170,6 +183,194 @@ def test_held_out_pictures_choose_the_model():
     chosen, _ = refine(data, model, **settings, random=np.random.RandomState(0), look=look)
     last, _ = refine(data, model, **settings, random=np.random.RandomState(0))
     assert look(chosen) >= look(last)
+
+
+def run(data, model, *, n_passes=1, step=0.5, look=None):
+    return refine(
+        data,
+        model,
+        n_passes=n_passes,
+        ridge=RIDGE,
+        smoothing=SMOOTHING,
+        random=np.random.RandomState(0),
+        look=look,
+        step=step,
+    )
+
+
+def scale_of(data, model):
+    gamma = infer_topics(data.bags, model.codewords, model.alpha).gamma
+    return RootScale.of(mean_assignments(gamma, data.bags, model.alpha)[data.classes >= 0])
+
+
+def assert_same(found, expected, **tolerance):
+    for part in ("codewords", "tags", "coefficients", "intercepts"):
+        np.testing.assert_allclose(getattr(found, part), getattr(expected, part), **tolerance)
+
+
+def with_more(data, bags, classes, tags):
+    """The pictures, and some more."""
+    return Labelled(
+        sparse.csr_array(sparse.vstack([data.bags, bags])),
+        np.append(data.classes, np.full(bags.shape[0], classes)),
+        np.append(data.class_weights, np.ones(bags.shape[0])),
+        sparse.csr_array(sparse.vstack([data.tags, tags])),
+    )
+
+
+def test_a_pass_begins_with_the_value_of_the_model_it_continues(monkeypatch):
+    monkeypatch.setattr("visterm.topics.refine._KEPT_SHARE", 1.0)  # no codeword is left out
+    data, model = problem(6)
+    model = replace(model, intercepts=np.array([0.3, -0.2, 0.1]))
+    scale, gamma = scale_of(data, model), infer_topics(data.bags, model.codewords, model.alpha).gamma
+    start = Refined(model.codewords, scale.scaled(model.coefficients, model.intercepts), model.tags)
+    found, objective = run(data, model)
+    np.testing.assert_allclose(objective, [value(data, model.alpha, scale, start, gamma)[0]], rtol=1e-9)
+    assert_same(found, model, atol=1e-9)  # steps shrink to zero: the last and only one is as short
+
+
+def test_steps_are_those_of_adam_at_the_rates_of_topics_and_coefficients(monkeypatch):
+    monkeypatch.setattr("visterm.topics.refine._BATCH_PICTURES", 6)
+    data, model = problem(7)  # two batches of six: the first step is half as long as the rate, the second is none
+    data = replace(data, classes=np.arange(12) % 3)
+    found, objective = run(data, model)
+    assert len(objective) == 1
+    scale = scale_of(data, model)
+    moved = scale.scaled(found.coefficients, found.intercepts) - scale.scaled(model.coefficients, model.intercepts)
+    np.testing.assert_allclose(np.abs(moved), 0.5 * 0.5 * 0.02, rtol=1e-6)
+    for part in ("codewords", "tags"):
+        change = np.log(getattr(found, part) / getattr(model, part))
+        np.testing.assert_allclose(np.ptp(change, axis=1), 0.5 * 0.05, rtol=1e-6)  # some go up, some down
+
+
+def test_a_step_raises_the_value_of_the_labels(monkeypatch):
+    monkeypatch.setattr("visterm.topics.refine._KEPT_SHARE", 1.0)
+    data, model = problem(8)
+    _, objective = run(data, model, n_passes=30, step=0.2)
+    assert (np.diff(objective) > 0).all()
+
+
+def test_pictures_that_say_nothing_about_labels_change_nothing():
+    data, model = problem(9)
+    found, objective = run(data, model, n_passes=3)
+    without_labels = with_more(data, data.bags[:4], -1, sparse.csr_array((4, 3)))
+    empty = with_more(data, sparse.csr_array((2, 8)), -1, sparse.csr_array(np.ones((2, 3), np.float32)))
+    for more in (without_labels, empty):
+        same, values = run(more, model, n_passes=3)
+        np.testing.assert_allclose(values, objective)
+        assert_same(same, found)
+
+
+def test_one_label_and_one_codeword_are_enough_to_learn_from():
+    data, model = problem(10, n_pictures=8)
+    no_tags, single = sparse.csr_array((8, 3), dtype=np.float32), sparse.csr_array(np.eye(8, 3, dtype=np.float32))
+    for bags, classes, tags in (
+        (data.bags, 0, no_tags),
+        (data.bags, -1, single),
+        (sparse.csr_array(np.eye(8)), 1, no_tags),
+    ):
+        little = Labelled(bags, np.full(8, classes), np.ones(8), tags)
+        found, _ = run(little, model, n_passes=3)
+        assert np.abs(found.codewords - model.codewords).max() > 1e-3
+
+
+@pytest.mark.parametrize("step", [0.5, 1.0])
+def test_labels_of_empty_pictures_alone_refine_nothing(step):
+    data, model = problem(11, n_pictures=3)
+    nothing = replace(data, bags=sparse.csr_array((3, 8)), classes=np.array([0, 1, 2]))
+    found, objective = run(nothing, model, n_passes=2, step=step)
+    assert objective.tolist() == [0, 0]
+    np.testing.assert_allclose(found.codewords, model.codewords)
+
+
+def test_a_first_refinement_forgets_the_coefficients_and_ends_with_the_best_ones():
+    data, model = problem(12)
+    found, objective = run(data, model, n_passes=4, step=1.0)
+    assert len(objective) == 4
+    assert_same(run(data, replace(model, coefficients=np.zeros((3, 4))), n_passes=4, step=1.0)[0], found)
+    scale, gamma = scale_of(data, model), infer_topics(data.bags, found.codewords, found.alpha).gamma
+    at = Refined(found.codewords, scale.scaled(found.coefficients, found.intercepts), found.tags)
+    slopes = label_value(data, gamma, model.alpha, scale, at, RIDGE, SMOOTHING)[2]
+    assert np.abs(slopes.coefficients).max() < 1e-2
+    again, _ = run(data, found, n_passes=4, step=0.5)
+    assert np.abs(again.coefficients - found.coefficients).max() > 1e-6
+
+
+def test_without_tags_the_tags_of_topics_stay():
+    data, model = problem(13)
+    untagged = replace(data, tags=sparse.csr_array((12, 3), dtype=np.float32))
+    np.testing.assert_array_equal(run(untagged, model, n_passes=0, step=1.0)[0].tags, model.tags)
+    tagged = run(data, model, n_passes=0, step=1.0)[0]
+    assert label_likelihood(replace(data, classes=np.full(12, -1)), tagged, rooted=True) > label_likelihood(
+        replace(data, classes=np.full(12, -1)), model, rooted=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("scores", "n_passes", "best"),
+    [
+        ([5, 1, 2, 3], 10, 0),  # never better than the start
+        ([1, 1, 1, 1], 10, 0),  # of equal scores the first
+        ([0, 1, 0, 0.5, 9], 15, 1),
+        ([0, 1, 0, 2, 1, 1.5, 9], 25, 3),
+        ([0, 1, 2, 3, 4, 5, 6], 30, 6),
+    ],
+)
+def test_refinement_ends_after_two_scores_without_a_rise_and_keeps_the_best_model(scores, n_passes, best):
+    seen, given = [], iter(scores)
+
+    def look(model):
+        seen.append(model)
+        return float(next(given))
+
+    data, model = problem(14)
+    found, objective = run(data, model, n_passes=30, look=look)
+    assert len(objective) == n_passes
+    assert_same(found, seen[best])
+    assert np.abs(found.codewords - seen[best - 1].codewords).max() > 1e-6
+
+
+@pytest.mark.parametrize("rooted", [False, True])
+def test_the_likelihood_of_labels_by_hand(rooted):
+    data, model = problem(15)
+    model = replace(model, intercepts=np.array([0.3, -0.2, 0.1]))
+    phibar = mean_assignments(infer_topics(data.bags, model.codewords, model.alpha).gamma, data.bags, model.alpha)
+    expected = 0.0
+    for row, own, weight, tags in zip(phibar, data.classes, data.class_weights, data.tags.toarray(), strict=True):
+        scores = model.coefficients @ (roots(row) if rooted else row) + model.intercepts
+        expected += weight * (scores[own] - np.log(np.exp(scores).sum())) if own >= 0 else 0
+        expected += np.log(row @ model.tags[:, tags > 0]).sum()
+    assert label_likelihood(data, model, rooted=rooted) == pytest.approx(expected)
+    untagged = replace(data, tags=sparse.csr_array((12, 0), dtype=np.float32))
+    without = replace(model, coefficients=np.zeros((0, 4)), intercepts=np.zeros(0), tags=np.zeros((4, 0)))
+    assert label_likelihood(untagged, without, rooted=rooted) == 0
+
+
+def test_an_empty_picture_has_no_derivative():
+    data, model = problem(16)
+    scale, at = state(16, data, model)
+    empty = replace(data, bags=sparse.csr_array((12, 8)))
+    _, by_gamma, _ = label_value(empty, np.tile(model.alpha, (12, 1)), model.alpha, scale, at, RIDGE, SMOOTHING)
+    assert not by_gamma.any()
+
+
+def test_derivatives_by_logits_are_those_of_finite_differences():
+    rng = np.random.default_rng(0)
+    logits, slope = rng.normal(size=(2, 3)), rng.normal(size=(2, 3))
+    found = _by_logits(slope, _probabilities(logits))
+    np.testing.assert_allclose(_probabilities(logits), softmax(logits, axis=1))
+    expected = approx_fprime(logits.ravel(), lambda flat: (slope * softmax(flat.reshape(2, 3), axis=1)).sum())
+    np.testing.assert_allclose(found.ravel(), expected, atol=1e-6)
+
+
+def test_steps_follow_the_mean_of_the_gradients():
+    climber, rate = _Adam(np.zeros(2), 1.0, 4), [(1 + np.cos(np.pi * n / 4)) / 2 for n in (1, 2)]
+    gradients = np.array([[1.0, -2.0], [3.0, 2.0]])
+    for gradient in gradients:
+        climber.climb(gradient)
+    mean = (0.9 * 0.1 * gradients[0] + 0.1 * gradients[1]) / (1 - 0.9**2)
+    square = (0.99 * 0.01 * gradients[0] ** 2 + 0.01 * gradients[1] ** 2) / (1 - 0.99**2)
+    np.testing.assert_allclose(climber.value, rate[0] * np.sign(gradients[0]) + rate[1] * mean / np.sqrt(square))
 
 
 def test_thinned_pictures_are_right_on_average():

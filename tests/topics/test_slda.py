@@ -29,6 +29,7 @@ from visterm.topics._kernels_codeword import exponentials
 from visterm.topics._kernels_slda import _MOST_SETTLING, _SETTLED, Room, start_picture
 from visterm.topics.class_response import softmax_regression
 from visterm.topics.joint_inference import mean_assignments
+from visterm.topics.refine import label_likelihood
 
 
 @pytest.fixture(autouse=True)
@@ -390,7 +391,12 @@ def test_balanced_weights_make_every_class_count_the_same():
         sparse.csr_array(X[keep]), np.ones(len(keep), bool), y[keep], sparse.csr_array((len(keep), 0))
     )
     totals = np.bincount(y[keep], weights=data.class_weights)
-    np.testing.assert_allclose(totals, totals[0])
+    np.testing.assert_allclose(totals, len(keep) / 3)
+    few = model.set_params(class_strength=2.0)._labelled(
+        sparse.csr_array(X[:4]), np.array([True, True, False, True]), np.array([0, 2, -1, 0]), sparse.csr_array((4, 0))
+    )
+    assert few.classes.tolist() == [0, 2, -1, 0]
+    np.testing.assert_allclose(few.class_weights, [1.5, 3.0, 2.0, 1.5])  # three pictures of two classes
 
 
 def test_the_strength_of_classes_is_the_weight_of_their_term():
@@ -446,6 +452,74 @@ def test_held_out_pictures_stop_the_model_and_restarts_keep_the_best():
     best = SupervisedLDA(4, n_restarts=3, refine=0, random_state=0).fit(X, y, tags)
     one = SupervisedLDA(4, refine=0, random_state=0).fit(X, y, tags)
     assert best.objective_[-1] >= one.objective_[-1]
+
+
+def test_the_best_of_several_starts_is_kept_however_short_they_are():
+    X, y, tags = collection(n_pictures=30)
+    ends = [
+        SupervisedLDA(4, n_restarts=n, max_iter=1, start="random", random_state=0).fit(X, y, tags).objective_[-1]
+        for n in (1, 2, 3, 4)
+    ]
+    assert (np.diff(ends) >= 0).all()
+    assert ends[-1] > ends[0]
+
+
+def test_held_out_pictures_are_judged_as_the_model_would_judge_new_ones(monkeypatch):
+    asked = []
+
+    def recorded(data, model, *, rooted):
+        asked.append((len(data), rooted))
+        return label_likelihood(data, model, rooted=rooted)
+
+    monkeypatch.setattr("visterm.topics.joint_model.label_likelihood", recorded)
+    X, y, tags = collection(n_pictures=40)
+    model = SupervisedLDA(3, held_out_share=0.25, refine=5, random_state=0).fit(X, y, tags)
+    assert model.online_["n_pictures"] == 30
+    assert set(asked) == {(10, False), (10, True)}
+    assert asked == sorted(asked)  # first by the proportions, then by their roots
+    asked.clear()
+    SupervisedLDA(3, refine=5, random_state=0).fit(X, y, tags)
+    assert not asked
+
+
+def test_the_priors_of_the_objective():
+    model = SupervisedLDA(2, smoothing=0.5, ridge=0.3)
+    tags = np.array([[0.5, 0.5], [0.25, 0.75]])
+    topics = JointTopics(np.full((2, 4), 0.25), tags, np.array([[1.0, -2.0]]), np.array([1.0, 2.5]), np.zeros(1))
+    smoothed = 0.5 * (8 * np.log(0.25) + np.log(tags).sum())
+    assert model._log_prior(topics) == pytest.approx(smoothed - 0.15 * 5)
+    model.set_params(learn_alpha=True)
+    assert model._log_prior(topics) == pytest.approx(smoothed - 0.15 * 5 - 0.1 * 3.5)
+
+
+def test_one_pass_of_refinement_is_refinement():
+    X, y, tags = collection(n_pictures=30)
+    assert SupervisedLDA(3, refine=1, random_state=0).fit(X, y, tags).is_refined
+    assert not SupervisedLDA(3, refine=0, random_state=0).fit(X, y, tags).is_refined
+
+
+def test_a_tag_that_all_pictures_have_is_certain():
+    X, _, _ = collection(n_pictures=30)
+    scores = CorrLDA(2, random_state=0).fit(X, np.ones((30, 1))).score_tags(X)
+    np.testing.assert_allclose(scores, 1)
+
+
+def test_reasons_of_every_class_and_tag_can_be_asked_for():
+    X, y, tags = collection(n_pictures=30)
+    X[4] = 0
+    for refine in (0, 3):
+        model = SupervisedLDA(3, refine=refine, random_state=0).fit(X, y, tags)
+        for number in range(3):
+            assert not model.explain_class(X, number).topics[4].any()  # an empty picture has no codewords to blame
+            assert not model.explain_tag(X, number).topics[4].any()
+            np.testing.assert_allclose(
+                np.delete(model.explain_class(X, number).scores - model.decision_function(X)[:, number], 4),
+                0,
+                atol=2e-2,
+            )
+        for number in (-1, 3):
+            with pytest.raises(InputError, match=f"there is no tag {number}: the model has tags 0 to 2"):
+                model.explain_tag(X, number)
 
 
 def test_batches_teach_what_the_whole_does():
@@ -506,6 +580,22 @@ def test_parameters_that_make_no_sense_are_refused(parameters, message):
     X, y, _ = collection(n_pictures=9)
     with pytest.raises(InputError, match=message):
         SupervisedLDA(**parameters).fit(X, y)
+
+
+def test_pictures_without_any_label_are_refused():
+    X, _, tags = collection(n_pictures=9)
+    with pytest.raises(InputError, match="no picture has a class and no picture has a tag: at least one is needed"):
+        SupervisedLDA(2).fit(X, np.full(9, -1), 0 * tags)
+    with pytest.raises(InputError, match="no picture has a class and no picture has a tag"):
+        SupervisedLDA(2).fit(X)
+
+
+def test_batches_without_tags_teach_no_tags():
+    X, y, _ = collection(n_pictures=12)
+    model = SupervisedLDA(2, random_state=0).partial_fit(X, y).partial_fit(X)
+    assert model.topic_tags_.shape == (2, 0)
+    with pytest.raises(InputError, match="no tags"):
+        model.score_tags(X)
 
 
 def test_topics_transform_like_those_of_lda():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from visterm.errors import InputError
 from visterm.topics import SupervisedLDA, TopicCommittee
@@ -47,6 +48,12 @@ def test_a_committee_of_one_is_its_member():
     np.testing.assert_array_equal(committee.predict_proba(X), member.predict_proba(X))
     with pytest.raises(InputError, match="learned no tags"):
         committee.score_tags(X)
+
+
+@pytest.mark.parametrize("question", ["predict_proba", "score_tags", "transform", "predict"])
+def test_a_committee_is_fitted_before_it_is_asked(question):
+    with pytest.raises(NotFittedError):
+        getattr(TopicCommittee(), question)(collection()[0])
 
 
 def test_an_empty_committee_is_refused():

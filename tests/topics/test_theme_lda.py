@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.topics import ThemeLDA
+from visterm.topics import ThemeLDA, infer_topics
+from visterm.topics.theme_lda import Themes, _EStep
 
 
 def planted(seed=0, n_pictures=240):
@@ -68,6 +70,31 @@ def test_pictures_of_unknown_class_are_left_out():
     known = ThemeLDA(3, random_state=0).fit(X[:40], y[:40])
     y[40:] = -1
     np.testing.assert_allclose(ThemeLDA(3, random_state=0).fit(X, y).class_scores(X), known.class_scores(X))
+
+
+def test_the_objective_is_the_bounds_of_all_classes_and_the_priors():
+    X, y = planted(5, 20)
+    bags = [sparse.csr_array(X[y == c]) for c in range(2)]
+    topics = np.random.default_rng(0).dirichlet(np.ones(20), 3)
+    themes = Themes(topics, np.array([[1.0, 2.0, 0.5], [3.0, 0.2, 1.0]]))
+    e_step, bound = _EStep(bags, 0.5), 0.0
+    for _ in range(60):  # each call continues from the last one
+        statistics, objective = e_step(themes)
+    for own, alpha, found in zip(bags, themes.alphas, statistics, strict=True):
+        inferred = infer_topics(own, topics, alpha, tolerance=1e-6).statistics
+        np.testing.assert_allclose(found.codewords, inferred.codewords, atol=1e-2)
+        bound += inferred.bound
+    assert objective == pytest.approx(bound + 0.5 * np.log(topics).sum() - 0.1 * 7.7, rel=1e-6)
+
+
+def test_pictures_without_any_class_are_refused():
+    X, y = planted(6, 6)
+    with pytest.raises(InputError, match="no picture has a class: at least one is needed to learn from"):
+        ThemeLDA(2).fit(X, np.full(6, -1))
+    model = ThemeLDA(2, n_settling=3, max_iter=4, tol=-1, random_state=0).fit(X, y)
+    assert model.n_iter_ == len(model.objective_) == 7
+    assert model.class_frequency_.tolist() == [0.5, 0.5]
+    assert model.__sklearn_tags__().classifier_tags.poor_score
 
 
 @pytest.mark.parametrize("name", ["alpha", "smoothing", "n_topics", "max_iter", "n_settling"])

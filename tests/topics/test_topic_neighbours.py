@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from visterm.errors import InputError
 from visterm.neighbours import KnnClassifier
@@ -33,6 +34,12 @@ def test_pictures_of_unknown_class_help_to_find_topics_only():
     np.testing.assert_array_equal(model.classes_, [0, 1, 2])
     lda = LDA(3, max_iter=model.max_iter, random_state=0).fit(X[:100])
     np.testing.assert_array_equal(model.lda_.topic_codewords_, lda.topic_codewords_)
+
+
+@pytest.mark.parametrize("question", ["predict_proba", "predict"])
+def test_neighbours_are_known_before_they_are_asked(question):
+    with pytest.raises(NotFittedError):
+        getattr(TopicNeighbours(), question)(planted()[0])
 
 
 @pytest.mark.parametrize("parameters", [{"n_topics": 0}, {"n_neighbors": 0}, {"metric": "taxi"}, {"alpha": -1}])

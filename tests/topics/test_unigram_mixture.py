@@ -8,7 +8,7 @@ from scipy import sparse
 
 from visterm.errors import InputError
 from visterm.topics import UnigramMixture, Unigrams
-from visterm.topics.unigram_mixture import fit_unigrams
+from visterm.topics.unigram_mixture import fit_unigrams, start_responsibilities
 
 
 def problem(seed, n_pictures=12, n_codewords=5, n_tags=4):
@@ -68,6 +68,32 @@ def test_log_joint_is_the_sum_over_tokens(seed):
 def expected_objective(model, X, tags):
     parts = (model.topic_shares_, model.topic_codewords_, model.topic_tags_)
     return model.log_likelihood(X, tags).sum() + model.smoothing * sum(np.log(part).sum() for part in parts)
+
+
+def test_parameters_are_the_smoothed_shares_of_expected_counts():
+    bags, tags = sparse.csr_array([[2.0, 0.0, 1.0], [0.0, 4.0, 0.0]]), sparse.csr_array([[1.0, 0.0], [1.0, 1.0]])
+    found = Unigrams.maximise(bags, tags, np.array([[0.25, 0.75], [0.5, 0.5]]), 0.5)
+    np.testing.assert_allclose(found.shares, np.array([1.25, 1.75]) / 3)
+    np.testing.assert_allclose(found.codewords, [np.array([1, 2.5, 0.75]) / 4.25, np.array([2, 2.5, 1.25]) / 5.75])
+    np.testing.assert_allclose(found.tags, [np.array([1.25, 1]) / 2.25, np.array([1.75, 1]) / 2.75])
+    parts = (found.shares, found.codewords, found.tags)
+    assert found.log_prior(0.3) == pytest.approx(0.3 * sum(np.log(part).sum() for part in parts))
+
+
+def test_the_first_topics_are_those_of_pictures_that_are_alike():
+    kinds = np.arange(12) % 3
+    bags, tags = sparse.csr_array(np.eye(3)[kinds] * 5), sparse.csr_array(np.eye(3)[kinds])
+    start = start_responsibilities(bags, tags, 3, np.random.RandomState(0))
+    np.testing.assert_allclose(start.sum(axis=1), 1)
+    assert len(set(start[:3].argmax(axis=1))) == 3
+    np.testing.assert_array_equal(start.argmax(axis=1), start[kinds].argmax(axis=1))
+    # A likeness of 2, that of both vocabularies, counts ten times; the noise is up to a tenth.
+    odds = np.log(start.max(axis=1) / np.median(start, axis=1))
+    assert 19 < odds.min() < odds.max() < 21
+    assert np.ptp(odds) > 0.2
+    few = start_responsibilities(bags[:2], tags[:2] * 0, 3, np.random.RandomState(0))
+    assert few.shape == (2, 3)
+    assert set(few.argmax(axis=1)) == {0, 1}
 
 
 def test_probability_of_every_bag_of_two_tokens_sums_to_one():

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from visterm.contracts import Features, check_tags
+from visterm.contracts import UNKNOWN_CLASS, Features, check_tags
 from visterm.topics.bags import check_bags, check_tag_bags
 from visterm.topics.joint_inference import Labelled
 from visterm.topics.joint_model import JointTopicModel
@@ -49,4 +49,4 @@ class CorrLDA(JointTopicModel):
 
 def _without_classes(bags: sparse.csr_array, tags: sparse.csr_array) -> Labelled:
     n_pictures = bags.shape[0]
-    return Labelled(bags, np.full(n_pictures, -1), np.ones(n_pictures), tags)
+    return Labelled(bags, np.full(n_pictures, UNKNOWN_CLASS), np.ones(n_pictures), tags)

@@ -103,7 +103,8 @@ def refine(
     with progress.task("Refining the topics", total=n_passes) as bar:
         for n_pass in range(1, n_passes + 1):
             value = 0.0
-            for rows in np.array_split(random.permutation(labelled), n_batches):
+            shuffled = random.permutation(labelled)
+            for rows in np.array_split(shuffled, n_batches) if len(labelled) else ():
                 batch = _thinned(data[rows], random)
                 gammas = sweep(batch.bags, found.codewords, model.alpha, gamma[rows])
                 gamma[rows] = gammas[:, -1]

@@ -182,7 +182,7 @@ class SupervisedLDA(JointMixin, JointTopicModel):
     def _labelled(
         self, bags: sparse.csr_array, known: NDArray[np.bool_], y: NDArray[Any], tags: sparse.csr_array
     ) -> Labelled:
-        classes = np.full(bags.shape[0], -1)
+        classes = np.full(bags.shape[0], UNKNOWN_CLASS)
         classes[known] = np.searchsorted(self.classes_, y[known])
         weights = np.full(bags.shape[0], float(self.class_strength))
         if self.class_weight == "balanced" and known.any():

@@ -19,6 +19,8 @@ from visterm.topics.bags import check_bags, check_tag_bags, distributions
 from visterm.topics.em import climb
 
 _TINY = np.finfo(np.float64).tiny  # stands for probability 0, whose logarithm would be infinite
+#: How strongly the first responsibilities follow the likeness of pictures, and the noise added to it.
+_LEANING, _NOISE = 10.0, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +194,9 @@ def start_responsibilities(
     n_seeds = min(n_topics, roots.shape[0])
     _, seeds = kmeans_plusplus(roots, n_seeds, random_state=random)
     # Noise separates equally near seeds, and topics if there are more of them than pictures.
-    leaning = random.random_sample((roots.shape[0], n_topics)) * 0.1
+    leaning = random.random_sample((roots.shape[0], n_topics)) * _NOISE
     leaning[:, :n_seeds] += (roots @ roots[seeds].T).toarray()
-    return softmax(10 * leaning, axis=1)
+    return softmax(_LEANING * leaning, axis=1)
 
 
 def _root_of_shares(counts: sparse.csr_array) -> sparse.csr_array:
