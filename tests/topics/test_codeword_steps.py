@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
-from visterm.topics._kernels_class import add_logarithms, class_room, class_term_of, largest_row
+from visterm.topics._kernels_class import add_logarithms, class_evidence, class_room, class_term_of, largest_row
 from visterm.topics._kernels_codeword import best_topics, local_bound, relative_entropy, step_back
 from visterm.topics._kernels_slda import Picture, Room, TopicTables, sweep
 
@@ -57,6 +57,15 @@ def test_logarithms_are_exact_by_series_and_without(spread, tolerance):
     np.testing.assert_allclose(sums, 2.5 * np.log(ratios), rtol=tolerance)
     add_logarithms(1.0, ratios, spread, sums)
     np.testing.assert_allclose(sums, 3.5 * np.log(ratios), rtol=3e-15)
+
+
+def test_the_evidence_of_a_class_is_its_definition():
+    _, _, term = problem(3.0)
+    term.odds[:] = [0.1, 0.2, 0.3, 0.1]
+    linear, evidence = np.array([1.0, -2.0, 0.5]), np.empty(3)
+    class_evidence(term, 1, linear, evidence)
+    np.testing.assert_allclose(linear, term.own + [1.0, -2.0, 0.5])
+    np.testing.assert_allclose(evidence, linear - (term.odds / term.products[1]) @ term.factors)
 
 
 def test_the_longest_row_is_found_wherever_it_is():

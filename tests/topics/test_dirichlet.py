@@ -55,6 +55,12 @@ def test_far_from_the_answer_steps_are_shortened(start):
     np.testing.assert_allclose(fit_dirichlet(sums, 7, np.full(3, start)), answer, rtol=1e-3)
 
 
+def test_the_answer_depends_on_the_mean_alone():
+    means = digamma([1.0, 3.0, 0.3]) - digamma(4.3)
+    for n in (1e-6, 1, 1e6):
+        np.testing.assert_allclose(fit_dirichlet(n * means, n, np.ones(3)), [1.0, 3.0, 0.3], rtol=1e-3)
+
+
 def test_a_single_topic_keeps_its_alpha_and_a_start_stays_as_it_was():
     assert fit_dirichlet(np.array([-3.0]), 5, np.array([0.7])).tolist() == [0.7]
     start = np.array([0.7, 0.2])
@@ -74,6 +80,22 @@ def test_bounds_of_pictures_sum_to_the_bound_of_the_e_step():
     inferred = infer_topics(bags, topics, alpha)
     bounds = picture_bounds(bags, topics, alpha, inferred.gamma)
     assert bounds.sum() == pytest.approx(inferred.statistics.bound, rel=1e-9)
+
+
+def test_the_bound_of_any_gamma_by_hand():
+    rng = np.random.default_rng(0)
+    counts = np.vstack([rng.poisson(2.0, (3, 2)), np.zeros((2, 2))])
+    topics, alpha, gamma = rng.dirichlet(np.ones(2), 3), np.array([0.1, 0.5, 2.0]), rng.uniform(0.2, 3, (5, 3))
+    expected = []
+    for row, own in zip(counts, gamma, strict=True):
+        log_theta = digamma(own) - digamma(own.sum())
+        phi = np.exp(log_theta)[:, None] * topics
+        phi /= phi.sum(axis=0)
+        tokens = (row * phi * (log_theta[:, None] + np.log(topics) - np.log(phi))).sum()
+        prior = gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1) @ log_theta
+        posterior = gammaln(own.sum()) - gammaln(own).sum() + (own - 1) @ log_theta
+        expected.append(tokens + prior - posterior)
+    np.testing.assert_allclose(picture_bounds(sparse.csr_array(counts), topics, alpha, gamma), expected)
 
 
 def test_the_bound_of_a_single_token_is_below_its_probability_and_of_none_is_zero():

@@ -12,6 +12,8 @@ from scipy.special import digamma, gammaln, polygamma
 Array = NDArray[np.float64]
 
 _MAX_STEPS, _TOLERANCE = 100, 1e-8
+#: A step that would lower the objective is shortened to this share.
+_SHORTER = 0.5
 #: The bounds of this many pictures are computed at a time, so that memory stays bounded.
 _BLOCK_ROWS = 1024
 
@@ -42,12 +44,12 @@ def fit_dirichlet(log_proportions: Array, n_pictures: int, start: Array, *, rate
         scale = 1.0
         while True:
             moved = alpha + scale * step
-            if (moved > 0).all() and (rise := _dirichlet_score(moved, n_pictures, target) - value) >= 0:
+            if (moved > 0).all() and (risen := _dirichlet_score(moved, n_pictures, target)) >= value:
                 break
-            scale /= 2
+            scale *= _SHORTER
             if scale < _TOLERANCE:
                 return alpha
-        alpha, value = moved, value + rise
+        alpha, value, rise = moved, risen, risen - value
         if rise <= _TOLERANCE * abs(value):
             break
     return alpha
