@@ -8,7 +8,7 @@ from scipy.special import logsumexp, softmax
 
 from visterm.topics._kernels_class import add_logarithms, class_evidence, class_room, class_term_of, largest_row
 from visterm.topics._kernels_codeword import best_topics, local_bound, relative_entropy, step_back
-from visterm.topics._kernels_slda import Picture, Room, TopicTables, sweep
+from visterm.topics._kernels_slda import Picture, Room, TopicTables, sweep, tag_evidence
 
 COUNTS, OWN, WEIGHT = np.array([1.0, 2.5]), 2, 0.7
 
@@ -66,6 +66,18 @@ def test_the_evidence_of_a_class_is_its_definition():
     class_evidence(term, 1, linear, evidence)
     np.testing.assert_allclose(linear, term.own + [1.0, -2.0, 0.5])
     np.testing.assert_allclose(evidence, linear - (term.odds / term.products[1]) @ term.factors)
+
+
+def test_the_evidence_of_tags_is_its_definition():
+    rng = np.random.default_rng(0)
+    tags, log_tags, attention, found = (
+        np.array([4, 1], np.int32),
+        rng.normal(size=(5, 3)),
+        rng.random((2, 6)),
+        np.ones(3),
+    )
+    tag_evidence(tags, log_tags, attention, 2, found)
+    np.testing.assert_allclose(found, attention[:, 2] @ log_tags[tags])
 
 
 def test_the_longest_row_is_found_wherever_it_is():
