@@ -64,7 +64,7 @@ def test_the_evidence_of_a_class_is_its_definition():
     term.odds[:] = [0.1, 0.2, 0.3, 0.1]
     linear, evidence = np.array([1.0, -2.0, 0.5]), np.empty(3)
     class_evidence(term, 1, linear, evidence)
-    np.testing.assert_allclose(linear, term.own + [1.0, -2.0, 0.5])
+    np.testing.assert_allclose(linear, term.own + np.array([1.0, -2.0, 0.5]))
     np.testing.assert_allclose(evidence, linear - (term.odds / term.products[1]) @ term.factors)
 
 

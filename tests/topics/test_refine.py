@@ -361,6 +361,9 @@ def test_derivatives_by_logits_are_those_of_finite_differences():
     np.testing.assert_allclose(_probabilities(logits), softmax(logits, axis=1))
     expected = approx_fprime(logits.ravel(), lambda flat: (slope * softmax(flat.reshape(2, 3), axis=1)).sum())
     np.testing.assert_allclose(found.ravel(), expected, atol=1e-6)
+    np.testing.assert_array_equal(
+        _probabilities(np.array([[800.0, 0.0], [-800.0, -900.0]])), [[1, 0], [1, np.exp(-100)]]
+    )
 
 
 def test_steps_follow_the_mean_of_the_gradients():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -142,6 +143,8 @@ def sweep_by_the_book(data, model, d, gamma, phi):
 @pytest.mark.parametrize("eta", [2.0, 40.0])  # at 40, the odds hold for less than one token
 def test_sweeps_are_those_of_the_paper(seed, eta):
     data, model, gamma = problem(seed, eta=eta)
+    if seed % 2:  # classes alone
+        data = replace(data, tags=sparse.csr_array((5, 4)), class_weights=data.class_weights / 2)
     data.bags.data[:] = np.minimum(data.bags.data, 1.0)
     expected = gamma.copy()
     phi = responsibilities(expected, data.bags, model.codewords)
@@ -159,6 +162,15 @@ def test_sweeps_are_those_of_the_paper(seed, eta):
     np.testing.assert_allclose(gamma, expected, rtol=1e-9)
     np.testing.assert_allclose(inferred.phibar, mean_assignments(expected, data.bags, model.alpha), rtol=1e-9)
     assert inferred.statistics.bound == pytest.approx(bound_by_the_book(data, model, expected, phi), rel=1e-9)
+    owners, counts = np.repeat(np.arange(5), np.diff(data.bags.indptr)), data.bags.data[:, None]
+    codewords, tags = np.zeros((7, 3)), np.zeros((4, 3))
+    np.add.at(codewords, data.bags.indices, counts * phi)
+    for d, tag in zip(*data.tags.nonzero(), strict=True):
+        own = owners == d
+        attention = counts[own] * np.exp(phi[own] @ np.log(model.tags[:, [tag]]))
+        tags[tag] += (attention * phi[own]).sum(axis=0) / attention.sum() if own.any() else 0
+    np.testing.assert_allclose(inferred.statistics.codewords.T, codewords, rtol=1e-9)
+    np.testing.assert_allclose(inferred.statistics.tags.T, tags, rtol=1e-9)
 
 
 def test_a_picture_ends_when_its_gamma_changes_by_less_than_the_tolerance_per_topic():
@@ -274,6 +286,23 @@ def test_the_gradient_of_the_class_term_is_that_of_finite_differences(seed, eta)
     again, same = inferred.class_value(model.coefficients.copy())  # the phi are found again
     assert again == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(same, gradient, atol=1e-10)
+
+
+def test_for_large_pictures_the_coefficients_are_those_of_a_regression_on_proportions():
+    data, model, _ = problem(3, n_pictures=30)
+    data.bags.data[:] *= 1e5
+    bags = data.bags.tolil()
+    bags[0], bags[1], bags[2] = 0, 0, 0  # an empty picture that would weigh much, and pictures of one codeword
+    bags[1, 3], bags[2, 5] = 1e5, 1e5
+    classes, weights = np.arange(30) % 3, data.class_weights.copy()
+    weights[:3], classes[3] = 30, -1
+    data = replace(data, bags=sparse.csr_array(bags), classes=classes, class_weights=weights)
+    gamma = infer_topics(data.bags, model.codewords, model.alpha).gamma
+    inferred, start = infer_labelled(data, model, gamma, max_sweeps=2), np.zeros((3, 3))
+    found = improve_coefficients(inferred, start, 0.5, max_iter=200)
+    known = np.where(np.arange(30) == 0, -1, classes)
+    expected = softmax_regression(inferred.phibar, known, weights, 0.5, start)
+    np.testing.assert_allclose(found, expected, atol=1e-2)
 
 
 def test_softmax_regression_is_that_of_scikit_learn():
@@ -490,6 +519,18 @@ def test_the_priors_of_the_objective():
     assert model._log_prior(topics) == pytest.approx(smoothed - 0.15 * 5)
     model.set_params(learn_alpha=True)
     assert model._log_prior(topics) == pytest.approx(smoothed - 0.15 * 5 - 0.1 * 3.5)
+
+
+def test_the_objective_begins_with_the_bound_and_the_priors_of_the_start():
+    X, y, tags = collection(n_pictures=30)
+    model = SupervisedLDA(3, smoothing=0.5, max_iter=1, random_state=0).fit(X, y, tags)
+    data = model._labelled(sparse.csr_array(X), np.ones(30, bool), y, sparse.csr_array(tags))
+    random = np.random.RandomState(0)
+    random.permutation(30)  # the order in which pictures would be held out
+    start, gamma = model._start(data, 3, random)
+    bound = infer_labelled(data, start, gamma, max_sweeps=2).statistics.bound
+    prior = 0.5 * (np.log(start.codewords).sum() + np.log(start.tags).sum())  # the coefficients are still zero
+    np.testing.assert_allclose(model.objective_, [bound + prior])
 
 
 def test_one_pass_of_refinement_is_refinement():

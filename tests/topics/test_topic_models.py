@@ -48,7 +48,7 @@ def test_every_question_takes_pictures_of_the_known_codewords_only(kind):
     asked += [(model.explain_class, (0,))] if hasattr(model, "explain_class") else []
     asked += [(model.log_joint, ())] if hasattr(model, "log_joint") else []
     for question, more in asked:
-        with pytest.raises(InputError, match="X has 5 features, but .* is expecting 6 features"):
+        with pytest.raises(InputError, match=r"X has 5 features, but .* is expecting 6 features"):
             question(X[:, :5], *more)
         question(X, *more)
     assert model.n_features_in_ == 6

@@ -81,7 +81,7 @@ def infer_topics(
 
 def starting_gamma(bags: sparse.csr_array, alpha: Array) -> Array:
     """The posterior in which every topic has the same share of each picture."""
-    return alpha + np.asarray(bags.sum(axis=1), np.float64).reshape(-1, 1) / len(alpha)
+    return alpha + bags.sum(axis=1, dtype=np.float64)[:, None] / len(alpha)
 
 
 def over_shards(task: Callable[[Shard], T], n_pictures: int, n_jobs: int = -1) -> list[T]:

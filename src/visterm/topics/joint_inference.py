@@ -60,7 +60,7 @@ def responsibilities(gamma: Array, bags: sparse.csr_array, codewords: Array) -> 
 
 def mean_assignments(gamma: Array, bags: sparse.csr_array, alpha: Array) -> Array:
     """phibar (n_pictures, n_topics): the share of each topic in a picture; for an empty picture, that of the prior."""
-    sizes = np.asarray(bags.sum(axis=1)).reshape(-1, 1)
+    sizes = bags.sum(axis=1)[:, None]
     prior = np.broadcast_to(alpha / alpha.sum(), gamma.shape)
     return np.divide(gamma - alpha, sizes, out=prior.copy(), where=sizes > 0)
 

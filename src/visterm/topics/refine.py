@@ -187,7 +187,7 @@ def label_value(
         value -= float(np.log(ratios.data).sum())
         by_phibar += ratios @ at.tags.T
         by_tags = by_tags + (ratios.T @ phibar).T
-    sizes = np.asarray(data.bags.sum(axis=1)).reshape(-1, 1)
+    sizes = data.bags.sum(axis=1)[:, None]
     by_gamma = np.divide(by_phibar, sizes, out=np.zeros(phibar.shape), where=sizes > 0)
     return value, by_gamma, Refined(np.zeros(at.codewords.shape), by_coefficients, by_tags)
 
