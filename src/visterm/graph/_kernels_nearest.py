@@ -12,17 +12,20 @@ import numpy as np
 
 from visterm.compute.compiled import SUMS, compiled
 
+#: No row: an empty place of a list.
+EMPTY = -1
+
 
 class Lists(NamedTuple):
     """For every row, the nearest rows found so far, nearest first, each (n_rows, n_neighbors)."""
 
-    found: Any  # -1 for an empty place
+    found: Any  # or EMPTY
     squared: Any  # their squared distances
     is_new: Any  # whether they were found in the last round
 
 
 class Neighbours(NamedTuple):
-    """For every row, the rows that it lists or that list it, and whether that is new; -1 for an empty place."""
+    """For every row, the rows that it lists or that list it, and whether that is new; or EMPTY."""
 
     rows: Any
     is_new: Any
@@ -148,7 +151,7 @@ def reverse_lists(forward: Neighbours, backward: Neighbours) -> None:
     n, k = forward.rows.shape
     room = backward.rows.shape[1]
     filled = np.zeros(n, np.int64)
-    backward.rows[:] = -1
+    backward.rows[:] = EMPTY
     backward.is_new[:] = False
     for wanted in (True, False):
         for i in range(n):

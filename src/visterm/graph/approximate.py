@@ -20,8 +20,11 @@ from visterm.contracts import Matrix
 _TREES, _LEAF, _MIND = 8, 40, 15
 #: The most rounds, and the share of all entries that must have changed for another round.
 _ROUNDS, _WORTHWHILE = 8, 0.002
-#: Sparse rows are compared by random projections to this many dimensions.
-_PROJECTED = 96
+#: The rows are shared out in about this many parts, which may run at the same time.
+_PARTS = 16
+#: Sparse rows are compared by random projections to this many dimensions. Of this many times the neighbours found so,
+#: the nearest are kept; so many pairs are compared at a time.
+_PROJECTED, _CANDIDATES, _PAIRS = 96, 3, 2**20
 #: Features whose largest number lies within this power of two are compared as they are.
 _USUAL = 30
 
@@ -42,7 +45,7 @@ def nearest_of_all(
         found, distances = nearest_of_all(rows / unit, n_neighbors, random_state=random_state)
         return found, (distances * np.float64(unit)).astype(np.float32)
     if not isinstance(rows, np.ndarray):
-        candidates, _ = _descend(_projected(rows, random_state), 3 * n_neighbors, random_state)
+        candidates, _ = _descend(_projected(rows, random_state), _CANDIDATES * n_neighbors, random_state)
         return _best_of(rows, candidates, n_neighbors)
     found, squared = _descend(np.ascontiguousarray(rows, np.float32), n_neighbors, random_state)
     return found, np.sqrt(squared)
@@ -61,20 +64,19 @@ def _descend(
     from visterm.graph import _kernels_nearest as kernels
 
     n = len(rows)
-    n_neighbors = min(n_neighbors, n - 1)
     k = min(max(n_neighbors, _MIND), n - 1)
     lists = kernels.Lists(
-        np.full((n, k), -1, np.int32), np.full((n, k), np.inf, np.float32), np.zeros((n, k), np.bool_)
+        np.full((n, k), kernels.EMPTY, np.int32), np.full((n, k), np.inf, np.float32), np.zeros((n, k), np.bool_)
     )
     threads = Engine("threads")  # they share the lists
     order = np.empty(n, np.int32)
-    for tree in range(_TREES):
-        ends = kernels.cut(rows, _LEAF, random_state + tree, order)
+    for tree, seed in enumerate(range(random_state, random_state + _TREES)):
+        ends = kernels.cut(rows, _LEAF, seed, order)
 
         def compare(leaves: Shard, order: Any = order, ends: Any = ends) -> None:
             kernels.compare_leaves(rows, order, ends, leaves.start, leaves.stop, lists)
 
-        _all(compare, split(len(ends), size=1 + len(ends) // 16), threads, f"Cutting, tree {tree + 1} of {_TREES}")
+        _all(compare, len(ends), threads, f"Cutting, tree {tree + 1} of {_TREES}")
     backward = kernels.Neighbours(np.empty((n, k), np.int32), np.empty((n, k), np.bool_))
     for _ in range(_ROUNDS):
         forward = kernels.Neighbours(lists.found.copy(), lists.is_new.copy())
@@ -83,20 +85,20 @@ def _descend(
         def ask(shard: Shard, forward: Any = forward) -> int:
             return kernels.compare_neighbours(rows, shard.start, shard.stop, forward, backward, lists)
 
-        n_changed = sum(_all(ask, split(n, size=1 + n // 16), threads, "Asking neighbours"))
+        n_changed = sum(_all(ask, n, threads, "Asking neighbours"))
         if n_changed < _WORTHWHILE * lists.found.size:
             break
     return lists.found[:, :n_neighbors], lists.squared[:, :n_neighbors]
 
 
-def _all(task: Any, shards: list[Shard], engine: Engine, description: str) -> list[Any]:
-    return list(map_shards(task, shards, engine=engine, description=description))
+def _all(task: Any, n: int, engine: Engine, description: str) -> list[Any]:
+    return list(map_shards(task, split(n, size=1 + n // _PARTS), engine=engine, description=description))
 
 
 def _projected(rows: sparse.csr_array, random_state: int) -> NDArray[np.float32]:
-    """Random projections, which change distances by about a tenth (Johnson and Lindenstrauss 1984)."""
+    """Random projections: in one unit of length, distances change by about a tenth (Johnson and Lindenstrauss 1984)."""
     directions = np.random.default_rng(random_state).standard_normal((rows.shape[1], _PROJECTED))
-    return np.ascontiguousarray(rows @ (directions / np.sqrt(_PROJECTED)), np.float32)
+    return np.ascontiguousarray(rows @ directions, np.float32)
 
 
 def _best_of(
@@ -107,7 +109,7 @@ def _best_of(
     n_neighbors = min(n_neighbors, n_candidates)
     squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     found, distances = np.empty((n, n_neighbors), np.int32), np.empty((n, n_neighbors), np.float32)
-    for shard in split(n, size=max(1, 2**20 // n_candidates)):
+    for shard in split(n, size=max(1, _PAIRS // n_candidates)):
         columns = candidates[shard.rows]
         owners = np.repeat(np.arange(shard.start, shard.stop), n_candidates)
         products = np.asarray(rows[owners].multiply(rows[columns.ravel()]).sum(axis=1)).ravel()
