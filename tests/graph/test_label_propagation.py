@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.sparse.linalg import cg
+from sklearn.exceptions import NotFittedError
 from sklearn.semi_supervised import LabelPropagation as TheirPropagation
 from sklearn.semi_supervised import LabelSpreading
 
 from visterm.errors import InputError
-from visterm.graph import LabelPropagation, PictureGraph, harmonic, spread
+from visterm.graph import LabelPropagation, PictureGraph, harmonic, label_propagation, spread
+from visterm.graph.held_out import hide_tags, tag_surprise
 
 
 @pytest.fixture
@@ -108,8 +111,6 @@ def test_wrong_settings_are_refused(counts):
 
 
 def test_blocks_of_tags_change_no_score(monkeypatch):
-    from visterm.graph import label_propagation
-
     rng = np.random.default_rng(0)
     X, tags = rng.random((40, 6)), rng.random((40, 5)) < 0.3
     tags[30:] = False
@@ -154,11 +155,9 @@ def test_scores_are_kept_in_double_precision_up_to_a_number_of_them(halves, monk
 
 
 def test_the_reach_is_chosen_by_all_hidden_pictures_or_some_at_equal_distances():
-    from visterm.graph.label_propagation import _evenly
-
     for n in (0, 1, 4, 5):
-        assert _evenly(n, 5).tolist() == list(range(n))
-    assert _evenly(9, 5).tolist() == [0, 2, 4, 6, 8]
+        assert label_propagation._evenly(n, 5).tolist() == list(range(n))
+    assert label_propagation._evenly(9, 5).tolist() == [0, 2, 4, 6, 8]
 
 
 def test_scores_are_the_probabilities_that_they_are_said_to_be(rng):
@@ -171,3 +170,85 @@ def test_scores_are_the_probabilities_that_they_are_said_to_be(rng):
     for cloud, share in ((slice(1, 100, 2), 0.8), (slice(101, 200, 2), 0.2)):
         assert tags[cloud, 0].mean() == share
         np.testing.assert_allclose(model.score_training()[cloud].mean(axis=0), [share, 1 - share], atol=0.05)
+
+
+@pytest.mark.parametrize("residual", [0.5, 0.2, 0.05, 1e-3])
+def test_spreading_takes_the_steps_of_scipys_conjugate_gradients(links, rng, residual, monkeypatch):
+    """Each label takes as many steps as it needs; one that nobody has needs none."""
+    monkeypatch.setattr(label_propagation, "_RESIDUALS", (residual, 0.0))
+    labels = rng.random((12, 4)) * [1, 30, 0, 0.01]
+    degrees = links.sum(axis=1)
+    system = np.eye(12) - 0.9 * links.toarray() / np.sqrt(np.outer(degrees, degrees))
+    expected = [cg(system, 0.1 * label, rtol=residual, atol=0)[0] for label in labels.T]
+    np.testing.assert_allclose(spread(links, labels, 0.9), np.transpose(expected), rtol=1e-9)
+
+
+def test_labels_in_single_precision_stay_so(links, rng):
+    labels = rng.random((12, 3))
+    single = spread(links, labels.astype(np.float32), 0.9)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, spread(links, labels, 0.9), rtol=1e-4)
+    assert spread(links, np.eye(12, dtype=int), 0.9).dtype == np.float64
+
+
+def test_pictures_without_links_keep_their_labels():
+    """A label stays where it is known, and does not come where no link leads."""
+    links = sparse.csr_array([[0.0, 0.5, 0, 0], [0.5, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]])
+    labels = np.array([[0.7], [9.0], [0.3], [9.0]])
+    known = np.array([True, False, True, False])
+    np.testing.assert_allclose(harmonic(links, labels, known), [[0.7], [0.7], [0.3], [0.0]])
+    np.testing.assert_allclose(spread(links, labels, 0.5)[2:], [[0.15], [4.5]])
+
+
+def test_pictures_far_from_all_get_the_mean_scores():
+    X, tags = [[0.0], [1.0], [2.0], [20.0], [20.5]], [[1, 0], [0, 1], [0, 1], [1, 1], [0, 0]]
+    graph = PictureGraph(2, metric="euclidean", max_distance=1.0, weights="heat").fit(X)
+    model = LabelPropagation(alpha=0.5).fit(X, tags, graph=graph)
+    scores = model.score_tags([[90.0], [0.7], [21.2]])
+    np.testing.assert_allclose(scores[0], model.scores_.mean(axis=0))
+    weights = np.exp(-((np.array([0.7, 0.3]) / graph.width_) ** 2))
+    np.testing.assert_allclose(scores[1], weights @ model.scores_[:2] / weights.sum(), rtol=1e-6)
+    np.testing.assert_allclose(scores[2], model.scores_[4], rtol=1e-6)  # of its only neighbour
+    assert graph.neighbours_of([[21.2]])[0].sum() < 0.9
+    np.testing.assert_allclose(model.score_tags(X), model.score_training())
+
+
+def test_shares_lie_between_0_and_1_where_somebody_votes():
+    votes, total = np.array([[0.25, 0.5], [-1e-9, 0.5], [0.0, 0.0]]), np.array([[0.5], [0.499], [0.0]])
+    np.testing.assert_allclose(
+        label_propagation._shares(votes, total, np.array([0.2, 0.6])), [[0.5, 1.0], [0.0, 1.0], [0.2, 0.6]]
+    )
+
+
+def test_too_few_tagged_pictures_are_not_hidden(counts):
+    X, tags, _ = counts
+    few = sparse.csr_array(tags.toarray() * (np.arange(60) < 9)[:, None])
+    for alpha, expected in (("auto", 0.95), (0.3, 0.3)):
+        model = LabelPropagation(5, alpha=alpha).fit(X, few)
+        assert model.alpha_ == expected
+        assert model.held_out_.shape == (0, 2)
+
+
+def test_a_given_reach_is_not_tried(counts):
+    X, tags, _ = counts
+    model = LabelPropagation(5, alpha=0.3).fit(X, tags)
+    assert model.held_out_.shape == (0, 2)
+    assert model.tag_counts_.tolist() == tags.sum(axis=0).tolist()
+
+
+def test_the_reach_is_the_best_for_the_hidden_tags(counts):
+    X, tags, _ = counts
+    model = LabelPropagation(5, alphas=(0.99, 0.5, 0.8)).fit(X, tags)
+    tried, scores = model.held_out_.T
+    assert tried.tolist() == [0.99, 0.5, 0.8]
+    assert model.alpha_ == tried[scores.argmax()]
+    hidden = hide_tags(tags, 0.2, 0)
+    for alpha, score in model.held_out_:
+        shown = LabelPropagation(5, alpha=alpha).fit(X, hidden.shown).score_training()[hidden.rows]
+        assert score == pytest.approx(tag_surprise(shown / shown.sum(axis=1, keepdims=True), hidden.tags))
+
+
+def test_nothing_is_scored_before_fitting():
+    assert LabelPropagation.learns_from_untagged
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        LabelPropagation().score_tags([[1.0]])

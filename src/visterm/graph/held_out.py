@@ -37,11 +37,11 @@ def hide_tags(tags: sparse.csr_array, share: float, random_state: Any) -> Hidden
     if n_hidden < FEWEST or len(tagged) - n_hidden < FEWEST:
         return None
     rows = np.sort(check_random_state(random_state).permutation(tagged)[:n_hidden])
-    kept = np.ones(tags.shape[0])
+    kept = np.ones((tags.shape[0], 1), tags.dtype)
     kept[rows] = 0
-    shown = sparse.csr_array(sparse.diags_array(kept) @ tags)
+    shown = sparse.csr_array(tags.multiply(kept))
     shown.eliminate_zeros()
-    return HiddenTags(shown.astype(tags.dtype), rows, tags[rows])
+    return HiddenTags(shown, rows, tags[rows])
 
 
 def tag_surprise(chances: NDArray[Any], tags: sparse.csr_array) -> float:

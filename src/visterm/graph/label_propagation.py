@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 
 #: The values that ``alpha="auto"`` tries.
 REACHES = (0.5, 0.8, 0.95, 0.99)
+#: The one that it takes without a trial, if too few pictures are tagged.
+_USUAL_REACH = 0.95
 #: This many labels spread at a time, so that they stay in the cache.
 _BLOCK = 2**18
 #: Up to this many scores are computed and kept in double precision, to the first of these relative residuals; more in
@@ -54,7 +56,7 @@ def harmonic(links: sparse.csr_array, labels: Any, is_known: NDArray[np.bool_]) 
     """
     normal, roots = _normalised(links)
     known, unknown = np.flatnonzero(is_known), np.flatnonzero(~is_known)
-    state = np.where(is_known[:, None], np.asarray(labels, np.float64), 0.0)
+    state = np.array(labels, np.float64)
     given = normal[unknown][:, known] @ (state[known] / roots[known, None])
     state[unknown] = roots[unknown, None] * _solve(normal[unknown][:, unknown], given)
     return state
@@ -74,11 +76,12 @@ def _solve(normal: sparse.csr_array, given: Array, *, max_iter: int = 1000) -> A
     direction, square = residual.copy(), (residual**2).sum(axis=0)
     target = tol**2 * square
     for _ in range(max_iter):
-        if (square <= target).all():
+        is_far = square > target
+        if not is_far.any():
             break
         moved = direction - normal @ direction
         curve = (direction * moved).sum(axis=0)
-        step = np.divide(square, curve, out=np.zeros_like(square), where=(curve > 0) & (square > target))
+        step = np.divide(square, curve, out=np.zeros_like(square), where=(curve > 0) & is_far)
         state += step * direction
         residual -= step * moved
         updated = (residual**2).sum(axis=0)
@@ -137,12 +140,12 @@ class LabelPropagation(AnnotatorMixin, Estimator):
         """Spread the tags over all pictures; ``graph`` is one already fitted to them."""
         self._validate_params()
         self.graph_ = graph or PictureGraph(self.n_neighbors, metric=self.metric, weights=self.weights).fit(X)
-        tags = check_tags(tags, self.graph_.links_.shape[0])
+        tags = check_tags(tags, self.graph_.features_.shape[0])
         if not tags.nnz:
             raise InputError("no picture has a tag: at least one is needed to learn from")
         self._count_tags(tags)
         self.n_features_in_ = self.graph_.n_features_in_
-        self.alpha_ = 0.95 if self.alpha == "auto" else float(self.alpha)
+        self.alpha_ = _USUAL_REACH if self.alpha == "auto" else float(self.alpha)
         self.held_out_ = np.empty((0, 2))
         hidden = hide_tags(tags, self.held_out_share, self.random_state) if self.alpha == "auto" else None
         if hidden is not None:
@@ -184,7 +187,7 @@ class LabelPropagation(AnnotatorMixin, Estimator):
 
         def from_pictures(part: slice) -> None:
             starts = np.zeros((n_pictures, len(rows[part])), scores.dtype)
-            starts[rows[part], np.arange(starts.shape[1])] = 1
+            starts[rows[part], np.arange(starts.shape[1])] = True
             walks = np.maximum(spread(self.graph_.links_, starts, alpha), 0).T
             scores[part] = _shares(walks @ tags, (walks @ is_tagged)[:, None], frequencies)
 
@@ -197,7 +200,7 @@ class LabelPropagation(AnnotatorMixin, Estimator):
 
         check_is_fitted(self)
         links, same = self.graph_.neighbours_of(X)
-        degrees = np.asarray(links.sum(axis=1)).reshape(-1, 1)
+        degrees = links.sum(axis=1)[:, None]
         everywhere = np.tile(self.scores_.mean(axis=0), (links.shape[0], 1))
         scores = np.divide(links @ self.scores_, degrees, out=everywhere, where=degrees > 0)
         scores[same >= 0] = self.scores_[same[same >= 0]]
@@ -227,7 +230,7 @@ def _shares(votes: Array, total: Array, frequencies: Array) -> Array:
 def _blocks(height: int, n_columns: int) -> list[slice]:
     """Columns of the given height that are treated at a time."""
     size = max(1, _BLOCK // height)
-    return [slice(start, min(start + size, n_columns)) for start in range(0, n_columns, size)]
+    return [slice(start, start + size) for start in range(0, n_columns, size)]
 
 
 def _evenly(n: int, most: int) -> NDArray[np.intp]:
