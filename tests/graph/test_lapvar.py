@@ -156,3 +156,84 @@ def test_wrong_settings_are_refused(links):
     for strength in (-1.0, np.nan):
         with pytest.raises(InputError, match="strength"):
             LapVar(links, strength)
+
+
+class Landscape:
+    """Two linked pictures with one number each; Q depends on how often they were mixed."""
+
+    def __init__(self, *heights):
+        self.heights = heights
+
+    def free(self):
+        return np.array([[1.0], [0.0]])
+
+    def means(self, state):
+        return state
+
+    def with_means(self, _, means):
+        return means
+
+    def n_mixtures(self, state):  # each leaves four fifths of the difference
+        return round(np.log(state[0, 0] - state[1, 0]) / np.log(0.8))
+
+    def value(self, state):
+        n = self.n_mixtures(state)
+        return self.heights[n] + 0.8 ** (2 * n) / 2  # the second term is the price of the difference
+
+
+def test_lapvar2_ends_after_three_mixtures_in_vain_and_keeps_the_first_of_the_best():
+    pair = sparse.csr_array([[0.0, 1.0], [1.0, 0.0]])
+    for heights, best in [
+        ((0, -1, -1, 5, 2, 4, 6, 4, 5, 5, 9), 6),
+        ((3, 2, 2, 2, 9), 0),
+        ((0, 1, -1, -1, -1, 9), 1),
+        (range(101), 100),
+    ]:
+        landscape = Landscape(*heights)
+        mixed = LapVar(pair, 1.0, "lapvar2").improve(landscape, landscape.free())
+        assert landscape.n_mixtures(mixed) == best
+
+
+def test_pictures_without_neighbours_are_not_mixed(case, links):
+    variables, state = case
+    lonely = links.toarray()
+    lonely[3] = lonely[:, 3] = 0
+    mixed = LapVar(lonely, 10.0, "lapvar2").improve(variables, state)
+    np.testing.assert_allclose(mixed[3], variables.free()[3])
+    assert np.abs(mixed - variables.free())[[2, 4]].max(axis=1).min() > 1e-3
+
+
+def test_the_objective_is_q_by_hand(links, rng):
+    p, L = rng.dirichlet(np.ones(4), size=12), np.diag(links.sum(axis=1)) - links.toarray()
+    scores, counts = rng.normal(size=(12, 4)), rng.gamma(1, size=(12, 4))
+    price = 3.0 / 2 * np.trace(p.T @ L @ p)
+    own = (p * scores).sum() - (p * np.log(p)).sum()
+    assert LapVar(links, 3.0).objective(Discrete(scores), p) == pytest.approx(own - price)
+    for strength in (0.0, np.inf):  # no price, and no choice
+        assert LapVar(links, strength).objective(Discrete(scores), p) == pytest.approx(own)
+    assert LapVar(links, 3.0).objective(Point(counts), p) == pytest.approx((counts * np.log(p)).sum() - price)
+
+
+def test_new_pictures_at_infinite_strength_are_the_mean_of_their_neighbours(rng):
+    known = rng.dirichlet(np.ones(3), size=4)
+    links = sparse.csr_array([[0.2, 0.0, 0.3, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 4.0, 0.0, 1.0]])
+    expected = [[0.4, 0.0, 0.6, 0.0] @ known, [0.2, 0.2, 0.6], [0.0, 0.8, 0.0, 0.2] @ known]
+    alone = LapVar(sparse.csr_array((4, 4)), np.inf)
+    targets, start = np.array([[9.0, 1, 1], [1, 1, 3], [1, 9, 1]]), np.array([[2.0, 2, 2], [1, 2, 7], [5, 5, 5]])
+    np.testing.assert_allclose(alone.fold_in(Point(targets), links, known, start), expected)
+    folded = alone.fold_in(DirichletMeans(targets), links, known, start)
+    np.testing.assert_allclose(folded, expected * start.sum(axis=1, keepdims=True))
+
+
+def test_at_strength_0_new_pictures_are_themselves(case, links):
+    variables, state = case
+    means = variables.means(state)
+    np.testing.assert_array_equal(LapVar(links, 0.0).fold_in(variables, links, means, state), variables.free())
+
+
+def test_a_shared_distribution_is_that_of_the_mean_of_its_group(rng):
+    groups, rows = np.array([0, 1, 0, 0, 2]), rng.gamma(1, size=(5, 3))
+    means = np.array([rows[groups == g].mean(axis=0) for g in groups])
+    np.testing.assert_allclose(DirichletMeans(rows).shared(groups), means)
+    np.testing.assert_allclose(Point(rows).shared(groups), means / means.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(Discrete(rows).shared(groups), softmax(means, axis=1))

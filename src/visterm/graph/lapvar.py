@@ -210,7 +210,7 @@ class LapVar:
             return variables.free()
         if np.isinf(self.strength):
             if self._groups is None:
-                _, self._groups = sparse.csgraph.connected_components(self.links, directed=False)
+                _, self._groups = sparse.csgraph.connected_components(self.links)
             return variables.shared(self._groups)
         if self.method == "lapvar2":
             return self._mix(variables)
@@ -220,7 +220,7 @@ class LapVar:
 
     def _mix(self, variables: Variables) -> Array:
         """LapVar2: start from the best state for F alone, mix neighbours again and again, keep the best for Q."""
-        degrees = np.asarray(self.links.sum(axis=1)).reshape(-1, 1)
+        degrees = self.links.sum(axis=1)[:, None]
         state = best = variables.free()
         best_value, in_vain = self.objective(variables, state), 0
         for _ in range(_MIXTURES):
@@ -228,9 +228,9 @@ class LapVar:
             around = np.divide(self.links @ means, degrees, out=means.copy(), where=degrees > 0)
             state = variables.with_means(state, (1 - _MIXED) * means + _MIXED * around)
             value = self.objective(variables, state)
-            in_vain = 0 if value > best_value else in_vain + 1
+            in_vain += 1
             if value > best_value:
-                best, best_value = state, value
+                best, best_value, in_vain = state, value, 0
             if in_vain == _PATIENCE:
                 break
         return best
@@ -242,7 +242,7 @@ class LapVar:
         state = np.array(state, np.float64, order="C")
         links = sparse.csr_array(links, dtype=np.float64)
         if np.isinf(self.strength):
-            degrees = np.asarray(links.sum(axis=1)).reshape(-1, 1)
+            degrees = links.sum(axis=1)[:, None]
             means = variables.means(variables.free())
             return variables.with_means(
                 state, np.divide(links @ neighbours, degrees, out=means.copy(), where=degrees > 0)
