@@ -13,7 +13,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from visterm.distances import metric_named
 from visterm.errors import InputError
-from visterm.graph import PictureGraph, nearest_of_all
+from visterm.graph import PictureGraph, nearest_of_all, picture_graph
 
 
 def assert_same_graph(a, b):
@@ -174,6 +174,7 @@ def test_one_picture_is_a_graph():
         ({"n_neighbors": None}, "set n_neighbors, max_distance or both"),
         ({"max_distance": -1.0}, "max_distance.* range \\[0.0, inf"),
         ({"metric": "manhattan"}, "unknown metric"),
+        ({"metric": "manhattan", "weights": "cosine"}, "unknown metric"),
         ({"weights": "strong"}, "weights.* among .*heat.* Got 'strong'"),
     ],
 )
@@ -186,7 +187,7 @@ def test_wrong_pictures_are_refused(rng):
     graph = PictureGraph(2).fit(rng.random((5, 3)))
     with pytest.raises(InputError, match="features"):
         graph.add(rng.random((2, 4)))
-    for rows in ([5], [-1]):
+    for rows in ([5], [-1], [2, 5], [-1, 2]):
         with pytest.raises(InputError, match="the pictures are 0 to 4"):
             graph.remove(rows)
     with pytest.raises(InputError, match="not all"):
@@ -200,3 +201,69 @@ def test_large_graphs_do_not_depend_on_the_unit_of_the_features(kind, scale):
     usual, other = (nearest_of_all(kind(X * unit), 5) for unit in (1.0, scale))
     np.testing.assert_array_equal(other[0], usual[0])
     np.testing.assert_allclose(other[1], usual[1] * scale, rtol=1e-4)
+
+
+@pytest.mark.parametrize("n_neighbors", [None, 2])
+def test_pictures_exactly_at_the_distance_are_linked(n_neighbors):
+    graph = PictureGraph(n_neighbors, max_distance=0.5, metric="l1").fit([[0.0], [0.5], [1.25]])
+    assert graph.links_.toarray().tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    assert graph.neighbours_of([[-0.5], [1.0], [1.75], [2.0]])[0].sum(axis=1).tolist() == [1, 2, 1, 0]
+    assert graph.add([[1.75]]).links_[[3]].toarray().tolist() == [[0, 0, 1, 0]]
+
+
+@pytest.mark.parametrize("n_blocks", [2, 3, 7])
+def test_pictures_within_a_distance_are_found_in_blocks(n_blocks, rng, monkeypatch):
+    X = rng.normal(size=(21, 3))
+    graph = PictureGraph(None, max_distance=1.5, metric="euclidean")
+    whole = clone(graph).fit(X)
+    monkeypatch.setattr(picture_graph, "BLOCK_BYTES", 16 * 21 * (1 + 20 // n_blocks))
+    assert_same_graph(clone(graph).fit(X), whole)
+    new = rng.normal(size=(20, 3))
+    np.testing.assert_array_equal(whole.neighbours_of(new)[0].toarray(), cdist(new, X) <= 1.5)
+
+
+@pytest.mark.parametrize("first", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("second", [np.asarray, sparse.csr_array])
+def test_dense_and_sparse_pictures_are_linked_alike(first, second, rng):
+    X = rng.random((12, 5)) * (rng.random((12, 5)) < 0.7)
+    X[2] = X[9] = X[4]
+    grown = PictureGraph(3).fit(first(X[:8]))
+    assert grown.neighbours_of(second(X[7:]))[1].tolist() == [7, -1, 2, -1, -1]
+    assert_same_graph(grown.add(second(X[8:])), PictureGraph(3).fit(X))
+    assert sparse.issparse(grown.features_) == (first is sparse.csr_array)
+
+
+def test_of_several_copies_a_picture_is_the_first(rng):
+    X = rng.normal(size=(9, 3))
+    X[3] = X[4] = X[7]
+    for copies in (PictureGraph(n, max_distance=far, metric="euclidean").fit(X) for n, far in ((5, None), (None, 9.0))):
+        assert copies.neighbours_of(X[[7, 0, 3, 8]])[1].tolist() == [3, 0, 3, 8]
+
+
+def test_adding_and_removing_nothing_changes_nothing(rng):
+    X = rng.normal(size=(9, 3))
+    graph = PictureGraph(2, metric="euclidean").fit(X)
+    assert_same_graph(graph.add(X[:0]), PictureGraph(2, metric="euclidean").fit(X))
+    assert_same_graph(graph.remove([]), PictureGraph(2, metric="euclidean").fit(X))
+
+
+def test_the_width_of_heat_is_1_where_no_two_pictures_differ():
+    for X in ([[2.0], [2.0], [2.0]], [[2.0]]):
+        graph = PictureGraph(1, metric="euclidean", weights="heat").fit(X)
+        assert graph.links_.data.tolist() == [1.0] * graph.links_.nnz
+        links, _ = graph.neighbours_of([[2.5], [0.0]])
+        np.testing.assert_allclose(links.data, np.exp([-0.25, -4.0]), rtol=1e-5)
+
+
+def test_pictures_of_opposite_directions_have_no_weight():
+    X = [[1.0, 0.0], [1.0, 1.0], [-1.0, 0.0]]
+    links = PictureGraph(2, weights="cosine").fit(X).links_.toarray()
+    np.testing.assert_allclose(links, [[0, 0.5**0.5, 0], [0.5**0.5, 0, 0], [0, 0, 0]], atol=1e-6)
+
+
+def test_distances_are_rounded_to_the_nearest_millionth(rng):
+    distances = (rng.random(1000) * 10 ** rng.uniform(-3, 3, 1000)).astype(np.float32)
+    rounded = picture_graph._rounded(distances)
+    bits = rounded.view(np.uint32)
+    assert (bits % 16 == 0).all()
+    assert np.abs(bits.astype(np.int64) - distances.view(np.uint32)).max() == 8

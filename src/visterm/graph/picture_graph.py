@@ -20,6 +20,10 @@ from visterm.graph.approximate import nearest_of_all
 WEIGHTS = {"binary", "cosine", "heat"}
 #: Distances that are Euclidean between prepared rows. Only for these, neighbours can be found approximately.
 _EUCLIDEAN = ("euclidean", "cosine", "hellinger")
+#: A picture with equal features is at most this many times as far as the nearest, and this much: for rounding errors.
+_ABOUT, _ALMOST = 1.001, 1e-6
+#: Distances are rounded by dropping this many bits, after this has been added, half of their range.
+_DROPPED, _HALF = 4, 8
 
 
 class PictureGraph(Estimator):
@@ -148,7 +152,9 @@ class PictureGraph(Estimator):
         owners, columns, distances = _triples(lists)
         least = np.full(n_new, np.inf)
         np.minimum.at(least, owners, distances)
-        nearest_first = distances <= 1.001 * least[owners] + 1e-6  # pictures with equal features are among the nearest
+        nearest_first = (
+            distances <= _ABOUT * least[owners] + _ALMOST
+        )  # pictures with equal features are among the nearest
         owners, columns = owners[nearest_first][::-1], columns[nearest_first][::-1]
         equal = _equal(new[owners], self.features_[columns])
         same[owners[equal]] = columns[equal]  # of several the last assignment counts, which is the nearest
@@ -170,15 +176,13 @@ class PictureGraph(Estimator):
 
     def _choose_all(self) -> sparse.csr_array:
         n = self.features_.shape[0]
-        if not self.is_approximate:
+        if self.n_neighbors is None or not self.is_approximate:
             return self._choose(np.arange(n))
         prepared = metric_named(self.metric).prepare(self.features_)
-        columns, distances = nearest_of_all(prepared, self.n_neighbors or 1, random_state=self.random_state)
+        columns, distances = nearest_of_all(prepared, self.n_neighbors, random_state=self.random_state)
         if self.metric == "cosine":
             distances *= distances / 2  # for unit rows: one minus the cosine
-        k = columns.shape[1]
-        chosen = sparse.csr_array((distances.ravel(), columns.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
-        return self._cut(chosen)
+        return self._cut(_as_lists(columns, distances, n))
 
     def _choose(self, rows: NDArray[np.intp]) -> sparse.csr_array:
         """The distances to the pictures that the given ones choose among all others, (len(rows), n_pictures)."""
@@ -196,10 +200,7 @@ class PictureGraph(Estimator):
         if self.n_neighbors is None:
             return self._within(X)
         columns, distances = nearest(X, self.features_, self.n_neighbors + spare, metric=self.metric)
-        k = columns.shape[1]
-        starts = np.arange(0, columns.size + 1, k)
-        lists = sparse.csr_array((distances.ravel(), columns.ravel().astype(np.int32), starts), shape=(len(columns), n))
-        return self._cut(lists)
+        return self._cut(_as_lists(columns, distances, n))
 
     def _within(self, X: Matrix) -> sparse.csr_array:
         """The distances of at most ``max_distance``, computed in blocks."""
@@ -266,7 +267,7 @@ class PictureGraph(Estimator):
         self.width_ = float(self.chosen_.data.mean()) if self.chosen_.nnz else 1.0
         weighed = self._weighed(self.chosen_)
         self.links_ = sparse.csr_array(weighed.maximum(weighed.T))
-        _, self.component_of_ = sparse.csgraph.connected_components(self.links_, directed=False)
+        _, self.component_of_ = sparse.csgraph.connected_components(self.links_)
         return self
 
     def _check_neighbourhood(self) -> None:
@@ -282,6 +283,13 @@ def _triples(lists: sparse.csr_array, offset: int = 0) -> tuple[NDArray[Any], ..
     """(row + offset, column, value) of every stored entry, zeros included."""
     owners = np.repeat(np.arange(lists.shape[0]) + offset, np.diff(lists.indptr))
     return owners, lists.indices.astype(np.intp), lists.data
+
+
+def _as_lists(columns: NDArray[Any], distances: NDArray[Any], n: int) -> sparse.csr_array:
+    """Equally many of ``n`` columns per row, with their distances, as CSR."""
+    n_rows, k = columns.shape
+    starts = np.arange(n_rows + 1) * k
+    return sparse.csr_array((distances.ravel(), columns.ravel().astype(np.int32), starts), shape=(n_rows, n))
 
 
 def _as_csr(
@@ -303,10 +311,9 @@ def _stacked(first: Matrix, second: Matrix) -> Matrix:
 def _rounded(distances: NDArray[Any]) -> NDArray[np.float32]:
     """Rounded to a millionth, so that copies of a picture are equally far even if compared at different times."""
     bits = distances.astype(np.float32).view(np.uint32)
-    return ((bits + 8) >> 4 << 4).view(np.float32)
+    return ((bits + _HALF) >> _DROPPED << _DROPPED).view(np.float32)
 
 
 def _equal(A: Matrix, B: Matrix) -> NDArray[np.bool_]:
     """Which rows are equal, pair by pair."""
-    apart = abs(A - B)
-    return np.asarray(apart.max(axis=1) if isinstance(apart, np.ndarray) else apart.sum(axis=1)).ravel() == 0
+    return abs(A - B).sum(axis=1) == 0
