@@ -7,11 +7,13 @@ import pytest
 from scipy import sparse
 from scipy.special import digamma, gammaln
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 
 from visterm.calibration import TagConfidence
 from visterm.errors import InputError
 from visterm.graph import GraphMixture, GraphRegularized, LapVar, PictureGraph, cases
-from visterm.graph.held_out import hide_tags, tag_surprise
+from visterm.graph.held_out import hide_tags
 from visterm.graph.supervised import _SupervisedOverGraph
 from visterm.models import Model, ModelInfo, load_model, save_model
 from visterm.topics import (
@@ -24,6 +26,7 @@ from visterm.topics import (
     SupervisedLDA,
     UnigramMixture,
     infer_labelled,
+    infer_topics,
 )
 from visterm.vision.recipes import recipe
 
@@ -163,6 +166,87 @@ def test_aspects_are_left_when_they_hardly_change(links, rng, monkeypatch):
     np.testing.assert_allclose(cases._settled_aspects(counts, words, start, pull, LapVar(links, 1.0)), once)
 
 
+def test_posteriors_are_left_when_they_hardly_change(links, rng, monkeypatch):
+    bags, topics, alpha = sparse.csr_array(rng.poisson(2.0, (12, 6)) + 1.0), rng.dirichlet(np.ones(6), 2), np.ones(2)
+    start = rng.gamma(5, size=(12, 2))
+
+    def pull(variables, _):
+        return variables.free()
+
+    def settled():
+        return cases.Settled.of(bags, topics, alpha, start, pull, LapVar(links, 1.0))
+
+    once = infer_topics(bags, topics, alpha, start=start, max_sweeps=1).gamma
+    assert np.abs(settled().gamma - once).max() > 0.01
+    np.testing.assert_allclose(settled().gamma, infer_topics(bags, topics, alpha).gamma, atol=0.02)
+    monkeypatch.setattr(cases, "_SETTLED", 0.5)
+    np.testing.assert_allclose(settled().gamma, once)
+    np.testing.assert_allclose(settled().means, once / once.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(settled().targets, infer_topics(bags, topics, alpha, start=once, max_sweeps=1).gamma)
+
+
+def test_the_objective_of_aspects_pays_for_differences_of_the_start(counts):
+    """The start does not depend on the strength, so its objective falls in proportion."""
+    X, tags, _ = counts
+    model = PLSA(3, asymmetric=False, held_out_share=0, max_iter=1, random_state=0)
+    free, once, twice = (over_graph(model, strength=s).fit(X, tags).objective_[0] for s in (0.0, 50.0, 100.0))
+    assert free - once > 1
+    assert free - twice == pytest.approx(2 * (free - once))
+
+
+def test_the_objective_of_allocation_is_the_bound_of_the_pulled_posteriors_minus_their_price(rng):
+    X, tags = rng.poisson(2.0, (12, 5)) + 1.0, np.eye(12, 2)
+    model = LDA(2, max_sweeps=10, tol=1e-6, random_state=0)
+    fitted = GraphRegularized(model, PictureGraph(3), strength=5.0, held_out_share=0).fit(X, tags)
+    topics, alpha, links = fitted.model_.topic_codewords_, fitted.model_.alpha_, fitted.graph_.links_.toarray()
+    bags, gamma = sparse.csr_array(X), rng.gamma(5, size=(12, 2))
+    for _ in range(100):  # the only maximum under these topics
+        gamma = cases._pulled(bags, topics, alpha, gamma, LapVar(links, 5.0))
+    bound = infer_topics(bags, topics, alpha, start=gamma, max_sweeps=0).statistics.bound
+    p = gamma / gamma.sum(axis=1, keepdims=True)
+    price = 5.0 / 2 * np.trace(p.T @ (np.diag(links.sum(axis=1)) - links) @ p)
+    assert price > 0.5
+    assert fitted.objective_[-1] == pytest.approx(bound + model.smoothing * np.log(topics).sum() - price, abs=1e-3)
+
+
+@pytest.mark.parametrize("tol", [10.0, 3e-3, 1e-3])
+def test_aspects_end_with_the_first_step_that_hardly_rises(counts, tol):
+    X, tags, _ = counts
+    model = PLSA(3, asymmetric=False, held_out_share=0, tol=tol, random_state=0)
+    fitted = over_graph(model, strength=1.0).fit(X, tags)
+    objective = fitted.objective_
+    rises = np.diff(objective) / np.abs(objective[1:])
+    assert (rises[:-1] > tol).all()
+    assert rises[-1] <= tol
+    assert fitted.n_iter_ == fitted.model_.n_iter_ == len(objective)
+    assert (len(objective) == 2) == (tol == 10)
+    assert fitted.model_.power_ == 1
+    assert fitted.model_.schedule_.tolist() == [[1, model.max_iter]]
+
+
+def test_the_curvature_of_tiny_bags_is_that_of_one_token(counts):
+    X, _, _ = counts
+    for model, expected in (
+        (PLSA(3), 1),
+        (LDA(3, alpha=0.2), 1.6),
+        (PLSA(3, n_tokens=0.5), 1),
+        (PLSA(3, n_tokens=7), 7),
+    ):
+        assert cases.case_of(model).curvature(model, X / 1000) == pytest.approx(expected)
+
+
+def test_new_pictures_are_checked_for_the_model_and_for_the_graph(model, counts):
+    X, tags, _ = counts
+    names = {"model_feature": "bags", "graph_feature": "looks", "held_out_share": 0}
+    tagger = GraphRegularized(clone(model).set_params(max_iter=2), PictureGraph(5), strength=1.0, **names)
+    tagger.fit({"bags": X, "looks": X[:, :4] + 1}, tags)
+    for wrong in ({"bags": X[:, 1:], "looks": X[:, :4]}, {"bags": X, "looks": X[:, :3]}):
+        with pytest.raises(InputError, match="features"):
+            tagger.transform(wrong)
+    assert tagger.transform({"bags": X[:2], "looks": X[:2, :4]}).shape == (2, 3)
+    assert tagger.n_features_in_ == 15
+
+
 def test_the_objective_of_supervised_lda_is_that_of_the_pulled_posteriors(links, rng):
     bags = sparse.csr_array(rng.poisson(2.0, (12, 6)) + 1.0)
     data = Labelled(bags, rng.integers(-1, 2, 12), np.ones(12), sparse.csr_array((rng.random((12, 3)) < 0.4) + 0.0))
@@ -231,17 +315,61 @@ def test_strength_is_chosen_on_hidden_tags(counts):
     assert GraphRegularized(UnigramMixture(3, random_state=0)).fit(X, few).strength_ == 1.0
 
 
-def test_hidden_tags_are_a_share_of_the_tagged(counts):
-    _, tags, _ = counts
-    hidden = hide_tags(tags, 0.3, 0)
-    n_tagged = np.count_nonzero(np.diff(tags.indptr))
-    assert len(hidden.rows) == round(0.3 * n_tagged)
-    assert hidden.shown.nnz + hidden.tags.nnz == tags.nnz
-    assert not hidden.shown[hidden.rows].nnz
-    assert hide_tags(tags[:9], 0.3, 0) is None
-    sure, unsure = np.eye(2), np.full((2, 2), 0.5)
-    truth = sparse.csr_array(np.eye(2))
-    assert tag_surprise(sure, truth) > tag_surprise(unsure, truth) > tag_surprise(sure[::-1], truth)
+def test_small_strengths_grow_too(counts):
+    X, tags, _ = counts
+    fitted = GraphRegularized(UnigramMixture(3, random_state=0), PictureGraph(5), strengths=(0.01, 0.02)).fit(X, tags)
+    tried, scores = fitted.held_out_.T
+    assert len(tried) > 3
+    np.testing.assert_allclose(tried, [0.01, *0.02 * 3.0 ** np.arange(len(tried) - 1)])
+    assert fitted.strength_ == tried[scores.argmax()]
+
+
+def test_of_equally_good_strengths_the_first_is_taken(counts):
+    """Without links, all are the same."""
+    X, tags, _ = counts
+    apart = PictureGraph(None, max_distance=0.0)
+    fitted = GraphRegularized(UnigramMixture(3, random_state=0), apart, strengths=(0.5, 2.0, 1.0)).fit(X, tags)
+    assert np.ptp(fitted.held_out_[:, 1]) == 0
+    assert fitted.strength_ == 0.5
+
+
+def test_without_hidden_tags_nothing_is_tried(counts):
+    X, tags, _ = counts
+    for strength, chosen in (("auto", 1.0), (0.3, 0.3)):
+        fitted = over_graph(UnigramMixture(3, max_iter=2, random_state=0), strength=strength).fit(X, tags)
+        assert fitted.held_out_.shape == (0, 2)
+        assert fitted.strength_ == chosen
+        assert fitted.tag_counts_.tolist() == tags.sum(axis=0).tolist()
+
+
+def test_a_graph_mixture_is_a_regularised_mixture(counts):
+    X, tags, _ = counts
+    ours = GraphMixture(
+        4, n_neighbors=3, metric="hellinger", weights="cosine", strength=2.0, method="lapvar2", smoothing=0.3,
+        n_tokens=9, held_out_share=0.4, max_iter=3, tol=0.0, random_state=5,
+    ).fit(X, tags)  # fmt: skip
+    mixture = UnigramMixture(4, smoothing=0.3, n_tokens=9, n_restarts=1, max_iter=3, tol=0.0, random_state=5)
+    graph = PictureGraph(3, metric="hellinger", weights="cosine")
+    settings = {"strength": 2.0, "method": "lapvar2", "held_out_share": 0.4, "random_state": 5}
+    parts = GraphRegularized(mixture, graph, **settings).fit(X, tags)
+    np.testing.assert_array_equal(ours.objective_, parts.objective_)
+    np.testing.assert_array_equal(ours.score_tags(X + 1), parts.score_tags(X + 1))
+    np.testing.assert_array_equal(ours.transform(X), parts.proportions_)
+    assert ours.n_iter_ == 3
+    assert ours.n_features_in_ == 15
+
+
+@pytest.mark.parametrize("kind", [GraphMixture, GraphRegularized])
+def test_taggers_over_graphs_say_what_they_take_and_give(kind, counts):
+    X, tags, _ = counts
+    assert kind.scores_are_probabilities
+    assert get_tags(kind()).input_tags.positive_only
+    for ask in (kind().transform, kind().score_tags):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            ask(X)
+    with pytest.raises(InputError, match=f"'strength' parameter of {kind.__name__} must be"):
+        kind(strength=-1).fit(X, tags)
+    assert GraphMixture.learns_from_untagged
 
 
 def test_confidence_is_calibrated(rng):
@@ -298,7 +426,10 @@ def test_wrong_settings_are_refused(counts):
         (PLSA(2), "asymmetric=False"),
         (LDA(2, learn_alpha=True), "learn_alpha=False"),
         (SupervisedLDA(2, held_out_share=0.1), "held_out_share=0"),
+        (SupervisedLDA(2, n_restarts=2), "set held_out_share=0, n_restarts=1"),
         (UnigramMixture(0), "n_topics.* range \\[1, inf"),
+        (PLSA(0, asymmetric=False, held_out_share=0), "n_topics.* range \\[1, inf"),
+        (LDA(0), "n_topics.* range \\[1, inf"),
     ]:
         with pytest.raises(InputError, match=words):
             over_graph(model, strength=1.0).fit(X, tags)

@@ -214,7 +214,7 @@ class AspectCase:
         def pull(variables: Point, theta: Array) -> Array:
             return lapvar.fold_in(variables, links, compared, theta)
 
-        start = np.full((bags.shape[0], model.n_topics), 1 / model.n_topics)
+        start = np.ones((bags.shape[0], model.n_topics))  # of which only the proportions count
         return _settled_aspects(bags, np.ascontiguousarray(model.topic_codewords_.T), start, pull, lapvar)
 
 

@@ -128,8 +128,8 @@ class GraphRegularized(AnnotatorMixin, Estimator):
         tags = check_tags(tags, n_pictures(counted))
         if not tags.nnz:
             raise InputError("no picture has a tag: at least one is needed to learn from")
-        if graph is not None and graph.links_.shape[0] != tags.shape[0]:
-            raise InputError(f"the graph links {graph.links_.shape[0]} pictures, but there are {tags.shape[0]}")
+        if graph is not None and graph.features_.shape[0] != tags.shape[0]:
+            raise InputError(f"the graph links {graph.features_.shape[0]} pictures, but there are {tags.shape[0]}")
         self.graph_ = graph or (PictureGraph() if self.graph is None else clone(self.graph)).fit(compared)
         self._count_tags(tags)
         self.confidence_ = TagConfidence().of_draws(self.mean_n_tags_)
@@ -211,7 +211,8 @@ class GraphRegularized(AnnotatorMixin, Estimator):
 
     def score_tags(self, X: Features) -> Scores:
         """The probability that a picture carries each tag, calibrated on held-out pictures."""
-        return self.confidence_.probabilities(self.tag_chances(X))
+        chances = self.tag_chances(X)
+        return self.confidence_.probabilities(chances)
 
     def score_training(self) -> Scores:
         """:meth:`score_tags` of the training pictures, in their order."""
