@@ -282,7 +282,7 @@ def test_a_search_works_while_another_writes_the_index(workspace, monkeypatch):
         (folder,) = (opened.state / "index").iterdir()
         index = Index.open(folder)
         index.remove(index.keys()[:20])
-        with index._changing():  # as another process that has only begun
+        with index._changing(wait=True):  # as another process that has only begun
             while_locked = opened.search("boat", limit=50, unlikely=True)
         assert [item.path for item in while_locked.found] == [item.path for item in expected.found]
         assert len(index) == 30

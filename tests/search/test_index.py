@@ -196,6 +196,97 @@ def test_segments_stay_few():
     assert index.nearest([1.0, 0.0], 1).keys == ["k299"]
 
 
+@pytest.mark.parametrize(
+    ("added", "lengths"),
+    [
+        ((4, 2), [6]),
+        ((5, 2), [5, 2]),
+        ((40, 9, 4), [40, 9, 4]),
+        ((40, 9, 4, 2), [40, 15]),  # 2 and 4, then 6 and 9, but not 15 and 40
+        ((20, 9, 4, 2), [35]),
+    ],
+)
+def test_a_segment_at_least_half_as_long_as_the_one_before_is_merged_with_it(added, lengths):
+    index = Index(2)
+    starts = np.cumsum([0, *added])
+    for start, end in zip(starts[:-1], starts[1:], strict=True):
+        index.add(names(end)[start:end], vectors(end, 2)[start:end])
+    assert [len(part) for part in index.snapshot().segments] == lengths
+    assert index.keys() == index.snapshot().keys() == names(starts[-1])
+    assert index.snapshot().n_slots == starts[-1]
+    np.testing.assert_array_equal(index.snapshot().vectors(np.arange(starts[-1])), vectors(starts[-1], 2))
+
+
+def test_a_segment_of_which_half_is_removed_is_written_anew():
+    index = Index(1)
+    index.add(names(5), np.ones((5, 1)))
+    index.add(["q"], [[2.0]])
+    assert index.remove([*names(2), "unknown"]) == 2
+    assert index.snapshot().n_slots == 6
+    assert index.remove(names(3)) == 1
+    assert index.snapshot().n_slots == 3
+    assert index.remove(["q"]) == 1
+    assert [len(part) for part in index.snapshot().segments] == [2]
+    four = Index(1)
+    four.add(names(4), np.ones((4, 1)))
+    four.remove(names(2))
+    assert four.snapshot().n_slots == 2
+
+
+@pytest.mark.parametrize("change", [lambda index: index.add(["b"], [[2.0]]), lambda index: index.remove(["a"])])
+def test_writers_wait_for_their_turn(tmp_path, change):
+    index = Index(1, folder=tmp_path)
+    index.add(["a"], [[1.0]])
+    with index._changing(wait=True):
+        later = threading.Thread(target=change, args=(index,))
+        later.start()
+        later.join(0.02)
+        assert index.keys() == ["a"]
+    later.join()
+    assert index.keys() in (["a", "b"], [])
+
+
+def test_what_an_unfinished_write_left_is_removed(tmp_path):
+    index = Index(1, folder=tmp_path)
+    index.add(["a"], [[1.0]])
+    stray = tmp_path / "0123456789abcdef.keys"
+    stray.write_text("b")
+    assert any(stray.name in line for line in index.check())
+    index.tidy()
+    assert not stray.exists()
+    assert index.check() == []
+    memory = Index(1)
+    memory.tidy()
+    assert memory.check() == []
+
+
+def test_long_rows_are_multiplied_in_blocks(monkeypatch):
+    monkeypatch.setattr("visterm.search.snapshot._BLOCK", 7)
+    for n in (6, 7, 30):
+        for dtype in ("float32", "float16"):
+            index = Index(3, dtype=dtype)
+            X = vectors(n, 3).astype(dtype).astype(np.float32)
+            index.add(names(n), X)
+            query = np.array([0.5, -1.0, 2.0])
+            np.testing.assert_allclose(index.nearest(query, n).scores, np.sort(X @ query)[::-1], rtol=1e-4)
+
+
+def test_an_empty_index_has_no_dimensions_to_read():
+    snapshot = Index(2, dtype="float16").snapshot()
+    assert snapshot.dimension(1).tolist() == snapshot.keys() == snapshot.alive().tolist() == []
+    assert snapshot.halves(1) is None
+    assert snapshot.n_slots == 0
+
+
+def test_vectors_without_length_are_like_no_other():
+    index = Index(2, metric="cosine")
+    index.add(["none", "some"], [[0.0, 0.0], [3.0, 4.0]])
+    found = index.nearest([6.0, 8.0], 2)
+    assert found.keys == ["some", "none"]
+    np.testing.assert_allclose(found.scores, [1, 0], atol=1e-6)
+    np.testing.assert_allclose(index.nearest([0.0, 0.0], 2).scores, [0, 0])
+
+
 def test_a_snapshot_stays_what_it_is(place):
     index = Index(2, folder=place)
     index.add(["a", "b"], [[1, 0], [0, 1]])
@@ -240,7 +331,7 @@ def test_another_process_sees_changes_and_does_not_write_meanwhile(tmp_path):
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "i")], check=True)
     assert index.nearest([1.0], 5).keys == ["b", "a"]
-    with index._changing() as parts:
+    with index._changing(wait=True) as parts:
         assert parts
         done = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path / "i")], capture_output=True, text=True, check=False

@@ -15,6 +15,9 @@ from visterm.search._segments import Keys, Segment
 from visterm.search.snapshot import Snapshot
 from visterm.storage import ArrayFile, ArrayFolder, damaged, write_text_atomically
 
+#: The number of pictures of a segment is below this.
+MAX_PICTURES = 2**48
+
 
 @dataclass(frozen=True, slots=True)
 class About:
@@ -43,7 +46,7 @@ class Entry:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[0-9a-f]{16}", self.name) or not re.fullmatch(r"([0-9a-f]{16})?", self.dead):
             raise ValueError("a segment has an invalid name")
-        if type(self.n) is not int or not 0 <= self.n < 2**48:
+        if type(self.n) is not int or not 0 <= self.n < MAX_PICTURES:
             raise ValueError(f"a segment has an invalid number of pictures: {self.n!r}")
 
 
@@ -90,8 +93,9 @@ class IndexFolder(ArrayFolder[Manifest, Snapshot]):
         return [(self._vectors(entry.name, entry.n), self._n_rows(entry)) for entry in manifest.segments]
 
     def others(self, manifest: Manifest) -> list[Path]:
-        """The keys of every segment, and its dead columns."""
+        """The keys of every segment, its centre, and its dead columns."""
         names = [f"{entry.name}.keys" for entry in manifest.segments]
+        names += [f"{entry.name}.centre.npy" for entry in manifest.segments if entry.centred]
         names += [f"{entry.dead}.dead.npy" for entry in manifest.segments if entry.dead]
         return [self.path / name for name in names]
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from visterm.errors import InputError
 from visterm.search._folder import About, IndexFolder
 from visterm.search._segments import Segment, merged, new_segment
-from visterm.search.snapshot import Nearest, Snapshot
+from visterm.search.snapshot import SHORTEST, Nearest, Snapshot
 
 DTYPES = ("float32", "float16")
 METRICS = ("dot", "cosine", "euclidean")
@@ -135,7 +135,7 @@ class Index:
             if not key or "\n" in key or not _is_text(key):
                 raise InputError(f"{key!r} cannot be a key: it must be one line of text")
         if self.metric == "cosine":
-            rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+            rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), SHORTEST)
         centre = None
         if self.metric == "euclidean" and len(rows):
             centre = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
@@ -147,7 +147,7 @@ class Index:
         return columns, centre
 
     @contextmanager
-    def _changing(self, *, wait: bool = True) -> Iterator[list[Segment]]:
+    def _changing(self, *, wait: bool) -> Iterator[list[Segment]]:
         """The segments, to be changed in place; they become the index when the block ends without an error."""
         if self._folder is None:
             with self._guard:

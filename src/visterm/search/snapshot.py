@@ -18,6 +18,10 @@ from visterm.search._segments import Segment
 _BLOCK = 16_384
 #: A query with fewer nonzero dimensions than this share is summed dimension by dimension.
 _SPARSE_SHARE = 0.125
+#: Of the nearest by inexact products, this many times as many as wanted, and so many more, are compared exactly.
+_TIMES, _MORE = 2, 16
+#: Shorter vectors than this are not stretched to length 1.
+SHORTEST = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ class Snapshot:
         if not np.isfinite(vector).all():
             raise InputError("the query contains NaN or infinity")
         if self.metric == "cosine":
-            return vector / max(float(np.linalg.norm(vector)), 1e-12)
+            return vector / max(float(np.linalg.norm(vector)), SHORTEST)
         return vector
 
 
@@ -137,8 +141,7 @@ def largest(scores: NDArray[Any], n: int) -> NDArray[np.intp]:
 def _best_of(part: Segment, query: NDArray[np.float32], n_best: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
     """The best columns of a segment, and their scores."""
     scores = _scores(part.vectors, query)
-    if len(part.dead):
-        scores[part.dead] = -np.inf
+    scores[part.dead] = -np.inf
     chosen = largest(scores, min(n_best, len(part) - len(part.dead)))
     return chosen, scores[chosen]
 
@@ -151,9 +154,8 @@ def _nearest_of(part: Segment, query: NDArray[np.float32], n_best: int) -> tuple
     """
     around = query.astype(np.float64) - np.asarray(part.centre)
     scores = _scores(part.vectors, around.astype(np.float32)) - part.half_squares
-    if len(part.dead):
-        scores[part.dead] = -np.inf
-    chosen = np.sort(largest(scores, min(2 * n_best + 16, len(part) - len(part.dead))))
+    scores[part.dead] = -np.inf
+    chosen = np.sort(largest(scores, min(_TIMES * n_best + _MORE, len(part) - len(part.dead))))
     apart = np.linalg.norm(part.vectors[:, chosen].astype(np.float64) - around[:, np.newaxis], axis=0)
     first = largest(-apart, n_best)
     return chosen[first], -apart[first].astype(np.float32)
@@ -170,4 +172,4 @@ def _scores(vectors: NDArray[Any], query: NDArray[np.float32]) -> NDArray[np.flo
     if vectors.dtype == np.float16:
         return products(query, vectors)
     blocks = [query @ vectors[:, start : start + _BLOCK] for start in range(0, vectors.shape[1], _BLOCK)]
-    return blocks[0] if len(blocks) == 1 else np.concatenate([np.empty(0, np.float32), *blocks])
+    return np.concatenate([np.empty(0, np.float32), *blocks])
