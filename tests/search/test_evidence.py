@@ -70,3 +70,57 @@ def test_nothing_known_at_all():
     assert empty.in_path("x").tolist() == empty.in_caption("x").tolist() == empty.of_other_class("x").tolist() == []
     one = Evidence(["x.jpg"], tags=sparse.csr_array((1, 0)), tag_names=[])
     assert one.in_path("x").tolist() == [0]
+
+
+def test_classes_are_named_as_they_were_first_written():
+    evidence = Evidence(
+        list("abcde"),
+        tags=sparse.csr_array((5, 0)),
+        tag_names=[],
+        classes=["street", "Coast", None, "coast", "street"],
+    )
+    assert evidence.class_names == {"street": "street", "coast": "Coast"}
+    assert evidence.of_class("coast").tolist() == [1, 3]
+    assert evidence.of_other_class("coast").tolist() == [0, 4]
+    assert evidence.has_class.tolist() == [True, True, False, True, True]
+    assert evidence.of_class("wood").tolist() == []
+
+
+def test_other_labels_of_the_same_pictures(evidence):
+    other = evidence.relabelled(tags=TAGS[:, [3]], tag_names=["Ship"], classes=[None, None, "wood", None])
+    assert other.with_tag("ship").tolist() == [2]
+    assert other.with_tag("sea").tolist() == other.denied("boat").tolist() == other.of_class("coast").tolist() == []
+    assert other.of_class("wood").tolist() == [2]
+    assert other.in_caption("boat").tolist() == [0, 3]
+    assert other.n_tags.tolist() == [0, 0, 1, 0]
+    assert evidence.with_tag("sea").tolist() == [0, 2]  # as before
+
+
+def test_labels_that_are_zero_were_not_given():
+    stored = sparse.csr_array(([1.0, 0.0, 1.0], ([0, 1, 1], [0, 0, 1])), shape=(2, 2))
+    evidence = Evidence(["a", "b"], tags=stored, tag_names=["boat", "sea"], denied=stored)
+    assert evidence.with_tag("boat").tolist() == evidence.denied("boat").tolist() == [0]
+    assert evidence.n_tags.tolist() == [1, 1]
+    assert evidence.counts()["boat"] == 1
+    assert stored.nnz == 3
+
+
+def test_the_shared_folder_is_the_longest_that_all_paths_are_in():
+    def known(*paths):
+        return Evidence(paths, tags=sparse.csr_array((len(paths), 0)), tag_names=[])
+
+    assert known("sea/boats/a.jpg", "sea/bowls/b.jpg").in_path("sea").tolist() == []
+    assert known("sea/boats/a.jpg", "sea/bowls/b.jpg").in_path("bowl").tolist() == [1]
+    assert known("sea/a.jpg", "seaside/b.jpg").in_path("sea").tolist() == [0]
+    assert known("/sea.jpg", "/lake.jpg").in_path("sea").tolist() == [0]
+    assert known("sea/boats/a.jpg").in_path("boat").tolist() == []
+
+
+def test_files_are_found_by_their_names():
+    paths = ["sea/Boat.jpg", "sea/boat.png", "Boat.jpg", "sea/xboat.jpg", "boat/a.tar.gz"]
+    evidence = Evidence(paths, tags=sparse.csr_array((5, 0)), tag_names=[])
+    assert evidence.named("boat.jpg").tolist() == [0, 2]
+    assert evidence.named("BOAT").tolist() == [0, 1, 2]
+    assert evidence.named("sea/boat.jpg").tolist() == [0]
+    assert evidence.named("a.tar").tolist() == evidence.named("a.tar.gz").tolist() == [4]
+    assert evidence.named("a").tolist() == []

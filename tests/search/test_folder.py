@@ -100,7 +100,7 @@ def test_dead_columns_are_read_and_those_that_cannot_be_are_told(tmp_path):
         assert Index.open(tmp_path).keys() == [key for column, key in enumerate("abcde") if column not in dead]
     for wrong in ([-1], [1, 5], [-1, 1], [[0, 1]], 1):
         np.save(file, np.array(wrong))
-        with pytest.raises(InputError, match="it lists columns that segment [0-9a-f]{16} does not have") as error:
+        with pytest.raises(InputError, match=r"it lists columns that segment [0-9a-f]{16} does not have") as error:
             Index.open(tmp_path)
         assert str(file) in str(error.value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -209,7 +210,7 @@ def test_segments_stay_few():
 def test_a_segment_at_least_half_as_long_as_the_one_before_is_merged_with_it(added, lengths):
     index = Index(2)
     starts = np.cumsum([0, *added])
-    for start, end in zip(starts[:-1], starts[1:], strict=True):
+    for start, end in itertools.pairwise(starts):
         index.add(names(end)[start:end], vectors(end, 2)[start:end])
     assert [len(part) for part in index.snapshot().segments] == lengths
     assert index.keys() == index.snapshot().keys() == names(starts[-1])

@@ -112,6 +112,7 @@ def test_the_cut_off_of_nothing_and_of_many():
     assert cut_off(np.empty(0), 0.2) == math.inf
     assert cut_off(np.array([-np.inf, -np.inf]), 0.0) == math.inf
     assert cut_off(np.log([0.19]), 0.2) == math.inf
+    assert cut_off(np.array([0.0]), 1.0) == 0.5  # as likely as it must be
     many = np.log(np.r_[np.full(20, 0.9), np.full(200_000, 0.001)])
     assert 0.3 < cut_off(many, 0.2) < 0.9
 

@@ -25,6 +25,8 @@ DEPENDENCE = 0.5
 _HALF = math.log(0.5)
 #: Below this many rows, each is looked up; from it on, all members are marked first.
 _FEW = 500
+#: The slot of a picture without a vector.
+_ABSENT = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,9 @@ class Beliefs:
     def __init__(self, snapshot: Snapshot, names: Sequence[str], keys: Sequence[str]) -> None:
         self._snapshot = snapshot
         self._dimensions = places_of_names(names)
-        slots = {slot_key: slot for slot, slot_key in enumerate(snapshot.keys())}
-        alive = snapshot.alive().tolist()
-        slot_of = [slots.get(row_key, -1) for row_key in keys]
-        self._slots = np.array([slot if slot >= 0 and alive[slot] else -1 for slot in slot_of], np.intp)
+        pictures = zip(snapshot.keys(), snapshot.alive().tolist(), strict=True)
+        slots = {picture: slot for slot, (picture, alive) in enumerate(pictures) if alive}
+        self._slots = np.array([slots.get(key, _ABSENT) for key in keys], np.intp)
         self._in_order = bool(np.array_equal(self._slots, np.arange(snapshot.n_slots)))
 
     @property
@@ -72,7 +73,7 @@ class Beliefs:
         if self._in_order:
             return self._snapshot.dimension(dimension) if rows is None else self._snapshot.dimension_at(dimension, rows)
         slots = self._slots if rows is None else self._slots[rows]
-        known = slots >= 0
+        known = slots != _ABSENT
         if known.all():
             return self._snapshot.dimension_at(dimension, slots)
         values = np.full(len(slots), UNKNOWN, np.float32)
@@ -103,7 +104,7 @@ class Leaf:
     def told(self) -> Rows:
         """The rows where people wrote the word anywhere, in order."""
         every = in_either(*self.told_by.values())
-        return np.setdiff1d(every, self.denied, assume_unique=True) if len(self.denied) else every
+        return every[~among(every, self.denied)]
 
     def everywhere(self) -> Belief:
         """The belief about all rows."""
@@ -117,8 +118,7 @@ class Leaf:
     def at(self, rows: Rows) -> Belief:
         """The belief about some rows."""
         log_p = self._unsaid(rows).astype(np.float32, copy=False)
-        if len(self.denied):
-            log_p[among(rows, self.denied)] = -np.inf
+        log_p[among(rows, self.denied)] = -np.inf
         told = among(rows, self.told)
         log_p[told] = 0.0
         return Belief(log_p, told)

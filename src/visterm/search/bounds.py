@@ -24,16 +24,24 @@ Steps = NDArray[np.uint16]
 
 #: The largest step of a word's surprise; it stands for everything above it, infinity included.
 _MOST = 2**14 - 1
-#: The surprise of one step. The largest surprise of a model, including the doubt about missing tags, is 12.92.
-_STEP = 13.0 / _MOST
+#: The surprise of all steps. The largest surprise of a model, including the doubt about missing tags, is 12.92.
+_MOST_SURPRISE = 13.0
+#: The surprise of one step.
+_STEP = _MOST_SURPRISE / _MOST
 #: The bits of the largest finite float16.
 _LARGEST_HALF = 0x7BFF
-#: The largest sum of steps.
-_LARGEST = 2**16 - 1
+#: The number of different sums of steps, and the largest sum.
+_N_SUMS, _LARGEST = 2**16, 2**16 - 1
 #: Weights are rounded to the largest weight divided by this; ratios of 1 to 4 are exact.
 _PARTS_OF_WEIGHT = 12
+#: A weight that misses a whole number of these by less than this only does so by a rounding error.
+_ROUNDING = 1e-6
 #: To find the n best rows, the best row of each of this many times n groups is compared.
 _GROUPS = 4
+#: With several parts, the bound by the sum is too low: rows up to this many times as surprising are looked at.
+_WIDER = 1.25
+#: This share of a step undoes the rounding down, so that hardly any row is looked at for nothing.
+_ROUNDED = 0.999
 #: Above this surprise, alternatives use another bound: there, sums of opposites are only a few steps.
 _UNLIKELY = 3.0
 #: The latest words are remembered up to this total size.
@@ -105,10 +113,10 @@ class Scan:
             self._unlikely = True
             self._weigh()
             level = self._level(n)
-        # With several parts, the bound by the sum is too low, and each part was rounded down.
-        self._look_at(level + level // 4 + len(self._parts) if len(self._parts) > 1 else level)
+        # Each part was rounded down.
+        self._look_at(int(_WIDER * level) + len(self._parts) if len(self._parts) > 1 else level)
         one_step = -float(together([np.array(-w * bound.unit) for bound, w in self._parts], self._dependence))
-        return float(np.partition(self._surprises_seen, n - 1)[n - 1]) + 0.999 * one_step  # undo the rounding
+        return float(np.partition(self._surprises_seen, n - 1)[n - 1]) + _ROUNDED * one_step
 
     def within(self, surprise: float) -> Rows:
         """Rows that include every row of at most this surprise, in order."""
@@ -121,8 +129,9 @@ class Scan:
         """A number of steps that at least ``n`` rows, and hardly more, do not exceed: each is the best of its group."""
         steps = self._whole.steps
         n_groups = min(_GROUPS * n, len(steps))
-        best = np.minimum.reduce(steps[: len(steps) // n_groups * n_groups].reshape(-1, n_groups), axis=0)
-        return int(np.partition(best, n - 1)[n - 1])
+        n_each = len(steps) // n_groups
+        best = steps[: n_each * n_groups].reshape(n_each, n_groups).min(axis=0)
+        return int(np.sort(best)[n - 1])
 
     def _look_at(self, level: int) -> None:
         """Set the rows of at most ``level`` steps, and lower bounds on their surprises."""
@@ -163,7 +172,7 @@ class Scan:
 
     def _bounds(self, parts: Sequence[Asked], weights: Sequence[float]) -> list[tuple[_Bound, float]]:
         """The bounds and weights of the parts that have a bound; the others may have no surprise at all."""
-        pairs = [(self._bound(part), w) for part, w in zip(parts, weights, strict=True) if w > 0]
+        pairs = [(self._bound(part), w) for part, w in zip(parts, weights, strict=True)]
         return [(bound, w) for bound, w in pairs if bound is not None]
 
     def _together(self, parts: Sequence[tuple[_Bound, float]]) -> _Bound:
@@ -188,14 +197,14 @@ class Scan:
 
     def _any_of(self, asked: Some) -> _Bound | None:
         """Bounds alternatives by the likeliest: all are at most ``sum_i max(w_i, 1)`` times as likely."""
-        bounds = self._bounds(asked.parts, [1.0] * len(asked.parts))
+        bounds = [bound for part in asked.parts if (bound := self._bound(part)) is not None]
         if len(bounds) < len(asked.parts):
             return None
-        unit = min(bound.unit for bound, _ in bounds)
+        unit = min(bound.unit for bound in bounds)
         # 1 - (1 - p)^w is at most p or w p.
         less = min(math.ceil(math.log(sum(max(w, 1.0) for w in asked.weights)) / unit), _LARGEST)
-        least = np.minimum.reduce([bound.steps for bound, _ in bounds])
-        return _Bound(np.maximum(least, np.uint16(less)) - np.uint16(less), unit, max(b.most for b, _ in bounds))
+        least = np.minimum.reduce([bound.steps for bound in bounds])
+        return _Bound(np.maximum(least, np.uint16(less)) - np.uint16(less), unit, max(bound.most for bound in bounds))
 
 
 def _sum(parts: Sequence[tuple[_Bound, float]], *, above: bool = False) -> _Bound:
@@ -229,7 +238,7 @@ def _in_common(units: Sequence[float], *, above: bool) -> tuple[float, list[int]
     ((0.5, [3, 1]), (0.375, [4, 1]), (0.5, [3, 1]))
     """
     unit = max(units) / _PARTS_OF_WEIGHT
-    times = [math.ceil(u / unit - 1e-6) if above else int(u / unit + 1e-6) for u in units]
+    times = [math.ceil(u / unit - _ROUNDING) if above else int(u / unit + _ROUNDING) for u in units]
     common = math.gcd(*times)
     return unit * common, [n // common for n in times]
 
@@ -274,13 +283,13 @@ def _in_steps(log_p: Floats) -> Steps:
 @lru_cache(maxsize=16)
 def _opposites_above(unit: float) -> Steps:
     """For a surprise of at least k steps (k is the index): an upper bound on that of the opposite, less one step."""
-    return (np.minimum(_opposite(unit * np.arange(_LARGEST + 1)) / _STEP, _MOST)).astype(np.uint16)
+    return (np.minimum(_opposite(unit * np.arange(_N_SUMS)) / _STEP, _MOST)).astype(np.uint16)
 
 
 @lru_cache(maxsize=16)
 def _opposites_of_sums(unit: float, rounded: float) -> Steps:
     """For a surprise of at most k steps plus ``rounded`` (k is the index): a lower bound on that of the opposite."""
-    surprise = _opposite(unit * np.arange(_LARGEST + 1) + rounded)
+    surprise = _opposite(unit * np.arange(_N_SUMS) + rounded)
     return np.minimum(surprise / _STEP, _MOST).astype(np.uint16)
 
 

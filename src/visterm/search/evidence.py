@@ -110,7 +110,9 @@ class Evidence:
 
     def of_other_class(self, name: str) -> Rows:
         """The pictures to which someone gave another class."""
-        return np.setdiff1d(np.flatnonzero(self.has_class), self.of_class(name), assume_unique=True)
+        others = self.has_class.copy()
+        others[self.of_class(name)] = False
+        return np.flatnonzero(others)
 
     def in_caption(self, words: str) -> Rows:
         """The pictures whose caption contains the words next to each other, in this order."""
@@ -217,7 +219,8 @@ def _common_folder(paths: Sequence[str]) -> str:
         return ""
     first, last = min(paths), max(paths)  # a prefix that these two share, all share
     n_shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    return first[: first.rfind("/", 0, n_shared) + 1]
+    folder, slash, _ = first[:n_shared].rpartition("/")
+    return folder + slash
 
 
 def no_rows() -> Rows:

@@ -20,6 +20,8 @@ _N_COMPARED = 256
 _UNMEASURED = (12.0, -4.0)
 #: It is learned from at least this many pairs of pictures that are alike, and as many that are not.
 _FEWEST_PAIRS = 10
+#: The number of the class of a picture whose class is unknown.
+_UNKNOWN = -1
 
 
 class Likeness:
@@ -45,18 +47,16 @@ class Likeness:
 
         tags = sparse.csr_array(tags)
         names = sorted({name for name in classes if name is not None})
-        y = np.array([-1 if name is None else names.index(name) for name in classes], np.intp)
+        y = np.array([_UNKNOWN if name is None else names.index(name) for name in classes], np.intp)
         n_tags = np.diff(tags.indptr)
-        labelled = np.flatnonzero((y >= 0) | (n_tags > 0))
+        labelled = np.flatnonzero((y != _UNKNOWN) | (n_tags > 0))
         rng = np.random.default_rng(self.random_state)
         chosen = rng.choice(labelled, min(_N_COMPARED, len(labelled)), replace=False)
         self.slope_, self.offset_ = _UNMEASURED
-        if len(chosen) < 2:
-            return self
         shared = (tags[chosen] @ tags.T).toarray()
         fewer = np.minimum(n_tags[chosen][:, np.newaxis], n_tags)
-        both_classed = (y[chosen][:, np.newaxis] >= 0) & (y >= 0)
-        alike = np.where(both_classed, y[chosen][:, np.newaxis] == y, 2 * shared >= np.maximum(fewer, 1))
+        both_classed = (y[chosen][:, np.newaxis] != _UNKNOWN) & (y != _UNKNOWN)
+        alike = np.where(both_classed, y[chosen][:, np.newaxis] == y, 2 * shared >= fewer)
         comparable = both_classed | (fewer > 0)
         comparable[np.arange(len(chosen)), chosen] = False  # with itself
         n_alike = int(alike[comparable].sum())

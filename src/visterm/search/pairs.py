@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from visterm.language import name_key, word_key
-from visterm.search.beliefs import Asked, Beliefs, Every, Leaf
+from visterm.search.beliefs import Asked, Beliefs, Every, Leaf, among
 
 if TYPE_CHECKING:
     from visterm.search.snapshot import Snapshot
@@ -71,7 +71,7 @@ class Pairs:
         if (a, b) not in self._leaves:
             if len(self._leaves) >= _MAX_REMEMBERED:
                 self._leaves.clear()
-            told = {"tag": np.intersect1d(a.told, b.told, assume_unique=True)}
+            told = {"tag": a.told[among(a.told, b.told)]}
             denied = np.union1d(a.denied, b.denied)
             doubted = a.doubted if b.doubted is None else b.doubted
             sources = ((self._beliefs, label),)
