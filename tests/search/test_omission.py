@@ -9,11 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.stats import norm, poisson
 
 from visterm.search.beliefs import Beliefs
 from visterm.search.evidence import Evidence
 from visterm.search.index import Index
-from visterm.search.omission import RATES, Doubts, doubted, omission_rates
+from visterm.search.omission import (
+    RATES,
+    Doubts,
+    _full_descriptions,
+    _variance,
+    _variance_by_chance,
+    doubted,
+    omission_rates,
+)
 from visterm.search.searcher import Searcher
 
 
@@ -102,6 +111,85 @@ def test_doubt_follows_the_rule_of_bayes():
         found = np.exp(doubted(np.log(p).astype(np.float32), np.full(5, level, np.uint8)))
         np.testing.assert_allclose(found, p * r / (p * r + 1 - p), rtol=1e-4)
     assert RATES[0] == 1
+
+
+def by_chance(rate):
+    """The mean and the variance of a Poisson distribution of which zeros are left out."""
+    n = np.arange(1, 200)
+    p = poisson.pmf(n, rate) / poisson.pmf(n, rate).sum()
+    return p @ n, p @ n**2 - (p @ n) ** 2
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.9, 2.0, 9.0])
+def test_the_variance_by_chance_is_that_of_a_poisson_distribution_without_zero(rate):
+    mean, variance = by_chance(rate)
+    assert _variance_by_chance(mean) == pytest.approx(variance, rel=1e-3)
+
+
+def test_one_tag_each_has_no_variance_by_chance():
+    assert _variance_by_chance(1.0) == 0
+
+
+def test_ten_pictures_more_have_the_variance_of_chance():
+    n, weights = np.array([1.0, 4.0, 6.0]), np.array([2.0, 0.5, 3.0])
+    mean, chance = by_chance(3.0)
+    around = (2 * (1 - mean) ** 2 + 0.5 * (4 - mean) ** 2 + 3 * (6 - mean) ** 2) / 5.5
+    assert _variance(n, weights, mean) == pytest.approx((5.5 * around + 10 * chance) / 15.5, rel=1e-6)
+
+
+@pytest.mark.parametrize(("n_tags", "rate"), [([1, 2], 0.873), ([3, 4, 5], 3.92), ([2, 6], 3.92)])
+def test_full_descriptions_leave_out_the_more_the_wider_their_numbers_spread(n_tags, rate):
+    mean, chance = by_chance(rate)
+    assert mean == pytest.approx(np.mean(n_tags), abs=5e-3)
+    share = np.var(n_tags) / chance
+    rates = omission_rates(np.tile(n_tags, 5000))
+    assert rates[len(n_tags) - 1] == pytest.approx(max(0.02, 0.4 * min(share, 1) ** 3), rel=0.03)
+    assert rates.min() == rates[len(n_tags) - 1]
+
+
+def test_a_partial_description_has_the_share_of_tags_that_it_has():
+    rates = omission_rates(np.array([10] * 2000 + [1, 2, 5, 30]))
+    assert rates[:2000] == pytest.approx(0.02)
+    assert rates[2000:] == pytest.approx([0.9, 0.8, 0.5, 0.02], abs=1e-3)
+
+
+def test_a_picture_is_described_fully_with_the_probability_of_bayes():
+    """Full descriptions are normal around their mean, the others uniform up to it."""
+    n_tags = np.concatenate([described(3000, 9, 1.5), np.random.default_rng(2).integers(1, 10, 900)])
+    n, counts = np.unique(n_tags, return_counts=True)
+    full, middle = _full_descriptions(n.astype(float), counts, float(n_tags.var()))
+    weights = full * counts
+    assert middle == pytest.approx(weights @ n / weights.sum(), rel=1e-4)
+    share = weights.sum() / counts.sum()
+    normal = norm.pdf(n, middle, math.sqrt(_variance(n.astype(float), weights, middle)))
+    expected = share * normal / (share * normal + (1 - share) / middle)
+    np.testing.assert_allclose(full[n < middle], expected[n < middle], rtol=6e-3)
+    assert (full[n >= middle] == 1).all()
+    assert share == pytest.approx(3000 / 3900, abs=0.06)
+    assert middle == pytest.approx(9, abs=0.2)
+
+
+def test_a_hundredth_of_the_pictures_may_always_be_described_partly():
+    full, middle = _full_descriptions(np.array([1.0, 4.0]), np.array([1, 100_000]), 0.0)
+    normal = norm.pdf(1, middle, 0.4)
+    assert full[0] == pytest.approx(0.99 * normal / (0.99 * normal + 0.01 / middle), rel=1e-3)
+    assert full[1] == 1
+    assert middle == pytest.approx(4, abs=1e-4)
+    assert _full_descriptions(np.array([4.0]), np.array([7]), 0.0)[0].tolist() == [1.0]
+
+
+def test_levels_are_the_nearest_rates():
+    n_tags = np.concatenate([np.arange(1, 60), np.full(3000, 40), [0]])
+    levels = Doubts.learned(n_tags).levels
+    apart = abs(np.log(omission_rates(n_tags[:-1]))[:, None] - np.log(RATES[1:]))
+    np.testing.assert_array_equal(levels[:-1], 1 + apart.argmin(axis=1))
+    assert {1, 2, 15} <= set(levels.tolist())
+    assert levels[-1] == 0
+
+
+def test_sixteen_rates_fall_evenly_from_1_to_the_lowest():
+    assert len(RATES) == 16
+    np.testing.assert_allclose(np.diff(np.log(RATES)), math.log(0.02) / 15, rtol=1e-4)
 
 
 def search_after_tagging(n_tags):

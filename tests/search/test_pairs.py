@@ -10,9 +10,10 @@ from scipy import sparse
 
 from visterm.learning import pairs_of
 from visterm.ranking import CaptionRidge
-from visterm.search.beliefs import Beliefs, together
+from visterm.search.beliefs import Beliefs, Leaf, together
 from visterm.search.evidence import Evidence
 from visterm.search.index import Index
+from visterm.search.omission import Doubts
 from visterm.search.pairs import Pairs, pair_weights
 from visterm.search.relevance import Relevance
 from visterm.search.searcher import Searcher
@@ -96,6 +97,71 @@ def test_what_people_say_of_both_words_they_say_of_the_pair():
     assert [reason.word for reason in hits[0].reasons] == ["sea", "horse", "sea and horse"]
 
 
+def test_what_is_excluded_keeps_its_weight_beside_a_pair():
+    found = probabilities(made(dependence=0.0), "sea horse -tall-building")
+    for row in range(4):
+        words = 0.6 * np.log(P[row, 0]) + 0.6 * np.log(P[row, 1]) + np.log(1 - P[row, 2])
+        assert np.log(found[row]) == pytest.approx(words + 0.4 * np.log(PAIRS[row, 0]), abs=1e-3)
+
+
+def known_pairs(names, n_pairs):
+    """A model's pairs, and a word for each of ``names``."""
+    index = Index(n_pairs)
+    index.add(KEYS, np.full((4, n_pairs), -1.0))
+    source = (Beliefs(index.snapshot(), [f"x{i}" for i in range(n_pairs)], KEYS), "x0")
+    return index.snapshot(), [Leaf(name, 4, sources=(source,)) for name in names]
+
+
+def test_pairs_of_names_with_signs_are_known_by_them():
+    snapshot, (c, sea) = known_pairs(["c++", "sea"], 1)
+    pairs = Pairs(snapshot, [("C++", "Sea")], KEYS, 0.4)
+    assert [part.text for part in pairs.joined((c, sea), (1.0, 1.0)).parts] == ["c++", "sea", "c++ and sea"]
+
+
+def test_the_latest_pairs_are_remembered(monkeypatch):
+    monkeypatch.setattr("visterm.search.pairs._MAX_REMEMBERED", 2)
+    snapshot, (a, b, c) = known_pairs("abc", 3)
+    pairs = Pairs(snapshot, [("a", "b"), ("a", "c"), ("b", "c")], KEYS, 0.4)
+
+    def leaf(*words):
+        return pairs.joined(words, (1.0, 1.0)).parts[-1]
+
+    first, second = leaf(a, b), leaf(a, c)
+    assert (leaf(a, b), leaf(a, c)) == (first, second)
+    third = leaf(b, c)
+    assert leaf(b, c) is third
+    assert leaf(a, b) is not first
+
+
+def test_a_pair_is_doubted_and_denied_as_its_words_are():
+    snapshot, (a, b) = known_pairs("ab", 1)
+    doubts = Doubts(np.array([0, 3, 0, 0], np.uint8))
+    a.denied, b.denied, a.told_by, b.told_by = (
+        *map(np.array, ([3], [1])),
+        *({"tag": np.array(x)} for x in ([0, 2], [2])),
+    )
+    for of_a, of_b in ((doubts, None), (None, doubts)):
+        a.doubted, b.doubted = of_a, of_b
+        pair = Pairs(snapshot, [("a", "b")], KEYS, 0.4).joined((a, b), (1.0, 1.0)).parts[-1]
+        assert pair.doubted is doubts
+        assert (pair.denied.tolist(), pair.told.tolist(), pair.n_rows) == ([1, 3], [2], 4)
+
+
+def test_the_words_of_a_query_and_their_pairs_by_hand():
+    rng = np.random.default_rng(0)
+    log_p, log_pairs = -rng.random((6, 4)), -rng.random((6, 2))
+    relevance = Relevance()
+    relevance.dependence_, relevance.pair_weight_ = 0.25, 0.6
+    columns = {(0, 2): 0, (2, 3): 1}
+    found = relevance.joint(log_p, (0, 2, 3), log_pairs, columns)
+    parts = [0.7 * log_p[:, 0], 0.4 * log_p[:, 2], 0.7 * log_p[:, 3], 0.3 * log_pairs[:, 0], 0.3 * log_pairs[:, 1]]
+    np.testing.assert_allclose(found, 0.25 * np.min(parts, axis=0) + 0.75 * np.sum(parts, axis=0))
+    words = log_p[:, :2]
+    np.testing.assert_allclose(
+        relevance.joint(log_p, (0, 1), log_pairs, columns), 0.25 * words.min(axis=1) + 0.75 * words.sum(axis=1)
+    )
+
+
 def test_how_much_pairs_count_is_learned():
     rng = np.random.default_rng(0)
     n = 400
@@ -106,6 +172,7 @@ def test_how_much_pairs_count_is_learned():
     relevance = Relevance().fit(rng.standard_normal((n, 3)), tags, tag_counts=[200] * 3, n_tagged=400, asked=tags)
     told = np.log(np.clip(np.array(both).T, 0.02, 0.98))
     assert relevance.fit_pairs(log_p, told, pairs, tags).pair_weight_ > 0.8
+    assert relevance.pair_weight_ <= 0.95
     mistaken = np.log(np.clip(1 - np.array(both).T, 0.02, 0.98))
     assert relevance.fit_pairs(log_p, mistaken, pairs, tags).pair_weight_ < 0.1
     assert relevance.fit_pairs(log_p, told[:, :0], [], tags).pair_weight_ == 0

@@ -17,6 +17,7 @@ from visterm.search.query import (
     QueryError,
     Term,
     parse,
+    terms,
 )
 
 
@@ -126,3 +127,67 @@ def test_any_text_is_a_tree_or_a_clear_refusal(text):
     except QueryError:
         return
     assert shown(parse(shown(tree))) == shown(tree)
+
+
+def test_a_part_weighs_1_unless_said_otherwise():
+    assert parse("boat") == Term("boat")
+    assert parse("-boat") == Not(Term("boat", 1))
+    assert parse("-boat^2") == Not(Term("boat", 1), weight=2.0)
+    assert parse("a b") == AllOf((Term("a"), Term("b", 2)))
+    assert parse("a OR b") == AnyOf((Term("a"), Term("b", 5)))
+    assert parse('"a"') == Term("a", quoted=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("-a b", "(NOT (a) AND b)"),
+        ("a -b", "(a AND NOT (b))"),
+        ("(a)-b", "(a AND NOT (b))"),
+        ("(-a)", "NOT (a)"),
+        ("(a -)", "(a AND -)"),
+        ("a -", "(a AND -)"),
+        ("like:a(1)", "like:a(1)"),
+        ("(like:a(1)) b", "(like:a(1) AND b)"),
+        ("((like:a.jpg))", "like:a.jpg"),
+        ("NOT NOT NOT a", "NOT (a)"),
+        ("a^.5 b^100", "(a^0.5 AND b^100)"),
+        ("a AND b AND c OR d OR e", "((a AND b AND c) OR d OR e)"),
+    ],
+)
+def test_minus_signs_parentheses_and_weights(text, tree):
+    assert shown(parse(text)) == tree
+
+
+def test_parentheses_may_be_as_deep_as_the_limit_and_any_number_side_by_side():
+    deepest = "(" * MAX_DEPTH + "a" + ")" * MAX_DEPTH
+    assert parse(deepest).text == "a"
+    assert len(parse("(a) " * (MAX_DEPTH + 1)).parts) == MAX_DEPTH + 1
+    with pytest.raises(QueryError, match=f"more than {MAX_DEPTH} parentheses inside each other, at character 55"):
+        parse(f"(a) ({deepest})")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a OR", "the query ends after OR: add a word, or put OR in quotes to search for it"),
+        ("-", None),
+        ("a AND )", "')' at character 7 is not a word: put it in quotes to search for it"),
+        ("a (", "the query ends after (: add a word, or put ( in quotes to search for it"),
+        ("a ^2 ^3", "'^' at character 6 is not a word: put it in quotes to search for it"),
+        ("OR", "'OR' at character 1 is not a word: put it in quotes to search for it"),
+        ("(a) )", "the parenthesis at character 5 closes nothing"),
+        (") a", "the parenthesis at character 1 closes nothing"),
+    ],
+)
+def test_what_is_said_in_full(text, said):
+    if said is None:
+        assert parse(text) == Term(text)
+        return
+    with pytest.raises(QueryError) as error:
+        parse(text)
+    assert str(error.value) == said
+
+
+def test_terms_are_listed_in_their_order():
+    assert [term.text for term in terms(parse("boat -(sea OR tag:sky) NOT dog"))] == ["boat", "sea", "sky", "dog"]

@@ -15,8 +15,9 @@ from visterm.errors import InputError
 from visterm.learning import word_scores
 from visterm.models.state import pack, unpack
 from visterm.neighbours import KnnAnnotator
-from visterm.search.relevance import Relevance
-from visterm.search.threshold import cut_off
+from visterm.search.beliefs import DEPENDENCE
+from visterm.search.relevance import Relevance, _fit_dependence, _fit_nothing_below, _queries, _surprise
+from visterm.search.threshold import NOTHING_BELOW, cut_off
 
 
 def collection(n=900, n_tags=12, seed=0, rare=2.5, spread=1.5):
@@ -170,3 +171,109 @@ def test_equal_scores_and_single_pictures_are_no_trouble():
     tags = np.array([[1, 0], [0, 1], [1, 1]])
     relevance = Relevance().fit(np.zeros((3, 2)), tags, tag_counts=[2, 2], n_tagged=3, asked=tags)
     assert np.isfinite(relevance.log_probabilities(np.zeros((1, 2)))).all()
+
+
+def captions(seed=0):
+    """Captions of up to five of nine words; the last has none."""
+    rng = np.random.default_rng(seed)
+    tags = np.zeros((60, 9), int)
+    for row in range(59):
+        tags[row, rng.choice(9, rng.integers(1, 6), replace=False)] = 1
+    return sparse.csr_array(tags)
+
+
+def test_queries_are_up_to_three_different_words_of_a_caption():
+    tags = captions()
+    queries = _queries(tags, 30, np.random.default_rng(0))
+    assert len(queries) == len(set(queries)) == 30
+    assert {len(words) for words in queries} == {1, 2, 3}
+    dense = tags.toarray() > 0
+    for words in queries:
+        assert list(words) == sorted(set(words))
+        assert dense[:, list(words)].all(axis=1).any()
+    pairs = sparse.csr_array(np.array([[1, 1, 0], [0, 1, 1]]))
+    every = _queries(pairs, 100, np.random.default_rng(0))
+    assert sorted(every) == [(0,), (0, 1), (1,), (1, 2), (2,)]
+    assert _queries(sparse.csr_array((3, 2)), 5, np.random.default_rng(0)) == []
+
+
+def test_the_dependence_makes_what_is_relevant_most_likely():
+    rng = np.random.default_rng(1)
+    log_p = np.log(rng.uniform(0.1, 0.9, (300, 3)))
+    both = rng.random(300) < np.exp(0.6 * log_p[:, :2].min(axis=1) + 0.4 * log_p[:, :2].sum(axis=1))
+    present = np.column_stack([both, both | (rng.random(300) < 0.4), rng.random(300) < np.exp(log_p[:, 2])])
+    queries = [(0, 1), (1, 2), (0, 1, 2)]
+
+    def surprise(d):
+        values = []
+        for words in queries:
+            p = np.exp(log_p[:, list(words)])
+            joint = p.min(axis=1) ** d * p.prod(axis=1) ** (1 - d)
+            fits = present[:, list(words)].all(axis=1)
+            values += (-np.log(np.where(fits, joint, 1 - joint))).tolist()
+        return np.mean(values)
+
+    grid = np.linspace(0, 0.95, 191)
+    best = grid[np.argmin([surprise(d) for d in grid])]
+    assert 0.1 < best < 0.9
+    assert _fit_dependence(log_p, present, queries) == pytest.approx(best, abs=0.006)
+    joint, fits = log_p.sum(axis=1), present.all(axis=1)
+    expected = -np.log(np.where(fits, np.exp(joint), 1 - np.exp(joint))).mean()
+    assert _surprise(joint, fits) == pytest.approx(expected)
+    assert math.isfinite(_surprise(np.zeros(1), np.array([False])))
+
+
+def test_words_that_are_never_together_tell_nothing_about_dependence():
+    tags = np.array([[1, 0], [0, 1]] * 10)
+    scores = np.random.default_rng(0).standard_normal(tags.shape)
+    relevance = Relevance().fit(scores, tags, tag_counts=[10, 10], n_tagged=20, asked=np.ones((3, 2), int))
+    assert relevance.dependence_ == DEPENDENCE
+
+
+def test_nothing_counts_as_found_below_what_parts_the_queries_best():
+    """Of eight pictures or fewer, each query sees all."""
+    p = np.full((8, 3), 0.001)
+    p[:3, 0] = [0.305, 0.3, 0.295]  # these are found, and the first two are relevant: the F-measure is 0.8
+    p[4, 1], p[5, 2] = 0.205, 0.505  # nothing is relevant to the other words
+    present = np.zeros((8, 3), bool)
+    present[:2, 0] = True
+
+    def learned_from(n_words):
+        queries = [(word,) for word, n in enumerate(n_words) for _ in range(n)]
+        found = [_fit_nothing_below(np.log(p), present, queries, 0.5, np.random.default_rng(i)) for i in range(3)]
+        assert len(set(found)) == 1
+        return found[0]
+
+    assert learned_from((1, 1, 1)) == pytest.approx(0.21)  # 0.8 and a half of the others is more than all others
+    assert learned_from((1, 1, 9)) == pytest.approx(0.51)  # 0.8 and a tenth is less
+    assert learned_from((1, 0, 0)) == learned_from((0, 1, 1)) == NOTHING_BELOW  # always something, or always nothing
+
+
+def test_without_captions_the_tags_are_asked_for():
+    scores, tags = collection(n=60, n_tags=5)
+    counts = tags.sum(axis=0)
+    plain, same = (
+        Relevance(n_queries=40).fit(scores, tags, tag_counts=counts, n_tagged=60, asked=asked) for asked in (None, tags)
+    )
+    assert (plain.dependence_, plain.nothing_below_) == (same.dependence_, same.nothing_below_)
+
+
+def test_of_many_pictures_some_are_tried_each_once(monkeypatch):
+    monkeypatch.setattr("visterm.search.relevance._MAX_PAIRS", 5 * 30)
+    tried = []
+
+    class Watched(Relevance):
+        def log_probabilities(self, scores):
+            tried.append(np.asarray(scores))
+            return super().log_probabilities(scores)
+
+    scores, tags = collection(n=60, n_tags=5)
+    Watched(n_queries=10).fit(scores, tags, tag_counts=tags.sum(axis=0), n_tagged=60)
+    (some,) = tried
+    assert some.shape == (30, 5)
+    assert len(np.unique(some, axis=0)) == 30
+
+
+def test_an_unmeasured_model_always_finds_something():
+    guess = Relevance.unmeasured(np.random.default_rng(0).standard_normal((20, 3)), [5, 6, 7], 20)
+    assert (guess.dependence_, guess.nothing_below_) == (DEPENDENCE, 0.0)

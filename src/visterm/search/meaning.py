@@ -165,7 +165,8 @@ class Interpreter:
             for end in range(min(at + _MAX_PHRASE, len(nodes)), at + 1, -1):
                 run = [node for node in nodes[at:end] if isinstance(node, Term) and _is_plain(node)]
                 if len(run) == end - at and self._is_name(texts := [term.text for term in run]):
-                    joined.append(Term(" ".join(texts), run[0].at, quoted=True))
+                    first, *_ = run
+                    joined.append(Term(" ".join(texts), first.at, quoted=True))
                     at = end
                     break
             else:

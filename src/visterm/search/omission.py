@@ -14,11 +14,15 @@ Floats = NDArray[np.floating[Any]]
 _LEAST, _MOST = 0.02, 0.4
 #: The omission rates that are told apart: level 0 is no doubt, the last level the strongest.
 RATES = (_LEAST ** (np.arange(16) / 15)).astype(np.float32)
-#: At least this share of pictures counts as partly described.
-_PARTLY = 0.01
+#: At most this share of pictures counts as fully described.
+_FULLY = 0.99
+#: The least variance of the numbers of tags of full descriptions.
+_LEAST_VARIANCE = 0.16
 #: A collection counts as if this many more pictures had numbers of tags with the spread of chance.
 _PRIOR = 10
 _N_STEPS = 20
+#: From 50 rounds on, the rate of a Poisson distribution has converged, except next to a mean of 1.
+_N_ROUNDS = 50
 
 
 def omission_rates(n_tags: NDArray[Any]) -> NDArray[np.float64]:
@@ -66,7 +70,7 @@ class Doubts:
         levels = np.zeros(len(n_tags), np.uint8)
         tagged = n_tags > 0
         exact = 15 * np.log(omission_rates(n_tags[tagged])) / math.log(_LEAST)
-        levels[tagged] = np.clip(np.rint(exact), 1, 15)
+        levels[tagged] = np.maximum(np.rint(exact), 1)
         return cls(levels)
 
 
@@ -86,7 +90,7 @@ def doubted(log_p: Floats, levels: NDArray[np.uint8]) -> Floats:
 def _variance_by_chance(mean: float) -> float:
     """The variance of a Poisson distribution without zero that has this mean."""
     rate = mean
-    for _ in range(50):
+    for _ in range(_N_ROUNDS):
         rate = mean * -math.expm1(-rate)
     return mean * (1 + rate - mean) if mean > 1 else 0.0
 
@@ -105,13 +109,13 @@ def _full_descriptions(n: Floats, counts: NDArray[Any], variance: float) -> tupl
     """
     total = counts.sum()
     middle = float(counts @ n / total)
-    part = 1 - _PARTLY
+    part = _FULLY
     full = np.ones_like(n)
     for _ in range(_N_STEPS):
-        deviation = math.sqrt(max(min(variance, middle), 0.16))
+        deviation = math.sqrt(max(min(variance, middle), _LEAST_VARIANCE))
         normal = np.exp(-0.5 * ((n - middle) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
         full = np.where(n < middle, part * normal / (part * normal + (1 - part) / middle), 1.0)
         weights = full * counts
-        part, middle = min(weights.sum() / total, 1 - _PARTLY), float(weights @ n / weights.sum())
+        part, middle = min(weights.sum() / total, _FULLY), float(weights @ n / weights.sum())
         variance = _variance(n, weights, middle)
     return full, middle

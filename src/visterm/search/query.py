@@ -96,7 +96,7 @@ def parse(text: str) -> Node:
     n_terms = sum(token.kind == "term" for token in tokens)
     if n_terms > MAX_TERMS:
         raise QueryError(f"the query has {n_terms} words; at most {MAX_TERMS} are allowed")
-    return _Parser(tokens, len(text)).parse()
+    return _Parser(tokens).parse()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +128,9 @@ def _tokens(text: str) -> list[_Token]:
         if character in "()":
             tokens.append(_Token(character, at))
             at += 1
-        elif character == "^":
-            weight = _WEIGHT.match(text, at)
-            tokens.append(_Token("^", at, weight=_weight(weight.group(1) if weight else "", at)))
-            at = weight.end() if weight else at + 1
+        elif weight := _WEIGHT.match(text, at):
+            tokens.append(_Token("^", at, weight=_weight(weight.group(1), at)))
+            at = weight.end()
         elif character == "-" and at + 1 < len(text) and not _SPACE.match(text, at + 1) and text[at + 1] != ")":
             tokens.append(_Token("NOT", at))
             at += 1
@@ -196,8 +195,8 @@ def _weight(text: str, at: int) -> float:
 class _Parser:
     """Recursive descent: any := all (OR all)*; all := (NOT* one [^weight])+, with optional AND between."""
 
-    def __init__(self, tokens: list[_Token], length: int) -> None:
-        self._tokens, self._length = tokens, length
+    def __init__(self, tokens: list[_Token]) -> None:
+        self._tokens = tokens
         self._next = 0
         self._depth = 0
 
@@ -259,12 +258,11 @@ class _Parser:
 
     def _refuse(self, kind: str | None) -> NoReturn:
         """Raise the error for a token that is not a word."""
-        before = self._tokens[self._next - 1] if self._next else None
+        before = self._tokens[self._next - 1].kind if self._next else None
         if kind is None:
-            last = before.kind if before else ""
-            raise QueryError(f"the query ends after {last}: add a word, or put {last} in quotes to search for it")
+            raise QueryError(f"the query ends after {before}: add a word, or put {before} in quotes to search for it")
         where = f"at character {self._at() + 1}"
-        if kind == ")" and (before is None or before.kind not in ("AND", "OR", "NOT")):
+        if kind == ")" and before not in ("AND", "OR", "NOT"):
             raise QueryError(f"the parenthesis {where} closes nothing")
         raise QueryError(f"{kind!r} {where} is not a word: put it in quotes to search for it")
 
@@ -272,7 +270,7 @@ class _Parser:
         return self._tokens[self._next].kind if self._next < len(self._tokens) else None
 
     def _at(self) -> int:
-        return self._tokens[self._next].at if self._next < len(self._tokens) else self._length
+        return self._tokens[self._next].at
 
 
 def terms(node: Node) -> Iterator[Term]:

@@ -35,6 +35,12 @@ _MAX_PAIR_QUERIES = 300
 _LEASTS = np.linspace(0.02, 0.8, 79)
 #: Queries are tried on at least this many pictures.
 _FEWEST = 8
+#: Dependence, and the weight of pairs, is at most this.
+_HIGHEST = 0.95
+#: So many times as many queries as wanted are drawn: some are the same.
+_DRAWS = 2
+#: The log-probability of what is as good as certain.
+_CERTAIN = -1e-9
 
 
 def relevance_of(model: Model, scores: Floats) -> Relevance:
@@ -118,7 +124,8 @@ class Relevance(TagProbabilities):
             joint = np.stack([self.joint(log_p, words, log_pairs, numbers) for words in known])
             return _surprise(joint, np.stack(relevant))
 
-        self.pair_weight_ = float(minimize_scalar(surprise, bounds=(0.0, 0.95), method="bounded").x) if known else 0.0
+        best = minimize_scalar(surprise, bounds=(0.0, _HIGHEST), method="bounded").x if known else 0.0
+        self.pair_weight_ = float(best)
         return self
 
     def joint(
@@ -151,7 +158,7 @@ def _queries(captions: Any, n_queries: int, rng: np.random.Generator) -> list[tu
     drawn: dict[tuple[int, ...], None] = {}
     lengths = np.diff(captions.indptr)
     rows = np.flatnonzero(lengths)
-    for row in rng.choice(rows, 2 * n_queries) if len(rows) else ():
+    for row in rng.choice(rows, _DRAWS * n_queries) if len(rows) else ():
         n_words = int(rng.integers(1, min(_MAX_WORDS, int(lengths[row])) + 1))
         words = captions.indices[captions.indptr[row] : captions.indptr[row + 1]]
         drawn[tuple(sorted(rng.choice(words, n_words, replace=False).tolist()))] = None
@@ -174,12 +181,12 @@ def _fit_dependence(log_p: Floats, present: NDArray[np.bool_], queries: Sequence
     def surprise(dependence: float) -> float:
         return _surprise(dependence * least + (1 - dependence) * total, relevant)
 
-    return float(minimize_scalar(surprise, bounds=(0.0, 0.95), method="bounded").x)
+    return float(minimize_scalar(surprise, bounds=(0.0, _HIGHEST), method="bounded").x)
 
 
 def _surprise(log_p: Floats, relevant: NDArray[np.bool_]) -> float:
     """The mean of -log of the probability of the true outcome."""
-    log_p = np.minimum(log_p, -1e-9)
+    log_p = np.minimum(log_p, _CERTAIN)
     return -float(np.where(relevant, log_p, np.log(-np.expm1(log_p))).mean())
 
 

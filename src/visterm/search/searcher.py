@@ -43,6 +43,8 @@ Mask = NDArray[np.bool_]
 _FEW = 10_000
 #: If more than this share must be looked at, all are.
 _MANY = 0.2
+#: A surprise may be off by this share and this much.
+_RELATIVE, _ABSOLUTE = 1e-5, 5e-5
 
 
 @dataclass(slots=True)
@@ -293,7 +295,7 @@ class Searcher:
             least = float(log_p[largest(log_p, n_needed)[-1]])
             if least == -math.inf:
                 break
-            within = -least * (1 + 1e-5) + 5e-5  # room for rounding errors
+            within = -least * (1 + _RELATIVE) + _ABSOLUTE  # room for rounding errors
             if within <= surprise:  # n_needed known rows are likelier than all other rows
                 return replace(look, others=math.exp(least))
             surprise = within
