@@ -116,7 +116,8 @@ class Scan:
         # Each part was rounded down.
         self._look_at(int(_WIDER * level) + len(self._parts) if len(self._parts) > 1 else level)
         one_step = -float(together([np.array(-w * bound.unit) for bound, w in self._parts], self._dependence))
-        return float(np.partition(self._surprises_seen, n - 1)[n - 1]) + _ROUNDED * one_step
+        last = n - 1
+        return float(np.partition(self._surprises_seen, last)[last]) + _ROUNDED * one_step
 
     def within(self, surprise: float) -> Rows:
         """Rows that include every row of at most this surprise, in order."""
@@ -147,7 +148,8 @@ class Scan:
         """Compute the bound of the query and of each part that must hold."""
         asked = self._asked
         parts, weights = (asked.parts, asked.weights) if isinstance(asked, Every) else ((asked,), (1.0,))
-        self._parts = self._bounds(parts, weights) or [(_no_surprise(leaves(asked)[0].n_rows), 1.0)]
+        first, *_ = leaves(asked)
+        self._parts = self._bounds(parts, weights) or [(_no_surprise(first.n_rows), 1.0)]
         self._whole = self._together(self._parts)
 
     def _bound(self, asked: Asked) -> _Bound | None:
