@@ -60,6 +60,18 @@ def test_blocks_do_not_matter(X, monkeypatch):
         np.testing.assert_array_equal(model.transform_training()[name], training[name])
     rows = list(model.map_blocks(X, lambda rows, block: (rows.start, block.shape)))
     assert rows == [(row, (3, 1, 50)) for row in range(50)]
+    monkeypatch.setattr(base_distances, "BLOCK_BYTES", 8 * 3 * 50 * 30)
+    rows = list(model.map_blocks(X, lambda rows, block: (rows.start, block.shape)))
+    assert rows == [(0, (3, 30, 50)), (30, (3, 20, 50))]
+
+
+@pytest.mark.parametrize("size", [1, 2, 30])
+def test_blocks_of_training_pictures_do_not_matter(X, size, monkeypatch):
+    model = BaseDistances().fit(X)
+    whole = model.transform_training()
+    monkeypatch.setattr(base_distances, "_TRAINING_BLOCK", size)
+    for name, table in model.transform_training().items():
+        np.testing.assert_array_equal(table, whole[name])
 
 
 def test_large_features_are_compared_in_float32(X, monkeypatch):
@@ -67,6 +79,50 @@ def test_large_features_are_compared_in_float32(X, monkeypatch):
     monkeypatch.setattr(base_distances, "_DOUBLE_UP_TO", 0)
     for name, table in BaseDistances().fit(X).transform(X).items():
         np.testing.assert_allclose(table, exact[name], rtol=1e-4, atol=1e-5)
+
+
+def test_only_small_features_are_compared_in_float64(monkeypatch):
+    monkeypatch.setattr(base_distances, "_DOUBLE_UP_TO", 60)
+    X = np.random.default_rng(0).random((13, 5))
+    for given in (X, X.astype(np.float32)):
+        assert BaseDistances("l1").fit(given[:12]).dtype == np.float64
+        assert BaseDistances("l1").fit(given).dtype == np.float32
+        model = BaseDistances("l1").fit({"all": given, "few": given[:, :2]}, rows=np.arange(8))
+        assert model.dtype == model.train_features_["few"].dtype == np.float64
+
+
+def test_mostly_empty_histograms_are_kept_sparse():
+    X = np.zeros((10, 8))
+    X[:, :3] = 1
+    assert sparse.issparse(BaseDistances("chi2").fit(X).train_features_["x"])
+    assert not sparse.issparse(BaseDistances("euclidean").fit(X).train_features_["x"])
+    X[:, 3:5] = 1
+    assert not sparse.issparse(BaseDistances("chi2").fit(X).train_features_["x"])
+
+
+@pytest.mark.parametrize("metric", sorted(METRICS))
+def test_dense_pictures_are_compared_with_sparse_ones_exactly(metric, monkeypatch):
+    monkeypatch.setattr(base_distances, "_DOUBLE_UP_TO", 0)
+    X = np.random.default_rng(0).poisson(1.0, (20, 30)).astype(np.float32)
+    given = {"dense": X, "sparse": sparse.csr_array(X)}
+    model = BaseDistances(metric).fit(given)
+    found = model.transform({"dense": X, "sparse": X})
+    np.testing.assert_array_equal(found["sparse"], model.transform(given)["sparse"])
+
+
+def test_halves_are_not_copied(monkeypatch):
+    monkeypatch.setattr(base_distances, "BLOCK_BYTES", 2**16)
+    monkeypatch.setattr(inputs, "_BLOCK", 2**15)
+    X = np.random.default_rng(0).random((256, 1024), dtype=np.float32).astype(np.float16)
+    BaseDistances("euclidean").fit(X[:20], rows=np.arange(2)).transform(X[:20])  # imports take memory, too
+    tracemalloc.start()
+    model = BaseDistances("euclidean").fit(X, rows=np.arange(2))
+    fitting = tracemalloc.get_traced_memory()[1]
+    tracemalloc.reset_peak()
+    model.transform(X)
+    transforming = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert max(fitting, transforming) < 1.2 * X.nbytes  # a copy in float32 is 2
 
 
 def test_float32_collections_are_not_copied_to_float64():
@@ -165,14 +221,27 @@ def test_weighted_sums(X):
 def test_what_is_refused(X):
     with pytest.raises(InputError, match=r"dense square .* \(50, 40\)"):
         BaseDistances("precomputed").fit({"bag": X["bag"]})
+    with pytest.raises(InputError, match=r"dense square .* \(3, 2\)"):
+        BaseDistances("precomputed").fit({"table": np.ones((3, 2))})
     with pytest.raises(InputError, match=r"'table' contain negative values"):
         BaseDistances("precomputed").fit({"table": -np.ones((3, 3))})
     with pytest.raises(InputError, match=r"unknown metric 'manhattan' of feature 'bag'.*precomputed"):
         BaseDistances("manhattan").fit(X)
-    with pytest.raises(InputError, match="'signed' has negative values"):
-        BaseDistances("chi2").fit(X)
+    for metric in ("chi2", "hellinger", "intersection"):
+        with pytest.raises(InputError, match=f"'signed' has negative values, which {metric} cannot compare"):
+            BaseDistances(metric).fit(X)
+    with pytest.raises(InputError, match="scale"):
+        BaseDistances(scale="median").fit(X)
     with pytest.raises(InputError, match="use those given to fit"):
         BaseDistances("precomputed").fit({"table": np.ones((3, 3))}).transform_training()
+
+
+def test_the_distance_of_a_picture_to_itself_does_not_count_for_the_scale():
+    table = np.array([[7.0, 1.0, 2.0], [1.0, 7.0, 6.0], [2.0, 6.0, 7.0]])
+    assert BaseDistances("precomputed").fit(table).scales_["x"] == 3
+    empty = np.array([[0.0, 0.0], [1.0, 0.0]])  # a row of zeros is as far from itself as from others
+    assert BaseDistances("cosine").fit(empty).scales_["x"] == 1
+    assert BaseDistances("l1").fit([[1.0], [5.0]]).scales_["x"] == 4
 
 
 def test_pictures_that_are_all_alike():

@@ -97,6 +97,34 @@ def test_the_smallest_by_walk_and_by_sort(n_rows, n_columns, k, seed):
     np.testing.assert_array_equal(smallest(block, k), expected)
 
 
+@pytest.mark.parametrize("kind", ["float64", "csr"])
+@pytest.mark.parametrize("metric", SUMS)
+def test_histograms_of_one_bin(metric, kind):
+    A, B = np.array([[0.0], [2.0]]), np.array([[3.0], [0.0], [1.0]])
+    found = metric_named(metric)(KINDS[kind](A), KINDS[kind](B))
+    np.testing.assert_allclose(found, reference(A, B, metric), atol=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "step"), [(np.float32, 2.0**-18), (np.float64, 2.0**-37)])
+def test_sums_are_rounded_to_the_nearest_step(kind, step):
+    A, B = (np.random.default_rng(seed).random((40, 3)).astype(kind) for seed in range(2))
+    found, exact = metric_named("l1")(A, B), reference(A.astype(np.float64), B.astype(np.float64), "l1")
+    apart = np.abs(found / exact - 1)
+    assert 0.4 * step < apart.max() < 0.51 * step
+
+
+@pytest.mark.parametrize("metric", sorted(METRICS))
+def test_no_rows_have_no_distances(metric):
+    assert metric_named(metric)(np.ones((0, 4)), np.ones((3, 4))).shape == (0, 3)
+
+
+def test_many_candidates_are_sorted():
+    block = np.random.default_rng(0).random((4, 900))
+    for k in (1, 5, 100, 256, 257):
+        expected = np.argsort(block, axis=1, kind="stable")[:, :k]
+        np.testing.assert_array_equal(smallest(block, k), expected)
+
+
 @pytest.mark.parametrize("metric", ["chi2", "intersection", "hellinger"])
 def test_histograms_are_not_negative(metric):
     with pytest.raises(InputError, match="negative"):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from visterm.distances import METRICS as ALL_METRICS
 from visterm.distances import metric_named, nearest, nearest_rows
 from visterm.errors import InputError
 
@@ -68,12 +69,44 @@ def test_blocks_do_not_matter_and_ties_go_by_row(n_queries, k, n_train, metric, 
             assert copies[first] != copies[second] or first < second
 
 
+def test_two_blocks(monkeypatch):
+    A, B = histograms(13), histograms(29, seed=1)
+    whole = nearest(A, B, 7)
+    monkeypatch.setattr(nearest_rows, "BLOCK_BYTES", 16 * 29 * 8)
+    for found, expected in zip(nearest(A, B, 7), whole, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("metric", sorted(ALL_METRICS))
+def test_halves_are_compared_in_full_precision(metric):
+    A, B = histograms(13).astype(np.float16), histograms(29, seed=1).astype(np.float16)
+    rows, found = nearest(A, B, 7, metric=metric)
+    expected_rows, expected = nearest(A.astype(np.float64), B.astype(np.float64), 7, metric=metric)
+    np.testing.assert_array_equal(rows, expected_rows)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_directions_are_not_compared_as_codes(monkeypatch):
+    monkeypatch.setattr(nearest_rows, "_COMPILED_FROM", 1)
+    A, B = histograms(13).astype(np.float32), histograms(29, seed=1).astype(np.float32)
+    for metric in METRICS:
+        full = reference(A.astype(np.float64), B.astype(np.float64), metric)
+        np.testing.assert_allclose(nearest(A, B, 7, metric=metric)[1], np.sort(full, axis=1)[:, :7], atol=1e-6)
+
+
 def test_a_row_is_at_no_distance_from_itself():
     X = np.random.default_rng(0).random((40, 256)) + 100
     for metric in METRICS:
         rows, found = nearest(X, X, 1, metric=metric)
         np.testing.assert_array_equal(rows[:, 0], np.arange(40))
         np.testing.assert_allclose(found, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("width", [2**14, 2**16, 2**18])
+def test_rounding_of_long_sums_makes_no_distance_negative(width):
+    rows = np.full((2, width), 0.1)
+    found = metric_named("euclidean")(rows, rows)
+    np.testing.assert_allclose(found, 0, atol=1e-5 * np.linalg.norm(rows[0]))
 
 
 def test_small_differences_of_long_rows_are_seen():

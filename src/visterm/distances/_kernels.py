@@ -12,6 +12,7 @@ from visterm.compute.compiled import SUMS, compiled
 Array = NDArray[Any]
 _CODES = 256  # this many small codes are compared at a time: with their sums they fill the first cache
 _TILE = 16  # rows of B that stay in the cache while rows of A pass by
+_TINY = 1e-30  # rows are shares: smaller values count as zero
 
 
 class SparseRows(NamedTuple):
@@ -38,7 +39,7 @@ def l1_dense(A: Array, B: Array, out: Array) -> None:
 @compiled(fastmath=SUMS)
 def chi2_dense(A: Array, B: Array, out: Array) -> None:
     """``out[i, j] = ((A[i] - B[j])**2 / (A[i] + B[j])).sum() / 2`` with 0/0 = 0."""
-    tiny = A.dtype.type(1e-30)  # rows are shares: smaller values count as zero
+    tiny = A.dtype.type(_TINY)
     half = A.dtype.type(0.5)
     for first in range(0, B.shape[0], _TILE):
         for i in range(A.shape[0]):
@@ -107,7 +108,7 @@ def chi2_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Ar
     """``chi2_dense`` for CSR rows: a term is ``a + b - 4 a b / (a + b)``; ``b_sums`` are the rows' sums."""
     row = np.zeros(width, A.values.dtype)
     kind = A.values.dtype
-    zero, half, two, tiny = kind.type(0), kind.type(0.5), kind.type(2), kind.type(1e-30)
+    zero, half, two, tiny = kind.type(0), kind.type(0.5), kind.type(2), kind.type(_TINY)
     for i in range(len(A.ends) - 1):
         _spread(A, i, row)
         own = zero

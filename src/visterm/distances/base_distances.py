@@ -25,6 +25,8 @@ R = TypeVar("R")
 PRECOMPUTED = "precomputed"
 #: Training pictures are compared with each other in blocks of this size: within a block every pair is compared twice.
 _TRAINING_BLOCK = 256
+#: Of many training pictures, a block holds one part in this many.
+_TRAINING_PARTS = 16
 #: The scale of a base distance is its mean over pairs of this many training pictures.
 _SCALE_SAMPLE = 400
 #: A matrix with a smaller share of non-zero entries is compared as a sparse matrix, which is faster.
@@ -130,7 +132,7 @@ class BaseDistances(Estimator):
                 own = table[rows, rows]
                 own[:] = np.tril(own, -1) + np.tril(own, -1).T
 
-        for _ in self._over(self.n_train_, of_rows, at_most=max(_TRAINING_BLOCK, self.n_train_ // 16)):
+        for _ in self._over(self.n_train_, of_rows, at_most=max(_TRAINING_BLOCK, self.n_train_ // _TRAINING_PARTS)):
             pass
         return tables
 
@@ -342,7 +344,7 @@ def _mean_of_pairs(between: NDArray[Any]) -> float:
     """The mean distance of two different pictures; 1 if all are the same."""
     n = len(between)
     apart = between.sum(dtype=np.float64) - np.trace(between, dtype=np.float64)
-    return float(apart / max(1, n * (n - 1))) or 1.0
+    return float(apart / (n * (n - 1))) if apart else 1.0
 
 
 def _largest_of_pairs(between: NDArray[Any]) -> float:

@@ -23,6 +23,10 @@ _GRAIN = 2.0**-40
 #: This many float32 values are converted to float64 at a time. Similar rows need float64, since their terms nearly
 #: cancel; a float64 copy of the whole collection would take too much memory.
 _WIDENED = 2**20
+#: Squared lengths count as at least this, so that rows of zeros have a grain, too.
+_LEAST_SQUARE = 2.0**-900
+#: So many last bits of a sum depend on the order of additions: in float32, and in float64.
+_NOISY_BITS_OF_SINGLES, _NOISY_BITS_OF_DOUBLES = 5, 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ def _apart_in_direction(A: Matrix, B: Matrix) -> NDArray[Any]:
 
 def _grain(squares: NDArray[Any]) -> NDArray[Any]:
     """The largest power of two that is at most ``_GRAIN`` times each squared length."""
-    return np.exp2(np.floor(np.log2(np.maximum(squares, 2.0**-900)))) * _GRAIN
+    return np.exp2(np.floor(np.log2(np.maximum(squares, _LEAST_SQUARE)))) * _GRAIN
 
 
 def _l1(A: Matrix, B: Matrix) -> NDArray[Any]:
@@ -146,9 +150,10 @@ def _by_kernel(name: str, A: Matrix, B: Matrix) -> NDArray[Any]:
 
 
 def _rounded(distances: NDArray[Any]) -> NDArray[Any]:
-    """Without the last bits, which depend on the order of additions: five bits of a float32, fifteen of a float64."""
-    bits: NDArray[Any] = distances.view(np.uint32 if distances.dtype == np.float32 else np.uint64)
-    dropped = 5 if distances.dtype == np.float32 else 15
+    """Rounded to the nearest number without the last bits, which depend on the order of additions."""
+    single = distances.dtype == np.float32
+    bits: NDArray[Any] = distances.view(np.uint32 if single else np.uint64)
+    dropped = _NOISY_BITS_OF_SINGLES if single else _NOISY_BITS_OF_DOUBLES
     bits += 1 << (dropped - 1)
     bits >>= dropped
     bits <<= dropped
@@ -168,7 +173,7 @@ def _unit(X: Matrix) -> Matrix:
     """Rows of length one. A row of zeros has no direction and stays zero: as far from every row as unrelated rows."""
     X = _exact(X)
     lengths = np.sqrt(_squared_norms(X))
-    return _scaled(X, 1 / np.where(lengths > 0, lengths, 1.0))
+    return _scaled(X, _inverse(lengths))
 
 
 def _shares(X: Matrix) -> Matrix:
@@ -176,7 +181,7 @@ def _shares(X: Matrix) -> Matrix:
     if X.shape[0] and X.min() < 0:
         raise InputError("this distance needs histograms or counts, but X has negative values")
     totals = np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
-    return _scaled(X, 1 / np.where(totals > 0, totals, 1.0))
+    return _scaled(X, _inverse(totals))
 
 
 def _root_of_shares(X: Matrix) -> Matrix:
@@ -185,6 +190,11 @@ def _root_of_shares(X: Matrix) -> Matrix:
         raise InputError("the Hellinger distance needs histograms or counts, but X has negative values")
     shares = _shares(_exact(X))
     return np.sqrt(shares) if isinstance(shares, np.ndarray) else shares.sqrt()
+
+
+def _inverse(lengths: NDArray[Any]) -> NDArray[Any]:
+    """One divided by each length; 0 for a length of 0."""
+    return np.divide(1, lengths, out=np.zeros(lengths.shape), where=lengths > 0)
 
 
 def _scaled(X: Matrix, factors: NDArray[Any]) -> Matrix:

@@ -15,6 +15,12 @@ from visterm.distances.metrics import metric_named
 BLOCK_BYTES = 64 * 2**20
 #: From this many distances on, compiled code finds the smallest; for fewer, loading the compiler costs more.
 _COMPILED_FROM = 2**20
+#: Rows of at most this many float32 are compared as codes.
+_CODE_WIDTH = 64
+#: For more neighbours than this, rows are sorted.
+_FEW = 256
+#: Codes are compared for this many queries at a time.
+_CODE_BLOCK = 512
 
 
 def nearest(
@@ -74,7 +80,7 @@ def _are_codes(queries: Matrix, train: Matrix, n_neighbors: int) -> bool:
     """Whether many short rows of float32 are compared, whose squares neither overflow nor vanish."""
     if not (isinstance(queries, np.ndarray) and isinstance(train, np.ndarray)):
         return False
-    if not queries.dtype == train.dtype == np.float32 or train.shape[1] > 64 or n_neighbors > 256:
+    if not queries.dtype == train.dtype == np.float32 or train.shape[1] > _CODE_WIDTH or n_neighbors > _FEW:
         return False
     if len(queries) * len(train) < _COMPILED_FROM:
         return False
@@ -94,7 +100,7 @@ def _nearest_codes(queries: Any, train: Any, n_neighbors: int) -> tuple[NDArray[
         _kernels.nearest_codes(np.ascontiguousarray(queries[block]), columns, rows[block], distances[block])
 
     for _ in map_shards(
-        lambda shard: of_block(shard.rows), split(len(queries), size=512), description="Finding look-alikes"
+        lambda shard: of_block(shard.rows), split(len(queries), size=_CODE_BLOCK), description="Finding look-alikes"
     ):
         pass
     return rows, np.sqrt(distances, out=distances)
@@ -106,7 +112,7 @@ def smallest(block: NDArray[Any], k: int) -> NDArray[np.intp]:
     >>> smallest(np.array([[3.0, 1.0, 2.0, 1.0]]), 3)
     array([[1, 3, 2]])
     """
-    if k > min(256, block.shape[1] // 2):
+    if k > min(_FEW, block.shape[1] // 2):
         return np.argsort(block, axis=1, kind="stable")[:, :k]
     chosen = np.empty((len(block), k), np.intp)
     if block.size >= _COMPILED_FROM:
@@ -115,7 +121,8 @@ def smallest(block: NDArray[Any], k: int) -> NDArray[np.intp]:
         _kernels.smallest(block, chosen)
         return chosen
     # Everything up to the k-th value, ties included, is a candidate; only candidates are sorted.
-    kth = np.partition(block, k - 1, axis=1)[:, k - 1 : k]
+    last = k - 1
+    kth = np.partition(block, last, axis=1)[:, last, None]
     for row, candidates in enumerate(block <= kth):
         columns = np.flatnonzero(candidates)
         chosen[row] = columns[np.argsort(block[row, columns], kind="stable")[:k]]
