@@ -58,6 +58,21 @@ def test_copies_of_one_picture_have_one_direction(X, n_copies):
     np.testing.assert_allclose(model.transform(X[:1]), 0, atol=1e-12)
 
 
+@pytest.mark.parametrize("given", [np.ones((5, 2)), np.zeros((1, 2))])
+def test_distances_to_pictures_that_are_all_alike_are_in_their_own_unit(given):
+    model = KernelMap(2, metric="cosine").fit(given)
+    assert model.mean_distance_ == 1
+    np.testing.assert_allclose(model._kernel(np.array([[-1.0, 1.0]])), np.exp(-0.5))
+
+
+def test_two_blocks(X, monkeypatch):
+    model = KernelMap(3).fit(X)
+    whole = model.transform(X)
+    monkeypatch.setattr("visterm.subspace.kernel_map._BLOCK", 40)
+    np.testing.assert_allclose(model.transform(X), whole)
+    assert model.transform(X[:0]).shape == (0, 3)
+
+
 def test_many_landmarks_are_compared_along_their_leading_axes(X, monkeypatch):
     model = KernelMap(8, metric="l1", n_landmarks=60)
     along_all = model.fit(X).variance_

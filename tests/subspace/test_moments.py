@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from visterm.compute import choose_device
+from visterm.contracts import inputs
 from visterm.errors import InputError
 from visterm.subspace import Moments, moments
 
@@ -38,6 +40,24 @@ def test_moments_are_those_of_numpy():
     np.testing.assert_allclose(found.x_mean_, X.mean(axis=0))
     np.testing.assert_allclose(found.x_variance, X.var(axis=0))
     np.testing.assert_allclose(found.y_variance, tags.astype(np.float64).var(axis=0))
+    few = Moments().fit(X[:3] / 1000, [[1], [0], [0]])
+    np.testing.assert_allclose(few.x_variance, (X[:3] / 1000).var(axis=0))
+    np.testing.assert_allclose(few.y_variance, 2 / 9)
+
+
+def test_moments_of_scaled_features():
+    X, tags = collection(40)
+    factors = np.array([0.5, 2.0, 3.0, 0.1, 7.0])
+    for covariance in (True, False):
+        found, expected = (
+            Moments(covariance=covariance).fit(X, tags).scaled(factors),
+            Moments(covariance=covariance).fit(X * factors, tags),
+        )
+        for part in PARTS:
+            if getattr(expected, part) is None:
+                assert getattr(found, part) is None
+            else:
+                np.testing.assert_allclose(getattr(found, part), getattr(expected, part), atol=1e-8, err_msg=part)
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 99))
@@ -104,9 +124,63 @@ def test_what_cannot_be_combined():
     whole = Moments().fit(X, tags)
     with pytest.raises(InputError, match=r"5.*and.*3.*cannot be combined"):
         whole + Moments().fit(X[:, :3], tags)
-    with pytest.raises(InputError, match="cannot be taken out"):
+    with pytest.raises(InputError, match="10 pictures cannot be taken out of 2"):
         Moments().fit(X[:2], tags[:2]) - whole
-    assert (whole - whole).n_pictures_ == 0
+
+
+@pytest.mark.parametrize("covariance", [True, False])
+def test_nothing_is_left_without_all_pictures(covariance):
+    X, tags = collection(10)
+    whole = Moments(covariance=covariance).fit(X, tags)
+    nothing = whole - whole
+    assert nothing.n_pictures_ == 0
+    assert (nothing.xx_ is None) == (not covariance)
+    for name, shape in {"x_mean_": 5, "y_mean_": 4, "x_squares_": 5, "xy_": (5, 4), "yy_": (4, 4)}.items():
+        np.testing.assert_array_equal(getattr(nothing, name), np.zeros(shape))
+    np.testing.assert_array_equal(nothing.C_xy, 0)
+    one = Moments(covariance=covariance).fit(X[:1], tags[:1])
+    last = whole - Moments(covariance=covariance).fit(X[1:], tags[1:])
+    assert last.n_pictures_ == 1
+    np.testing.assert_allclose(last.x_mean_, one.x_mean_)
+    np.testing.assert_allclose(last.y_mean_, one.y_mean_, atol=1e-12)
+
+
+def test_features_of_another_width_and_impossible_parameters_are_refused():
+    X, tags = collection(10)
+    whole = Moments().fit(X, tags)
+    with pytest.raises(InputError, match="expecting 5 features"):
+        whole.partial_fit(X[:, :3], tags)
+    assert whole.partial_fit(X, tags).n_pictures_ == 20
+    with pytest.raises(InputError, match="covariance"):
+        Moments(covariance="yes").fit(X, tags)
+
+
+def test_halves_are_not_copied(monkeypatch):
+    monkeypatch.setattr(moments, "BLOCK", 32)
+    monkeypatch.setattr(inputs, "_BLOCK", 2**15)
+    X = np.random.default_rng(0).random((256, 1024), dtype=np.float32).astype(np.float16)
+    found = Moments(covariance=False).fit(X[:40]).partial_fit(X[:40])  # imports take memory, too
+    tracemalloc.start()
+    Moments(covariance=False).fit(X)
+    fitting = tracemalloc.get_traced_memory()[1]
+    tracemalloc.reset_peak()
+    found.partial_fit(X)
+    adding = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert max(fitting, adding) < 1.2 * X.nbytes  # a copy in float32 is 2
+
+
+@pytest.mark.parametrize("covariance", [True, False])
+def test_sums_by_torch_are_the_same(covariance):
+    """In NumPy's arrays, which have the methods that are used of tensors."""
+    X, tags = collection(100)
+    device = choose_device("numpy")
+    found = moments._sums_by_torch(X, sparse.csr_array(tags), covariance, device)
+    expected = moments._sums(X, sparse.csr_array(tags), covariance, device)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert (ours is None) == (theirs is None)
+        if ours is not None:
+            np.testing.assert_allclose(ours, theirs, atol=1e-9)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
@@ -139,3 +213,15 @@ def test_the_rounding_of_a_large_mean_does_not_count_as_variance():
     expected = X.astype(np.float64).var(axis=0)
     np.testing.assert_allclose(Moments(covariance=False).fit(X).x_variance, expected, rtol=1e-3)
     np.testing.assert_allclose(np.diag(Moments().fit(X).C_xx), expected, rtol=1e-3)
+
+
+def test_the_rounding_of_a_large_mean_does_not_count_as_covariance():
+    rng = np.random.default_rng(0)
+    tags = (rng.random((500, 2)) < 0.7).astype(np.float32)
+    X = (1e5 + tags @ rng.random((2, 3)) + rng.random((500, 3))).astype(np.float32)
+    exact = np.cov(np.hstack([X.astype(np.float64), tags]).T, bias=True)
+    found = Moments().fit(X, tags)
+    np.testing.assert_allclose(found.x_mean_, X.mean(axis=0, dtype=np.float64), atol=1e-4)
+    np.testing.assert_allclose(found.C_xy, exact[:3, 3:], atol=1e-5)
+    np.testing.assert_allclose(found.C_xx, exact[:3, :3], atol=1e-5)
+    np.testing.assert_allclose(Moments(covariance=False).fit(X).x_variance, np.diag(exact)[:3], atol=1e-5)

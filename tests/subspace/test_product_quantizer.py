@@ -66,6 +66,19 @@ def test_groups_do_not_depend_on_the_unit_of_the_features():
         assert [group.tolist() for group in balanced_groups(unit * variances, 3)] == expected
 
 
+def test_constant_dimensions_fill_every_group():
+    assert [group.tolist() for group in balanced_groups(np.zeros(4), 3)] == [[0, 3], [1], [2]]
+    assert [group.tolist() for group in balanced_groups(np.array([0.0, 5.0, 0.0]), 2)] == [[1], [0, 2]]
+
+
+def test_rows_of_another_width_are_refused(codes):
+    quantizer = ProductQuantizer(4, max_iter=1).fit(codes[:20])
+    for method in (quantizer.transform, quantizer.tables):
+        with pytest.raises(InputError, match="expecting 11 features"):
+            method(codes[:5, :7])
+        assert len(method(codes[:5])) == 5
+
+
 def test_few_rows_and_constant_dimensions():
     rows = np.column_stack([np.arange(5.0), np.zeros(5)])
     quantizer = ProductQuantizer(8).fit(rows)  # no more groups than dimensions

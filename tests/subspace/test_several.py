@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 
+from visterm.contracts import inputs
 from visterm.errors import InputError
 from visterm.subspace import CCA, PCA, PLS, ContextualDistance, FeatureMaps, Moments
 
@@ -51,6 +54,14 @@ def test_several_features_are_one_scaled_to_the_same_variance(method, collection
         np.testing.assert_allclose(
             several.transform_training(X, tags), one.transform_training(joined(X), tags), atol=1e-6
         )
+
+
+@pytest.mark.parametrize("method", [CCA, ContextualDistance])
+def test_canonical_directions_of_several_features_have_unit_variance(method, collection):
+    X, tags = collection
+    model = method(3, ridge=0, reduce_to=None).fit(X, tags)
+    variates = np.hstack([dense(block) for block in X.values()]) @ model.x_components_
+    np.testing.assert_allclose(np.cov(variates.T, bias=True), np.eye(3), atol=1e-8)
 
 
 @named()
@@ -115,3 +126,22 @@ def test_maps_of_every_feature(collection):
     assert {name: block.shape for name, block in reduced.items()} == {"wide": (20, 7), "narrow": (20, 3)}
     with pytest.raises(InputError, match="unknown metric"):
         FeatureMaps("manhattan").fit(X)
+    with pytest.raises(InputError, match="n_landmarks"):
+        FeatureMaps(None, n_landmarks=1).fit(X)
+    with pytest.raises(InputError, match="widths"):
+        maps.transform(X | {"gist": X["gist"][:, :2]})
+    assert set(maps.transform(X)) == set(X)
+
+
+def test_features_without_a_map_are_taken_as_they_are(monkeypatch):
+    monkeypatch.setattr(inputs, "_BLOCK", 2**15)
+    X = {"halves": np.ones((256, 1024), np.float16), "floats": np.ones((256, 2))}
+    FeatureMaps(None).fit(X)  # imports take memory, too
+    tracemalloc.start()
+    maps = FeatureMaps(None).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.2 * X["halves"].nbytes  # a copy in float32 is 2
+    found = maps.transform(X)
+    assert found["halves"] is X["halves"]
+    assert found["floats"] is X["floats"]

@@ -24,6 +24,7 @@ from visterm.subspace import (
     FeatureMaps,
     KernelMap,
     Moments,
+    eigenvectors,
     kernel_map,
     moments,
     pca,
@@ -148,6 +149,28 @@ def test_pls_satisfies_its_equation(pictures):
     np.testing.assert_allclose(wide.covariances_, model.covariances_ * np.sqrt(30))
 
 
+@pytest.mark.parametrize("n_tags", [3, 12, 20])
+def test_pls_is_the_svd_of_the_cross_covariance(n_tags):
+    """Solved among the tags, if these are fewer than the features, else among the features."""
+    rng = np.random.default_rng(0)
+    tags = (rng.random((90, n_tags)) < 0.4).astype(np.float32)
+    tags[:, 0] = 1
+    X = tags @ rng.standard_normal((n_tags, 12)) + rng.standard_normal((90, 12))
+    left, covariances, _ = np.linalg.svd(np.cov(X.T, tags.T, bias=True)[:12, 12:])
+    for n_dims in (1, 2):
+        model = PLS(n_dims).fit(X, tags)
+        np.testing.assert_allclose(model.covariances_, covariances[:n_dims])
+        np.testing.assert_allclose(np.abs(model.components_), np.abs(left[:, :n_dims]), atol=1e-6)
+
+
+def test_pls_has_no_direction_that_covaries_with_no_tag():
+    tags = np.array([1, 0, 1, 1, 0, 0])[:, None] * [1, 1, 0] + [0, 0, 1]  # two say the same, one says nothing
+    X = np.random.default_rng(0).random((6, 5)) + tags[:, :1]
+    model = PLS(3).fit(X, tags)
+    np.testing.assert_array_equal(model.components_[:, 1:], 0)
+    np.testing.assert_allclose(np.linalg.norm(model.components_[:, 0]), 1)
+
+
 def test_normalised_pls_does_not_see_units(pictures):
     X, tags = pictures
     scaled = X * np.geomspace(1e-3, 1e3, X.shape[1])
@@ -176,10 +199,27 @@ def test_cca_is_the_svd_of_the_whitened_cross_covariance(pictures):
     codes = model.transform(X)
     np.testing.assert_allclose(np.cov(codes.T, bias=True), np.eye(4), atol=1e-8)  # U_x^T C_xx U_x = I
     words = model.transform_tags(tags)
+    np.testing.assert_allclose(words.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(codes.T @ words / len(X), np.diag(expected[:4]), atol=1e-7)
     C = Moments().fit(X, tags)
     left = C.C_xy @ np.linalg.solve(C.C_yy, C.C_xy.T) @ model.x_components_
     np.testing.assert_allclose(left, C.C_xx @ model.x_components_ * model.correlations_**2, atol=1e-7)  # (3)
+
+
+def test_no_correlation_is_larger_than_one():
+    for seed in range(10):
+        tags = np.vstack([np.eye(3), np.random.default_rng(seed).random((30, 3)) < 0.5])
+        tags = tags[tags.any(axis=1)]
+        found = CCA(3, ridge=0).fit(tags, tags).correlations_
+        assert (found <= 1).all()
+        np.testing.assert_allclose(found, 1)
+
+
+def test_pictures_that_are_all_alike_have_one_code(pictures):
+    _, tags = pictures
+    for method in (CCA(3), ContextualDistance(3)):
+        found = method.fit(np.full((400, 4), 7.0), tags)
+        np.testing.assert_array_equal(found.transform(np.full((2, 4), 7.0)), [[0], [0]])
 
 
 @pytest.mark.parametrize("model", [CCA(4, ridge=0.3), ContextualDistance(4, ridge=0.3)])
@@ -355,6 +395,67 @@ def test_reducing_first_is_pca_then_cca():
     np.testing.assert_allclose(np.abs(found.transform(X)), np.abs(expected.transform(first.transform(X))), atol=1e-7)
 
 
+@named([*ALL, KernelMap(3, metric="euclidean")])
+def test_features_of_another_width_are_refused(embedding, pictures):
+    X, tags = pictures
+    model = clone(embedding).fit(X, tags)
+    expected = model.transform(X[:3])
+    for name in ("transform", "transform_training", "partial_fit"):
+        if hasattr(model, name):
+            given = (X[:, :7],) if name == "transform" else (X[:, :7], tags)
+            with pytest.raises(InputError, match=f"{type(model).__name__} is expecting 12 features"):
+                getattr(model, name)(*given)
+            np.testing.assert_array_equal(model.transform(X[:3]), expected)
+
+
+@named([PLS(2), CCA(2), ContextualDistance(2)])
+def test_only_pictures_with_tags_count(embedding):
+    X = np.random.default_rng(0).random((6, 4))
+    tags = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 1], [0, 0, 0], [1, 1, 0], [0, 0, 0]])
+    found, expected = clone(embedding).fit(X, tags), clone(embedding).fit(X[::2], tags[::2])
+    assert found.moments_.n_pictures_ == 3  # as many as tags
+    np.testing.assert_allclose(found.transform(X), expected.transform(X))
+
+
+@named()
+def test_moments_from_elsewhere_are_checked(embedding, pictures):
+    X, tags = pictures
+    with pytest.raises(InputError, match="n_dims"):
+        clone(embedding).set_params(n_dims=0).fit_moments(Moments().fit(X, tags))
+    if embedding.learns_from_tags:
+        with pytest.raises(InputError, match="learns from tags"):
+            clone(embedding).fit_moments(Moments().fit(X))
+
+
+def test_wide_features_forget_the_moments_of_an_earlier_fit(pictures):
+    X, _ = pictures
+    model = PCA(2).fit(X)
+    wide = np.random.default_rng(0).random((20, 100))
+    np.testing.assert_array_equal(model.fit(wide).components_, PCA(2).fit(wide).components_)
+    with pytest.raises(InputError, match="fit it again"):
+        model.partial_fit(X)
+
+
+def test_lanczos_steps_find_all_but_one_direction(monkeypatch):
+    X = np.random.default_rng(0).random((30, 6)) * 0.1
+    expected = PCA(9).fit(X)
+    assert expected.components_.shape == (6, 6)
+    monkeypatch.setattr(pca, "MAX_COVARIANCE_DIMS", 5)
+    found = PCA(9).fit(X)
+    np.testing.assert_allclose(found.variance_, expected.variance_[:5], rtol=1e-6)
+    np.testing.assert_allclose(found.components_, expected.components_[:, :5], atol=1e-5)
+
+
+@pytest.mark.parametrize("n_dims", [1, 5])
+def test_copies_of_wide_pictures_add_no_direction(n_dims):
+    two = np.random.default_rng(0).random((2, 100)) * 1e-3
+    model = PCA(n_dims, whiten=True).fit(two[[0, 0, 1, 1, 1]])
+    codes = model.transform(two)
+    deviation = np.sqrt(0.4 * 0.6)
+    np.testing.assert_allclose(np.abs(codes[:, 0]), [0.6 / deviation, 0.4 / deviation])
+    np.testing.assert_array_equal(codes[:, 1:], 0)
+
+
 def test_too_many_features_for_a_covariance(pictures):
     with pytest.raises(InputError, match="KernelMap or PCA"):
         CCA().fit(np.ones((3, 5000), np.float32), np.ones((3, 1)))
@@ -382,6 +483,23 @@ def test_leading_eigenvectors(size, n):
     np.testing.assert_allclose(values, np.maximum(expected, 0), rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-5)
     assert (vectors[np.argmax(np.abs(vectors), axis=0), np.arange(n)] > 0).all()
+
+
+def test_eigenvectors_are_the_same_in_every_way(monkeypatch):
+    A = np.random.default_rng(0).standard_normal((40, 60))
+    matrix = A @ A.T
+    few = leading(matrix, 2)
+    monkeypatch.setattr(eigenvectors, "_MANY", 40)
+    of_all = leading(matrix, 2)
+    monkeypatch.setattr(eigenvectors, "_LARGE", 39)
+    by_lanczos = leading(matrix, 2)
+    for values, vectors in (of_all, by_lanczos):
+        np.testing.assert_allclose(values, few[0])
+        np.testing.assert_allclose(vectors, few[1], atol=1e-8)
+
+
+def test_what_does_not_vary_has_no_inverse():
+    np.testing.assert_array_equal(eigenvectors.inverse_roots(np.array([4.0, 0.0, 0.25])), [0.5, 0, 2])
 
 
 def test_whitening_of_tags_is_the_same_by_cholesky_and_by_eigenvectors(monkeypatch):

@@ -84,7 +84,7 @@ class CCA(LinearEmbedding):
         With a ridge that leaves out no direction, ``P`` comes from a Cholesky factor: with thousands of tags,
         eigenvectors would cost about fifty times as much.
         """
-        ridge = self.ridge * np.trace(covariance) / max(1, len(covariance))
+        ridge = self.ridge * np.trace(covariance) / len(covariance)
         if not (ridge > 0 and self.ridge > _NOISE * len(covariance)):
             P = self._whitening(covariance, len(covariance))
             return lambda A: P.T @ A, lambda A: P @ A
@@ -100,7 +100,7 @@ class CCA(LinearEmbedding):
         """``P`` with ``P^T (C + ridge) P = I`` on the leading directions of ``C`` that vary."""
         values, vectors = leading(covariance, n_kept)
         values = values + self.ridge * np.trace(covariance) / len(covariance)
-        known = values > max(values.max(initial=0) * _NOISE, np.finfo(float).tiny)
+        known = values > max(values.max() * _NOISE, np.finfo(float).tiny)
         if not known.any():
             return np.zeros((len(covariance), 1))  # nothing varies: every picture has the same code
         return vectors[:, known] / np.sqrt(values[known])

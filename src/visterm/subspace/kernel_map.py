@@ -22,6 +22,8 @@ _BLOCK = 512
 _NOISE = 1e-6
 #: Up to this many landmarks, all directions of their span are used.
 _ALL_AXES = 1000
+#: Of more landmarks, this many times the wanted directions.
+_AXES_PER_DIM = 1.25
 
 
 class KernelMap(Estimator):
@@ -89,9 +91,9 @@ class KernelMap(Estimator):
             np.exp(distances * (-0.5 / self.mean_distance_), out=kernel[rows], casting="same_kind")
 
         shards = split(len(kernel), size=_BLOCK)
-        if len(shards) <= 1:
-            of_rows(slice(0, len(kernel)))
-        else:
+        if len(shards) == 1:
+            of_rows(shards[0].rows)
+        elif shards:
             for _ in map_shards(lambda shard: of_rows(shard.rows), shards, description="Comparing with landmarks"):
                 pass
         return kernel
@@ -107,7 +109,7 @@ def kernel_components(
     """
     # C a = variance K a is an ordinary eigenproblem in the coordinates in which K is the identity. With many landmarks,
     # only the directions in which the landmarks themselves vary most are used.
-    n_axes = len(between) if len(between) <= _ALL_AXES else min(len(between), n_dims + n_dims // 4)
+    n_axes = len(between) if len(between) <= _ALL_AXES else min(len(between), int(n_dims * _AXES_PER_DIM))
     lengths, axes = leading(between, n_axes)
     known = lengths > lengths[0] * _NOISE
     whitening = axes[:, known] / np.sqrt(lengths[known])

@@ -20,6 +20,7 @@ from visterm.contracts import (
     rows_with_tags,
 )
 from visterm.errors import InputError
+from visterm.subspace.eigenvectors import inverse_roots
 from visterm.subspace.moments import Moments, block_rows
 
 #: For features wider than this, no (n_dims, n_dims) covariance matrix is computed.
@@ -62,6 +63,8 @@ class LinearEmbedding(Estimator):
     def fit_moments(self, moments: Moments) -> Self:
         """Learn the subspace from moments computed elsewhere, on other machines or at another time."""
         self._validate_params()
+        if self.learns_from_tags and not len(moments.y_mean_):
+            raise InputError(f"{type(self).__name__} learns from tags: compute the moments with tags")
         self.n_features_in_, self.feature_widths_ = len(moments.x_mean_), moments.feature_widths_
         return self._fit_moments(moments)
 
@@ -95,7 +98,7 @@ class LinearEmbedding(Estimator):
         if len(widths) == 1:
             return None
         totals = np.array([part.sum() for part in np.split(moments.x_variance, np.cumsum(widths)[:-1])])
-        return np.repeat(1 / np.sqrt(np.where(totals > 0, totals, 1.0)), widths)
+        return np.repeat(inverse_roots(totals), widths)
 
     def _undo(self, scales: NDArray[np.float64]) -> None:
         """Turn components of scaled features into components of the features as they are."""

@@ -21,7 +21,7 @@ BLOCK_NUMBERS = 2**23
 #: The products of means are subtracted for this many tags at a time.
 _TAGS = 256
 #: The number of pictures of one task.
-_SHARD = 8 * BLOCK
+_SHARD = 2**14
 
 
 class Moments(Estimator):
@@ -81,33 +81,36 @@ class Moments(Estimator):
         """The covariance of the features, (n_dims, n_dims)."""
         if self.xx_ is None:
             raise InputError("these moments hold only variances: fit them with covariance=True")
-        return self.xx_ / max(1, self.n_pictures_)
+        return self._mean(self.xx_)
 
     @property
     def C_xy(self) -> NDArray[np.float64]:  # noqa: N802 - the paper's symbol
         """The covariance between features and tags, (n_dims, n_tags)."""
-        return self.xy_ / max(1, self.n_pictures_)
+        return self._mean(self.xy_)
 
     @property
     def C_yy(self) -> NDArray[np.float64]:  # noqa: N802 - the paper's symbol
         """The covariance of the tags, (n_tags, n_tags)."""
-        return self.yy_ / max(1, self.n_pictures_)
+        return self._mean(self.yy_)
 
     @property
     def x_variance(self) -> NDArray[np.float64]:
         """The variance of each feature; never negative, even after a subtraction."""
-        return np.maximum(self.x_squares_, 0) / max(1, self.n_pictures_)
+        return self._mean(np.maximum(self.x_squares_, 0))
 
     @property
     def y_variance(self) -> NDArray[np.float64]:
         """The variance of each tag."""
-        return np.maximum(np.diag(self.yy_), 0) / max(1, self.n_pictures_)
+        return self._mean(np.maximum(np.diag(self.yy_), 0))
 
     def scaled(self, factors: NDArray[np.float64]) -> Moments:
         """The moments of the features multiplied by ``factors``, one each."""
         xx = None if self.xx_ is None else self.xx_ * factors[:, None] * factors
         squares, xy = self.x_squares_ * factors**2, self.xy_ * factors[:, None]
         return self._new(self.n_pictures_, self.x_mean_ * factors, self.y_mean_, xx, squares, xy, self.yy_)
+
+    def _mean(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        return sums / max(1, self.n_pictures_)
 
     def _of(self, X: dict[str, Matrix], tags: sparse.csr_array, rows: NDArray[np.intp] | None) -> Moments:
         device = choose_device(self.device)

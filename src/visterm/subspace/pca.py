@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
 from visterm.contracts import Features, Matrix, check_features, in_single, is_several
-from visterm.subspace.eigenvectors import leading, with_fixed_signs
+from visterm.subspace.eigenvectors import inverse_roots, leading, with_fixed_signs
 from visterm.subspace.linear_embedding import MAX_COVARIANCE_DIMS, LinearEmbedding
 from visterm.subspace.moments import Moments
 
@@ -19,6 +19,12 @@ from visterm.subspace.moments import Moments
 _WIDENED = 2**19
 #: Columns are centred this many bytes at a time.
 _BLOCK_BYTES = 64 * 2**20
+#: Features of at most this many dimensions keep their covariance, however few the pictures.
+_FEW_DIMS = 64
+#: Variances below this share of the largest are rounding: of products between pictures, and of any subspace.
+_NOISE_OF_PRODUCTS, _NOISE = 1e-12, 1e-10
+#: The seed of the vector with which Lanczos steps start, and their precision.
+_SEED, _TOLERANCE = 0, 1e-6
 
 
 class PCA(LinearEmbedding):
@@ -51,11 +57,10 @@ class PCA(LinearEmbedding):
             return super().fit(X, tags)
         checked = check_features(self, X, fitting=True, halves=True)
         n_pictures, width = checked.shape
-        if width <= max(n_pictures, 64) and width <= MAX_COVARIANCE_DIMS:
+        if width <= max(n_pictures, _FEW_DIMS) and width <= MAX_COVARIANCE_DIMS:
             return super().fit(X, tags)
         self.feature_widths_ = {"x": width}
-        if hasattr(self, "moments_"):
-            del self.moments_
+        self.made_small()  # of an earlier fit
         if n_pictures <= MAX_COVARIANCE_DIMS:
             self._solve_among_pictures(checked)
         else:
@@ -76,7 +81,7 @@ class PCA(LinearEmbedding):
         for _, centred in _centred_columns(X, self.x_mean_):
             products += centred @ centred.T
         values, vectors = leading(products / n_pictures, min(self.n_dims, n_pictures))
-        lengths = np.sqrt(np.where(values > values[0] * 1e-12, values, np.inf) * n_pictures)
+        lengths = np.sqrt(np.where(values > values[0] * _NOISE_OF_PRODUCTS, values, np.inf) * n_pictures)
         found = np.empty((X.shape[1], len(values)))
         for columns, centred in _centred_columns(X, self.x_mean_):
             found[columns] = centred.T @ (vectors / lengths)
@@ -101,8 +106,8 @@ class PCA(LinearEmbedding):
             return total / n_pictures
 
         operator = LinearOperator((width, width), matvec=covary, dtype=np.float64)
-        start = np.random.default_rng(0).standard_normal(width)
-        values, vectors = eigsh(operator, k=min(self.n_dims, width - 1), v0=start, tol=1e-6)
+        start = np.random.default_rng(_SEED).standard_normal(width)
+        values, vectors = eigsh(operator, k=min(self.n_dims, width - 1), v0=start, tol=_TOLERANCE)
         order = np.argsort(-values, kind="stable")
         self._keep(np.maximum(values[order], 0), with_fixed_signs(vectors[:, order]))
 
@@ -110,8 +115,7 @@ class PCA(LinearEmbedding):
         self.variance_ = values  # Omega
         if self.whiten:
             # A direction without variance stays zero. Dividing by its deviation would give noise.
-            known = values > values[0] * 1e-10
-            vectors = vectors * np.where(known, 1 / np.sqrt(np.where(known, values, 1.0)), 0.0)
+            vectors = vectors * inverse_roots(np.where(values > values[0] * _NOISE, values, 0))
         self.components_ = vectors
 
 

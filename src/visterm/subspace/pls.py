@@ -8,9 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from visterm.subspace.eigenvectors import leading, with_fixed_signs
+from visterm.subspace.eigenvectors import inverse_roots, leading, with_fixed_signs
 from visterm.subspace.linear_embedding import LinearEmbedding
 from visterm.subspace.moments import Moments
+
+#: Squared covariances below this share of the largest are rounding.
+_NOISE = 1e-14
 
 
 class PLS(LinearEmbedding):
@@ -39,17 +42,14 @@ class PLS(LinearEmbedding):
         cross = moments.C_xy
         scale = np.ones(len(cross))
         if self.normalize:
-            scale, y_scale = (
-                1 / np.sqrt(np.where(variance > 0, variance, 1.0))
-                for variance in (moments.x_variance, moments.y_variance)
-            )
+            scale, y_scale = inverse_roots(moments.x_variance), inverse_roots(moments.y_variance)
             cross = scale[:, None] * cross * y_scale
         n_dims = min(self.n_dims, *cross.shape)
         if cross.shape[0] <= cross.shape[1]:
             values, vectors = leading(cross @ cross.T, n_dims)
         else:
             values, right = leading(cross.T @ cross, n_dims)
-            lengths = np.sqrt(np.where(values > values[0] * 1e-14, values, np.inf))
+            lengths = np.sqrt(np.where(values > values[0] * _NOISE, values, np.inf))
             vectors = with_fixed_signs(cross @ (right / lengths))
         self.covariances_ = np.sqrt(values)  # the square root of Theta
         self.components_ = scale[:, None] * vectors

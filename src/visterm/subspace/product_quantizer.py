@@ -17,6 +17,10 @@ Bytes = NDArray[np.uint8]
 _WORDS = 256
 #: Tables are computed for this many queries at a time.
 _BLOCK = 256
+#: Dimensions with less than this share of the largest variance are as good as constant.
+_CONSTANT = 1e-9
+#: The size of a constant dimension in its group: every dimension counts.
+_LEAST_SIZE = 1.0
 
 
 class ProductQuantizer(Estimator):
@@ -129,9 +133,8 @@ def balanced_groups(variances: NDArray[np.float64], n_groups: int) -> list[NDArr
     [[0, 3], [1, 2]]
     """
     room = -(-len(variances) // n_groups)
-    least = max(variances.max(initial=0) * 1e-9, np.finfo(float).tiny)
-    # Positive, so that every dimension increases the sum of its group.
-    sizes = np.log(np.maximum(variances, least) / least) + 1.0
+    least = max(variances.max() * _CONSTANT, np.finfo(float).tiny)
+    sizes = np.log(np.maximum(variances, least) / least) + _LEAST_SIZE
     groups: list[list[int]] = [[] for _ in range(n_groups)]
     for dim in np.argsort(-variances, kind="stable"):
         open_groups = [group for group in groups if len(group) < room]
