@@ -144,6 +144,13 @@ def test_nearest_codes_are_those_of_a_full_sort(n_train, n_dims, k, seed):
     np.testing.assert_array_equal(squared, np.sort(full, axis=1)[:, :k])
 
 
+def test_infinitely_far_codes_are_rows_that_exist():
+    rows, squared = np.empty((2, 1), np.intp), np.empty((2, 1), np.float32)
+    _kernels.nearest_codes(np.full((2, 3), np.inf, np.float32), np.zeros((3, 1), np.float32), rows, squared)
+    np.testing.assert_array_equal(rows, 0)
+    np.testing.assert_array_equal(squared, np.inf)
+
+
 def test_many_codes_and_few_agree():
     rng = np.random.default_rng(0)
     train, queries = (

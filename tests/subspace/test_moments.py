@@ -88,6 +88,16 @@ def test_blocks_and_shards_do_not_matter(monkeypatch):
     monkeypatch.setattr(moments, "_SHARD", 21)
     assert_equal(Moments().fit(X, tags), whole)
     assert_equal(Moments().fit(sparse.csr_array(X), sparse.csr_array(tags)), whole)
+    monkeypatch.setattr(moments, "_SHARD", 150)  # two
+    assert_equal(Moments().fit(X, tags), whole)
+
+
+def test_no_tags_are_needed():
+    X, tags = collection(20)
+    found = Moments().fit(X)
+    assert found.C_xy.shape == (5, 0)
+    assert found.C_yy.shape == (0, 0)
+    np.testing.assert_allclose(found.C_xx, Moments().fit(X, tags).C_xx)
 
 
 def test_single_precision_survives_a_large_mean():

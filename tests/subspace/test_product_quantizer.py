@@ -102,6 +102,13 @@ def test_nearest_bytes_are_those_of_plain_sums():
     np.testing.assert_array_equal(squared, np.sort(full, axis=1)[:, :7])
 
 
+def test_infinitely_far_rows_are_rows_that_exist():
+    rows, squared = np.empty((2, 1), np.intp), np.empty((2, 1), np.float32)
+    _kernels.nearest_bytes(np.full((2, 3, 16), np.inf, np.float32), np.zeros((1, 3), np.uint8), rows, squared)
+    np.testing.assert_array_equal(rows, 0)
+    np.testing.assert_array_equal(squared, np.inf)
+
+
 @pytest.mark.parametrize("n_queries", [7, 300])
 def test_coded_neighbours_are_the_nearest_of_what_codes_stand_for(n_queries):
     X = np.random.default_rng(0).standard_normal((500, 6)).astype(np.float32)

@@ -19,8 +19,7 @@ def nearest_bytes(tables: Array, codes: Array, rows: Array, squared: Array) -> N
     squared[:] = np.inf
     rows[:] = 0
     for i in range(tables.shape[0]):
-        table, best = tables[i], squared[i]
-        limit = best[k - 1]
+        table, best, limit = tables[i], squared[i], np.float32(np.inf)
         for j in range(codes.shape[0]):
             total = table[0, codes[j, 0]]
             for g in range(1, codes.shape[1]):
