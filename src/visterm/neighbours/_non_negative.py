@@ -24,6 +24,8 @@ def minimise(
     from scipy.optimize import minimize
 
     trace: list[float] = []
+    if not max_iter:  # L-BFGS-B takes a step even then
+        return start, trace
 
     def note(intermediate_result: Any) -> None:
         trace.append(sign * float(intermediate_result.fun))

@@ -118,7 +118,8 @@ class TwoPassKnn(CalibratedVotes):
             if sent is None or len(self.feature_weights_) > 1:  # other weights select other pictures
                 sent = self._sent(features)
             rows, base = sent
-            self._calibrate(Votes(rows, self.train_tags_), fading(base, self._weights() / self.bandwidth_))
+            shares = fading(base, self._weights() / self.bandwidth_, _used(base))
+            self._calibrate(Votes(rows, self.train_tags_), shares)
         return self
 
     def score_tags(self, X: Features) -> Scores:
@@ -188,9 +189,8 @@ class TwoPassKnn(CalibratedVotes):
             joint[np.arange(len(joint)), np.arange(rows.start, rows.stop)] = np.inf
             joint[~self._chosen(joint)] = np.inf
             n_sent = np.isfinite(joint).sum(axis=1)
-            order = np.argsort(joint, axis=1, kind="stable")[:, : min(_MOST_SENT, max(1, int(n_sent.max())))].astype(
-                np.int32
-            )
+            most = min(_MOST_SENT, int(n_sent.max()))
+            order = np.argsort(joint, axis=1, kind="stable")[:, :most].astype(np.int32)
             return order, np.take_along_axis(block, order[None], axis=2).transpose(1, 2, 0), n_sent
 
         found = list(self.distances_.map_blocks(features, of_block, rows=self.train_rows_))
@@ -219,6 +219,7 @@ class TwoPassKnn(CalibratedVotes):
                 self.offset_,
                 max_iter=self.max_iter,
                 bar=bar,
+                used=_used(base),
             )
         self.objective_ = np.array(trace)
         self._keep_weights(weights)
@@ -283,12 +284,16 @@ class TwoPassKnn(CalibratedVotes):
         The nearest ``n_neighbors`` for each of its tags are targets. The loss of an impostor is weighed by the share of
         the picture's tags that it lacks, the paper's ``1 - lambda``.
         """
-        targets, lacking = np.zeros(rows.shape, np.bool_), np.zeros(rows.shape)
+        targets, lacking, used = np.zeros(rows.shape, np.bool_), np.zeros(rows.shape), _used(base)
         for picture, near in enumerate(rows):
             own = self.train_tags_[[picture]].indices
             carried = self.train_tags_[near][:, own].toarray() > 0  # nearest first
-            carried &= base[picture, :, :1] < _NOBODY
+            carried &= used[picture][:, None]
             targets[picture] = (carried & (np.cumsum(carried, axis=0) <= self.n_neighbors)).any(axis=1)
             lacking[picture] = 1 - carried.mean(axis=1)
-        somebody = base[..., 0] < _NOBODY
-        return targets, np.where(somebody & ~targets, lacking, 0.0)
+        return targets, np.where(used & ~targets, lacking, 0.0)
+
+
+def _used(base: NDArray[Any]) -> NDArray[np.bool_]:
+    """The places of a table of neighbours in which somebody stands."""
+    return np.asarray(base[..., 0] < _NOBODY, np.bool_)

@@ -30,14 +30,19 @@ def count_votes(neighbours: Rows, labels: sparse.csr_array) -> Floats:
     array([[2., 1.]])
     """
     n_pictures, k = neighbours.shape
-    ends = np.arange(0, neighbours.size + 1, k) if k else np.zeros(n_pictures + 1, np.intp)
+    ends = k * np.arange(n_pictures + 1)
     chosen = sparse.csr_array((np.ones(neighbours.size), neighbours.ravel(), ends), shape=(n_pictures, labels.shape[0]))
     return (chosen @ labels).toarray()
 
 
-def fading(base: NDArray[Any], weights: Floats) -> Floats:
-    """``pi_ij = exp(-weights . d_ij) / sum_j' exp(-weights . d_ij')``, ``base`` holds ``d_ij`` in its last axis."""
+def fading(base: NDArray[Any], weights: Floats, used: NDArray[np.bool_] | None = None) -> Floats:
+    """``pi_ij = exp(-weights . d_ij) / sum_j' exp(-weights . d_ij')``, ``base`` holds ``d_ij`` in its last axis.
+
+    Nobody stands in the places that are not ``used`` (None: somebody in every place), so they have no share.
+    """
     fall = base @ weights.astype(base.dtype)
+    if used is not None:
+        fall[~used] = np.inf
     shares = np.exp(fall.min(axis=1, initial=np.inf, keepdims=True) - fall, dtype=np.float64)
     return shares / shares.sum(axis=1, keepdims=True)
 
@@ -75,15 +80,13 @@ class Votes:
     def __init__(self, neighbours: Rows, tags: sparse.csr_array, truth: sparse.csr_array | None = None) -> None:
         self.neighbours, self.tags = neighbours, tags
         self.truth = tags if truth is None else truth
-        n_present = max(1, self.truth.nnz)
+        n_present = self.truth.nnz
         self.gain, self.loss = 1 / n_present, 1 / max(1, self.truth.shape[0] * tags.shape[1] - n_present)
 
     def sample(self) -> NDArray[np.intp]:
         """Pictures, from the first to the last, that suffice to learn a few weights; all of them if they are few."""
-        n_pictures, most = len(self.neighbours), max(1, _MAX_PAIRS // max(1, self.tags.shape[1]))
-        if n_pictures <= most:
-            return np.arange(n_pictures)
-        return np.linspace(0, n_pictures - 1, most).astype(np.intp)
+        n_pictures, most = len(self.neighbours), max(1, _MAX_PAIRS // self.tags.shape[1])
+        return np.linspace(0, n_pictures - 1, min(n_pictures, most)).astype(np.intp)
 
     def of_pictures(self, rows: NDArray[np.intp]) -> Votes:
         """The votes of some of the pictures."""
@@ -135,21 +138,22 @@ def maximise_likelihood(
     *,
     max_iter: int,
     bar: progress.Bar,
+    used: NDArray[np.bool_] | None = None,
 ) -> tuple[Floats, list[float]]:
     """The weights ``v >= 0`` of the base distances that make the tags most likely, and ``L`` after every step.
 
-    Neighbours vote with the shares of :func:`fading`. If ``g`` is the derivative of ``L`` by the shares, then
-    ``dL/dv = -sum_ij pi_ij (g_ij - sum_j' pi_ij' g_ij') d_ij``. With many pictures and tags, a sample of the pictures
-    is asked: see :meth:`Votes.sample`.
+    Neighbours vote with the shares of :func:`fading`, which explains ``used``. If ``g`` is the derivative of ``L`` by
+    the shares, then ``dL/dv = -sum_ij pi_ij (g_ij - sum_j' pi_ij' g_ij') d_ij``. With many pictures and tags, a sample
+    of the pictures is asked: see :meth:`Votes.sample`.
     """
     sample = votes.sample()
     if len(sample) < len(base):
-        votes, base = votes.of_pictures(sample), base[sample]
+        votes, base, used = votes.of_pictures(sample), base[sample], None if used is None else used[sample]
 
     def cost(weights: Floats) -> tuple[float, Floats]:
-        shares = fading(base, weights)
+        shares = fading(base, weights, used)
         value, slopes = votes.likelihood(shares, slope, offset)
         pull = shares * (slopes - (shares * slopes).sum(axis=1, keepdims=True))
-        return -value, np.einsum("ik,ikf->f", pull, base, optimize=True)
+        return -value, np.tensordot(pull, base, axes=2)
 
     return minimise(cost, start, max_iter=max_iter, bar=bar, sign=-1)
