@@ -18,6 +18,8 @@ from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood,
 
 #: The start of learning: votes fade by a factor of e over a twentieth of the mean distance.
 _FALL = 20.0
+#: EM ends when a step raises the likelihood by a smaller share.
+_LEAST_RISE = 1e-7
 
 
 class TagProp(CalibratedVotes):
@@ -129,8 +131,8 @@ class TagProp(CalibratedVotes):
         if self.weighting == "distance":
             return fading(base, self._weights())
         ranks = np.zeros(base.shape[1])
-        ranks[: len(self.rank_weights_)] = self.rank_weights_[: base.shape[1]]
-        return np.tile(ranks / max(ranks.sum(), 1e-300), (len(base), 1))
+        ranks[: len(self.rank_weights_)] = self.rank_weights_  # a training picture had one neighbour less, or as many
+        return np.tile(ranks, (len(base), 1))
 
     def _learn_metric(self, votes: Votes, base: NDArray[Any], bar: progress.Bar) -> None:
         """``v = argmax L`` with ``pi_ij ~ exp(-v . d_ij)``, by projected quasi-Newton steps."""
@@ -154,7 +156,7 @@ class TagProp(CalibratedVotes):
             value, slopes = votes.likelihood(shares, self.slope_, self.offset_, expected=True)
             bar.report(objective=value)
             bar.advance()
-            if value - trace[-1] <= 1e-7 * abs(value):
+            if value - trace[-1] <= _LEAST_RISE * abs(value):
                 break
             trace.append(value)
             ranks = ranks * slopes.sum(axis=0)
