@@ -14,6 +14,9 @@ from visterm.contracts import Features, Scores, check_feature_mapping
 from visterm.distances import BaseDistances
 from visterm.neighbours.tagged_pictures import TaggedPictures
 
+#: The largest score of a tag that the nearest picture lacks: just below 1/2.
+_BELOW_HALF = 0.5 * (1 - 1e-9)
+
 
 class JEC(TaggedPictures):
     """Joint equal contribution with greedy label transfer (Makadia, Pavlovic and Kumar, ECCV 2008).
@@ -58,17 +61,16 @@ class JEC(TaggedPictures):
             first = self.train_tags_[rows[:1]].indices
             near = np.asarray(self.train_tags_[rows[1:]].sum(axis=0), np.float64).ravel()
             known = self.together_[first].sum(axis=0, dtype=np.float64)
-            local = (near / max(1.0, near.sum())) * (known / max(1.0, known.sum()))
-            scores[picture] = 0.5 * local / max(local.max(), 1e-300) * (1 - 1e-9)
+            local = near * known
+            scores[picture] = _BELOW_HALF * local / max(1.0, local.max())
             scores[picture, first] = 0.5 + 0.5 * self.tag_counts_[first] / most
         return scores
 
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """The rows of the training pictures that gave tags, nearest first, all with the same weight."""
         neighbours = self._neighbours(X)
-        return self.train_rows_[neighbours], np.full(neighbours.shape, 1 / max(1, neighbours.shape[1]))
+        return self.train_rows_[neighbours], np.full(neighbours.shape, 1 / neighbours.shape[1])
 
     def _neighbours(self, X: Features) -> NDArray[np.intp]:
         features = check_feature_mapping(self, X, fitting=False, halves=True)
-        equal = np.full(len(features), 1 / len(features))
-        return self.distances_.nearest(features, self.n_neighbors, equal)[0]
+        return self.distances_.nearest(features, self.n_neighbors, np.ones(len(features)))[0]
