@@ -11,13 +11,17 @@ from visterm.errors import InputError
 from visterm.measures import WordF
 from visterm.neighbours import (
     NEIGHBOUR_COUNTS,
+    SUBSPACES,
     CodeAnnotator,
     KnnAnnotator,
     QuantizedKnnAnnotator,
+    ccd2,
     choose_neighbours,
     f_by_neighbours,
+    neighbour_count,
 )
 from visterm.neighbours.ccd2 import DIMS
+from visterm.subspace import CCA, PCA, PLS, ContextualDistance
 
 
 @pytest.fixture
@@ -118,3 +122,78 @@ def test_codes_of_a_few_bytes_lose_little(collection):
     untagged[:10] = 0
     rows, _ = QuantizedKnnAnnotator(3, n_bytes=2).fit(X["gist"], untagged).neighbours_of(X["gist"][:4])
     assert rows.min() >= 10
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("pca", PCA(2)),
+        ("pcaw", PCA(2, whiten=True)),
+        ("pls", PLS(2)),
+        ("npls", PLS(2, normalize=True)),
+        ("cca", CCA(2, ridge=0.3)),
+        ("ccd1", ContextualDistance(2, views=1, ridge=0.3)),
+        ("ccd2", ContextualDistance(2, views=2, beta=0.25, ridge=0.3)),
+    ],
+)
+def test_subspaces_by_their_names_in_the_paper(collection, name, expected):
+    X, tags = part(collection[0], slice(40)), collection[1][:40]
+    model = CodeAnnotator(name, n_dims=2, ridge=0.3).fit(X["gist"], tags)
+    np.testing.assert_allclose(
+        model.neighbours_.train_features_, SUBSPACES[name](2, 0.3).fit_transform({"x": X["gist"]}, tags)
+    )
+    np.testing.assert_allclose(model.neighbours_.train_features_, expected.fit_transform({"x": X["gist"]}, tags))
+    assert not hasattr(model.subspace_, "moments_")  # what only more learning would need
+
+
+@pytest.mark.parametrize("n_dims", ["auto", 2])
+@pytest.mark.parametrize("n_neighbors", ["auto", 3])
+def test_the_best_numbers_for_held_out_pictures_are_taken(collection, n_dims, n_neighbors, monkeypatch):
+    """Every pair of numbers by a method of its own."""
+    monkeypatch.setattr(ccd2, "DIMS", (1, 3, 8))
+    monkeypatch.setattr(ccd2, "NEIGHBOUR_COUNTS", (1, 6, 20))
+    X, tags = part(collection[0], slice(100)), collection[1][:100]
+    tags[::9] = 0
+    model = CodeAnnotator(n_dims=n_dims, n_neighbors=n_neighbors).fit(X, tags)
+    tagged = np.random.default_rng(ccd2._SEED).permutation(np.flatnonzero(tags.any(axis=1)))
+    held_out, kept = np.split(tagged, [len(tagged) // ccd2._PARTS])
+    held_out, kept = np.sort(held_out), np.sort(kept)
+    found = {}
+    for dims in (1, 3, 8) if n_dims == "auto" else (2,):
+        for k in (1, 6, 20) if n_neighbors == "auto" else (3,):
+            one = CodeAnnotator(n_dims=dims, n_neighbors=k).fit(part(X, kept), tags[kept])
+            scores = one.score_tags(part(X, held_out))
+            found[dims, k] = WordF(5)(tags[held_out], scores, frequencies=tags[kept].sum(axis=0))
+    assert (model.n_dims_, model.n_neighbors_) == max(found, key=found.get)
+
+
+def test_with_few_pictures_the_fewest_dimensions_are_taken(collection):
+    X, tags = part(collection[0], slice(49)), collection[1][:49]
+    assert CodeAnnotator(n_dims="auto").fit(X["gist"], tags).n_dims_ == DIMS[0]
+    model = CodeAnnotator(n_dims=3, n_neighbors="auto").fit(X["gist"], tags)
+    assert model.n_dims_ == 3
+    assert model.n_neighbors_ == choose_neighbours(
+        model.neighbours_.train_features_, sparse.csr_array(tags), "euclidean"
+    )
+
+
+def test_pictures_to_choose_by_go_from_the_first_to_the_last(collection, monkeypatch):
+    X, tags = collection[0]["gist"][:31], collection[1][:31]
+    asked = []
+
+    def noted(queries, train, k, **settings):
+        asked.append((len(queries), len(train), settings["own_rows"].tolist()))
+        return nearest(queries, train, k, **settings)
+
+    monkeypatch.setattr(neighbour_count, "nearest", noted)
+    choose_neighbours(X, sparse.csr_array(tags), "euclidean")
+    monkeypatch.setattr(neighbour_count, "SAMPLE", 4)
+    choose_neighbours(X, sparse.csr_array(tags), "euclidean")
+    assert asked == [(31, 31, list(range(31))), (4, 31, [0, 10, 20, 30])]
+
+
+def test_three_pictures_are_enough_to_choose_by():
+    """Each has two neighbours; the tags of both are better than those of the nearer one. Five tags are given."""
+    X, tags = np.array([[0.0], [1.0], [3.0]]), [[1, 1, 1, 0, 0, 0, 0], [1, 0, 1, 0, 1, 0, 0], [1, 1, 0, 0, 1, 0, 1]]
+    assert KnnAnnotator("auto").fit(X, tags).n_neighbors_ == 2
+    assert KnnAnnotator("auto").fit(X[:2], tags[:2]).n_neighbors_ == 1

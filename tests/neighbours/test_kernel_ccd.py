@@ -10,7 +10,8 @@ from visterm.distances import BaseDistances, nearest, select
 from visterm.errors import InputError
 from visterm.measures import WordF
 from visterm.models.state import pack, unpack
-from visterm.neighbours import KernelContextualAnnotator, KnnAnnotator, kernel_ccd
+from visterm.neighbours import KernelContextualAnnotator, KnnAnnotator, TagProp, kernel_ccd
+from visterm.neighbours.votes import Votes, fading
 
 
 @pytest.fixture
@@ -137,3 +138,87 @@ def test_few_pictures_and_what_is_refused():
         KernelContextualAnnotator(scale=0).fit([[0.0], [1.0]], [[1], [1]])
     with pytest.raises(InputError, match="no picture has a tag"):
         KernelContextualAnnotator().fit([[0.0], [1.0]], [[0], [0]])
+
+
+def small(n=24, seed=0):
+    """Pictures of three tags by two features, of which one knows the tags."""
+    rng = np.random.default_rng(seed)
+    tags = (rng.random((n, 3)) < 0.4).astype(np.float32)
+    tags[tags.sum(axis=1) == 0, 0] = 1
+    return {"useful": tags @ rng.random((3, 4)) + 0.3 * rng.random((n, 4)), "noise": rng.random((n, 2))}, tags
+
+
+def test_products_of_coordinates_are_the_centred_kernel():
+    X, tags = small()
+    model = KernelContextualAnnotator(2, metric="l1", scale=0.7, n_components=24).fit(X, tags)
+    apart = BaseDistances("l1").fit(X).transform(X)
+    kernel = np.exp(-0.7 * sum(model.feature_weights_[name] * apart[name] for name in X))
+    centred = kernel - kernel.mean(axis=0) - kernel.mean(axis=1, keepdims=True) + kernel.mean()
+    coordinates = model._coordinates(model._kernel(X))
+    np.testing.assert_allclose(coordinates @ coordinates.T, centred, atol=1e-5)
+    weights = TagProp(200, metric="l1", sigmoids=False, tag_power=0).fit(X, tags).feature_weights_
+    for name, weight in weights.items():
+        assert model.feature_weights_[name] == pytest.approx(weight / sum(weights.values()))
+
+
+def test_landmarks_are_different_pictures():
+    X, tags = small()
+    model = KernelContextualAnnotator(2, metric="l1", n_landmarks=20, n_components=4).fit(X, tags)
+    assert len(np.unique(model.distances_.train_features_["useful"], axis=0)) == 20
+    apart = BaseDistances("l1").fit(X, rows=model.distances_.rows_).transform(X)
+    weighed = sum(model.feature_weights_[name] * apart[name] for name in X)
+    np.testing.assert_allclose(model.kernel_mean_, np.exp(-0.5 * weighed).mean(axis=0), rtol=1e-5)
+
+
+def test_features_are_weighed_even_if_none_knows_much():
+    """Weights far below one each are divided by their sum; if none is positive, all features count the same."""
+    X, tags = small(30, seed=4)
+    X["useful"] = np.random.default_rng(4).random((30, 2))
+    weak = TagProp(20, metric="l1", sigmoids=False, tag_power=0).fit(X, tags).feature_weights_
+    assert 0 < sum(weak.values()) < 1
+    model = KernelContextualAnnotator(2, n_neighbors=20, metric="l1").fit(X, tags)
+    assert model.feature_weights_ == pytest.approx({name: one / sum(weak.values()) for name, one in weak.items()})
+    place = np.repeat(np.arange(6.0), 2)[:, None]
+    contrary = {"a": place, "b": np.sqrt(place)}  # pictures that look the same carry different tags
+    model.fit(contrary, np.tile(np.eye(2, dtype=int), (6, 1)))
+    assert model.feature_weights_ == {"a": 0.5, "b": 0.5}
+
+
+def test_the_fall_is_the_most_likely_one(monkeypatch):
+    X, tags = small()
+    found = []
+
+    def noted(queries, codes, k, *, own_rows=None):
+        found.append((own_rows, *nearest(queries, codes, k, own_rows=own_rows)))
+        return found[-1][1:]
+
+    monkeypatch.setattr(kernel_ccd, "nearest", noted)
+    model = KernelContextualAnnotator(2, metric="l1", n_folds=3).fit(X, tags)
+    order = np.argsort(np.concatenate([fold for fold, _, _ in found]))
+    rows, distances = (np.concatenate([one[place] for one in found])[order] for place in (1, 2))
+    assert rows.shape == (24, 23)  # all others
+    votes, none = Votes(rows, model.train_tags_), (np.full(3, np.inf), np.zeros(3))
+
+    def value(fall):
+        return votes.likelihood(fading(distances[..., None], np.array([fall])), *none)[0]
+
+    assert model.objective_[-1] == pytest.approx(value(model.fall_))
+    assert value(model.fall_) > max(value(0.9 * model.fall_), value(1.1 * model.fall_))
+
+
+def test_votes_are_learned_from_two_pictures_in_every_fold_on():
+    X, tags = small(6)
+    learned = KernelContextualAnnotator(1, n_folds=3).fit(X, tags)
+    assert len(learned.objective_) > 0
+    assert np.isfinite(learned.slope_).all()
+    few = KernelContextualAnnotator(1, n_folds=3).fit(part(X, slice(5)), tags[:5])
+    assert len(few.objective_) == 0
+    assert few.fall_ == 1
+    assert np.isinf(few.slope_).all()
+
+
+def test_pictures_that_all_look_the_same_vote_the_same():
+    tags = np.tile(np.eye(2, dtype=int), (6, 1))
+    model = KernelContextualAnnotator(1, n_folds=2, tag_power=0).fit(np.ones((12, 2)), tags)
+    assert model.fall_ == kernel_ccd._FALL  # any would do
+    np.testing.assert_allclose(model.score_tags(np.ones((1, 2))), [[0.5, 0.5]])

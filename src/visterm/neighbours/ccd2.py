@@ -40,6 +40,8 @@ SUBSPACES: Mapping[str, Callable[[int, float], Any]] = {
 DIMS = (10, 20, 50, 100)
 #: With fewer tagged pictures, ``auto`` chooses nothing: a fifth of them is too small a sample.
 _LEAST_TO_CHOOSE = 50
+#: ``auto`` holds out one of this many parts of the tagged pictures, drawn with this seed.
+_PARTS, _SEED = 5, 0
 
 
 class CodeAnnotator(AnnotatorMixin, Estimator):
@@ -141,8 +143,8 @@ class CodeAnnotator(AnnotatorMixin, Estimator):
         tagged = np.flatnonzero(np.diff(tags.indptr))
         if len(tagged) < _LEAST_TO_CHOOSE:
             return (DIMS[0] if self.n_dims == "auto" else self.n_dims, self.n_neighbors)
-        order = np.random.default_rng(0).permutation(tagged)
-        held_out, kept = np.sort(order[: min(len(order) // 5, SAMPLE)]), np.sort(order[min(len(order) // 5, SAMPLE) :])
+        order, n_held_out = np.random.default_rng(_SEED).permutation(tagged), min(len(tagged) // _PARTS, SAMPLE)
+        held_out, kept = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
         dims = DIMS if self.n_dims == "auto" else (self.n_dims,)
         neighbours = NEIGHBOUR_COUNTS if self.n_neighbors == "auto" else (self.n_neighbors,)
         # The dimensions of a subspace are ordered: a smaller subspace is the first dimensions of a larger one.

@@ -28,6 +28,8 @@ from visterm.subspace import ContextualDistance, kernel_components, project
 #: The weights of features are learned from this many training pictures; more cost time and change little.
 _WEIGHED = 4000
 _MAX_ITER = 50
+#: The start of learning: votes fade by a factor of e over a tenth of the mean distance.
+_FALL = 10.0
 
 
 class KernelContextualAnnotator(CalibratedVotes):
@@ -200,7 +202,7 @@ class KernelContextualAnnotator(CalibratedVotes):
         votes = Votes(rows, self.train_tags_)
         with progress.task("Weighing neighbours", total=_MAX_ITER) as bar:
             weights, trace = maximise_likelihood(
-                votes, base / scale, np.array([10.0]), self.slope_, self.offset_, max_iter=_MAX_ITER, bar=bar
+                votes, base / scale, np.array([_FALL]), self.slope_, self.offset_, max_iter=_MAX_ITER, bar=bar
             )
         self.fall_, self.objective_ = float(weights[0] / scale), np.array(trace)
         self._calibrate(votes, fading(base, np.array([self.fall_])))

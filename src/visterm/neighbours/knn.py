@@ -55,7 +55,7 @@ class KnnClassifier(ClassifierMixin, Estimator):
         classes = sparse.csr_array(
             (np.ones(n_train), self.train_classes_, np.arange(n_train + 1)), shape=(n_train, len(self.classes_))
         )
-        return count_votes(neighbours, classes) / max(1, neighbours.shape[1])
+        return count_votes(neighbours, classes) / neighbours.shape[1]
 
     def predict(self, X: Features) -> NDArray[Any]:
         """The class of most neighbours."""

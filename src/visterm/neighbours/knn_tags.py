@@ -74,7 +74,7 @@ class KnnAnnotator(AnnotatorMixin, Estimator):
     def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """The rows of the training pictures that vote, nearest first, and the weight of each."""
         neighbours = self._neighbours(X)
-        return self.train_rows_[neighbours], np.full(neighbours.shape, 1 / max(1, neighbours.shape[1]))
+        return self.train_rows_[neighbours], np.full(neighbours.shape, 1 / neighbours.shape[1])
 
     def _neighbours(self, X: Features) -> NDArray[np.intp]:
         X = check_features(self, X, fitting=False, halves=True)

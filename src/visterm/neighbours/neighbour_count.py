@@ -22,14 +22,17 @@ _N_TAGS = 5
 def f_by_neighbours(
     near: NDArray[np.intp], tags: Any, truth: Any, choices: Sequence[int] = NEIGHBOUR_COUNTS
 ) -> list[float]:
-    """F for every number of neighbours in ``choices``; ``near`` holds the rows of ``tags`` nearest each picture."""
+    """F for every number of neighbours in ``choices``; ``near`` holds the rows of ``tags`` nearest each picture.
+
+    The choices ascend.
+    """
     counts = np.bincount(tags.indices, minlength=tags.shape[1])
     votes = np.zeros((len(near), tags.shape[1]))
     found, voted = [], 0
     for k in choices:
         for place in range(voted, min(k, near.shape[1])):
             votes += tags[near[:, place]].toarray()
-        voted = max(voted, min(k, near.shape[1]))
+        voted = min(k, near.shape[1])
         found.append(WordF(_N_TAGS)(truth, votes, frequencies=counts))
     return found
 
