@@ -66,6 +66,12 @@ def test_accuracy_per_picture_is_right_or_wrong():
     np.testing.assert_array_equal(Accuracy().per_picture(["a", "b", "a"], ["a", "a", "a"]), [1.0, 0.0, 1.0])
 
 
+def test_classes_may_be_objects():
+    """As in a column of a table that holds text."""
+    assert Accuracy()(np.array(["a", "b"], object), ["a", "a"]) == 0.5
+    assert confusion(np.array([1, 2], object), [2, 2]).tolist() == [[0, 1], [0, 1]]
+
+
 def test_a_class_without_a_column_is_missed():
     assert TopKAccuracy(1)(["a"], np.zeros((1, 0)), classes=[]) == 0.0
     assert TopKAccuracy(2)(["a", "new"], [[0.9, 0.1], [0.5, 0.5]], classes=["a", "b"]) == 0.5

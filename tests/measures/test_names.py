@@ -30,6 +30,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(name):
 
 def test_evaluate_takes_one_family_at_a_time():
     assert evaluate([], [[1]], [[1.0]]) == {}
+    assert evaluate([AveragePrecision()], [[1]], [[1.0]]) == {"AvgP": 1.0}
     assert evaluate([TagAccuracy(), NPlus(1)], [[1]], [[1.0]]) == {"tag accuracy": 1.0, "N+@1": 1.0}
     with pytest.raises(InputError, match="classes and of rankings"):
         evaluate([Accuracy(), AveragePrecision()], [[1]], [[1.0]])

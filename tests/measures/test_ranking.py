@@ -170,6 +170,15 @@ def test_explicit_zeros_are_not_relevant_and_the_input_is_untouched():
     assert relevance.nnz == 2
 
 
+def test_gains_may_be_small_and_given_in_parts():
+    scores = [[3.0, 2.0, 1.0]]
+    expected = (0.25 + 0.5 / np.log2(3)) / (0.5 + 0.25 / np.log2(3))
+    assert NDCG()([[0.25, 0.5, 0.0]], scores) == pytest.approx(expected)
+    parts = sparse.csr_array((np.array([0.25, 0.2, 0.3]), np.array([0, 1, 1]), np.array([0, 3])), shape=(1, 3))
+    assert NDCG()(parts, scores) == pytest.approx(expected)
+    assert parts.nnz == 3
+
+
 def test_infinite_scores_rank_first_and_last():
     assert AveragePrecision()([[0, 1, 0]], [[-np.inf, np.inf, 5.0]]) == 1.0
 
@@ -182,6 +191,7 @@ def test_infinite_scores_rank_first_and_last():
         ([1, 0], [1.0, 2.0], "n_queries, n_pictures"),
         ([[1, -1]], [[1.0, 2.0]], "not negative"),
         ([[1, np.nan]], [[1.0, 2.0]], "not negative"),
+        ([[1, np.inf]], [[1.0, 2.0]], "must be finite"),
         ([[1, 0]], [["a", "b"]], "numbers"),
         ([[1, 0], [1]], [[1.0, 2.0]], "cannot be read"),
         ([[1, 0]], [[1.0, 2.0], [1.0]], "cannot be read"),

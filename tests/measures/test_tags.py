@@ -167,6 +167,12 @@ def test_of_equal_scores_the_rarer_tag_comes_first_then_the_lower_column():
     assert PicturePrecision(1)([[0, 1, 0, 0]], scores, frequencies=[5, 1, 5, 1]) == 1.0
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.bool_, np.int64, np.float32, np.float16])
+def test_scores_may_be_numbers_of_any_kind(kind):
+    np.testing.assert_array_equal(predict_tags(np.array([[0, 1, 0]], kind), 3), [[1, 0, 2]])
+    assert WordAveragePrecision()([[1, 1], [0, 1]], np.array([[0, 1], [1, 0]], kind)) == 0.75
+
+
 def test_only_complete_length_is_better_when_lower():
     assert [measure.name for measure in MEASURES if not measure.higher_is_better] == ["complete length"]
 
@@ -191,3 +197,5 @@ def test_unusable_input_is_refused(truth, scores, context, message):
 def test_a_depth_is_positive(kind):
     with pytest.raises(InputError, match="at least 1"):
         kind(0)
+    with pytest.raises(InputError, match="a list of tags needs a depth of at least 1"):
+        predict_tags([[1.0]], 0)

@@ -78,7 +78,7 @@ def gains(truth: Matrix, axes: str) -> csr_array[Any]:
     result = csr_array(matrix, dtype=np.float64, copy=True)
     result.sum_duplicates()
     result.eliminate_zeros()
-    if not np.all((result.data >= 0) & (result.data < np.inf)):
+    if np.signbit(result.data).any() or not np.isfinite(result.data).all():
         raise InputError(f"the truth {axes} must be finite and not negative")
     return result
 

@@ -206,7 +206,7 @@ class NDCG(RankingMeasure):
 
     def values(self, answer: Placements) -> Floats:
         """The expected normalised gain of every query."""
-        discount = 1.0 / np.log2(np.arange(2, answer.n_pictures + 2))
+        discount = np.reciprocal(np.log2(np.arange(answer.n_pictures) + 2.0))
         if self.n is not None:
             discount[self.n :] = 0.0
         cumulative = np.concatenate([[0.0], np.cumsum(discount)])
@@ -220,13 +220,9 @@ class NDCG(RankingMeasure):
 
 def _relevant_above_and_tied(answer: Placements) -> tuple[Integers, Integers]:
     """For every relevant picture, how many relevant ones score higher, and how many the same (including itself)."""
-    group = answer.query * (answer.n_pictures + 1) + answer.above
-    order = np.argsort(group)
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    sizes = np.diff(starts, append=len(order))
+    group = answer.query * answer.n_pictures + answer.above
+    _, place, sizes = np.unique(group, return_inverse=True, return_counts=True)
     n_relevant = answer.n_relevant
-    first_of_query = np.cumsum(n_relevant) - n_relevant
-    relevant_above, relevant_tied = np.empty_like(order), np.empty_like(order)
-    relevant_above[order] = np.repeat(starts - first_of_query[answer.query[order[starts]]], sizes)
-    relevant_tied[order] = np.repeat(sizes, sizes)
-    return relevant_above, relevant_tied
+    # Groups are ordered by query, then from the top: before a group stand those of earlier queries, then those above.
+    before, first_of_query = np.cumsum(sizes) - sizes, np.cumsum(n_relevant) - n_relevant
+    return before[place] - first_of_query[answer.query], sizes[place]
