@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 
 from visterm.calibration import fit_deviations, fit_sigmoids
-from visterm.neighbours import TwoPassKnn, two_pass_knn
+from visterm.neighbours import TwoPassKnn, _kernels, two_pass_knn
 from visterm.neighbours.votes import Votes, fading
 
 
@@ -260,3 +261,24 @@ def test_weights_may_become_small():
     model = TwoPassKnn(2, metric="l1", bandwidth=2.0, tag_power=0).fit(X, tags)
     assert model.feature_weights_ == {"useful": 1.0, "noise": 0.0}
     assert 1 < model.bandwidth_ < 1.5
+
+
+@pytest.mark.parametrize("k", [1, 2, 4, 30])
+def test_of_pictures_equally_near_the_first_are_selected(k):
+    rng = np.random.default_rng(k)
+    distances, tags = rng.integers(0, 4, (12, 25)).astype(float), rng.random((25, 3)) < 0.5
+    by_tag, chosen = sparse.csc_array(tags), np.empty((12, 25), np.bool_)
+    _kernels.nearest_of_each_tag(distances, by_tag.indptr, by_tag.indices, k, chosen)
+    expected = np.zeros((12, 25), np.bool_)
+    for row, near in zip(expected, distances, strict=True):
+        for carriers in map(np.flatnonzero, tags.T):
+            row[carriers[np.argsort(near[carriers], kind="stable")[:k]]] = True
+    np.testing.assert_array_equal(chosen, expected)
+
+
+def test_an_impostor_that_is_a_unit_farther_costs_nothing():
+    """The target is at 0.5; an impostor at 1.5 is just far enough, one at 1.25 is too near by a quarter."""
+    joint, targets = np.array([[0.5, 1.5, 1.25, 0.5]]), np.array([[True, False, False, False]])
+    slopes = np.empty((1, 4))
+    assert _kernels.margin_loss(joint, targets, np.array([[9.0, 1.0, 2.0, 0.0]]), slopes) == 0.5
+    assert slopes.tolist() == [[2.0, 0.0, -2.0, 0.0]]

@@ -12,6 +12,11 @@ from visterm.compute.compiled import SUMS, compiled
 
 Array = NDArray[Any]
 
+#: What is the case has at least this probability, so that its logarithm is finite.
+_LEAST_LIKELY = 1e-5
+#: Keeps the chi2 distance of two zeros from being 0 / 0.
+_TINY = 1e-30
+
 
 @compiled
 def propagate(weights: Array, neighbours: Array, ends: Array, tags: Array, out: Array) -> None:
@@ -107,7 +112,7 @@ class Pairs(NamedTuple):
 def distances_of_pairs(pairs: Pairs, weights: Array, out: Array) -> None:
     """``out[i, k] = weights @ d``, where ``d`` are the distances of the pair by each dimension."""
     kind = pairs.X.dtype.type
-    tiny, half, one = kind(1e-30), kind(0.5), kind(1)
+    tiny, half, one = kind(_TINY), kind(0.5), kind(1)
     for i in range(len(pairs.pictures)):
         a = pairs.X[pairs.pictures[i]]
         for k in range(pairs.near.shape[1]):
@@ -123,7 +128,7 @@ def distances_of_pairs(pairs: Pairs, weights: Array, out: Array) -> None:
 def slopes_of_pairs(pairs: Pairs, counts: Array, gradient: Array) -> None:
     """``gradient += counts[i, k] * d`` over all pairs, the transpose of ``distances_of_pairs``."""
     kind = pairs.X.dtype.type
-    tiny, half, one = kind(1e-30), kind(0.5), kind(1)
+    tiny, half, one = kind(_TINY), kind(0.5), kind(1)
     for i in range(len(pairs.pictures)):
         a = pairs.X[pairs.pictures[i]]
         for k in range(pairs.near.shape[1]):
@@ -141,8 +146,7 @@ def log_likelihood(x: Array, present: Array, gain: float, loss: float, slope: Ar
     """The weighted log-likelihood of 0/1 ``present`` under ``sigmoid(slope * x + offset)``; ``G`` gets d/dx.
 
     An infinite ``slope[w]`` means no sigmoid: the probability is ``x`` itself, but at least 1e-5 for what is the case.
-    ``gain`` weighs present tags and
-    ``loss`` weighs absent tags.
+    ``gain`` weighs present tags and ``loss`` weighs absent tags.
     """
     total = 0.0
     for i in range(x.shape[0]):
@@ -151,8 +155,8 @@ def log_likelihood(x: Array, present: Array, gain: float, loss: float, slope: Ar
             if math.isinf(slope[w]):
                 side = 1.0 if present[i, w] else -1.0
                 p = x[i, w] if present[i, w] else 1 - x[i, w]
-                if p < 1e-5:  # a constant, which has no slope
-                    total += weight * math.log(1e-5)
+                if p < _LEAST_LIKELY:  # a constant, which has no slope
+                    total += weight * math.log(_LEAST_LIKELY)
                     G[i, w] = 0.0
                 else:
                     total += weight * math.log(p)
