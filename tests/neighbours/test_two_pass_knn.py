@@ -252,6 +252,17 @@ def test_unused_places_have_no_votes(collection):
     np.testing.assert_allclose(model.offset_, offset, rtol=1e-4)
 
 
+def test_nobody_is_a_target_in_an_unused_place():
+    """The only other picture with the tag of the second one is the first, which unused places name, too."""
+    tags = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0, 1]])
+    model = TwoPassKnn(2, metric="l1", learning="none").fit(np.arange(5.0)[:, None], tags)
+    rows, base = model._sent(np.arange(5.0)[:, None])
+    targets, gains = model._roles(rows, base)
+    assert rows[:2].tolist() == [[1, 2, 3, 0], [0, 2, 3, 0]]
+    assert targets.sum(axis=1).tolist() == [1, 1, 2, 2, 2]
+    assert gains[:2].tolist() == [[0, 1, 1, 0], [0, 1, 1, 0]]
+
+
 def test_weights_may_become_small():
     """Features that hardly know the tags: then the votes fade slowly, and only by the better feature."""
     rng = np.random.default_rng(10)

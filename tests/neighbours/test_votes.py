@@ -89,6 +89,18 @@ def test_the_weights_are_the_most_likely_ones(neighbourhood, with_sigmoids):
     assert (np.diff(trace) >= -1e-12).all()
 
 
+def test_slopes_are_derivatives_by_every_share(neighbourhood):
+    tags, rows, _ = neighbourhood
+    shares, every = np.random.default_rng(0).dirichlet(np.ones(5), 15), Votes(rows, sparse.csr_array(tags))
+    slope, offset = np.array([9.0, 8, 9, 8]), np.full(4, -2.0)
+    _, slopes = every.likelihood(shares, slope, offset)
+    for place in [(0, 0), (3, 1), (8, 4), (14, 2)]:
+        step = np.zeros((15, 5))
+        step[place] = 1e-6
+        more, less = (log_likelihood(shares + sign * step, tags, rows, slope, offset) for sign in (1, -1))
+        assert slopes[place] == pytest.approx((more - less) / 2e-6, abs=1e-6)
+
+
 def test_expected_slopes_are_those_of_em(neighbourhood):
     """A share times its slope: how likely this neighbour explains each tag that is there, and each that is not."""
     tags, rows, _ = neighbourhood
