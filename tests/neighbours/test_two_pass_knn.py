@@ -9,7 +9,9 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 
 from visterm.calibration import fit_deviations, fit_sigmoids
+from visterm.distances import BaseDistances
 from visterm.neighbours import TwoPassKnn, _kernels, two_pass_knn
+from visterm.neighbours.dimension_pairs import DimensionPairs
 from visterm.neighbours.votes import Votes, fading
 
 
@@ -293,3 +295,11 @@ def test_an_impostor_that_is_a_unit_farther_costs_nothing():
     slopes = np.empty((1, 4))
     assert _kernels.margin_loss(joint, targets, np.array([[9.0, 1.0, 2.0, 0.0]]), slopes) == 0.5
     assert slopes.tolist() == [[2.0, 0.0, -2.0, 0.0]]
+
+
+def test_slopes_of_dimensions_are_sums_over_pairs():
+    base = BaseDistances("l1").fit(np.array([[0.0, 1.0], [2.0, 0.0], [3.0, 5.0]]))
+    pairs = DimensionPairs(base, np.array([[1], [2], [0]]))  # apart by (2, 1), (1, 5), (3, 4)
+    for counts, expected in [([1, 1, 1], [6, 10]), ([1, 0, -2], [-4, -7]), ([0, 1, 0], [1, 5])]:
+        slopes = pairs.slopes(np.array(counts, float)[:, None]) * base.scales_["x"]
+        np.testing.assert_allclose(slopes, expected, rtol=1e-6)
