@@ -168,5 +168,5 @@ def log_likelihood(x: Array, present: Array, gain: float, loss: float, slope: Ar
                 small = math.exp(-abs(margin))
                 total += weight * (min(margin, 0.0) - math.log1p(small))
                 miss = small / (1 + small) if margin > 0 else 1 / (1 + small)
-                G[i, w] = weight * side * miss * slope[w]
+                G[i, w] = side * weight * miss * slope[w]
     return total
