@@ -33,6 +33,7 @@ def problem():
 @pytest.mark.parametrize("loss", [Hinge(), SmoothHinge(0.5), Logistic()])
 def test_kernel_is_its_definition(problem, loss):
     X, W, y = problem
+    X[:, -1], X[2, 1], X[5, 0] = 1, 0, 0
     order, C, thresholds = np.random.default_rng(1).permutation(12), 0.7, np.array([0.2, 0.2, 0.2, 0.2, 0.0])
     squared, lengths = (X**2).sum(axis=1), (W**2).sum(axis=1)
     b = np.full(y.shape, 0.3)
