@@ -132,3 +132,17 @@ def test_halves_are_used_as_they_are_and_one_unknown_class_copies_no_rows(monkey
         model.fit(spoilt, y)
     with pytest.raises(InputError, match="features"):
         model.decision_function(X[:, :-1])
+
+
+@pytest.mark.parametrize("n_rows", [15, 16, 17, 40])
+def test_chi2_of_more_pictures_than_are_compared_at_once(n_rows):
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(20, 3)), rng.normal(size=(n_rows, 3))
+
+    def chi2(X, Y):
+        X, Y = (Z / np.abs(Z).sum(axis=1, keepdims=True) for Z in (X, Y))
+        pairs = 2 * X[:, None] * Y / (np.abs(X[:, None]) + np.abs(Y))
+        return pairs.sum(axis=2)
+
+    np.testing.assert_allclose(kernels.gram(A, B, kernel="chi2"), chi2(A, B), atol=1e-12)
+    np.testing.assert_allclose(kernels.gram(B, kernel="chi2"), chi2(B, B), atol=1e-12)

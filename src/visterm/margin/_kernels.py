@@ -304,16 +304,15 @@ def solve_inside(G: Array, f: Array, at: Coordinates, loss: Any) -> None:
         following = float((residual * residual).sum())
         direction = (residual + (following / squared) * direction).astype(f.dtype)
         squared = following
-    # First try the whole step, with each coordinate clipped to its range. If that lowers the dual, take the longest
-    # step along the line that stays in range. This cannot lower the dual: it is concave, and the line leads to its
-    # maximum.
+    # The step is 0 for coordinates that are not inside. First try the whole step, with each coordinate clipped to its
+    # range. If that lowers the dual, take the longest step along the line that stays in range. This cannot lower the
+    # dual: it is concave, and the line leads to its maximum.
     longest = 1.0
     for attempt in range(2):
         clipped = np.zeros(size, f.dtype)
         for i in range(size):
-            if inside[i] > 0.0:
-                change = longest * step[i] * y[i] / C[i]
-                clipped[i] = C[i] * y[i] * (min(max(b[i] + change, low), high) - b[i])
+            change = longest * step[i] * y[i] / C[i]
+            clipped[i] = C[i] * y[i] * (min(max(b[i] + change, low), high) - b[i])
         image = np.dot(G, clipped)
         rise = 0.0
         for i in range(size):
@@ -321,14 +320,13 @@ def solve_inside(G: Array, f: Array, at: Coordinates, loss: Any) -> None:
             rise += C[i] * (db - gamma * db * (b[i] + 0.5 * db)) - clipped[i] * (f[i] + 0.5 * image[i])
         if rise > 0.0:
             for i in range(size):
-                if clipped[i] != 0.0:
-                    b[i] = min(max(b[i] + clipped[i] * y[i] / C[i], low), high)
+                b[i] = min(max(b[i] + clipped[i] * y[i] / C[i], low), high)
                 f[i] += image[i]
             return
         if attempt == 0:
             for i in range(size):
                 change = step[i] * y[i] / C[i]
-                if inside[i] > 0.0 and change > 0.0 and b[i] + change > high:
+                if b[i] + change > high:
                     longest = min(longest, (high - b[i]) / change)
-                elif inside[i] > 0.0 and change < 0.0 and b[i] + change < low:
+                elif b[i] + change < low:
                     longest = min(longest, (low - b[i]) / change)

@@ -18,8 +18,8 @@ Array = NDArray[Any]
 
 #: The most halvings of the interval in which a threshold lies.
 _HALVINGS = 200
-#: Rounding errors of thresholds, of their interval and of a sum that is 1, relative to their size.
-_ROUNDING, _INTERVAL_ROUNDING, _SUM_ROUNDING = 1e-12, 1e-15, 1e-14
+#: Rounding errors of the interval, relative to the threshold, and of a sum that is 1.
+_INTERVAL_ROUNDING, _SUM_ROUNDING = 1e-15, 1e-14
 
 
 class PictureDuals(NamedTuple):
@@ -82,29 +82,26 @@ def _sink(b: Array, heap: Array, root: int, size: int) -> None:
 
 @compiled
 def _inside(b: Array, order: Array, k: int, rho: float) -> tuple[float, float]:
-    """Threshold and sum of the minimiser without the bound on the sum; the sum is 2 if it exceeds every bound."""
+    """Threshold and sum of the minimiser without the bound on the sum.
+
+    First no entry lies at the cap. If the largest one below it would exceed it, it belongs there, and so on.
+    """
     m = len(b)
-    total_top = 0.0
+    t, s, total_top = 0.0, 0.0, 0.0
     for n_top in range(k):
+        steep, free = rho + n_top / (k * k), 1.0 - n_top / k
         total_middle = 0.0
-        free = 1.0 - n_top / k
         for n_middle in range(1, m - n_top + 1):
             total_middle += b[order[n_top + n_middle - 1]]
             # free s + n_middle t = total_middle;  free t = (rho + n_top / k^2) s - total_top / k
-            steep = rho + n_top / (k * k)
             s = (free * total_middle + n_middle * total_top / k) / (free * free + n_middle * steep)
             t = (steep * s - total_top / k) / free
-            lowest, next_one = b[order[n_top + n_middle - 1]], n_top + n_middle
-            slack = _ROUNDING * (1.0 + abs(t))
-            if lowest - t < -slack or (next_one < m and b[order[next_one]] - t > slack):
-                continue
-            if b[order[n_top]] - t > s / k + slack or (n_top > 0 and b[order[n_top - 1]] - t < s / k - slack):
-                continue
-            return t, s
+            if n_top + n_middle < m and b[order[n_top + n_middle]] <= t:
+                break  # the next entry is zero
+        if b[order[n_top]] - t <= s / k:
+            break
         total_top += b[order[n_top]]
-    # All k are at the cap: any threshold between the k-th and the next works.
-    s = total_top / (k * rho + 1.0)
-    return b[order[k - 1]] - s / k, s
+    return t, s
 
 
 @compiled
