@@ -56,6 +56,11 @@ def test_projections_by_hand():
     np.testing.assert_allclose(projected([0.6, 0.2, -2.0], 2, 0.0), [0.4, 0.4, 0])
     np.testing.assert_allclose(projected([5.0, 4.0, 3.0], 2, 1.0), [0.5, 0.5, 0])
     np.testing.assert_allclose(projected([0.3, 0.3, 0.3], 3, 0.0), [0.3, 0.3, 0.3])
+    np.testing.assert_allclose(projected([5.0, 0.0], 2, 1.0), [0.5, 0.5])
+    np.testing.assert_allclose(projected([1e6 + 0.5, 1e6 + 0.1, 1e6 - 3], 1, 1.0), [0.7, 0.3, 0], atol=1e-8)
+    np.testing.assert_allclose(projected([2.5], 1, 1.0), [1])
+    np.testing.assert_allclose(projected([5.0, 4.5, 1.0], 1, 1.0), [0.75, 0.25, 0])
+    np.testing.assert_allclose(projected([9.0, 5.0, 4.9, 1.0], 2, 1.0), [0.5, 0.3, 0.2, 0])
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])

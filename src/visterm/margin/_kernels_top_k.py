@@ -112,7 +112,7 @@ def _on_the_edge(b: Array, order: Array, k: int) -> float:
     left, right = b[order[m - 1]] - 1.0, b[order[0]]
     for _ in range(_HALVINGS):
         t = 0.5 * (left + right)
-        total, n_free, free = 0.0, 0, 0.0
+        total, n_free = 0.0, 0
         for i in range(m):
             value = b[i] - t
             if value >= cap:
@@ -120,7 +120,6 @@ def _on_the_edge(b: Array, order: Array, k: int) -> float:
             elif value > 0.0:
                 total += value
                 n_free += 1
-                free += b[i]
         if total > 1.0:
             left = t
         else:
@@ -149,7 +148,8 @@ def ascend_pictures(block: Block, order: Array, at: PictureDuals, k: int) -> Non
     G, rows, f, delta = block
     p, y, C = at
     n_classes, size = f.shape
-    target, best = np.empty(n_classes - 1), np.empty(n_classes - 1)
+    target = np.empty(n_classes - 1)
+    best = np.empty_like(target)
     change = np.empty(n_classes, f.dtype)
     for i in order:
         row = rows[i]
