@@ -34,19 +34,27 @@ _STEPS, _LEAPS = 100, 20
 _TOLERANCE = 1e-13
 #: Entries whose logarithm is below this are negligible: only their exponential is computed.
 _LOG_NOTHING = -40.0
+#: The least entry whose logarithm is taken.
+_LEAST = 1e-300
 
 
 @compiled
-def log_share(t: float, c: float, u: float) -> float:
-    """The u with ``u + c exp(u) = t``, by Newton's method from ``u``; ``exp(u)`` is ``lambertw(c exp(t)) / c``."""
+def tolerance(at: float, relative: float) -> float:
+    """The size of a step from ``at`` that is no longer worthwhile: relative, and absolute near 0."""
+    return relative * (1.0 + abs(at))
+
+
+@compiled
+def log_share(t: float, c: float) -> float:
+    """The u with ``u + c exp(u) = t``, by Newton's method; ``exp(u)`` is ``lambertw(c exp(t)) / c``."""
     if t < _LOG_NOTHING:
-        return t - c * math.exp(t)
-    u = min(u, t)  # the root lies below t; from its left the first step goes to its right, then all steps go left
+        return t
+    u = min(t, 0.0)  # the root lies below t; from its left the first step goes to its right, then all steps go left
     for _ in range(_STEPS):
         p = c * math.exp(u)
         step = (u + p - t) / (1.0 + p)
         u = min(u - step, t)
-        if abs(step) < _TOLERANCE * (1.0 + abs(u)):
+        if abs(step) < tolerance(u, _TOLERANCE):
             break
     return u
 
@@ -55,24 +63,17 @@ def log_share(t: float, c: float, u: float) -> float:
 def _descend_discrete(t: Any, c: float, largest: float, p: Any) -> None:
     """Solve ``log p + c p = t - multiplier``, ``sum(p) = 1`` from the left of the multiplier; slow but safe."""
     multiplier = largest - c  # there the largest entry alone is one
-    total = 1.0
-    for k in range(len(p)):
-        p[k] = min(t[k] - multiplier, 0.0)  # until the end, log p
     for _ in range(_STEPS):
         total, slope = 0.0, 0.0
         for k in range(len(p)):
-            p[k] = log_share(t[k] - multiplier, c, p[k])
-            share = math.exp(p[k])
-            total += share
-            slope += share / (1.0 + c * share)
+            p[k] = math.exp(log_share(t[k] - multiplier, c))
+            total += p[k]
+            slope += p[k] / (1.0 + c * p[k])
         step = (total - 1.0) / slope
-        if step <= _TOLERANCE * (1.0 + abs(multiplier)):
+        if step <= tolerance(multiplier, _TOLERANCE):
             break
         multiplier += step
-        for k in range(len(p)):
-            p[k] -= step / (1.0 + c * math.exp(p[k]))
-    for k in range(len(p)):
-        p[k] = math.exp(p[k]) / total
+    p[:] = p / p.sum()
 
 
 @compiled
@@ -83,14 +84,13 @@ def _leap_discrete(t: Any, c: float, p: Any, logs: Any) -> bool:
     """
     multiplier = 0.0
     for k in range(len(p)):
-        logs[k] = math.log(max(p[k], 1e-300))
-        multiplier += p[k] * (t[k] - logs[k] - c * p[k])
+        logs[k] = math.log(max(p[k], _LEAST))
+        multiplier += p[k] * (t[k] - c * p[k])  # about: the first step does not depend on it
     for _ in range(_LEAPS):
-        total, slope, missed, moved = 0.0, 0.0, 0.0, 0.0
+        total, slope, missed = 0.0, 0.0, 0.0
         for k in range(len(p)):
             if t[k] - multiplier < _LOG_NOTHING:
-                moved += p[k]
-                logs[k], p[k] = t[k] - multiplier, 0.0
+                p[k] = 0.0
                 continue
             weight = p[k] / (1.0 + c * p[k])
             total += p[k]
@@ -98,9 +98,8 @@ def _leap_discrete(t: Any, c: float, p: Any, logs: Any) -> bool:
             missed += weight * (logs[k] + c * p[k] - t[k] + multiplier)
         if not slope > 0.0:
             return False
-        step = (total - 1.0 - missed) / slope
-        moved += abs(total - 1.0)
-        multiplier += step
+        multiplier += (total - 1.0 - missed) / slope
+        moved = abs(total - 1.0)
         for k in range(len(p)):
             if t[k] - multiplier < _LOG_NOTHING:
                 continue
@@ -132,12 +131,9 @@ def best_discrete(score: Any, pull: Any, strength: float, degree: float, p: Any,
         largest = max(largest, t[k])
     c = strength * degree
     if c == 0.0:
-        total = 0.0
         for k in range(n_topics):
             p[k] = math.exp(t[k] - largest)
-            total += p[k]
-        for k in range(n_topics):
-            p[k] /= total
+        p /= p.sum()
     elif not _leap_discrete(t, c, p, room[1]):
         _descend_discrete(t, c, largest, p)
 
@@ -170,11 +166,10 @@ def best_point(expected: Any, pull: Any, strength: float, degree: float, p: Any)
             total += p[k]
             slope += 0.5 * p[k] / root if root > 0.0 else 0.0
         step = (total - 1.0) / slope
-        if step <= _TOLERANCE * (1.0 + abs(multiplier)):
+        if step <= tolerance(multiplier, _TOLERANCE):
             break
         multiplier += step
-    for k in range(n_topics):
-        p[k] /= total
+    p[:] = p / p.sum()
 
 
 @compiled

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from visterm.compute.compiled import compiled
-from visterm.graph._kernels import Links, gather
+from visterm.graph._kernels import Links, gather, tolerance
 from visterm.topics.special import digamma, trigamma
 
 _STEPS, _HALVINGS = 30, 40
 _TOLERANCE = 1e-10
+#: A step uses at most this share of the way to a parameter of zero.
+_WAY = 0.9
 
 
 @compiled
@@ -110,19 +112,18 @@ def best_dirichlet(target: Any, pull: Any, strength: float, degree: float, gamma
         length = 1.0
         for k in range(len(gamma)):
             if direction[k] < 0.0:
-                length = min(length, -0.9 * gamma[k] / direction[k])  # parameters stay positive
-        rise = 0.0
+                length = min(length, -_WAY * gamma[k] / direction[k])  # parameters stay positive
+        before = current
         for _ in range(_HALVINGS):
             for k in range(len(gamma)):
                 trial[k] = gamma[k] + length * direction[k]
             updated = value(target, pull, strength, degree, trial)
             if updated > current:
-                rise = updated - current
                 gamma[:] = trial
                 current = updated
                 break
             length *= 0.5
-        if rise <= _TOLERANCE * (1.0 + abs(current)):
+        if current - before <= tolerance(current, _TOLERANCE):
             break
 
 

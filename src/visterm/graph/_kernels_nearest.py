@@ -14,6 +14,10 @@ from visterm.compute.compiled import SUMS, compiled
 
 #: No row: an empty place of a list.
 EMPTY = -1
+#: Knuth's linear congruential generator modulo 2**64, whose low bits are not used.
+_FACTOR, _ADDEND, _LOW_BITS = 6364136223846793005, 1442695040888963407, 33
+#: A cut leaves more than one in this many rows on either side, or is replaced.
+_UNEVEN = 20
 
 
 class Lists(NamedTuple):
@@ -45,7 +49,7 @@ def apart(a: Any, b: Any) -> Any:
 def insert(found: Any, squared: Any, is_new: Any, row: int, distance: float) -> bool:
     """Insert ``row`` into one list unless it is there already or too far; ties are ordered by row."""
     k = found.shape[0]
-    if distance > squared[k - 1] or (distance == squared[k - 1] and row > found[k - 1] and found[k - 1] >= 0):
+    if distance > squared[k - 1] or (distance == squared[k - 1] and row > found[k - 1]):
         return False
     for place in range(k):
         if found[place] == row:
@@ -64,9 +68,9 @@ def insert(found: Any, squared: Any, is_new: Any, row: int, distance: float) -> 
 
 @compiled
 def _draw(state: Any, n: int) -> int:
-    """A random number below ``n``; advances the state (the high bits of Knuth's linear congruential generator)."""
-    state[0] = state[0] * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-    return int((state[0] >> np.uint64(33)) % np.uint64(n))
+    """A random number below ``n``; advances the state."""
+    state[0] = state[0] * np.uint64(_FACTOR) + np.uint64(_ADDEND)
+    return int((state[0] >> np.uint64(_LOW_BITS)) % np.uint64(n))
 
 
 @compiled(fastmath=SUMS)
@@ -81,15 +85,15 @@ def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
         order[i] = i
     ends = np.empty(n, np.int64)
     n_leaves = 0
-    stack = np.empty((2 * 64 + n // max(1, leaf_size // 2), 2), np.int64)
-    stack[0, 0], stack[0, 1] = 0, n
+    firsts, lasts = np.empty(n, np.int64), np.empty(n, np.int64)  # of the parts that wait
+    firsts[0], lasts[0] = 0, n
     height = 1
     side = np.empty(n, np.bool_)
     room = np.empty(n, order.dtype)
     normal = np.empty(rows.shape[1], np.float32)
     while height > 0:
         height -= 1
-        first, last = stack[height, 0], stack[height, 1]
+        first, last = firsts[height], lasts[height]
         size = last - first
         if size <= leaf_size:
             ends[n_leaves] = last
@@ -109,7 +113,7 @@ def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
             side[at] = value < middle
             n_left += side[at]
         # A cut that leaves nearly all rows on one side, as with copies, is replaced by a random one.
-        if min(n_left, size - n_left) < size // 20 + 1:
+        if _UNEVEN * min(n_left, size - n_left) <= size:
             for at in range(first, last):
                 swap = at + _draw(state, last - at)
                 order[at], order[swap] = order[swap], order[at]
@@ -126,8 +130,8 @@ def cut(rows: Any, leaf_size: int, seed: int, order: Any) -> Any:
             order[first:last] = room[first:last]
             middle_at = first + n_left
         # The left part is cut next, so that leaves end in the order of their rows.
-        stack[height, 0], stack[height, 1] = middle_at, last
-        stack[height + 1, 0], stack[height + 1, 1] = first, middle_at
+        firsts[height], lasts[height] = middle_at, last
+        firsts[height + 1], lasts[height + 1] = first, middle_at
         height += 2
     return ends[:n_leaves].copy()
 
@@ -188,7 +192,7 @@ def compare_neighbours(
     marked as new.
     """
     n_inserted = 0
-    seen = np.full(rows.shape[0], -1, np.int64)
+    seen = np.full(rows.shape[0], EMPTY, np.int64)
     for i in range(start, stop):
         lists.is_new[i] = False
         for place in range(forward.rows.shape[1]):
