@@ -225,10 +225,10 @@ def test_the_answer_is_that_of_looking_at_every_picture(text, n_best, seed, dtyp
 
 
 def test_the_last_look_reaches_beyond_the_worst_of_the_best(monkeypatch):
-    """However unlikely they are: rows that are equally likely but for rounding errors are looked at, too."""
+    """However likely they are: rows that are equally likely but for rounding errors are looked at, too."""
     rng = np.random.default_rng(0)
     index = Index(N_WORDS)
-    index.add(PATHS, rng.uniform(-10, -8, (N_ROWS, N_WORDS)))
+    index.add(PATHS, rng.uniform(-10, -8, (N_ROWS, N_WORDS)) * [1, 1, 1, 1, 0.01])
     evidence = Evidence(PATHS, tags=sparse.csr_array((N_ROWS, 0)), tag_names=[])
     searcher = Searcher(evidence, Beliefs(index.snapshot(), NAMES, PATHS))
     limits, within, of_best = [], Scan.within, Scan.of_best

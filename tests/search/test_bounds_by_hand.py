@@ -166,6 +166,8 @@ def test_likely_alternatives_are_bounded_to_a_few_steps():
     assert apart.min() >= 0
     assert apart.max() < 6
     assert apart.mean() < 2.2
+    for weights in ((1.0, 1.07), (0.3, 1.0), (2.5, 0.5)):
+        assert slack(Some(asked.parts, weights)).min() >= 0
 
 
 def test_unlikely_alternatives_are_bounded_by_the_likeliest():

@@ -17,6 +17,7 @@ Operators are written in capitals, so that "and", "or" and "not" remain words.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -106,7 +107,7 @@ class _Token:
     kind: str
     at: int
     term: Term | None = None
-    weight: float = 1.0
+    weight: float = math.nan
 
 
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
