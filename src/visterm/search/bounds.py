@@ -28,8 +28,8 @@ _MOST = 2**14 - 1
 _MOST_SURPRISE = 13.0
 #: The surprise of one step.
 _STEP = _MOST_SURPRISE / _MOST
-#: The bits of the largest finite float16.
-_LARGEST_HALF = 0x7BFF
+#: The number of different float16 without their sign, and the bits of the largest finite one.
+_N_HALVES, _LARGEST_HALF = 2**15, 0x7BFF
 #: The number of different sums of steps, and the largest sum.
 _N_SUMS, _LARGEST = 2**16, 2**16 - 1
 #: Weights are rounded to the largest weight divided by this; ratios of 1 to 4 are exact.
@@ -256,7 +256,7 @@ def _steps_of(leaf: Leaf, opposite: bool) -> Steps:
         log_p = leaf.everywhere().log_p
         return _in_steps(-_opposite(-log_p) if opposite else log_p)
     # Without its sign, a float16 has 15 bits.
-    bits = np.bitwise_and(halves.view(np.uint16), np.uint16(2**15 - 1))
+    bits = np.bitwise_and(halves.view(np.uint16), np.uint16(_N_HALVES - 1))
     table = _steps_of_halves(opposite)
     steps = table[0].take(bits)
     if leaf.doubted is not None:
@@ -268,8 +268,8 @@ def _steps_of(leaf: Leaf, opposite: bool) -> Steps:
 
 @lru_cache(maxsize=2)
 def _steps_of_halves(opposite: bool) -> Steps:
-    """(n_levels, 2^15): the steps of all float16 log-probabilities at each level of doubt."""
-    bits = np.arange(2**15, dtype=np.uint16)
+    """(n_levels, n_halves): the steps of all float16 log-probabilities at each level of doubt."""
+    bits = np.arange(_N_HALVES, dtype=np.uint16)
     bits[bits > _LARGEST_HALF] = _LARGEST_HALF
     log_p = -bits.view(np.float16).astype(np.float32)
     levels = [doubted(log_p, np.full(len(bits), level, np.uint8)) for level in range(len(RATES))]
