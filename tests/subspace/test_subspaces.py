@@ -95,6 +95,19 @@ def test_wide_features_are_not_copied(n_pictures, monkeypatch):
     assert peak < 0.9 * max(X.nbytes, 12 * 2**20)
 
 
+def test_wide_halves_are_not_copied(monkeypatch):
+    monkeypatch.setattr(pca, "_BLOCK_BYTES", 2**16)
+    monkeypatch.setattr(moments, "BLOCK", 2)
+    monkeypatch.setattr(inputs, "_BLOCK", 2**15)
+    X = np.random.default_rng(0).random((40, 10_000), dtype=np.float32).astype(np.float16)
+    PCA(1).fit(X[:, :200])  # imports take memory, too
+    tracemalloc.start()
+    PCA(1).fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.6 * X.nbytes  # a copy in float32 is 2
+
+
 @named([*ALL, KernelMap(3, metric="euclidean"), FeatureMaps(None, n_dims=3)])
 def test_halves_give_the_same_as_their_singles(embedding, pictures):
     X, tags = pictures
@@ -380,6 +393,11 @@ def test_impossible_parameters_and_missing_tags(embedding, pictures):
         if name in embedding.get_params():
             with pytest.raises(InputError, match=name):
                 clone(embedding).set_params(**{name: value}).fit(X, tags)
+
+
+def test_wide_features_have_principal_components_by_possible_parameters_only():
+    with pytest.raises(InputError, match="n_dims"):
+        PCA(0).fit(np.ones((3, 100)))
 
 
 def test_reducing_first_is_pca_then_cca():
