@@ -124,3 +124,14 @@ def test_pictures_of_a_block_step_in_order_and_absent_ones_do_not(k):
     np.testing.assert_allclose(p, expected, atol=1e-10)
     np.testing.assert_allclose(block.f, (theta(p) @ G)[:, rows], atol=1e-10)
     np.testing.assert_allclose(block.delta, 1 + (theta(p) - theta(start))[:, rows], atol=1e-10)
+
+
+def test_the_step_of_one_picture_by_hand():
+    G, rows, f, delta = np.array([[0.25]]), np.array([0]), np.zeros((3, 1)), np.zeros((3, 1))
+    p = np.zeros((3, 1))
+    p_of_rivals = projected([4.0, 4.0], 1, 1.0)
+    ascend_pictures(Block(G, rows, f, delta), np.array([0]), PictureDuals(p, np.array([1]), np.ones(1)), 1)
+    np.testing.assert_allclose(p_of_rivals, [0.5, 0.5])
+    np.testing.assert_allclose(p[:, 0], [0.5, 0, 0.5])
+    np.testing.assert_allclose(delta[:, 0], [-0.5, 1, -0.5])
+    np.testing.assert_allclose(f[:, 0], [-0.125, 0.25, -0.125])

@@ -87,7 +87,7 @@ def _inside(b: Array, order: Array, k: int, rho: float) -> tuple[float, float]:
     First no entry lies at the cap. If the largest one below it would exceed it, it belongs there, and so on.
     """
     m = len(b)
-    t, s, total_top = 0.0, 0.0, 0.0
+    total_top = 0.0
     for n_top in range(k):
         steep, free = rho + n_top / (k * k), 1.0 - n_top / k
         total_middle = 0.0

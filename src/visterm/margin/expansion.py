@@ -12,7 +12,6 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -203,5 +202,5 @@ def _folded(X: Matrix, rows: Array, theta: Array, kernel: str) -> Array:
     """The weights (n_tasks, n_dims) of an expansion with explicit features, a block of pictures at a time."""
     weights = np.zeros((len(theta), X.shape[1]), theta.dtype)
     for part, mapped in kernels.mapped_blocks(X, kernel, theta.dtype, rows):
-        weights += (mapped.T @ theta[:, part].T).T if sparse.issparse(mapped) else theta[:, part] @ mapped
+        weights += theta[:, part] @ mapped
     return weights
