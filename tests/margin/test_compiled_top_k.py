@@ -135,3 +135,10 @@ def test_the_step_of_one_picture_by_hand():
     np.testing.assert_allclose(p[:, 0], [0.5, 0, 0.5])
     np.testing.assert_allclose(delta[:, 0], [-0.5, 1, -0.5])
     np.testing.assert_allclose(f[:, 0], [-0.125, 0.25, -0.125])
+
+
+def test_the_step_of_one_picture_whose_second_rival_is_far_below():
+    p, f = np.zeros((3, 1)), np.array([[0.0], [0.0], [-1.5]])
+    block = Block(np.array([[0.25]]), np.array([0]), f, np.zeros((3, 1)))
+    ascend_pictures(block, np.array([0]), PictureDuals(p, np.array([1]), np.ones(1)), 2)
+    np.testing.assert_allclose(p[:, 0], [1 / 3, 0, 1 / 3])  # minimises |p - (4, -2)|^2 + sum(p)^2 for equal entries
