@@ -43,8 +43,8 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
     - ``loss``: ``hinge``, ``smooth_hinge[:GAMMA]``, ``squared_hinge``, ``squared`` or ``logistic``.
     - ``intercept_scaling``: the constant feature that carries the intercept; 0 for none.
     - ``class_weight``: None, ``balanced``, or a dict of class to weight.
-    - ``calibration_folds``: the number of folds whose held-out scores set the temperature of ``predict_proba``; 0: no
-      probabilities. With ``C="auto"`` the folds that chose C set it.
+    - ``calibration_folds``: the number of folds, at least 2, whose held-out scores set the temperature of
+      ``predict_proba``; 0: no probabilities. With ``C="auto"`` the folds that chose C set it.
     - ``warm_start``: start from the dual variables of the last fit, for example along a path of C.
 
     Pictures of unknown class (-1) are left out. Fitted: ``C_``, the value of C that was used.
