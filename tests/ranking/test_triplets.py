@@ -422,3 +422,23 @@ def test_without_any_precision_the_last_weights_are_kept(task):
 def test_gains_given_in_parts_are_added_up():
     parts = sparse.csr_array((np.array([3.0, -1.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 2))
     assert Triplets.of(sparse.csr_array([[1.0]]), parts).relevance.gains.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_of_queries_are_weighted_sums_over_their_words(task, kind):
+    X, Q, _ = task
+    queries = QueryArrays(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
+    space = space_of(kind, X)
+    start = np.random.default_rng(0).normal(size=space.start(4).shape[-2:])
+    expected = Q.toarray() @ as_weights(kind, start, X) @ X.T
+    for q, p in ((0, 0), (2, 5), (Q.shape[0] - 1, 11)):
+        found = _kernels.relevance_score(space.native(), space.start(4, start), queries, q, p)
+        assert found == pytest.approx(expected[q, p])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pictures_that_are_alike_cannot_be_moved_apart(kind):
+    triplets = Triplets.of(sparse.csr_array([[1.0]]), sparse.csr_array([[1.0, 0.0]]))
+    course = learn_from_triplets(space_of(kind, np.ones((2, 3))), triplets, TripletSettings(0.1, 25), seed=0)
+    assert not course.coefficients.any()
+    assert course.losses == [1.0] * 25

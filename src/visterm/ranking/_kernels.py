@@ -283,7 +283,7 @@ def learn(
                     margin = gain - gain_of(relevance, query, other)
                     if margin > 0.0:
                         loss = margin - of_one + relevance_score(pictures, weights, queries, query, other)
-                c *= top_weights[min(n_pictures // trial, len(top_weights) - 1)]
+                c *= top_weights[n_pictures // trial]
             if loss > SATISFIED:
                 total += loss
                 update(pictures, weights, queries, (query, one, other), loss, c)
