@@ -55,6 +55,8 @@ def test_the_kernel_equals_its_definition(seed):
     np.testing.assert_allclose(found.statistics.codewords, counts, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.statistics.log_proportions, log_proportions, rtol=1e-10)
     assert found.statistics.bound == pytest.approx(bound, rel=1e-10)
+    assert found.statistics.tags.shape == (3, 0)
+    np.testing.assert_allclose(found.proportions, gamma / gamma.sum(axis=1, keepdims=True), rtol=1e-10)
 
 
 @pytest.mark.parametrize("tolerance", [0.05, 0.3])

@@ -138,12 +138,12 @@ def test_topics_after_a_batch_are_those_of_the_averaged_statistics():
 @pytest.mark.parametrize("n_total", [None, 1000])
 def test_coefficients_go_the_batch_s_share_of_the_way_to_its_optimum(n_total):
     X, y, _ = collection()
-    model = SupervisedLDA(3, random_state=0).fit(X[:40], y[:40])
+    model = SupervisedLDA(3, max_sweeps=5, random_state=0).fit(X[:40], y[:40])
     before = model._model()
     bags = sparse.csr_array(X[40:])
     data = model._labelled(bags, np.ones(20, bool), y[40:], sparse.csr_array((20, 0)))
     gamma = infer_topics(bags, before.codewords, before.alpha).gamma
-    inferred = infer_labelled(data, before, gamma, max_sweeps=20)
+    inferred = infer_labelled(data, before, gamma, max_sweeps=50)  # ten times those of an iteration
     best = improve_coefficients(inferred, before.coefficients, 0.01 * 20 / (n_total or 60))
     step = (40 / 20 + 2) ** -0.6
     model.partial_fit(X[40:], y[40:], n_total=n_total)

@@ -197,6 +197,26 @@ def test_labels_of_a_picture_without_codewords_say_nothing():
     np.testing.assert_array_equal(gamma[0], model.alpha)
     again, gradient = found.class_value(model.coefficients + 1)
     assert (again, np.abs(gradient).max()) == (0, 0)
+    classes = np.array([1, 2, 1])
+    both = replace(data[:3], classes=classes, bags=sparse.csr_array(sparse.vstack([empty.bags, data.bags[:2]])))
+    alone = replace(data[1:3], classes=classes[1:], bags=data.bags[:2])
+    values = [
+        infer_labelled(part, model, np.tile(model.alpha, (len(part), 1)), max_sweeps=2).class_value(
+            model.coefficients + 0.5
+        )
+        for part in (both, alone)
+    ]
+    assert values[0][0] == values[1][0] != 0
+    np.testing.assert_array_equal(values[0][1], values[1][1])
+
+
+def test_shares_of_topics_in_pictures_and_in_their_counts():
+    bags = sparse.csr_array([[0.5, 0.0], [0.0, 0.0], [2.0, 6.0]])
+    alpha, gamma = np.array([1.0, 3.0]), np.array([[1.2, 3.3], [1.0, 3.0], [7.0, 5.0]])
+    np.testing.assert_allclose(mean_assignments(gamma, bags, alpha), [[0.4, 0.6], [0.25, 0.75], [0.75, 0.25]])
+    # The weight of a topic with a small gamma is less than any number.
+    phi = responsibilities(np.array([[1e-3, 1.1e-3]]), sparse.csr_array([[3.0, 1.0]]), np.full((2, 2), 0.5))
+    np.testing.assert_allclose(phi.sum(axis=1), 1)
 
 
 def test_tags_that_hardly_tell_topics_apart_count_to_eleven_digits():
@@ -260,6 +280,21 @@ def test_a_step_of_the_coefficients_never_lowers_the_bound(seed, eta):
         coefficients = improve_coefficients(inferred, coefficients, ridge)
         values.append(value(coefficients))
     assert np.all(np.diff(values) >= 0)
+
+
+@pytest.mark.parametrize("seed", [3, 9, 11])
+def test_a_step_of_the_coefficients_that_is_too_long_is_shortened(seed, monkeypatch):
+    data, model, gamma = problem(seed, n_pictures=4, eta=1.0, scale=0.6)
+    inferred = infer_labelled(data, model, gamma, max_sweeps=2)
+
+    def rise(n_tries):
+        monkeypatch.setattr("visterm.topics.class_response._MAX_HALVINGS", n_tries)
+        found = improve_coefficients(inferred, model.coefficients, 0.01)
+        values = [inferred.class_value(at)[0] - 0.005 * (at**2).sum() for at in (model.coefficients, found)]
+        return values[1] - values[0]
+
+    assert rise(1) == 0
+    assert rise(30) > 0.5
 
 
 def test_steps_of_the_coefficients_lead_to_where_the_exact_gradient_vanishes():
@@ -600,8 +635,11 @@ def test_regions_share_the_reasons_of_their_codewords(refine):
     by_region = reasons.of_regions(7, regions)
     assert by_region.sum() == pytest.approx(reasons.scores[7])
     assert len(set(by_region[regions == regions[0]])) == 1
-    with pytest.raises(InputError, match="between 0 and 19"):
-        reasons.of_regions(7, [20])
+    for strange in (-1, 20):
+        with pytest.raises(InputError, match="between 0 and 19"):
+            reasons.of_regions(7, [strange])
+    first = np.flatnonzero(X[:, 0])[0]
+    assert reasons.of_regions(first, [0, 0])[0] == pytest.approx(reasons.codewords[first, 0] / 2)
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,11 @@ def test_neighbours_are_known_before_they_are_asked(question):
         getattr(TopicNeighbours(), question)(planted()[0])
 
 
+def test_a_parameter_without_sense_is_said_to_be_its_own():
+    with pytest.raises(InputError, match="'n_tokens' parameter of TopicNeighbours"):
+        TopicNeighbours(n_tokens=-1).fit(*planted())
+
+
 @pytest.mark.parametrize("parameters", [{"n_topics": 0}, {"n_neighbors": 0}, {"metric": "taxi"}, {"alpha": -1}])
 def test_parameters_without_sense_are_refused(parameters):
     with pytest.raises(InputError, match=next(iter(parameters))):

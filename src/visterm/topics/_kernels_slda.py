@@ -346,13 +346,12 @@ def class_value_of(
     value = 0.0
     for d in range(len(bags.indptr) - 1):
         own, weight = labels.classes[d], labels.class_weights[d]
-        if own < 0:
+        if own < 0 or bags.indptr[d] == bags.indptr[d + 1]:
             continue
         gamma[:] = gammas[d]
         picture = picture_of(bags, labels, d, gamma, tables.likelihood, room)
         term = class_term_of(picture.counts, picture.phi, own, weight, tables.coefficients, of_class)
         infer_picture(picture, term, tables, max_sweeps, tolerance, room)
         term = class_term_of(picture.counts, picture.phi, own, weight, coefficients, of_class)
-        if term.weight > 0.0:
-            value += add_class_gradient(picture.counts, picture.phi, own, term, coefficients, tilted, gradient)
+        value += add_class_gradient(picture.counts, picture.phi, own, term, coefficients, tilted, gradient)
     return value

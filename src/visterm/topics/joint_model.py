@@ -268,7 +268,8 @@ class JointTopicModel(AnnotatorMixin, Estimator):
         packed = getattr(self, "online_", None)
         if packed is None:  # a model of an earlier version
             return replace(self._model(), coefficients=np.zeros(self.class_coefficients_.shape))
-        model = replace(self._model(), coefficients=packed["coefficients"], intercepts=0 * self.class_intercepts_)
+        intercepts = np.zeros_like(self.class_intercepts_)
+        model = replace(self._model(), coefficients=packed["coefficients"], intercepts=intercepts)
         return self._maximise(model, OnlineStatistics.unpacked(packed).total)
 
     def _count_more_tags(self, tags: sparse.csr_array) -> None:
