@@ -289,6 +289,20 @@ def test_planted_tags_are_predicted(asymmetric, held_out_share):
     assert np.abs(truth[200:] - scores).mean() < 0.9 * floor
 
 
+@pytest.mark.parametrize("asymmetric", [True, False])
+def test_held_out_pictures_find_the_schedule(asymmetric):
+    X, tags, _ = planted(n_pictures=40)
+    settings = {"asymmetric": asymmetric, "max_iter": 18, "random_state": 0}
+    plain = PLSA(2, held_out_share=0.0, **settings).fit(X, tags)
+    assert plain.schedule_.tolist() == [[1, 18]]
+    assert plain.power_ == 1
+    found = PLSA(2, held_out_share=0.2, **settings).fit(X, tags)
+    assert (found.schedule_[:, 1] % aspects_module.STEPS_PER_LOOK == 0).all()
+    assert found.schedule_[0, 0] == 1
+    assert found.power_ == found.schedule_[-1, 0]
+    assert found.n_iter_ == len(found.objective_) <= found.schedule_[:, 1].sum()
+
+
 def test_tags_first_keeps_the_topics_of_the_tags():
     X, tags, _ = planted(1)
     model = PLSA(4, held_out_share=0, tol=0, max_iter=30, random_state=5).fit(X, tags)

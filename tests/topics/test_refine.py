@@ -39,16 +39,16 @@ def _one_core():
         yield
 
 
-def problem(seed, n_pictures=12):
+def problem(seed, n_pictures=12, n_topics=4):
     rng = np.random.default_rng(seed)
     bags = sparse.csr_array(rng.poisson(2.0, (n_pictures, 8)).astype(float))
     tags = sparse.csr_array((rng.random((n_pictures, 3)) < 0.4).astype(np.float32))
     data = Labelled(bags, rng.integers(-1, 3, n_pictures), rng.uniform(0.5, 2, n_pictures), tags)
     model = JointTopics(
-        rng.dirichlet(np.ones(8), 4),
-        rng.dirichlet(np.ones(3), 4),
-        rng.normal(size=(3, 4)),
-        rng.uniform(0.2, 2, 4),
+        rng.dirichlet(np.ones(8), n_topics),
+        rng.dirichlet(np.ones(3), n_topics),
+        rng.normal(size=(3, n_topics)),
+        rng.uniform(0.2, 2, n_topics),
         np.zeros(3),
     )
     return data, model
@@ -77,8 +77,9 @@ def held_out_score(unseen):
     return look
 
 
-def test_sweeps_are_those_of_inference():
-    data, model = problem(0)
+@pytest.mark.parametrize("n_topics", [2, 5])
+def test_sweeps_are_those_of_inference(n_topics):
+    data, model = problem(0, n_topics=n_topics)
     start = starting_gamma(data.bags, model.alpha)
     found = sweep(data.bags, model.codewords, model.alpha, start)
     np.testing.assert_array_equal(found[:, 0], start)
@@ -87,10 +88,11 @@ def test_sweeps_are_those_of_inference():
         np.testing.assert_allclose(found[:, n], expected, rtol=1e-10)
 
 
-def test_the_kernel_equals_its_definition():
-    data, model = problem(0)
-    start, upstream = starting_gamma(data.bags, model.alpha), np.random.default_rng(1).normal(size=(12, 4))
-    expected = np.zeros((8, 4))
+@pytest.mark.parametrize("n_topics", [2, 5])
+def test_the_kernel_equals_its_definition(n_topics):
+    data, model = problem(0, n_topics=n_topics)
+    start, upstream = starting_gamma(data.bags, model.alpha), np.random.default_rng(1).normal(size=(12, n_topics))
+    expected = np.zeros((8, n_topics))
     for d, row in enumerate(data.bags.toarray()):
         words = np.flatnonzero(row)
         counts, likelihood = row[words], model.codewords.T[words]
@@ -107,7 +109,7 @@ def test_the_kernel_equals_its_definition():
             expected[words] += np.outer(counts / total, inner) + np.outer(pull, weights)
             shares = (counts / total) @ likelihood
             above = (above * shares + pull @ likelihood) * weights * polygamma(1, gamma)
-    found = np.zeros((8, 4))
+    found = np.zeros((8, n_topics))
     bags, likelihood = data.bags, np.ascontiguousarray(model.codewords.T)
     gammas = sweep(bags, model.codewords, model.alpha, start)
     propagate_back(Bags(bags.indptr, bags.indices, bags.data), likelihood, model.alpha, gammas, upstream, found)
