@@ -74,7 +74,7 @@ def test_the_fold_in_kernel_equals_its_reference(power):
 def test_fold_in_ends_once_nothing_changes():
     counts = random_counts(4)
     words, out = start(counts, 3).word_topics, np.empty((9, 3))
-    fold_in_kernel(Bags(counts.indptr, counts.indices, counts.data), words, 1.0, 50, 0.9, out)  # no topic moves by 0.9
+    fold_in_kernel(Bags(counts.indptr, counts.indices, counts.data), words, 1.0, 50, 0.6, out)  # no topic moves by 0.6
     np.testing.assert_allclose(out, reference_fold_in(counts, words, 1.0, 1), rtol=1e-9)
 
 
@@ -101,6 +101,8 @@ def test_a_token_that_no_topic_explains_is_skipped():
     assert objective == 0  # log 1 for each of the two tokens that are explained
     np.testing.assert_allclose(updated.word_topics, words)
     np.testing.assert_allclose(updated.picture_topics[1], 0.5)
+    words[0] = [0.4, 0.1]
+    np.testing.assert_array_equal(fold_in(counts, words), fold_in(sparse.csr_array([[2.0, 0.0], [0.0, 0.0]]), words))
 
 
 def test_completion_is_the_likelihood_with_a_small_share_of_slips():

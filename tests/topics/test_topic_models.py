@@ -87,6 +87,12 @@ def test_tags_are_counted(kind):
     assert model.mean_n_tags_ == 1
 
 
+def test_corr_lda_knows_no_classes():
+    model = fitted(CorrLDA)
+    assert model.class_coefficients_.shape == (0, 2)
+    assert CorrLDA(2, random_state=0).partial_fit(X, TAGS).class_coefficients_.shape == (0, 2)
+
+
 @pytest.mark.parametrize("kind", [LDA, CorrLDA, SupervisedLDA])
 def test_batches_check_parameters_and_widths_too(kind):
     with pytest.raises(InputError, match="n_topics"):
