@@ -188,6 +188,33 @@ def test_point_estimates_are_right_however_small(rng):
     np.testing.assert_allclose(multipliers, multipliers[0], rtol=1e-9)
 
 
+def test_a_topic_without_counts_and_neighbours_gets_nothing():
+    """Here the first multiplier is exactly 0, where the topic's equation says nothing."""
+    p = point(np.array([2.0, 0.0, 0.5]), np.zeros(3), 1.0, 2.0)
+    assert p[1] == 0
+    assert p.sum() == pytest.approx(1)
+    assert 2.0 / p[0] - 2 * p[0] == pytest.approx(0.5 / p[2] - 2 * p[2])
+
+
+def test_sweeps_update_one_row_after_the_other(links, rng):
+    graph, dense, order = _kernels.Links.of(links), links.toarray(), rng.permutation(12)
+    own, P, gammas = rng.gamma(1, size=(12, 4)), rng.dirichlet(np.ones(4), size=12), rng.gamma(2, size=(12, 4))
+    expected = P.copy()
+    for i in order:
+        expected[i] = point(own[i], dense[i] @ expected, 2.0, dense[i].sum())
+    _kernels.sweep_point(graph, own, 2.0, order, P, P)
+    np.testing.assert_allclose(P, expected)
+    means, states = gammas / gammas.sum(axis=1, keepdims=True), gammas.copy()
+    expected = means.copy()
+    for i in order:
+        setting = own[i] + 0.5, dense[i] @ expected, 2.0, dense[i].sum()
+        _kernels_dirichlet.best_dirichlet(*setting, states[i], np.empty((3, 4)))
+        expected[i] = states[i] / states[i].sum()
+    _kernels_dirichlet.sweep_dirichlet(graph, own + 0.5, 2.0, order, means, gammas, means)
+    np.testing.assert_allclose(gammas, states)
+    np.testing.assert_allclose(means, expected)
+
+
 @pytest.mark.parametrize("n_counted", [0.0, 0.3, 5.0])
 def test_points_without_neighbours_are_shares_of_the_counts(n_counted):
     p = point(n_counted * np.array([0.2, 0.8]), np.zeros(2), 3.0, 0.0)
@@ -373,6 +400,15 @@ def test_rows_of_a_leaf_are_alike_wherever_the_cloud_lies(rng):
         ends = _kernels_nearest.cut(rows, 20, 3, order)
         extents = [np.ptp(rows[leaf], axis=0) for leaf in np.split(order, ends[:-1])]
         assert np.mean(extents, axis=0).max() < 0.4  # of 1 in each direction
+
+
+def test_a_part_is_cut_between_two_of_its_own_rows():
+    """A cut between rows of other clusters would leave all of them on one side."""
+    rng = np.random.default_rng(1)
+    rows, order = rng.random((300, 2)) + 100 * rng.integers(0, 3, (300, 1)), np.empty(300, np.int32)
+    ends = _kernels_nearest.cut(rows.astype(np.float32), 20, 3, order)
+    extents = [np.ptp(rows[leaf], axis=0) for leaf in np.split(order, ends[:-1])]
+    assert np.mean(extents, axis=0).max() < 0.5
 
 
 def test_reverse_lists_name_who_lists_a_row():

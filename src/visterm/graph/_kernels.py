@@ -164,7 +164,8 @@ def best_point(expected: Any, pull: Any, strength: float, degree: float, p: Any)
             # The root has two forms; this is the one in which nothing cancels.
             p[k] = (half + root) / c if half > 0.0 else (expected[k] / (root - half) if root > half else 0.0)
             total += p[k]
-            slope += 0.5 * p[k] / root if root > 0.0 else 0.0
+            if p[k] > 0.0:
+                slope += 0.5 * p[k] / root
         step = (total - 1.0) / slope
         if step <= tolerance(multiplier, _TOLERANCE):
             break
