@@ -464,6 +464,30 @@ def test_lanczos_steps_find_all_but_one_direction(monkeypatch):
     np.testing.assert_allclose(found.components_, expected.components_[:, :5], atol=1e-5)
 
 
+def test_lanczos_steps_do_not_lose_variance_beside_a_large_mean(monkeypatch):
+    monkeypatch.setattr(pca, "MAX_COVARIANCE_DIMS", 5)
+    rng = np.random.default_rng(0)
+    X = 300 + rng.standard_normal((60, 4)) @ rng.standard_normal((4, 12)) + 0.1 * rng.standard_normal((60, 12))
+    X = X.astype(np.float32)
+    expected = np.linalg.eigvalsh(np.cov(X.astype(np.float64).T, bias=True))[::-1][:3]
+    np.testing.assert_allclose(PCA(3).fit(X).variance_, expected, rtol=2e-5)
+
+
+def test_lanczos_steps_take_halves_in_blocks(monkeypatch):
+    monkeypatch.setattr(pca, "MAX_COVARIANCE_DIMS", 5)
+    X = np.random.default_rng(0).random((30, 6)).astype(np.float16)
+    expected = PCA(2).fit(X.astype(np.float32))
+    monkeypatch.setattr(pca, "_WIDENED", 24)
+    np.testing.assert_allclose(PCA(2).fit(X).components_, expected.components_, atol=1e-4)
+
+
+def test_whitened_codes_have_no_direction_without_variance():
+    X = np.arange(5.0)[:, None] * [3.0, 4.0, 0.0, 0.0]
+    model = PCA(3, whiten=True).fit(X)
+    np.testing.assert_array_equal(model.components_[:, 1:], 0)
+    np.testing.assert_allclose(model.components_[:, 0], np.array([0.6, 0.8, 0, 0]) / np.sqrt(50))
+
+
 @pytest.mark.parametrize("n_dims", [1, 5])
 def test_copies_of_wide_pictures_add_no_direction(n_dims):
     two = np.random.default_rng(0).random((2, 100)) * 1e-3
