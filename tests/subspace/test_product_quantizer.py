@@ -69,6 +69,7 @@ def test_groups_do_not_depend_on_the_unit_of_the_features():
 def test_constant_dimensions_fill_every_group():
     assert [group.tolist() for group in balanced_groups(np.zeros(4), 3)] == [[0, 3], [1], [2]]
     assert [group.tolist() for group in balanced_groups(np.array([0.0, 5.0, 0.0]), 2)] == [[1], [0, 2]]
+    assert [group.tolist() for group in balanced_groups(np.array([9.0, 0.0, 0.0, 0.0]), 2)] == [[0, 3], [1, 2]]
 
 
 def test_rows_of_another_width_are_refused(codes):

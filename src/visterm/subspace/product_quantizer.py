@@ -132,11 +132,11 @@ def balanced_groups(variances: NDArray[np.float64], n_groups: int) -> list[NDArr
     >>> [group.tolist() for group in balanced_groups(np.array([8.0, 4.0, 2.0, 1.0]), 2)]
     [[0, 3], [1, 2]]
     """
-    room = -(-len(variances) // n_groups)
+    share = len(variances) / n_groups
     least = max(variances.max() * _CONSTANT, np.finfo(float).tiny)
     sizes = np.log(np.maximum(variances, least) / least) + _LEAST_SIZE
     groups: list[list[int]] = [[] for _ in range(n_groups)]
     for dim in np.argsort(-variances, kind="stable"):
-        open_groups = [group for group in groups if len(group) < room]
+        open_groups = [group for group in groups if len(group) < share]
         min(open_groups, key=lambda group: sum(sizes[d] for d in group)).append(int(dim))
     return [np.array(sorted(group), np.intp) for group in groups]
