@@ -209,6 +209,7 @@ def test_pictures_exactly_at_the_distance_are_linked(n_neighbors):
     assert graph.links_.toarray().tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
     assert graph.neighbours_of([[-0.5], [1.0], [1.75], [2.0]])[0].sum(axis=1).tolist() == [1, 2, 1, 0]
     assert graph.add([[1.75]]).links_[[3]].toarray().tolist() == [[0, 0, 1, 0]]
+    assert_same_graph(graph, clone(graph).fit([[0.0], [0.5], [1.25], [1.75]]))
 
 
 @pytest.mark.parametrize("n_blocks", [2, 3, 7])

@@ -133,12 +133,11 @@ class GraphRegularized(AnnotatorMixin, Estimator):
         self.graph_ = graph or (PictureGraph() if self.graph is None else clone(self.graph)).fit(compared)
         self._count_tags(tags)
         self.confidence_ = TagConfidence().of_draws(self.mean_n_tags_)
-        scale = self._curvature(counted) if self.strength == "auto" else 1.0
-        self.strength_ = scale if self.strength == "auto" else float(self.strength)
+        self.strength_ = self._curvature(counted) if self.strength == "auto" else float(self.strength)
         self.held_out_ = np.empty((0, 2))
         hidden = hide_tags(tags, self.held_out_share, self.random_state)
         if hidden is not None:
-            self._look(counted, y, hidden, scale)
+            self._look(counted, y, hidden)
         self.model_, learned = self._learn(counted, tags, y, self.strength_)
         self.proportions_, self.topic_tags_, self.objective_ = (
             learned.proportions,
@@ -150,10 +149,10 @@ class GraphRegularized(AnnotatorMixin, Estimator):
         self.n_features_in_ = self.model_.n_features_in_
         return self
 
-    def _look(self, X: Any, y: Any, hidden: HiddenTags, scale: float) -> None:
+    def _look(self, X: Any, y: Any, hidden: HiddenTags) -> None:
         """Choose the strength and calibrate probabilities on hidden tags."""
         is_open = self.strength == "auto"
-        waiting = [scale * float(s) for s in self.strengths] if is_open else [self.strength_]
+        waiting = [self.strength_ * float(s) for s in self.strengths] if is_open else [self.strength_]
         most, best, looks = max(waiting), -np.inf, []
         with progress.task("Choosing the strength", total=len(waiting)) as bar:
             while waiting:

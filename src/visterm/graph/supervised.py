@@ -72,5 +72,5 @@ class SupervisedCase(AllocationCase):
 
     def fold_in(self, model: Any, X: Features, links: sparse.csr_array, compared: Array, lapvar: LapVar) -> Array:
         """As in LDA; tags and classes come from phibar, the mean topics of the codewords (the paper's equation 14)."""
-        bags = check_bags(model, X, fitting=False, n_tokens=model.n_tokens)
-        return mean_assignments(folded_in(model, X, links, compared, lapvar).targets, bags, model.alpha_)
+        new = check_bags(model, X, fitting=False, n_tokens=model.n_tokens)
+        return mean_assignments(folded_in(model, X, links, compared, lapvar).targets, new, model.alpha_)
