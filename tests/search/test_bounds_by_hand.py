@@ -112,6 +112,8 @@ def test_what_people_said_is_no_surprise():
     assert scan.of_best(3) < STEP
     assert scan.within(0.0).tolist() == told.tolist()
     assert len(scan.within(2.1)) == N_ROWS
+    twice = Scan(Every((asked, asked), (1.0, 1.0)), 0.5, Surprises())
+    assert twice.within(twice.of_best(3)).tolist() == told.tolist()
 
 
 @pytest.mark.parametrize("dependence", [0.0, 0.4, 1.0])

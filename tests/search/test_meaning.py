@@ -227,6 +227,7 @@ def test_meaning_comes_before_spelling_only_for_words_with_a_vector(vectors):
     assert said(searcher, "dgo") == ["no picture has the word 'dgo': searched for 'dog' instead"]
     assert said(searcher, "caat") == ["no picture has the word 'caat': searched for 'cat' instead"]  # near nothing
     assert said(searcher, "cat") == []
+    assert told(searcher, '"dog automobile"') == [0, 2]  # no word, but the mean of two
 
 
 def test_each_field_has_its_own_words_near_in_meaning(vectors):
