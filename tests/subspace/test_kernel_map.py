@@ -69,7 +69,7 @@ def test_two_blocks(X, monkeypatch):
     model = KernelMap(3).fit(X)
     whole = model.transform(X)
     monkeypatch.setattr("visterm.subspace.kernel_map._BLOCK", 40)
-    np.testing.assert_allclose(model.transform(X), whole)
+    np.testing.assert_allclose(model.transform(X[::-1]), whole[::-1])  # memory may still hold what was computed before
     assert model.transform(X[:0]).shape == (0, 3)
 
 
