@@ -446,3 +446,8 @@ def test_wrong_use_is_told():
 def test_the_largest_are_those_of_a_stable_sort(values, n):
     scores = np.array(values, dtype=float)
     np.testing.assert_array_equal(largest(scores, n), np.argsort(-scores, kind="stable")[:n])
+
+
+def test_of_equal_scores_no_more_than_wanted_are_chosen():
+    assert largest(np.array([1.0, 2.0, 1.0, 1.0]), 2).tolist() == [1, 0]
+    assert largest(np.array([1.0, 2.0, 1.0, 3.0, 1.0]), 3).tolist() == [3, 1, 0]
