@@ -187,7 +187,7 @@ class LabelPropagation(AnnotatorMixin, Estimator):
 
         def from_pictures(part: slice) -> None:
             starts = np.zeros((n_pictures, len(rows[part])), scores.dtype)
-            starts[rows[part], np.arange(starts.shape[1])] = True
+            starts[rows[part], np.arange(starts.shape[1])] = 1
             walks = np.maximum(spread(self.graph_.links_, starts, alpha), 0).T
             scores[part] = _shares(walks @ tags, (walks @ is_tagged)[:, None], frequencies)
 

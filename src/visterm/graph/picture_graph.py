@@ -152,9 +152,8 @@ class PictureGraph(Estimator):
         owners, columns, distances = _triples(lists)
         least = np.full(n_new, np.inf)
         np.minimum.at(least, owners, distances)
-        nearest_first = (
-            distances <= _ABOUT * least[owners] + _ALMOST
-        )  # pictures with equal features are among the nearest
+        # Pictures with equal features are among the nearest.
+        nearest_first = distances <= _ABOUT * least[owners] + _ALMOST
         owners, columns = owners[nearest_first][::-1], columns[nearest_first][::-1]
         equal = _equal(new[owners], self.features_[columns])
         same[owners[equal]] = columns[equal]  # of several the last assignment counts, which is the nearest
