@@ -126,7 +126,7 @@ class Laboratory:
         self.copy, self.package, self.timeout = copy, package, timeout
         self.tests: list[Test] = []
         self.shared: list[Test] | None = None  # found when a change first survives the tests of its package
-        ignored = shutil.ignore_patterns(".*", "results", "*.xz")
+        ignored = shutil.ignore_patterns(".*", "results")
         for name in ("src", "tests", "pyproject.toml"):
             if (root / name).is_dir():
                 shutil.copytree(root / name, copy / name, ignore=ignored)
