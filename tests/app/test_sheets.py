@@ -44,7 +44,8 @@ def test_a_sheet_is_a_picture(picture, tmp_path):
     sheet = contact_sheet([picture])
     for name in ("sheet.png", "sheet.JPG"):
         save_sheet(sheet, tmp_path / name)
-        assert Image.open(tmp_path / name).size == sheet.size
+        with Image.open(tmp_path / name) as written:
+            assert written.size == sheet.size
     with pytest.raises(InputError, match=r"a \.png or \.jpg file, not sheet\.pdf"):
         save_sheet(sheet, tmp_path / "sheet.pdf")
     assert not (tmp_path / "sheet.pdf").exists()

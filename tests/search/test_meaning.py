@@ -120,6 +120,15 @@ def test_a_hint_is_given_for_each_pattern():
     ]
 
 
+def test_a_field_with_the_first_word_of_a_name_says_how_to_quote_it():
+    hint = """put names of several words in quotes: tag:"los angeles", and in a shell 'tag:"los angeles"'"""
+    searcher = known("los angeles", "los alamos", "lost")
+    assert searcher.search("tag:los angeles").hints == [hint.replace("angeles", "alamos")]
+    assert known("los angeles", "lost").search("tag:Los Angeles").hints == [hint]
+    assert known("lost").search("tag:zebra").hints == []
+    assert known("los angeles").search('tag:"los angeles"').hints == []
+
+
 def test_of_many_known_values_some_are_named():
     (note,) = known(*(f"tag{i:02d}" for i in range(11))).search("tag:zebra").notes
     assert note.others == (*(f"tag{i:02d}" for i in range(10)), "...")

@@ -278,6 +278,10 @@ class Interpreter:
         known = sorted(self._names.get(term.field or "", ()))
         listed = (*known[:_MAX_NAMED], "...") if len(known) > _MAX_NAMED else tuple(known)
         said.notes.append(Note(term.text, others=listed, field=term.field, alike=tuple(alike)))
+        longer = next((name for name in known if name.casefold().startswith(f"{term.text.casefold()} ")), None)
+        if longer is not None:  # a shell takes the quotes away
+            named = f'{term.field}:"{longer}"'
+            said.hints.append(f"put names of several words in quotes: {named}, and in a shell '{named}'")
         return Leaf(term.text, len(self._evidence), closed=True)
 
     @cached_property
