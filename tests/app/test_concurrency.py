@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import threading
 from contextlib import ExitStack, contextmanager
@@ -112,6 +113,21 @@ def test_two_trainings_at_once_make_two_versions(workspace):
         thread.join()
     assert not failed
     assert sorted(made) == [2, 3, 4]
+
+
+def test_what_threads_do_at_once_parses_no_python(workspace, monkeypatch):
+    """Python 3.11 fails when two threads parse at the same time and garbage is collected meanwhile."""
+    with Workspace(workspace) as photos:  # imports read lists of names
+        photos.train("knn")
+        photos.search("boat")
+        photos.similar(photos.search("boat").found[0].path)
+    with monkeypatch.context() as patched, Workspace(workspace) as photos:
+        patched.setattr(ast, "parse", lambda *_, **__: pytest.fail("Python was parsed"))
+        photos.train("knn")
+        add_a_picture(photos)
+        found = photos.search("boat").found
+        assert photos.similar(found[0].path).found
+        assert not photos.tag().skipped
 
 
 def test_a_training_keeps_to_the_collection_it_began_with(workspace):

@@ -132,7 +132,10 @@ def _results(task: Callable[[S], R], shards: Sequence[S], engine: Engine) -> Ite
     return_as = "list" if engine.backend == "ray" else "generator"
     # The configuration ends before the first result: it must not affect what the caller does between results.
     with joblib.parallel_config(backend=_JOBLIB_NAMES[engine.backend], n_jobs=engine.n_jobs):
-        results = joblib.Parallel(return_as=return_as)(joblib.delayed(task)(shard) for shard in shards)
+        # A number, not joblib's "2 * n_jobs": threads of Python 3.11 that parse Python at the same time can fail.
+        ahead = 2 * joblib.effective_n_jobs(engine.n_jobs)
+        parallel = joblib.Parallel(return_as=return_as, pre_dispatch=ahead)
+        results = parallel(joblib.delayed(task)(shard) for shard in shards)
     if isinstance(results, list):
         yield iter(results)
         return

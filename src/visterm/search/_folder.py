@@ -119,15 +119,21 @@ class IndexFolder(ArrayFolder[Manifest, Snapshot]):
                 write_text_atomically(self.path / f"{part.name}.keys", "\n".join(part.keys))
                 self._vectors(part.name, len(part)).create(part.vectors)
                 if part.centre is not None:
-                    ArrayFile(self.path / f"{part.name}.centre.npy", "<f4").create(part.centre)
+                    self._centre_file(part.name).create(part.centre)
             if part.dead_name and part.dead_name not in dead_names:
-                ArrayFile(self.path / f"{part.dead_name}.dead.npy", "<i8").create(part.dead)
+                self._dead_file(part.dead_name).create(part.dead)
         entries = (Entry(part.name, len(part), part.dead_name, centred=part.centre is not None) for part in parts)
         self.commit(Manifest(self._about, tuple(entries)))
 
     def _vectors(self, name: str, n_pictures: int) -> ArrayFile:
         dtype = np.dtype(self._about.dtype).newbyteorder("<").str
         return ArrayFile(self.path / f"{name}.vectors.npy", dtype, n_pictures)
+
+    def _centre_file(self, name: str) -> ArrayFile:
+        return ArrayFile(self.path / f"{name}.centre.npy", "<f4")
+
+    def _dead_file(self, name: str) -> ArrayFile:
+        return ArrayFile(self.path / f"{name}.dead.npy", "<i8")
 
     def _n_rows(self, entry: Entry) -> int:
         """Numbers stored per picture: before centres, a euclidean vector was followed by half its squared length."""
@@ -153,23 +159,17 @@ class IndexFolder(ArrayFolder[Manifest, Snapshot]):
             return None
         if not entry.centred:
             return np.zeros(self._about.n_dims, np.float32)
-        centre = self._small(f"{entry.name}.centre.npy").astype(np.float32)
-        if centre.shape != (self._about.n_dims,) or not np.isfinite(centre).all():
-            raise damaged(self.path / f"{entry.name}.centre.npy", f"it does not hold {self._about.n_dims} numbers")
+        file = self._centre_file(entry.name)
+        centre = file.read()
+        if len(centre) != self._about.n_dims or not np.isfinite(centre).all():
+            raise damaged(file.path, f"it does not hold {self._about.n_dims} numbers")
         return centre
 
     def _dead(self, entry: Entry) -> NDArray[np.int64]:
         if not entry.dead:
             return np.empty(0, np.int64)
-        name = f"{entry.dead}.dead.npy"
-        dead = self._small(name).astype(np.int64)
-        if dead.ndim != 1 or (len(dead) and not 0 <= dead.min() <= dead.max() < entry.n):
-            raise damaged(self.path / name, f"it lists columns that segment {entry.name} does not have")
+        file = self._dead_file(entry.dead)
+        dead = file.read()
+        if len(dead) and not 0 <= dead.min() <= dead.max() < entry.n:
+            raise damaged(file.path, f"it lists columns that segment {entry.name} does not have")
         return dead
-
-    def _small(self, name: str) -> NDArray[Any]:
-        """A small array, read whole."""
-        try:
-            return np.asarray(np.load(self.path / name, allow_pickle=False))
-        except (ValueError, EOFError) as error:
-            raise damaged(self.path / name, error) from error

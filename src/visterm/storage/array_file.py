@@ -6,13 +6,14 @@ overwrites them. The row count in the file's own header is for other tools that 
 
 from __future__ import annotations
 
-import ast
 import math
 import mmap
 import os
+import re
 import stat
 import zlib
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -70,6 +71,13 @@ class ArrayFile:
         shape = (n_rows, *self._row_shape)
         return np.memmap(self.path, dtype=self.dtype, mode="r", offset=_HEADER_BYTES, shape=shape)
 
+    def read(self) -> NDArray[Any]:
+        """All rows, in memory: of a small file that nothing is added to, and whose size says how many these are."""
+        n_rows, excess = divmod(self._checked_size(0) - _HEADER_BYTES, self._row_bytes)
+        if excess:
+            raise damaged(self.path, f"cut off: its last row has {excess} bytes instead of {self._row_bytes}")
+        return np.array(self.map(n_rows))
+
     def problems(self, n_rows: int) -> Iterator[str]:
         """What is wrong with the file, whose first ``n_rows`` rows are valid."""
         try:
@@ -115,14 +123,17 @@ class ArrayFile:
     def _check_header(self) -> None:
         with self.path.open("rb") as file:
             header = file.read(_HEADER_BYTES)
-        try:
-            fields = ast.literal_eval(header[len(_MAGIC) :].decode("ascii").strip())
-            found = (header[: len(_MAGIC)], fields["descr"], fields["fortran_order"], fields["shape"][1:])
-        except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
-            found = None
-        if found != (_MAGIC, self.dtype.str, False, self._row_shape):
+        # Read as text: threads of Python 3.11 that parse Python at the same time can fail, ``numpy.load`` included.
+        if not self._expected_header.fullmatch(header):
             rows = f"{self._row_shape[0]} values" if self._row_shape else "one value"
             raise damaged(self.path, f"not an array of {self.dtype.name} rows of {rows}")
+
+    @cached_property
+    def _expected_header(self) -> re.Pattern[bytes]:
+        """What :meth:`_header` writes, with any number of rows; ``numpy.save`` writes it without spare room."""
+        shape = ", ".join([r" *\d+", *map(str, self._row_shape)])
+        text = rf"{{'descr': '{re.escape(self.dtype.str)}', 'fortran_order': False, 'shape': \({shape},?\), }} *\n"
+        return re.compile(re.escape(_MAGIC) + text.encode())
 
 
 def damaged(path: Path, reason: object) -> InputError:
