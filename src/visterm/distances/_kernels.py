@@ -26,11 +26,12 @@ class SparseRows(NamedTuple):
 @compiled(fastmath=SUMS)
 def l1_dense(A: Array, B: Array, out: Array) -> None:
     """``out[i, j] = abs(A[i] - B[j]).sum()``."""
+    zero = A.dtype.type(0)
     for first in range(0, B.shape[0], _TILE):
         for i in range(A.shape[0]):
             for j in range(first, min(first + _TILE, B.shape[0])):
                 a, b = A[i], B[j]
-                total = a[0] * 0
+                total = zero
                 for d in range(a.shape[0]):
                     total += abs(a[d] - b[d])
                 out[i, j] = total
@@ -39,13 +40,12 @@ def l1_dense(A: Array, B: Array, out: Array) -> None:
 @compiled(fastmath=SUMS)
 def chi2_dense(A: Array, B: Array, out: Array) -> None:
     """``out[i, j] = ((A[i] - B[j])**2 / (A[i] + B[j])).sum() / 2`` with 0/0 = 0."""
-    tiny = A.dtype.type(_TINY)
-    half = A.dtype.type(0.5)
+    zero, half, tiny = A.dtype.type(0), A.dtype.type(0.5), A.dtype.type(_TINY)
     for first in range(0, B.shape[0], _TILE):
         for i in range(A.shape[0]):
             for j in range(first, min(first + _TILE, B.shape[0])):
                 a, b = A[i], B[j]
-                total = a[0] * 0
+                total = zero
                 for d in range(a.shape[0]):
                     apart = a[d] - b[d]
                     total += apart * apart / (a[d] + b[d] + tiny)
@@ -55,12 +55,12 @@ def chi2_dense(A: Array, B: Array, out: Array) -> None:
 @compiled(fastmath=SUMS)
 def intersection_dense(A: Array, B: Array, out: Array) -> None:
     """``out[i, j] = 1 - minimum(A[i], B[j]).sum()``."""
-    one = A.dtype.type(1)
+    zero, one = A.dtype.type(0), A.dtype.type(1)
     for first in range(0, B.shape[0], _TILE):
         for i in range(A.shape[0]):
             for j in range(first, min(first + _TILE, B.shape[0])):
                 a, b = A[i], B[j]
-                total = a[0] * 0
+                total = zero
                 for d in range(a.shape[0]):
                     total += min(a[d], b[d])
                 out[i, j] = one - total
