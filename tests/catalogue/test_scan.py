@@ -593,3 +593,76 @@ class TestRemoved:
         assert catalogue.remove(["b.jpg"]) == 1
         assert catalogue.picture(first.sha256) is not None
         assert catalogue.remove([first.sha256]) == 1
+
+
+class TestFormerPaths:
+    """Label files go on naming a picture by the path that it had when they were written."""
+
+    def read(self, catalogue: Catalogue, folder: Path, *tags: str, path: str = "a.jpg") -> list[str]:
+        """Add the folder, then read a label file; returns what was skipped."""
+        add_folder(catalogue, [folder])
+        reading = Reading("labels.csv", "table")
+        catalogue.apply([Record(path, tags=tags)], base=folder, reading=reading)
+        return [str(item) for item in reading.skipped]
+
+    def test_a_moved_picture_keeps_what_a_label_file_says(self, catalogue: Catalogue, folder: Path) -> None:
+        file = make(folder / "a.jpg", 1)
+        assert self.read(catalogue, folder, "sea", "sky") == []
+        for place in ("new/b.jpg", "new/c.jpg"):
+            (folder / "new").mkdir(exist_ok=True)
+            file = file.rename(folder / place)
+            assert self.read(catalogue, folder, "sea", "sky") == []
+            assert tags_of(catalogue, place) == ["sea", "sky"]
+        assert self.read(catalogue, folder, "sea", "boat") == []  # what it no longer says is withdrawn
+        assert tags_of(catalogue, "new/c.jpg") == ["boat", "sea"]
+        assert self.read(catalogue, folder, "sea", path="d.jpg") == ["d.jpg: no such picture in the catalogue"]
+        assert tags_of(catalogue, "new/c.jpg") == []
+
+    def test_so_does_one_into_which_another_program_wrote_metadata(self, catalogue: Catalogue, folder: Path) -> None:
+        make(folder / "a.jpg", 1)
+        self.read(catalogue, folder, "sea")
+        (folder / "a.jpg").unlink()
+        Image.new("RGB", (24, 16), (37, 101, 90)).save(folder / "b.jpg", "JPEG", comment="another comment")
+        assert self.read(catalogue, folder, "sea") == []
+        assert tags_of(catalogue, "b.jpg") == ["sea"]
+
+    def test_so_does_a_picture_whose_named_copy_is_deleted(self, catalogue: Catalogue, folder: Path) -> None:
+        make(folder / "a.jpg", 1)
+        make(folder / "b.jpg", 1)
+        self.read(catalogue, folder, "sea")
+        (folder / "a.jpg").unlink()
+        assert figures(add_folder(catalogue, [folder])) == {"unchanged": 1, "gone": 1}
+        assert set(catalogue.known_files()) == {"b.jpg"}
+        assert self.read(catalogue, folder, "sea") == []
+        assert tags_of(catalogue, "b.jpg") == ["sea"]
+
+    def test_so_does_a_record_that_was_given_another_file(self, catalogue: Catalogue, folder: Path) -> None:
+        make(folder / "a.jpg", 1)
+        self.read(catalogue, folder, "sea")
+        (folder / "a.jpg").unlink()
+        make(folder / "b.jpg", 7)
+        add_folder(catalogue, [folder])
+        catalogue.attach("a.jpg", "b.jpg")
+        assert self.read(catalogue, folder, "sea") == []
+        assert tags_of(catalogue, "b.jpg") == ["sea"]
+
+    def test_a_file_that_is_there_now_is_what_is_named(self, catalogue: Catalogue, folder: Path) -> None:
+        make(folder / "a.jpg", 1).rename(folder / "b.jpg")
+        make(folder / "a.jpg", 1)
+        self.read(catalogue, folder, "sea")
+        (folder / "a.jpg").unlink()
+        add_folder(catalogue, [folder])
+        make(folder / "a.jpg", 2)
+        assert self.read(catalogue, folder, "sea") == []
+        assert (tags_of(catalogue, "a.jpg"), tags_of(catalogue, "b.jpg")) == (["sea"], [])
+
+    def test_a_moved_picture_that_a_person_removed_is_passed_over(self, catalogue: Catalogue, folder: Path) -> None:
+        file = make(folder / "a.jpg", 1)
+        self.read(catalogue, folder, "sea")
+        file.rename(folder / "b.jpg")
+        self.read(catalogue, folder, "sea")
+        catalogue.remove(["b.jpg"])
+        assert self.read(catalogue, folder, "sea") == []
+        catalogue.history.undo()
+        assert self.read(catalogue, folder, "sea", "sky") == []
+        assert tags_of(catalogue, "b.jpg") == ["sea", "sky"]

@@ -124,14 +124,15 @@ class Catalogue(Database):
         n_gone = 0
         with self.transaction():
             for path in paths:
-                forgotten = self._connection.execute(
-                    """DELETE FROM path WHERE path = ?1 AND EXISTS (
-                           SELECT 1 FROM path AS other
-                           WHERE other.picture_id = path.picture_id AND other.path != ?1 AND NOT other.missing)""",
+                marked = self._connection.execute("UPDATE path SET missing = 1 WHERE path = ?", (path,))
+                n_gone += marked.rowcount
+                copies = self._connection.execute(
+                    """SELECT 1 FROM path JOIN path AS other USING (picture_id)
+                       WHERE path.path = ? AND NOT other.missing""",
                     (path,),
                 )
-                marked = self._connection.execute("UPDATE path SET missing = 1 WHERE path = ?", (path,))
-                n_gone += forgotten.rowcount + marked.rowcount
+                if copies.fetchone() is not None:
+                    identity.forget_paths(self._connection, [path])
         return n_gone
 
     def mark_present(self, paths: Iterable[str]) -> None:

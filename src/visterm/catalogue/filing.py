@@ -77,7 +77,7 @@ class FileKeeper:
             paths = self._paths(known)
             if paths and all(is_gone(self._root / path) for path in paths):
                 self._update(known, file, paths[0])
-                self._connection.execute("DELETE FROM path WHERE picture_id = ?", (known,))
+                identity.forget_paths(self._connection, paths)
                 return known, "moved"
         edited = self._one(
             "SELECT picture_id FROM version JOIN picture ON id = picture_id WHERE version.sha256 = ? ORDER BY id DESC",
@@ -131,8 +131,8 @@ class FileKeeper:
     def _link(self, picture: int, *, known: bool) -> Outcome:
         """A known picture at another path: moved if one of its earlier files is gone, else a copy."""
         others = self._paths(picture)
-        gone = [(other,) for other in others if is_gone(self._root / other)]
-        self._connection.executemany("DELETE FROM path WHERE path = ?", gone)
+        gone = [other for other in others if is_gone(self._root / other)]
+        identity.forget_paths(self._connection, gone)
         if known:
             return "changed"
         return "moved" if gone or not others else "copy"

@@ -6,6 +6,7 @@ All functions here work within the caller's transaction.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from visterm.errors import InputError
@@ -47,6 +48,13 @@ def remember_version(connection: sqlite3.Connection, picture: int, path: str | N
             WHERE id = ?""",  # noqa: S608 - constants
         (path, now, picture),
     )
+
+
+def forget_paths(connection: sqlite3.Connection, paths: Iterable[str]) -> None:
+    """Forget files that are gone, but not which picture each path named: label files may go on naming it so."""
+    rows = [(path,) for path in paths]
+    connection.executemany("INSERT OR REPLACE INTO former SELECT path, picture_id FROM path WHERE path = ?", rows)
+    connection.executemany("DELETE FROM path WHERE path = ?", rows)
 
 
 def forget_suggestions(connection: sqlite3.Connection, picture: int) -> None:
@@ -133,7 +141,8 @@ def attach(connection: sqlite3.Connection, record: int, picture: int, now: int) 
     (path,) = connection.execute("SELECT min(path) FROM path WHERE picture_id = ?", (picture,)).fetchone()
     remember_version(connection, picture, path, now)
     _give_labels(connection, picture, record)
-    connection.execute("DELETE FROM path WHERE picture_id = ?", (record,))
+    gone = connection.execute("SELECT path FROM path WHERE picture_id = ?", (record,)).fetchall()
+    forget_paths(connection, [path for (path,) in gone])
     connection.execute("UPDATE path SET picture_id = ? WHERE picture_id = ?", (record, picture))
     content = connection.execute(f"SELECT {_CONTENT} FROM picture WHERE id = ?", (picture,)).fetchone()  # noqa: S608
     connection.execute("DELETE FROM picture WHERE id = ?", (picture,))

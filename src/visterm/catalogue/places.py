@@ -8,6 +8,7 @@ import re
 import sqlite3
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from visterm.catalogue.removals import is_removed_path
@@ -81,19 +82,33 @@ class Places:
         )
 
     def find_under(self, base: str, path: str) -> int | None:
-        """The picture at ``path``, as named by a label source in the folder ``base``; None if a person removed it."""
+        """The picture at ``path``, as named by a label source in the folder ``base``; None if a person removed it.
+
+        If no file is there, it is the picture whose file was there last.
+        """
         full = posixpath.normpath(posixpath.join(base, path))
         if not full.startswith(base.rstrip("/") + "/"):
             raise InputError("the path leads out of the folder that the labels belong to")
-        for form in dict.fromkeys((full, unicodedata.normalize("NFC", full), unicodedata.normalize("NFD", full))):
-            try:
-                picture = self._picture_id(self.stored_path(form))
-                removed = picture is None and is_removed_path(self._connection, self.stored_path(form))
-            except ValueError:  # a NUL, or a name that is not Unicode
-                break
-            if picture is not None or removed:
-                return picture
+        forms = dict.fromkeys((full, unicodedata.normalize("NFC", full), unicodedata.normalize("NFD", full)))
+        with suppress(ValueError):  # a NUL, or a name that is not Unicode
+            for find in (self._at, self._formerly_at):  # a file that is there now counts first
+                for form in forms:
+                    known, picture = find(self.stored_path(form))
+                    if known:
+                        return picture
         raise InputError("no such picture in the catalogue")
+
+    def _at(self, path: str) -> tuple[bool, int | None]:
+        """Whether the file at ``path`` is known, and its picture; None if a person removed it."""
+        picture = self._picture_id(path)
+        return picture is not None or is_removed_path(self._connection, path), picture
+
+    def _formerly_at(self, path: str) -> tuple[bool, int | None]:
+        """Whether a file was at ``path`` before it was moved, and its picture; None if a person removed it since."""
+        row = self._connection.execute(
+            "SELECT picture.id FROM former LEFT JOIN picture ON picture.id = picture_id WHERE path = ?", (path,)
+        ).fetchone()
+        return row is not None, None if row is None else row[0]
 
     def _known_paths(self, reference: str | Path) -> list[str]:
         """The stored path of ``reference``, if it is known."""

@@ -207,7 +207,20 @@ _HISTORY = (
     "UPDATE sequence SET number = max(number, (SELECT coalesce(max(sequence), 0) FROM label))",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_TABLES, _SEQUENCE_AND_SETTINGS, _REMOVED_FILES, _EXPORTED_PICTURES, _HISTORY)
+_FORMER_PATHS = (
+    # Where files were before they were moved or deleted: label files go on naming pictures by these paths. A picture
+    # that was removed and comes back by an undo has its former paths again, so nothing is deleted with a picture.
+    "CREATE TABLE former (path TEXT PRIMARY KEY, picture_id INTEGER NOT NULL) WITHOUT ROWID",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (
+    _TABLES,
+    _SEQUENCE_AND_SETTINGS,
+    _REMOVED_FILES,
+    _EXPORTED_PICTURES,
+    _HISTORY,
+    _FORMER_PATHS,
+)
 
 # The effective label of a picture and a term is that of the highest-ranking source; among equals, the newest. SQLite
 # takes the other columns from the row that has the max(). The view belongs to the connection, not to the file, so it
