@@ -69,6 +69,21 @@ def test_the_page_says_what_the_command_says(photos, visterm):
         assert GUESS in visterm(*command, "-w", photos.folder).stdout
 
 
+def test_pictures_that_a_model_learned_from_are_counted(photos):
+    told = photos.catalogue.pictures(state="ok")
+    classified, tagged = [], []
+    for picture in told:
+        classified += [photos.folder / picture.paths[0]] * (picture.class_label is not None)
+        tagged += [photos.folder / picture.paths[0]] * bool(picture.tags)
+    assert "2 pictures here have a class already: a model is too sure" in photos.classify(classified[:2]).doubts[-1]
+    assert "1 picture here has tags already: a model is too sure" in photos.tag(tagged[:1]).doubts[-1]
+    assert photos.tag().doubts == photos.classify().doubts == [GUESS]  # only pictures without labels are asked about
+    number = next(picture.id for picture in photos.catalogue.pictures(state="ok") if picture.class_label is not None)
+    with photos.catalogue.transaction():
+        photos.catalogue._connection.execute("UPDATE picture SET split = 'Test' WHERE id = ?", (number,))
+    assert "1 picture here has a class already" in photos.classify(classified[:2]).doubts[-1]
+
+
 def test_a_model_below_its_baseline_is_named_everywhere(photos, visterm):
     for name in ("knn", "knn-tags"):
         file = photos.state / "models" / name / "1" / "model.json"

@@ -15,7 +15,7 @@ from visterm.app.doubts import doubts_about, is_calibrated
 from visterm.app.features import described, features_of_files, stored_features
 from visterm.app.files import is_there
 from visterm.app.notebook import PictureDocument
-from visterm.app.wording import not_a_share
+from visterm.app.wording import counted, not_a_share
 from visterm.calibration import TagProbabilities
 from visterm.catalogue.labels import Kind, LabelRow
 from visterm.catalogue.pictures import Picture
@@ -23,7 +23,7 @@ from visterm.catalogue.records import Skipped, model_source
 from visterm.catalogue.scan import find_pictures
 from visterm.contracts import Features, Scores, Task
 from visterm.errors import InputError
-from visterm.learning import PRECISION, class_scores, rare_order, word_scores
+from visterm.learning import PRECISION, class_scores, rare_order, splits, word_scores
 from visterm.measures import predict_tags
 from visterm.models import Model, checked_scores, using
 
@@ -97,7 +97,9 @@ def classify(
         for row, first in zip(scores, predicted, strict=True):
             others = [int(c) for c in np.argsort(-row, kind="stable") if c != first]
             best.append(_shown([int(first), *others], names)[:n_best])
-        suggestions = _suggestions(model, subjects, scores, best, names, "class")
+        suggestions = _suggestions(
+            model, subjects, scores, best, names, "class", _labelled(workspace, subjects, "class")
+        )
     return _written(workspace, model, suggestions, "class", n_labels=1) if write else suggestions
 
 
@@ -140,8 +142,23 @@ def tag(
         names = _current(workspace, "tag", model.info.tags)
         denied = [set[str]()] * len(best) if workspace is None else _denied(workspace, subjects.ids)
         best = [_shown(columns, names, without) for columns, without in zip(best, denied, strict=True)]
-        suggestions = _suggestions(model, subjects, p, best, names, "tag")
+        suggestions = _suggestions(model, subjects, p, best, names, "tag", _labelled(workspace, subjects, "tag"))
     return _written(workspace, model, suggestions, "tag", n_labels=None) if write else suggestions
+
+
+def _labelled(workspace: Workspace | None, subjects: _Subjects, kind: Kind) -> int:
+    """How many of the pictures have labels of this kind that a model learns from."""
+    if workspace is None:
+        return 0
+    truth, asked = workspace.collection().truth, set(subjects.ids)
+    rows = [
+        row
+        for row, number in enumerate(truth.ids.tolist())
+        if number in asked and not splits.is_test(truth.splits[row])
+    ]
+    if kind == "class":
+        return sum(truth.classes[row] is not None for row in rows)
+    return int(np.count_nonzero(np.diff(truth.tags.indptr)[rows]))
 
 
 def _current(workspace: Workspace | None, kind: Kind, names: tuple[str, ...]) -> Sequence[str]:
@@ -239,6 +256,7 @@ def _suggestions(
     best: Sequence[Sequence[int]] | NDArray[Any],
     names: Sequence[str],
     kind: Kind,
+    n_labelled: int = 0,
 ) -> Suggestions:
     answers = [
         Suggestion(path, [LikelyName(names[int(c)], float(scores[row, int(c)])) for c in columns], picture_id)
@@ -246,4 +264,8 @@ def _suggestions(
     ]
     task = _TASKS[kind]
     calibrated, doubts = is_calibrated(model, task), doubts_about(model, task)
+    if n_labelled:
+        given = "a class" if kind == "class" else "tags"
+        have = f"{counted(n_labelled, 'picture')} here {'has' if n_labelled == 1 else 'have'} {given} already"
+        doubts = [*doubts, f"{have}: a model is too sure of pictures that it learned from"]
     return Suggestions(model.info.reference, answers, 0, subjects.skipped, calibrated, doubts)

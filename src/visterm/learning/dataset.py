@@ -12,7 +12,7 @@ from scipy import sparse
 
 from visterm.contracts import UNKNOWN_CLASS, Features, n_pictures, take
 from visterm.errors import InputError
-from visterm.learning.splits import canonical
+from visterm.learning.splits import is_test
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +71,7 @@ class Dataset:
     def is_test(self) -> NDArray[np.bool_]:
         """Which pictures came marked as test pictures."""
         parts = self.splits or (None,) * len(self)
-        return np.array([part is not None and canonical(part) == "test" for part in parts], dtype=np.bool_)
+        return np.array([is_test(part) for part in parts], dtype=np.bool_)
 
     def select(self, rows: NDArray[Any]) -> Dataset:
         """The pictures of the given rows."""

@@ -163,6 +163,11 @@ def canonical(part: str) -> str:
     return _SYNONYMS.get(part, part)
 
 
+def is_test(part: str | None) -> bool:
+    """Whether a picture of this part came marked as a test picture."""
+    return part is not None and canonical(part) == "test"
+
+
 def _check_share(share: float, name: str) -> None:
     if not 0.0 < share < 1.0:
         raise InputError(f"{name} must lie between 0 and 1, not {share}")
