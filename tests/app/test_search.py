@@ -394,3 +394,25 @@ def test_a_denied_picture_is_never_found(photos):
     for query in ("sky", "is:untagged sky", "sky tree", "tag:sky"):
         assert denied not in [found.path for found in photos.search(query, unlikely=True, limit=50).found]
     assert denied in [found.path for found in photos.search("is:untagged -sky", unlikely=True, limit=50).found]
+
+
+def test_a_tag_of_ones_own_does_not_hide_a_picture(workspace):
+    """A model that learned from a picture must not take one tag for all that fits."""
+    with Workspace(workspace) as photos:
+        photos.train("ridge-tags")
+        before = {item.path: item.score for item in photos.search("sky", model="ridge-tags@1", limit=100).found}
+        untagged = {one.paths[0] for one in photos.catalogue.pictures(state="ok") if not one.tags}
+        path = max(untagged & before.keys(), key=lambda one: before[one])
+        photos.label([path], tags=["favourite"], new=True)
+        photos.train("ridge-tags")
+        (found,) = [
+            item
+            for item in photos.search("sky", model="ridge-tags@2", unlikely=True, limit=100).found
+            if item.path == path
+        ]
+        assert before[path] > 0.5
+        assert found.score > 0.5 * before[path]
+        (said,) = photos.tag([path], model="ridge-tags@2", n_best=3).answers
+        assert "sky" in [label.name for label in said.labels]
+        assert not any("too sure" in doubt for doubt in photos.tag([path], model="ridge-tags@2").doubts)
+        assert any("too sure" in doubt for doubt in photos.tag([path], model="knn-tags").doubts)

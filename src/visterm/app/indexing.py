@@ -123,10 +123,10 @@ def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Score
 
     def log_probabilities(X: Features) -> NDArray[np.float32]:
         nonlocal relevance
-        from visterm.learning import word_scores
+        from visterm.learning import unseen, word_scores
         from visterm.search.relevance import relevance_of
 
-        scores = word_scores(model.estimator, X)
+        scores = word_scores(unseen(model.estimator), X)
         if relevance is None:  # once for all pictures: a guess depends on the first scores
             relevance = relevance_of(model, scores)
         return relevance.log_probabilities(scores)
@@ -136,12 +136,11 @@ def word_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> Score
 
 def pair_index(workspace: Workspace, model: Model, keys: Sequence[str]) -> tuple[Scored, list[tuple[int, int]]]:
     """Log-probabilities of pairs of the model's tags, for models that learned pairs of words; and the pairs."""
-    from visterm.learning import log_pairs_of, pairs_of
+    from visterm.learning import log_pairs_of, pairs_of, unseen
 
     _, columns = pairs_of(model.estimator)
-    scored = _current(
-        workspace, model, "pairs", len(columns), keys, partial(log_pairs_of, model.estimator), dtype="float16"
-    )
+    log_pairs = partial(log_pairs_of, unseen(model.estimator))
+    scored = _current(workspace, model, "pairs", len(columns), keys, log_pairs, dtype="float16")
     return scored, columns
 
 

@@ -23,7 +23,7 @@ from visterm.catalogue.records import Skipped, model_source
 from visterm.catalogue.scan import find_pictures
 from visterm.contracts import Features, Scores, Task
 from visterm.errors import InputError
-from visterm.learning import PRECISION, class_scores, rare_order, splits, word_scores
+from visterm.learning import PRECISION, class_scores, leaves_out, rare_order, splits, unseen, word_scores
 from visterm.measures import predict_tags
 from visterm.models import Model, checked_scores, using
 
@@ -126,7 +126,7 @@ def tag(
     subjects = _subjects(workspace, model, pictures, lacking="tags", wait=write)
     if not subjects.paths:
         return _suggestions(model, subjects, np.empty((0, 0)), [], (), "tag")
-    estimator, n_tags = model.estimator, len(model.info.tags)
+    estimator, n_tags = unseen(model.estimator), len(model.info.tags)
     with using(model):
         scores = checked_scores(word_scores(estimator, subjects.X), len(subjects.paths), n_tags)
         likely = model.relevance or TagProbabilities.unmeasured(scores, model.info.tag_counts, model.info.n_tagged)
@@ -142,7 +142,8 @@ def tag(
         names = _current(workspace, "tag", model.info.tags)
         denied = [set[str]()] * len(best) if workspace is None else _denied(workspace, subjects.ids)
         best = [_shown(columns, names, without) for columns, without in zip(best, denied, strict=True)]
-        suggestions = _suggestions(model, subjects, p, best, names, "tag", _labelled(workspace, subjects, "tag"))
+        n_known = 0 if leaves_out(estimator) else _labelled(workspace, subjects, "tag")
+        suggestions = _suggestions(model, subjects, p, best, names, "tag", n_known)
     return _written(workspace, model, suggestions, "tag", n_labels=None) if write else suggestions
 
 

@@ -10,6 +10,8 @@ from .fitting import class_scores as class_scores
 from .fitting import fit_method as fit_method
 from .fitting import has_labels as has_labels
 from .fitting import learns_from_untagged as learns_from_untagged
+from .fitting import leaves_out as leaves_out
+from .fitting import unseen as unseen
 from .measuring import MAX_QUERY_WORDS as MAX_QUERY_WORDS
 from .measuring import STANDARD_MEASURES as STANDARD_MEASURES
 from .measuring import Measured as Measured
@@ -73,6 +75,7 @@ __all__ = [
     "judge",
     "judge_by_halves",
     "learns_from_untagged",
+    "leaves_out",
     "log_pairs_of",
     "measure",
     "measure_fitted",
@@ -86,6 +89,7 @@ __all__ = [
     "tag_probabilities",
     "train_method",
     "training_part",
+    "unseen",
     "validation_split",
     "word_scores",
 ]

@@ -39,6 +39,16 @@ def learns_from_denied(method: Method) -> bool:
     return getattr(method.load(), "learns_from_denied", False)
 
 
+def unseen(estimator: Any) -> Any:
+    """The estimator; where it can, it scores pictures that it learned from as if they had been left out."""
+    return estimator.as_if_left_out() if leaves_out(estimator) else estimator
+
+
+def leaves_out(estimator: Any) -> bool:
+    """Whether the estimator can score pictures that it learned from as if they had been left out."""
+    return getattr(estimator, "can_leave_out", False)
+
+
 def class_scores(estimator: Any, X: Features) -> Scores:
     """(n_pictures, n_classes) probabilities if the classifier has them, else its decision values.
 

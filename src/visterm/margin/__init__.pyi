@@ -7,6 +7,7 @@ from .inner_products import FeatureInnerProducts as FeatureInnerProducts
 from .inner_products import GramInnerProducts as GramInnerProducts
 from .kernel_ridge import ridge as ridge
 from .kernels import gram as gram
+from .left_out import LeavesOut as LeavesOut
 from .losses import Hinge as Hinge
 from .losses import Logistic as Logistic
 from .losses import SmoothHinge as SmoothHinge
@@ -37,6 +38,7 @@ __all__ = [
     "GramInnerProducts",
     "Hinge",
     "KernelRidgeAnnotator",
+    "LeavesOut",
     "Logistic",
     "MultitaskSDCA",
     "OneVsAll",

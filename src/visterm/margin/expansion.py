@@ -136,20 +136,22 @@ class ExpansionEstimator(Estimator):
         intercept = self.intercept_[tasks]
         if name in kernels.PRODUCTS:
             checked = check_feature_mapping(self, X, fitting=False, halves=True)
-            return _with_intercept(self.product_kernel_.transform(checked) @ self.dual_coef_[tasks].T, intercept)
+            return _with_intercept(self._expanded(self.product_kernel_.transform(checked), tasks), intercept)
         X = check_features(self, X, fitting=False, halves=True)
         if name in kernels.EXPLICIT:
             scores = np.empty((X.shape[0], len(intercept)), self.coef_.dtype)
             for part, mapped in kernels.mapped_blocks(X, name, self.coef_.dtype):
                 scores[part] = mapped @ self.coef_[tasks].T
         elif name == "precomputed":
-            scores = X[:, self.support_] @ self.dual_coef_[tasks].T
+            scores = self._expanded(X[:, self.support_], tasks)
         else:
-            scores = (
-                kernels.gram(X, self.support_vectors_, kernel=self.kernel_, dtype=self.dual_coef_.dtype)
-                @ self.dual_coef_[tasks].T
-            )
+            gram = kernels.gram(X, self.support_vectors_, kernel=self.kernel_, dtype=self.dual_coef_.dtype)
+            scores = self._expanded(gram, tasks)
         return _with_intercept(np.asarray(scores), intercept)
+
+    def _expanded(self, gram: Any, tasks: slice) -> Scores:
+        """(n_pictures, n_tasks) from the kernel between pictures and the support, without intercepts."""
+        return gram @ self.dual_coef_[tasks].T
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

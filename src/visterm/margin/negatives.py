@@ -75,6 +75,13 @@ class LessonRidge:
         known = Ridge(alpha)
         self._known = known.fit(products() if self._products is None else self._products.subset(lessons.tagged))
 
+    @property
+    def own_weights(self) -> Array:
+        """For each of the rows ``1 / Q_ii - alpha``; 0 for pictures without tags. See :class:`LeavesOut`."""
+        weights = np.zeros(len(self._lessons.rows))
+        weights[self._lessons.tagged] = 1 / self._known.diagonal - self._alpha
+        return weights
+
     def of_tags(self) -> Iterator[tuple[slice, Array, Array]]:
         """Some tags after the other: columns, coefficients over the rows, leave-one-out scores of tagged pictures."""
         of, by_tag = self._lessons, sparse.csc_array(self._lessons.tags)

@@ -9,11 +9,12 @@ import numpy as np
 
 from visterm.calibration import fit_platt, sigmoid, tag_scales
 from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, n_pictures
-from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, ExpansionEstimator, precision
+from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, precision
+from visterm.margin.left_out import LeavesOut
 from visterm.margin.negatives import LessonRidge, Lessons
 
 
-class KernelRidgeAnnotator(AnnotatorMixin, ExpansionEstimator):
+class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
     """Tags pictures by one ridge regression per tag, solved in closed form for all tags at once.
 
     Minimises ``sum_i (t_i - f(x_i))^2 + alpha ||f||^2`` for the 0/1 indicator t of each tag. The same factorisation
@@ -70,8 +71,10 @@ class KernelRidgeAnnotator(AnnotatorMixin, ExpansionEstimator):
         ridge = LessonRidge(lessons, lambda: self._inner_products(X, rows, lessons.labels), self.alpha)
         for columns, of_tags, scores in ridge.of_tags():
             theta[columns], left_out[:, columns] = of_tags.T, scores
+        own_weights = ridge.own_weights
         del ridge  # as large as all coefficients
         self._keep(X, rows, theta)
+        self._keep_own(rows, own_weights)
         self.tag_means_, self.tag_scales_ = tag_scales(left_out, present, self.tag_power)
         self.word_scales_ = np.sqrt(self.tag_scales_)
         self.tag_platt_ = fit_platt(left_out, present)

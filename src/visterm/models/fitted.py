@@ -81,6 +81,7 @@ _FORMS = {
     "dual_coef_": "n_outputs n_support",
     "support_": "n_support int >=0",
     "support_vectors_": "n_support n_features",
+    "own_weights_": "n_support",
     "kernel_mean_": "n_train | n_landmarks",
     "landmarks_": "n_landmarks n_features",
     "features_": "n_pictures n_features",

@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from visterm.calibration import fit_platt, sigmoid
 from visterm.contracts import AnnotatorMixin, Features, Scores, check_queries, check_tags, n_pictures
 from visterm.errors import InputError
-from visterm.margin.expansion import EXPANSION_PARAMETERS, NOT_NEGATIVE, POSITIVE, ExpansionEstimator, precision
+from visterm.margin.expansion import EXPANSION_PARAMETERS, NOT_NEGATIVE, POSITIVE, precision
+from visterm.margin.left_out import LeavesOut
 from visterm.margin.negatives import LessonRidge, Lessons
 from visterm.ranking.queries import MAX_SUBSETS, from_tags, idf, n_subsets, relevant_pictures, wanted_words
 from visterm.ranking.word_space import Explanation, largest
@@ -30,7 +31,7 @@ MAX_COEFFICIENTS = 2**25
 _FLOOR = 1e-3
 
 
-class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
+class CaptionRidge(AnnotatorMixin, LeavesOut):
     """Ranks pictures by regressions of every word, and of the sets of words that captions contain.
 
     A picture that resembles some pictures with *sea* and others with *horse* need not resemble one with both. So the
@@ -102,9 +103,11 @@ class CaptionRidge(AnnotatorMixin, ExpansionEstimator):
             platt.append(fit_platt(left_out, present[:, columns]))
         for columns, of_sets in ridge.of_others(having.T):
             theta[self.n_tags_ + columns.start : self.n_tags_ + columns.stop] = of_sets.T
+        own_weights = ridge.own_weights
         del ridge, present  # large
         self.tag_platt_ = np.concatenate(platt)
         self._keep(checked, rows, theta)
+        self._keep_own(rows, own_weights)
         return self
 
     def score_tags(self, X: Features) -> Scores:
