@@ -43,6 +43,16 @@ def test_a_set_is_a_word_of_its_own(captioned):
     np.testing.assert_allclose(model.score_queries(captioned.X_test, Q)[0], expected, rtol=1e-5)
 
 
+def test_pictures_of_the_training_can_be_left_out():
+    rng = np.random.default_rng(0)
+    X, tags = rng.random((20, 6)), rng.integers(0, 2, (20, 3))
+    tags[:, 0] |= ~tags.any(axis=1)  # every picture has a tag
+    model = CaptionRidge(0.1).fit(X, tags)
+    without = CaptionRidge(0.1).fit(X[1:], tags[1:])
+    left_out = model.as_if_left_out()._task_scores(X[:1])[0, :3]
+    np.testing.assert_allclose(left_out, without._task_scores(X[:1])[0, :3], rtol=1e-6)
+
+
 def test_words_that_are_not_wanted_make_no_set(captioned):
     model = CaptionRidge(kernel="hellinger").fit(captioned.X, captioned.tags)
     alone = CaptionRidge(kernel="hellinger", set_size=1).fit(captioned.X, captioned.tags)
