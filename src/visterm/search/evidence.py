@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -15,14 +15,17 @@ from numpy.typing import NDArray
 from visterm.language import file_key, folded, places_of_names, rows_by_word, word_key
 
 Rows = NDArray[np.intp]
+#: Stands between two texts of one picture, so that no phrase reaches from one into the other; no key has a line break.
+_NEXT_TEXT = " \n "
 
 
 class Evidence:
     """The labels of ``len(paths)`` pictures (the rows), looked up by the key of a word or phrase.
 
     ``tags`` and ``denied`` are (n_pictures, n_tags) 0/1 CSR matrices: the tags that people and imports gave, and those
-    they said do not apply. Words in captions and file names are found in singular or plural. ``language`` (an ISO 639
-    code) is the language of captions and file names.
+    they said do not apply. ``copies`` has the other paths of pictures that are stored more than once, by row. Words in
+    captions and file names are found in singular or plural. ``language`` (an ISO 639 code) is the language of captions
+    and file names.
 
     >>> from scipy import sparse
     >>> tags = sparse.csr_array([[1, 0], [0, 1], [1, 1]])
@@ -41,9 +44,10 @@ class Evidence:
         denied: Any = None,
         classes: Sequence[str | None] = (),
         captions: Sequence[str | None] = (),
+        copies: Mapping[int, Sequence[str]] | None = None,
         language: str = "en",
     ) -> None:
-        self._texts = Texts(paths, captions, language)
+        self._texts = Texts(paths, captions, copies or {}, language)
         self._take_labels(tags, tag_names, denied, classes)
 
     def relabelled(
@@ -119,23 +123,21 @@ class Evidence:
         return _with_words(folded(words, self.language), self._texts.caption_words, self._texts.caption_keys)
 
     def in_path(self, words: str) -> Rows:
-        """The pictures whose path, inside the folder that all share, contains the words."""
+        """The pictures of which a path, inside the folder that all share, contains the words."""
         return _with_words(folded(words, self.language), self._texts.path_words, self._texts.path_keys)
 
     def matching_path(self, pattern: str) -> Rows:
-        """The pictures whose path contains ``pattern``, or matches it if it has ``*`` or ``?``; case is ignored."""
-        lower = pattern.casefold()
+        """The pictures of which a path contains ``pattern``, or matches it if it has ``*`` or ``?``; case is ignored."""
+        lower, paths = pattern.casefold(), self._texts.folded_paths
         if any(sign in lower for sign in "*?"):
             whole = lower if "/" in lower else f"*/{lower}"
-            found = [row for row, path in enumerate(self._texts.folded_paths) if fnmatchcase(f"/{path}", whole)]
-        else:
-            found = [row for row, path in enumerate(self._texts.folded_paths) if lower in path]
-        return np.array(found, np.intp)
+            return self._texts.rows_of(place for place, path in enumerate(paths) if fnmatchcase(f"/{path}", whole))
+        return self._texts.rows_of(place for place, path in enumerate(paths) if lower in path)
 
     def named(self, name: str) -> Rows:
-        """The pictures whose file has this name, with or without its extension and folders; case is ignored."""
+        """The pictures of which a file has this name, with or without its extension and folders; case is ignored."""
         wanted = name.casefold()
-        return np.array([row for row, path in enumerate(self._texts.folded_paths) if _is_named(path, wanted)], np.intp)
+        return self._texts.rows_of(p for p, path in enumerate(self._texts.folded_paths) if _is_named(path, wanted))
 
     def counts(self) -> Counter[str]:
         """How many pictures each known word or phrase has; words in captions and file names count if all letters."""
@@ -160,8 +162,21 @@ class Evidence:
 class Texts:
     """The words of captions, and of file and folder names; read when first needed."""
 
-    def __init__(self, paths: Sequence[str], captions: Sequence[str | None], language: str = "en") -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        captions: Sequence[str | None],
+        copies: Mapping[int, Sequence[str]],
+        language: str = "en",
+    ) -> None:
         self.paths, self._captions, self.language = paths, captions, language
+        # One path of each picture first, then those of copies.
+        self._all_paths = [*paths, *(path for others in copies.values() for path in others)]
+        self._rows = [*range(len(paths)), *(row for row, others in copies.items() for _ in others)]
+
+    def rows_of(self, places: Iterable[int]) -> Rows:
+        """The pictures of some paths, given by their places in ``folded_paths``."""
+        return np.unique(np.array([self._rows[place] for place in places], np.intp))
 
     @cached_property
     def caption_keys(self) -> list[str]:
@@ -175,9 +190,13 @@ class Texts:
 
     @cached_property
     def path_keys(self) -> list[str]:
-        """The words of every path inside the folder that all share, each reduced to one form."""
-        shared = len(_common_folder(self.paths))
-        return [folded(file_key(path[shared:]), self.language) for path in self.paths]
+        """The words of the paths of every picture inside the folder that all share, each reduced to one form."""
+        shared = len(_common_folder(self._all_paths))
+        keys = [""] * len(self.paths)
+        for row, path in zip(self._rows, self._all_paths, strict=True):
+            key = folded(file_key(path[shared:]), self.language)
+            keys[row] = f"{keys[row]}{_NEXT_TEXT}{key}" if keys[row] else key
+        return keys
 
     @cached_property
     def path_words(self) -> dict[str, list[int]]:
@@ -187,7 +206,7 @@ class Texts:
     @cached_property
     def folded_paths(self) -> list[str]:
         """Every path, case-folded."""
-        return [path.casefold() for path in self.paths]
+        return [path.casefold() for path in self._all_paths]
 
 
 def _given(labels: Any) -> Any:
