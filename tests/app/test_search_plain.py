@@ -1,4 +1,4 @@
-"""Search in a small collection without a model: copies of a picture."""
+"""Search by the words that people wrote: copies of a picture, accents."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from visterm.app.gallery.completion import complete
 from visterm.app.workspace import Workspace
 
 
@@ -51,3 +52,22 @@ def test_a_copy_added_later_is_found_and_forgotten_when_it_is_gone(plain):
     copy.unlink()
     plain.add([plain.folder])
     assert found(plain, "venice") == []
+
+
+def test_accents_make_no_difference(plain, visterm):
+    save(plain.folder / "Café Größe.png", 4)
+    plain.add([plain.folder])
+    plain.label("other.png", tags=["naïve", "crème brûlée"])
+    for query in ("cafe", "CAFÉ", "filename:cafe", "cafe grosse"):
+        assert found(plain, query) == ["Café Größe.png"]
+    for query in ("naive", "tag:naive", "creme brulee"):
+        assert found(plain, query) == ["other.png"]
+        assert "no picture has" not in visterm("search", query, "-w", plain.folder).stdout
+    assert [each.text for each in complete(plain, "creme").found] == ["crème brûlée"]
+    assert {term.name for term in plain.vocabulary().tag.terms} == {"naïve", "crème brûlée"}
+
+
+def test_a_classifier_is_asked_for_a_class_whatever_its_accents(photos):
+    photos.rename("coast", "Çôte", kind="class")
+    believed = {reason.by for item in photos.search("cote", unlikely=True, limit=50).found for reason in item.reasons}
+    assert believed == {"class", "model"}
