@@ -1,4 +1,4 @@
-"""Search by the words that people wrote: copies of a picture, accents."""
+"""Search by the words that people wrote: copies of a picture, accents, and what is said where there is no model."""
 
 from __future__ import annotations
 
@@ -71,3 +71,47 @@ def test_a_classifier_is_asked_for_a_class_whatever_its_accents(photos):
     photos.rename("coast", "Çôte", kind="class")
     believed = {reason.by for item in photos.search("cote", unlikely=True, limit=50).found for reason in item.reasons}
     assert believed == {"class", "model"}
+
+
+def printed(visterm, photos: Workspace, *query: object) -> str:
+    return visterm("search", *query, "-w", photos.folder).stdout
+
+
+def test_pictures_that_nobody_judged_are_not_offered(plain, visterm):
+    plain.label("other.png", tags=["cat"])
+    plain.label("rome/one.png", tags=["dog"])
+    assert "--all" not in printed(visterm, plain, "cat")
+    assert "%" not in printed(visterm, plain, "cat", "--all")
+    said = printed(visterm, plain, "cat", "dog")
+    assert "nothing found for all words; these match some of them" in said
+    assert "--all" not in said
+    assert [item.path for item in plain.search("cat", unlikely=True).found] == ["other.png"]
+    assert plain.gallery.page("cat").total == 1
+    said = printed(visterm, plain, "-cat", "--why")
+    assert "nobody says otherwise" in said
+    assert "not cat (nobody knows)" in said
+    assert "model thinks" not in said
+
+
+def test_looks_need_no_model(looked_at, visterm):
+    folder = looked_at()
+    shutil.rmtree(folder / ".visterm" / "models")
+    with Workspace(folder) as photos:
+        picture = photos.search("filename:0003.jpg").found[0].path
+        for query, notes in (
+            (f"like:{picture}", []),
+            ("filename:0003.jpg", []),
+            (f"like:{picture} tree", ["no model can search for tags yet: train one to find more"]),
+        ):
+            assert photos.search(query).notes == photos.gallery.page(query).understood.notes == notes
+        said = printed(visterm, photos, f"like:{picture}")
+        assert "looks alike" in said
+        assert "model" not in said
+
+
+def test_what_a_classifier_says_is_not_only_what_people_wrote(photos):
+    shutil.rmtree(photos.state / "models" / "knn-tags")
+    assert photos.search("class:coast").notes == []
+    assert photos.search("coast").notes == ["no model can search for tags yet: train one to find more"]
+    (note,) = photos.search("boat").notes
+    assert "only what people wrote was searched" in note

@@ -33,12 +33,13 @@ T = TypeVar("T")
 class Ready:
     """A searcher over a collection; one thread at a time asks it, for it remembers what it has looked up.
 
-    ``notes`` say which pictures the model has not seen yet.
+    ``notes`` say which pictures the model has not seen yet; ``classified`` says whether a model answers for classes.
     """
 
     collection: Collection
     searcher: Searcher
     notes: list[str]
+    classified: bool
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def search(self, query: str, limit: int, *, unlikely: bool) -> Hits:
@@ -121,7 +122,7 @@ class Searchers:
             nothing_below=settings.nothing_below,
         )
         left_out = list(dict.fromkeys(note for note in notes if note is not None))
-        return Ready(collection, searcher, left_out), " ".join(left_out) or None
+        return Ready(collection, searcher, left_out, class_beliefs is not None), " ".join(left_out) or None
 
     def _words(self, frame: Frame, model: Model) -> tuple[Beliefs, str | None]:
         scored = word_index(self._workspace, model, frame.keys)
