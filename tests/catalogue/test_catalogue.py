@@ -401,6 +401,16 @@ class TestWhole:
         assert truth.tags.toarray().tolist() == [[1, 0], [1, 0], [0, 0]]
         assert truth.rejected.toarray().tolist() == [[0, 1], [0, 1], [0, 0]]
 
+    def test_truth_has_every_path_of_a_picture(self, catalogue: Catalogue) -> None:
+        fill(catalogue, "a.jpg", "b.jpg", "c.jpg")
+        for name in ("z.jpg", "d.jpg", "A.jpg", "gone.jpg", "b.jpg"):
+            (catalogue.root / name).touch()  # where no file is, another path of the content would be a move
+        catalogue.add(examined(catalogue.root / name, "b.jpg") for name in ("z.jpg", "d.jpg", "A.jpg", "gone.jpg"))
+        catalogue.mark_missing(["gone.jpg", "c.jpg"])
+        truth = catalogue.truth()
+        assert truth.paths == ["a.jpg", "A.jpg", None]
+        assert truth.copies == {1: ["b.jpg", "d.jpg", "z.jpg"]}
+
     def test_truth_of_nothing(self, catalogue: Catalogue) -> None:
         truth = catalogue.truth()
         assert len(truth) == 0

@@ -57,6 +57,21 @@ def test_files_by_word_and_pattern(evidence):
     assert evidence.matching_path("[").tolist() == []
 
 
+def test_a_picture_is_found_by_each_of_its_paths():
+    paths, copies = ["a/sea/one.jpg", "a/two.jpg"], {1: ["a/sea/Boats/IMG_7.png", "a/sea/three.jpg"]}
+    evidence = Evidence(paths, copies=copies, tags=sparse.csr_array((2, 0)), tag_names=[])
+    assert evidence.paths == paths
+    assert evidence.in_path("sea").tolist() == [0, 1]
+    assert evidence.in_path("two").tolist() == evidence.in_path("boat").tolist() == [1]
+    assert evidence.in_path("sea boat").tolist() == [1]
+    assert evidence.in_path("two sea").tolist() == []  # words of two paths are not next to each other
+    assert evidence.matching_path("sea").tolist() == evidence.matching_path("*.jpg").tolist() == [0, 1]
+    assert evidence.matching_path("img_*").tolist() == evidence.named("img_7").tolist() == [1]
+    assert (evidence.counts()["sea"], evidence.counts()["boat"]) == (2, 1)
+    outside = Evidence(paths, copies={0: ["b/c.jpg"]}, tags=sparse.csr_array((2, 0)), tag_names=[])
+    assert outside.in_path("a").tolist() == [0, 1]  # which not all paths share now
+
+
 def test_counts_are_of_pictures_and_without_numbers(evidence):
     counts = evidence.counts()
     assert (counts["sea"], counts["tall building"], counts["coast"]) == (2, 2, 2)

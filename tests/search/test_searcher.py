@@ -106,7 +106,7 @@ def test_weights_shift_what_matters():
 def test_classes_captions_files():
     captions = [None, None, None, "a ship at anchor", None, "Ships"]
     searcher = made(captions=captions, paths=[*PATHS[:5], "photos/norway/Fjord_01.jpg"])
-    assert rows(searcher, "class:coast") == [0, 1, 3, 4, 5]  # a street is no coast; of the others nobody knows
+    assert rows(searcher, "class:coast") == [0, 1]  # a street is no coast; of the others nobody knows
     assert rows(searcher, "class:coast", unlikely=False) == [0, 1]
     assert rows(searcher, "ship", unlikely=False) == [3, 5]
     assert rows(searcher, "caption:ships") == [3, 5]
@@ -116,6 +116,29 @@ def test_classes_captions_files():
     assert rows(searcher, "class:coast boat", unlikely=False)[:2] == [0, 1]
     (reason,) = searcher.search("fjord").hits[0].reasons
     assert (reason.word, reason.by, reason.probability) == ("fjord", "file name", 1.0)
+
+
+def test_pictures_of_which_nothing_is_known_are_no_guesses():
+    """The model does not know the ship: only people say who has one."""
+    searcher = made(captions=[None, None, None, "a ship at anchor", None, "Ships"])
+    for query, told in (("ship", [3, 5]), ("ship -person", [3, 5]), ("ship OR class:street", [2, 3, 5])):
+        assert sorted(rows(searcher, query)) == told
+        assert searcher.search(query).n_less_likely == 0
+    assert rows(searcher, "ship boat") == [3, 5]
+    assert set(rows(searcher, "ship OR boat")) == set(range(6))  # it knows boats
+    assert rows(searcher, "-ship") == [0, 1, 2, 4]  # unless somebody says otherwise
+    assert {2, 4} <= set(rows(searcher, "ship OR -boat"))
+    (lacking,) = searcher.search("ship filename:p0", unlikely=True).hits
+    assert (lacking.row, lacking.missing) == (0, ("ship",))
+    assert searcher.search("ship filename:p0").best == 0
+
+
+def test_what_nobody_judged_is_nobodys_reason():
+    hits = made(captions=[None, None, None, "a ship at anchor", None, "Ships"]).search("boat -ship").hits
+    assert hits
+    assert {(reason.word, reason.by) for hit in hits for reason in hit.reasons if reason.excluded} == {
+        ("ship", "nobody")
+    }
 
 
 def test_a_file_is_found_by_its_name():

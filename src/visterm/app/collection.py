@@ -27,6 +27,7 @@ class Frame:
     folder: Path
     sha256: list[str]
     paths: list[str | None]
+    copies: dict[int, list[str]]
     captions: list[str | None]
     aliases: dict[Kind, dict[str, str]]
     dropped: dict[Kind, list[str]]
@@ -64,7 +65,7 @@ class Frame:
 
     def is_that_of(self, other: Frame) -> bool:
         """Whether nothing differs."""
-        parts = ("sha256", "paths", "captions", "aliases", "dropped", "language")
+        parts = ("sha256", "paths", "copies", "captions", "aliases", "dropped", "language")
         return all(getattr(self, part) == getattr(other, part) for part in parts)
 
 
@@ -116,6 +117,7 @@ class Collections:
             catalogue.root,
             truth.sha256,
             truth.paths,
+            truth.copies,
             truth.captions,
             {kind: catalogue.aliases(kind) for kind in ("class", "tag")},
             {kind: catalogue.dropped(kind) for kind in ("class", "tag")},
@@ -124,9 +126,18 @@ class Collections:
         if known is not None and frame.is_that_of(known.frame):
             frame = known.frame
             return Collection(version, frame, truth, known.evidence.relabelled(**_labels(truth, frame)))
-        paths, captions = [truth.paths[row] or "" for row in frame.rows], [truth.captions[row] for row in frame.rows]
-        evidence = Evidence(paths, captions=captions, language=frame.language, **_labels(truth, frame))
-        return Collection(version, frame, truth, evidence)
+        return Collection(version, frame, truth, _evidence(truth, frame))
+
+
+def _evidence(truth: Truth, frame: Frame) -> Evidence:
+    rows = frame.rows
+    return Evidence(
+        [frame.paths[row] or "" for row in rows],
+        copies={place: frame.copies[row] for place, row in enumerate(rows) if row in frame.copies},
+        captions=[frame.captions[row] for row in rows],
+        language=frame.language,
+        **_labels(truth, frame),
+    )
 
 
 def _labels(truth: Truth, frame: Frame) -> dict[str, Any]:

@@ -18,7 +18,7 @@ def doubts_about(model: Model, task: Task) -> list[str]:
             f"{model.info.reference} is worse than guessing on held-out pictures: label more, then train again"
         )
     if task is not Task.CLASSIFY and model.search_settings is None:
-        found.append(f"how sure {model.info.name} may be was never measured: train it again to know")
+        found.append(f"how sure {model.info.name} may be was never measured: label more pictures, then train again")
     elif not is_calibrated(model, task):
         found.append(_GUESS)
     return found

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from visterm.app.collection import Collection, Frame
 from visterm.app.indexing import Reading, class_index, edition, is_same, pair_index, prepare, word_index
 from visterm.contracts import Task
-from visterm.language import folded, installed, name_key, word_key
+from visterm.language import installed, lookup_forms, name_key, word_key
 from visterm.models import Model, SearchSettings
 from visterm.search.beliefs import DEPENDENCE, Beliefs, Floats
 from visterm.search.pairs import Pairs
@@ -33,12 +33,13 @@ T = TypeVar("T")
 class Ready:
     """A searcher over a collection; one thread at a time asks it, for it remembers what it has looked up.
 
-    ``notes`` say which pictures the model has not seen yet.
+    ``notes`` say which pictures the model has not seen yet; ``classified`` says whether a model answers for classes.
     """
 
     collection: Collection
     searcher: Searcher
     notes: list[str]
+    classified: bool
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def search(self, query: str, limit: int, *, unlikely: bool) -> Hits:
@@ -121,7 +122,7 @@ class Searchers:
             nothing_below=settings.nothing_below,
         )
         left_out = list(dict.fromkeys(note for note in notes if note is not None))
-        return Ready(collection, searcher, left_out), " ".join(left_out) or None
+        return Ready(collection, searcher, left_out, class_beliefs is not None), " ".join(left_out) or None
 
     def _words(self, frame: Frame, model: Model) -> tuple[Beliefs, str | None]:
         scored = word_index(self._workspace, model, frame.keys)
@@ -151,9 +152,13 @@ class Searchers:
         exactly = {name_key(term.text) for term in terms if term.field is None}
         language = collection.frame.language
         # A name of several words may be typed as several words, in another form and without quotes.
-        words = {word for term in terms if term.field is None for word in folded(word_key(term.text), language).split()}
+        typed = [form for term in terms if term.field is None for form in lookup_forms(word_key(term.text), language)]
+        words = {word for form in typed for word in form.split()}
         named = bool(classes & exactly) or any(
-            set(folded(key, language).split()) <= words for name in classes if (key := word_key(name))
+            set(form.split()) <= words
+            for name in classes
+            if (key := word_key(name))
+            for form in lookup_forms(key, language)
         )
         if not (named or any(term.field == "class" for term in terms)):
             return None

@@ -15,6 +15,7 @@ from visterm.app.wording import percent
 from visterm.contracts import Task
 from visterm.errors import InputError
 from visterm.models import Model
+from visterm.search.query import parse, terms
 from visterm.search.reading import Note
 from visterm.search.searcher import Hit, Hits, Reason
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
 
 
+_ONLY_PEOPLE = "no model can search yet, so only what people wrote was searched: train one to find more"
+_NO_TAGS = "no model can search for tags yet: train one to find more"
 #: If nobody says that a picture matches, and the best is less likely than this, the findings are weak: a picture is
 #: then at least twice as likely wrong as right.
 _WEAK = 1 / 3
@@ -90,7 +93,7 @@ def search(
     unlikely: bool = False,
     why: bool = False,
 ) -> Findings:
-    """The pictures that match a query; without a model that can search, only what people wrote is searched.
+    """The pictures that match a query; without a model that can search, words are found only where people wrote them.
 
     With ``unlikely`` also pictures that count as not found, with ``why`` what convinced the model. The language is
     that of :mod:`visterm.search.query`.
@@ -111,7 +114,8 @@ def _search(
     found = [Found(paths[h.row], h.probability, h.told, h.likely, h.reasons, missing=h.missing) for h in hits.hits]
     if why and searching is not None:
         found = _explained(workspace, ready, searching, hits, found)
-    return _findings(query, searching, hits, found, ready.notes).located(workspace.folder)
+    notes = [*ready.notes, *notes_about(searching, query, classified=ready.classified)]
+    return _findings(query, searching, hits, found, notes).located(workspace.folder)
 
 
 def is_weak(best: float, *, told: bool, likely: bool) -> bool:
@@ -119,14 +123,13 @@ def is_weak(best: float, *, told: bool, likely: bool) -> bool:
     return likely and not told and best < _WEAK
 
 
-def _findings(query: str, model: Model | None, hits: Hits, found: list[Found], left_out: list[str]) -> Findings:
+def _findings(query: str, model: Model | None, hits: Hits, found: list[Found], notes: list[str]) -> Findings:
     measured = model is None or model.search_settings is not None
-    notes = [*(str(note) for note in hits.notes), *hits.hints, *left_out, *notes_about(model)]
     partial = any(hit.missing for hit in hits.hits)
     return Findings(
         query=query,
         model=None if model is None else model.info.reference,
-        notes=notes,
+        notes=[*(str(note) for note in hits.notes), *hits.hints, *notes],
         unknown=[note.word for note in hits.notes if note.meant is None],
         ignored=hits.ignored,
         taken_as={note.word: note.meant for note in hits.notes if note.meant is not None},
@@ -143,11 +146,17 @@ def _findings(query: str, model: Model | None, hits: Hits, found: list[Found], l
     )
 
 
-def notes_about(model: Model | None) -> list[str]:
-    """What a person should know of the model that searches."""
-    if model is None:
-        return ["no model can search yet, so only what people wrote was searched: train one to find more"]
-    return doubts_about(model, Task.RANK)
+def notes_about(model: Model | None, query: str, *, classified: bool) -> list[str]:
+    """What a person should know of the model that searches; without one, of what it would find for ``query``.
+
+    ``classified`` says that a model answered for the classes of the query.
+    """
+    if model is not None:
+        return doubts_about(model, Task.RANK)
+    fields = {term.field for term in terms(parse(query))}
+    if fields.isdisjoint({None, "tag", *(() if classified else ("class",))}):
+        return []  # a model would find no more
+    return [_NO_TAGS if classified or "like" in fields else _ONLY_PEOPLE]
 
 
 def _nearness(note: Note) -> dict[str, float]:

@@ -21,12 +21,14 @@ class Truth:
     """The labels that people and imports gave to ``n_pictures`` readable pictures; row i of everything is one picture.
 
     ``tags`` and ``rejected`` are (n_pictures, n_tags) 0/1 matrices: the accepted tags, and the tags that a person or
-    import rejected. ``paths`` has None for a picture whose files are missing.
+    import rejected. ``paths`` has None for a picture whose files are missing; ``copies`` has the other paths of a
+    picture that is stored more than once, by row.
     """
 
     ids: NDArray[np.int64]
     sha256: list[str]
     paths: list[str | None]
+    copies: dict[int, list[str]]
     classes: list[str | None]
     tags: csr_array
     rejected: csr_array
@@ -57,6 +59,7 @@ def read_truth(connection: sqlite3.Connection) -> Truth:
             paths.append(path)
             splits.append(split)
             captions.append(caption)
+        copies = _copies(connection, ids)
         labels = _Labels(np.array(ids, dtype=np.int64))
         labels.read(connection.execute(_SAID))
     tag_names = labels.names()
@@ -64,6 +67,7 @@ def read_truth(connection: sqlite3.Connection) -> Truth:
         labels.ids,
         sha256,
         paths,
+        copies,
         labels.classes,
         labels.accepted.matrix(tag_names, len(ids)),
         labels.rejected.matrix(tag_names, len(ids)),
@@ -71,6 +75,17 @@ def read_truth(connection: sqlite3.Connection) -> Truth:
         splits,
         captions,
     )
+
+
+def _copies(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[str]]:
+    """All paths but the first of pictures that have several, by the place of the picture among ``ids``."""
+    paths: dict[int, list[str]] = {}
+    for picture_id, path in connection.execute(
+        """SELECT picture_id, path FROM path WHERE NOT missing AND picture_id IN
+           (SELECT picture_id FROM path WHERE NOT missing GROUP BY picture_id HAVING count(*) > 1) ORDER BY path"""
+    ):
+        paths.setdefault(picture_id, []).append(path)
+    return {row: paths[number][1:] for row, number in enumerate(ids) if number in paths} if paths else {}
 
 
 def relabelled(connection: sqlite3.Connection, known: Truth, ids: Iterable[int]) -> Truth:

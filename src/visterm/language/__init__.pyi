@@ -1,3 +1,5 @@
+from .accents import lookup_forms as lookup_forms
+from .accents import unaccented as unaccented
 from .captions import CaptionTokenizer as CaptionTokenizer
 from .captions import CaptionWords as CaptionWords
 from .families import word_families as word_families
@@ -38,12 +40,14 @@ __all__ = [
     "filler_words",
     "folded",
     "is_ordinary",
+    "lookup_forms",
     "name_key",
     "nearest_name",
     "places_of_names",
     "rows_by_word",
     "singular",
     "stop_words",
+    "unaccented",
     "word_families",
     "word_key",
 ]

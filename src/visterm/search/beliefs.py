@@ -100,6 +100,11 @@ class Leaf:
     likeness: Floats | None = None
     closed: bool = False
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether a model or the looks say something of every row, not only people of some."""
+        return bool(self.sources) or self.likeness is not None
+
     @cached_property
     def told(self) -> Rows:
         """The rows where people wrote the word anywhere, in order."""
@@ -204,6 +209,25 @@ def believe(asked: Asked, of_words: Mapping[Leaf, Belief], dependence: float) ->
             return of_words[asked]
         case _:
             return _combined(asked, [believe(part, of_words, dependence) for part in parts_of(asked)], dependence)
+
+
+def judged(asked: Asked, of_words: Mapping[Leaf, Belief]) -> NDArray[np.bool_] | None:
+    """Where people, a model or the looks say something of what is wanted; None if everywhere.
+
+    What is excluded needs no word: it holds unless somebody says otherwise.
+    """
+    match asked:
+        case Leaf():
+            return None if asked.is_judged else of_words[asked].told
+        case Without():
+            return None
+        case _:
+            every = [judged(part, of_words) for part in asked.parts]
+            somewhere = [where for where in every if where is not None]
+            if not somewhere or (isinstance(asked, Some) and len(somewhere) < len(every)):
+                return None
+            join = np.logical_or if isinstance(asked, Some) else np.logical_and
+            return np.asarray(join.reduce(somewhere))
 
 
 def together(log_p: Sequence[Floats], dependence: float) -> Floats:

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.language import file_key, folded, places_of_names, rows_by_word, word_key
+from visterm.language import (
+    file_key,
+    folded,
+    lookup_forms,
+    places_of_names,
+    rows_by_word,
+    unaccented,
+    word_key,
+)
 
 Rows = NDArray[np.intp]
+#: Stands between two texts of a picture, so that no phrase reaches from one into the other; no key has a line break.
+_NEXT = " \n "
 
 
 class Evidence:
     """The labels of ``len(paths)`` pictures (the rows), looked up by the key of a word or phrase.
 
     ``tags`` and ``denied`` are (n_pictures, n_tags) 0/1 CSR matrices: the tags that people and imports gave, and those
-    they said do not apply. Words in captions and file names are found in singular or plural. ``language`` (an ISO 639
-    code) is the language of captions and file names.
+    they said do not apply. ``copies`` has the other paths of pictures that are stored more than once, by row. Words in
+    captions and file names are found in singular or plural, and whatever their accents. ``language`` (an ISO 639 code)
+    is the language of captions and file names.
 
     >>> from scipy import sparse
     >>> tags = sparse.csr_array([[1, 0], [0, 1], [1, 1]])
@@ -41,9 +53,10 @@ class Evidence:
         denied: Any = None,
         classes: Sequence[str | None] = (),
         captions: Sequence[str | None] = (),
+        copies: Mapping[int, Sequence[str]] | None = None,
         language: str = "en",
     ) -> None:
-        self._texts = Texts(paths, captions, language)
+        self._texts = Texts(paths, captions, copies or {}, language)
         self._take_labels(tags, tag_names, denied, classes)
 
     def relabelled(
@@ -96,46 +109,50 @@ class Evidence:
         """The keys of all tags."""
         return list(self._columns)
 
-    def with_tag(self, name: str) -> Rows:
-        """The pictures that have the tag."""
-        return self._rows(self._tags, name)
+    def with_tag(self, *names: str) -> Rows:
+        """The pictures that have one of the tags."""
+        return self._rows(self._tags, names)
 
-    def denied(self, name: str) -> Rows:
-        """The pictures for which someone said that the tag does not apply."""
-        return no_rows() if self._denied is None else self._rows(self._denied, name)
+    def denied(self, *names: str) -> Rows:
+        """The pictures for which someone said that one of the tags does not apply."""
+        return no_rows() if self._denied is None else self._rows(self._denied, names)
 
-    def of_class(self, name: str) -> Rows:
-        """The pictures of a class."""
-        return self._of_class.get(name, no_rows())
+    def of_class(self, *names: str) -> Rows:
+        """The pictures of one of the classes."""
+        return _merged([self._of_class[name] for name in names if name in self._of_class])
 
-    def of_other_class(self, name: str) -> Rows:
+    def of_other_class(self, *names: str) -> Rows:
         """The pictures to which someone gave another class."""
         others = self.has_class.copy()
-        others[self.of_class(name)] = False
+        others[self.of_class(*names)] = False
         return np.flatnonzero(others)
 
     def in_caption(self, words: str) -> Rows:
         """The pictures whose caption contains the words next to each other, in this order."""
-        return _with_words(folded(words, self.language), self._texts.caption_words, self._texts.caption_keys)
+        return self._texts.in_captions.rows(words)
 
     def in_path(self, words: str) -> Rows:
-        """The pictures whose path, inside the folder that all share, contains the words."""
-        return _with_words(folded(words, self.language), self._texts.path_words, self._texts.path_keys)
+        """The pictures of which a path, inside the folder that all share, contains the words."""
+        return self._texts.in_paths.rows(words)
 
     def matching_path(self, pattern: str) -> Rows:
-        """The pictures whose path contains ``pattern``, or matches it if it has ``*`` or ``?``; case is ignored."""
-        lower = pattern.casefold()
-        if any(sign in lower for sign in "*?"):
-            whole = lower if "/" in lower else f"*/{lower}"
-            found = [row for row, path in enumerate(self._texts.folded_paths) if fnmatchcase(f"/{path}", whole)]
-        else:
-            found = [row for row, path in enumerate(self._texts.folded_paths) if lower in path]
-        return np.array(found, np.intp)
+        """The pictures of which a path contains ``pattern``, or matches it if it has ``*`` or ``?``.
+
+        Case and accents are ignored.
+        """
+        wanted, paths = unaccented(pattern.casefold()), self._texts.folded_paths
+        if any(sign in wanted for sign in "*?"):
+            whole = wanted if "/" in wanted else f"*/{wanted}"
+            return self._texts.rows_of(place for place, path in enumerate(paths) if fnmatchcase(f"/{path}", whole))
+        return self._texts.rows_of(place for place, path in enumerate(paths) if wanted in path)
 
     def named(self, name: str) -> Rows:
-        """The pictures whose file has this name, with or without its extension and folders; case is ignored."""
-        wanted = name.casefold()
-        return np.array([row for row, path in enumerate(self._texts.folded_paths) if _is_named(path, wanted)], np.intp)
+        """The pictures of which a file has this name, with or without its extension and folders.
+
+        Case and accents are ignored.
+        """
+        wanted, paths = unaccented(name.casefold()), self._texts.folded_paths
+        return self._texts.rows_of(place for place, path in enumerate(paths) if _is_named(path, wanted))
 
     def counts(self) -> Counter[str]:
         """How many pictures each known word or phrase has; words in captions and file names count if all letters."""
@@ -144,50 +161,95 @@ class Evidence:
             counts[name] += sum(int(self._tags.indptr[c + 1] - self._tags.indptr[c]) for c in columns)
         for name, rows in self._of_class.items():
             counts[name] += len(rows)
-        for words in (self._texts.caption_words, self._texts.path_words):
-            for word, rows_of_word in words.items():
-                if word.isalpha():
-                    counts[word] += len(rows_of_word)
+        for lexicon in (self._texts.in_captions, self._texts.in_paths):
+            counts.update(lexicon.counts)
         return counts
 
-    def _rows(self, matrix: Any, name: str) -> Rows:
-        found = [matrix.indices[matrix.indptr[c] : matrix.indptr[c + 1]] for c in self._columns.get(name, ())]
-        if len(found) == 1:
-            return np.sort(found[0]).astype(np.intp)
-        return np.unique(np.concatenate([no_rows(), *found])).astype(np.intp)
+    def _rows(self, matrix: Any, names: Iterable[str]) -> Rows:
+        columns = [column for name in names for column in self._columns.get(name, ())]
+        return _merged([matrix.indices[matrix.indptr[c] : matrix.indptr[c + 1]] for c in columns])
 
 
 class Texts:
     """The words of captions, and of file and folder names; read when first needed."""
 
-    def __init__(self, paths: Sequence[str], captions: Sequence[str | None], language: str = "en") -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        captions: Sequence[str | None],
+        copies: Mapping[int, Sequence[str]],
+        language: str = "en",
+    ) -> None:
         self.paths, self._captions, self.language = paths, captions, language
+        # One path of each picture first, then those of copies.
+        self._all_paths = [*paths, *(path for others in copies.values() for path in others)]
+        self._rows = [*range(len(paths)), *(row for row, others in copies.items() for _ in others)]
+
+    def rows_of(self, places: Iterable[int]) -> Rows:
+        """The pictures of some paths, given by their places in ``folded_paths``."""
+        return np.unique(np.array([self._rows[place] for place in places], np.intp))
 
     @cached_property
-    def caption_keys(self) -> list[str]:
-        """The words of every caption, each reduced to one form."""
-        return [folded(word_key(caption), self.language) if caption else "" for caption in self._captions]
+    def in_captions(self) -> Lexicon:
+        """The words of captions."""
+        return Lexicon(self._caption_keys(), len(self.paths), self.language)
 
     @cached_property
-    def caption_words(self) -> dict[str, list[int]]:
-        """For every word in captions, its pictures."""
-        return rows_by_word(self.caption_keys)
-
-    @cached_property
-    def path_keys(self) -> list[str]:
-        """The words of every path inside the folder that all share, each reduced to one form."""
-        shared = len(_common_folder(self.paths))
-        return [folded(file_key(path[shared:]), self.language) for path in self.paths]
-
-    @cached_property
-    def path_words(self) -> dict[str, list[int]]:
-        """For every word in paths, its pictures."""
-        return rows_by_word(self.path_keys)
+    def in_paths(self) -> Lexicon:
+        """The words of paths inside the folder that all share."""
+        return Lexicon(self._path_keys(), len(self.paths), self.language)
 
     @cached_property
     def folded_paths(self) -> list[str]:
-        """Every path, case-folded."""
-        return [path.casefold() for path in self.paths]
+        """Every path, case-folded and without accents."""
+        return [unaccented(path.casefold()) for path in self._all_paths]
+
+    def _caption_keys(self) -> Iterator[tuple[int, str]]:
+        return ((row, word_key(caption)) for row, caption in enumerate(self._captions) if caption)
+
+    def _path_keys(self) -> Iterator[tuple[int, str]]:
+        shared = len(_common_folder(self._all_paths))
+        paths = zip(self._rows, self._all_paths, strict=True)
+        return ((row, file_key(path[shared:])) for row, path in paths)
+
+
+class Lexicon:
+    """The words of texts, and the pictures that have them, whatever their forms and accents.
+
+    ``keys`` are pairs of a picture's row and the key of one of its texts.
+    """
+
+    def __init__(self, keys: Iterable[tuple[int, str]], n_rows: int, language: str) -> None:
+        self._language = language
+        self._texts = [""] * n_rows
+        self._spelled: dict[int, str] = {}  # where people wrote accents
+        for row, key in keys:
+            forms = lookup_forms(key, language)
+            if row in self._spelled or not key.isascii():
+                self._spelled[row] = _joined(self._spelled.get(row, self._texts[row]), folded(key, language))
+            self._texts[row] = _joined(self._texts[row], *forms)
+        self._rows_of = rows_by_word(self._texts)
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How many pictures have each word, with its accents; only words of letters."""
+        counts = Counter({word: len(rows) for word, rows in self._rows_of.items()})
+        counts -= _frequencies(self._texts[row] for row in self._spelled)
+        counts += _frequencies(self._spelled.values())
+        return Counter({word: count for word, count in counts.items() if word.isalpha()})
+
+    def rows(self, words: str) -> Rows:
+        """The pictures that have the words next to each other, in this order, in one of their texts."""
+        return _merged([self._with(form) for form in lookup_forms(words, self._language)])
+
+    def _with(self, form: str) -> Rows:
+        lists = sorted((self._rows_of.get(word, []) for word in form.split()), key=len)
+        if not lists:
+            return no_rows()
+        rows: Iterable[int] = lists[0]
+        if len(lists) > 1:
+            rows = [row for row in rows if f" {form} " in f" {self._texts[row]} "]
+        return np.fromiter(rows, np.intp)
 
 
 def _given(labels: Any) -> Any:
@@ -197,14 +259,20 @@ def _given(labels: Any) -> Any:
     return by_tag
 
 
-def _with_words(phrase: str, rows_of: dict[str, list[int]], texts: Sequence[str]) -> Rows:
-    lists = sorted((rows_of.get(word, []) for word in phrase.split()), key=len)
-    if not lists:
-        return no_rows()
-    rows: Iterable[int] = lists[0]
-    if len(lists) > 1:
-        rows = [row for row in rows if f" {phrase} " in f" {texts[row]} "]
-    return np.fromiter(rows, np.intp)
+def _joined(*texts: str) -> str:
+    return _NEXT.join(filter(None, texts))
+
+
+def _frequencies(texts: Iterable[str]) -> Counter[str]:
+    """In how many texts each word is."""
+    return Counter(chain.from_iterable(set(text.split()) for text in texts))
+
+
+def _merged(lists: Sequence[NDArray[Any]]) -> Rows:
+    """The rows of all lists, each once, in order."""
+    if len(lists) == 1:
+        return np.sort(lists[0]).astype(np.intp)
+    return np.unique(np.concatenate([no_rows(), *lists])).astype(np.intp)
 
 
 def _is_named(path: str, name: str) -> bool:

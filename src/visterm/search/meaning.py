@@ -24,6 +24,7 @@ from visterm.language import (
 )
 from visterm.search.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some, Without
 from visterm.search.evidence import Evidence
+from visterm.search.names import Names
 from visterm.search.omission import Doubts
 from visterm.search.pairs import Pairs
 from visterm.search.query import UNTAGGED, AllOf, AnyOf, Node, Not, Term
@@ -66,27 +67,20 @@ class Interpreter:
         aliases: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self._evidence = evidence
-        # Names that were renamed or merged still find what they are called now.
-        self._aliases = {
-            kind: {word_key(old): word_key(new) for old, new in names.items()}
-            for kind, names in (aliases or {}).items()
-        }
         self._pairs = pairs
         self._vectors = vectors
         self._thesauri: dict[str | None, Thesaurus] = {}
         self._beliefs = {"tag": tag_beliefs, "class": class_beliefs}
         self._like = like
-        self._names = {
-            "tag": {*evidence.tag_keys, *(tag_beliefs.words if tag_beliefs else ())} - {""},
-            "class": {*evidence.class_names, *(class_beliefs.words if class_beliefs else ())} - {""},
+        known = {
+            "tag": {*evidence.tag_keys, *(tag_beliefs.words if tag_beliefs else ())},
+            "class": {*evidence.class_names, *(class_beliefs.words if class_beliefs else ())},
         }
+        # Names that were renamed or merged still find what they are called now.
+        self._names = Names(known, aliases, evidence.language)
         self._stop_words = stop_words(evidence.language)
         self._fillers = filler_words(evidence.language)
-        self._by_fold = {
-            kind: {folded(name, evidence.language): name for name in sorted(names, reverse=True)}
-            for kind, names in self._names.items()
-        }
-        self._leaves: dict[tuple[str | None, str], Leaf | None] = {}
+        self._leaves: dict[tuple[str | None, tuple[str, ...]], Leaf | None] = {}
 
     def read(self, tree: Node) -> Reading:
         """What is asked for, with notes on words that were replaced or left out.
@@ -177,26 +171,21 @@ class Interpreter:
     def _is_name(self, texts: Sequence[str]) -> bool:
         """Whether words form the name of a tag or class; a sign among them that is a name itself stays apart."""
         text = " ".join(texts)
-        if self._is_exact(None, name_key(text)):
+        if self._names.is_exact(None, name_key(text)):
             return True
         signs = [name_key(word) for word in texts if not word_key(word)]
-        return self._label(word_key(text)) is not None and not any(self._is_exact(None, sign) for sign in signs)
+        known = bool(self._names.meant(None, word_key(text)))
+        return known and not any(self._names.is_exact(None, sign) for sign in signs)
 
     # Terms
 
     def _name(self, term: Term) -> str:
         """The key that a term is looked up by: the exact name of a tag or class if there is one, else its words."""
         exact = name_key(term.text)
-        if self._is_exact(term.field, exact):
+        if self._names.is_exact(term.field, exact):
             return exact
         words = word_key(term.text)
-        for kind, names in self._aliases.items():
-            if words in names and term.field in (None, kind):
-                return names[words]
-        return words
-
-    def _is_exact(self, field: str | None, name: str) -> bool:
-        return any(name in self._names[kind] for kind in (self._names if field is None else {field} & {*self._names}))
+        return self._names.renamed(term.field, words) or words
 
     def _term(self, term: Term, said: Reading, *, needed: bool) -> Asked | None:
         if term.field == "like":
@@ -211,7 +200,7 @@ class Interpreter:
         if term.text.endswith("*") and not name.endswith("*") and not term.quoted:
             said.hints.append(f"Visterm knows the forms of words: leave out the * of {term.text!r}")
         plain = term.field is None and not term.quoted
-        if plain and self._label(name) is None:
+        if plain and not self._names.meant(None, name):
             if name == UNTAGGED:
                 return self._untagged
             if self._is_ignored(term, name, said):
@@ -275,7 +264,7 @@ class Interpreter:
 
     def _nothing(self, term: Term, said: Reading, alike: Sequence[str] = ()) -> Leaf:
         """A leaf that no picture matches, with a note."""
-        known = sorted(self._names.get(term.field or "", ()))
+        known = sorted(self._names.of(term.field))
         listed = (*known[:_MAX_NAMED], "...") if len(known) > _MAX_NAMED else tuple(known)
         said.notes.append(Note(term.text, others=listed, field=term.field, alike=tuple(alike)))
         longer = next((name for name in known if name.casefold().startswith(f"{term.text.casefold()} ")), None)
@@ -292,53 +281,59 @@ class Interpreter:
 
     def _leaf(self, field: str | None, name: str) -> Leaf | None:
         """The leaf of a known word. It is the same object each time and for all forms of the word."""
-        name = self._one_form(field, name)
-        if (field, name) not in self._leaves:
+        names = self._one_form(field, name)
+        if (field, names) not in self._leaves:
             if len(self._leaves) >= _MAX_REMEMBERED:
                 self._leaves.clear()
-            make = {
-                None: self._word,
-                "tag": self._tag,
-                "class": self._class,
-                "caption": self._caption,
-                "filename": self._filename,
-            }
-            self._leaves[field, name] = make[field](name)
-        return self._leaves[field, name]
+            self._leaves[field, names] = self._made(field, names)
+        return self._leaves[field, names]
 
-    def _one_form(self, field: str | None, name: str) -> str:
-        """The form of a word under which its leaf is kept: a name of the vocabulary, or else singular."""
+    def _one_form(self, field: str | None, name: str) -> tuple[str, ...]:
+        """The form of a word under which its leaf is kept: the names of the vocabulary, or else singular."""
         if field == "filename":
-            return name
-        fold = folded(name, self._evidence.language)
-        if field in self._names:
-            return name if name in self._names[field] else self._by_fold[field].get(fold, name)
-        return (self._label(name) if field is None else None) or fold
+            return (name,)
+        meant = () if field == "caption" else self._names.meant(field, name)
+        return meant or (folded(name, self._evidence.language),)
 
-    def _word(self, name: str) -> Leaf | None:
+    def _made(self, field: str | None, names: tuple[str, ...]) -> Leaf | None:
+        match field:
+            case None:
+                return self._word(names)
+            case "tag":
+                return self._tag(names)
+            case "class":
+                return self._class(names)
+            case "caption":
+                return self._caption(*names)
+            case _:
+                return self._filename(*names)
+
+    def _word(self, names: tuple[str, ...]) -> Leaf | None:
         """A word wherever it is known: as a tag, as a class, in captions, in file names."""
-        told_by = {"caption": self._evidence.in_caption(name), "file name": self._evidence.in_path(name)}
-        label = self._label(name)
-        if label is None:
-            return Leaf(name, len(self._evidence), told_by) if any(map(len, told_by.values())) else None
-        told_by = {"tag": self._evidence.with_tag(label), "class": self._evidence.of_class(label), **told_by}
-        sources = self._sources("tag", label) + self._sources("class", label)
-        doubted = self._doubted if label in self._names["tag"] else None
-        return Leaf(label, len(self._evidence), told_by, self._evidence.denied(label), sources, doubted)
+        evidence, name = self._evidence, names[0]
+        told_by = {"caption": evidence.in_caption(name), "file name": evidence.in_path(name)}
+        if not self._names.is_exact(None, name):
+            return Leaf(name, len(evidence), told_by) if any(map(len, told_by.values())) else None
+        told_by = {"tag": evidence.with_tag(*names), "class": evidence.of_class(*names), **told_by}
+        sources = self._sources("tag", names) + self._sources("class", names)
+        doubted = None if self._names.of("tag").isdisjoint(names) else self._doubted
+        return Leaf(name, len(evidence), told_by, evidence.denied(*names), sources, doubted)
 
-    def _tag(self, name: str) -> Leaf | None:
-        if name not in self._names["tag"]:
+    def _tag(self, names: tuple[str, ...]) -> Leaf | None:
+        if self._names.of("tag").isdisjoint(names):
             return None
         evidence = self._evidence
-        told_by = {"tag": evidence.with_tag(name)}
-        return Leaf(name, len(evidence), told_by, evidence.denied(name), self._sources("tag", name), self._doubted)
+        told_by = {"tag": evidence.with_tag(*names)}
+        sources = self._sources("tag", names)
+        return Leaf(names[0], len(evidence), told_by, evidence.denied(*names), sources, self._doubted)
 
-    def _class(self, name: str) -> Leaf | None:
-        if name not in self._names["class"]:
+    def _class(self, names: tuple[str, ...]) -> Leaf | None:
+        if self._names.of("class").isdisjoint(names):
             return None
         evidence = self._evidence
-        told_by = {"class": evidence.of_class(name)}
-        return Leaf(name, len(evidence), told_by, evidence.of_other_class(name), self._sources("class", name))
+        told_by = {"class": evidence.of_class(*names)}
+        sources = self._sources("class", names)
+        return Leaf(names[0], len(evidence), told_by, evidence.of_other_class(*names), sources)
 
     def _caption(self, name: str) -> Leaf | None:
         rows = self._evidence.in_caption(name)
@@ -348,16 +343,9 @@ class Interpreter:
         rows = self._evidence.matching_path(pattern)
         return Leaf(pattern, len(self._evidence), {"file name": rows}, closed=True) if len(rows) else None
 
-    def _label(self, name: str) -> str | None:
-        """The tag or class of this name, or else of the same name in singular or plural."""
-        if name in self._names["tag"] or name in self._names["class"]:
-            return name
-        fold = folded(name, self._evidence.language)
-        return self._by_fold["tag"].get(fold) or self._by_fold["class"].get(fold)
-
-    def _sources(self, field: str, name: str) -> tuple[tuple[Beliefs, str], ...]:
+    def _sources(self, field: str, names: Sequence[str]) -> tuple[tuple[Beliefs, str], ...]:
         beliefs = self._beliefs[field]
-        return ((beliefs, name),) if beliefs is not None and name in beliefs.words else ()
+        return () if beliefs is None else tuple((beliefs, name) for name in names if name in beliefs.words)
 
     def _near_in_meaning(self, field: str | None, name: str) -> list[Near]:
         """The known words of ``field`` that are nearest in meaning; none if no word vectors are installed."""
@@ -373,9 +361,9 @@ class Interpreter:
     def _counts_of(self, field: str | None) -> dict[str, int]:
         """The known words of ``field`` (None: of any field), with the number of pictures of each."""
         if field in self._names:
-            return {name: self._counts.get(name, 0) for name in self._names[field]}
+            return {name: self._counts.get(name, 0) for name in self._names.of(field)}
         said = {word: count for word, count in self._counts.items() if word not in self._stop_words}
-        return said | {name: self._counts.get(name, 0) for name in self._names["tag"] | self._names["class"]}
+        return said | {name: self._counts.get(name, 0) for name in self._names.of("tag") | self._names.of("class")}
 
     @cached_property
     def _doubted(self) -> Doubts:

@@ -25,6 +25,7 @@ from visterm.search.beliefs import (
     believed_unheard,
     heard,
     in_either,
+    judged,
     parts_of,
     possible_rows,
     uncertain_rows,
@@ -51,7 +52,8 @@ _RELATIVE, _ABSOLUTE = 1e-5, 5e-5
 class Reason:
     """Why a picture matches a word, and who says so.
 
-    ``by`` is "tag", "class", "caption" or "file name" if people said so, or else "model", "look" or "no tags".
+    ``by`` is "tag", "class", "caption" or "file name" if people said so, or else "model", "look" or "no tags"; it is
+    "nobody" if nothing is known of the word and the picture.
     """
 
     word: str
@@ -304,6 +306,9 @@ class Searcher:
     def _look_at(self, asked: Asked, rows: Rows | None = None) -> _Look:
         of_words = heard(asked, rows)
         belief = believe(asked, of_words, self._dependence)
+        known = judged(asked, of_words)
+        if known is not None:  # nobody judged the other rows, so they are not even unlikely
+            belief = Belief(np.where(known, belief.log_p, -np.inf), belief.told)
         return _Look(np.arange(len(self._evidence)) if rows is None else rows, of_words, belief)
 
 
@@ -330,7 +335,7 @@ def _reasons_of(leaf: Leaf, excluded: bool, look: _Look, shown: Rows) -> list[li
     belief, rows = look.of_words[leaf], look.rows[shown]
     told = belief.told[shown].tolist()
     told_by = [(place, among(rows, members)) for place, members in leaf.told_by.items()] if any(told) else []
-    believed = "look" if leaf.likeness is not None else "model"
+    believed = "look" if leaf.likeness is not None else "model" if leaf.sources else "nobody"
     if leaf.closed:  # no model is involved: the word is written there, or not
         believed = next(iter(leaf.told_by), believed)
     return [

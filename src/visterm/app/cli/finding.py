@@ -257,7 +257,7 @@ def _print_findings(console: Console, findings: Findings, *, why: bool, unlikely
         by_people = [found for found in told if found.missing == missing]
         by_model = [found for found in likely if found.missing == missing]
         _print_group(console, f"people say{_without(missing)}", by_people, why=why)
-        _print_group(console, f"the model thinks{_without(missing)}", by_model, why=why)
+        _print_group(console, f"{_who_thinks(by_model)}{_without(missing)}", by_model, why=why)
     if not n_shown:
         say(console, f"nothing found{guess}{hint}", style="bold")
     elif findings.n_likely is None or findings.n_likely > n_shown:
@@ -282,6 +282,12 @@ def _print_group(console: Console, title: str, group: Sequence[Found], *, why: b
                 say_row(console, f"          {line}", style=_FAINT)
 
 
+def _who_thinks(group: Sequence[Found]) -> str:
+    """Who says that pictures match that people do not say it of: a model, their looks, or nobody."""
+    by = {reason.by for found in group for reason in found.reasons}
+    return "the model thinks" if "model" in by else "looks alike" if "look" in by else "nobody says otherwise"
+
+
 def _all_words(found: Found) -> str:
     """How the words of the query are called together; nothing if there is one."""
     n_words = len({reason.word for reason in found.reasons if reason.by != "no tags"})
@@ -299,7 +305,7 @@ def _because(found: Found) -> str:
     for reason in found.reasons:
         word = f"{'not ' if reason.excluded else ''}{reason.word}"
         chance = f" {percent(reason.probability)}" if reason.by in ("model", "look") else ""
-        by_word.setdefault(word, []).append(reason.by + chance)
+        by_word.setdefault(word, []).append("nobody knows" if reason.by == "nobody" else reason.by + chance)
     return ", ".join(f"{word} ({', '.join(by)})" for word, by in by_word.items())
 
 

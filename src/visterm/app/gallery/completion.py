@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from visterm.app.document import Document
+from visterm.language import unaccented
 
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
@@ -36,7 +37,7 @@ class Completions(Document):
 def complete(workspace: Workspace, text: str) -> Completions:
     """What the last word of ``text`` may become."""
     start = max(text.rfind(" "), text.rfind("("), text.rfind("-")) + 1
-    word = text[start:].casefold()
+    word = _plain(text[start:])
     only, name = None, word
     for field in ("tag", "class"):
         if word.startswith(f"{field}:"):
@@ -52,10 +53,15 @@ def complete(workspace: Workspace, text: str) -> Completions:
     if only in (None, "class"):
         of_class = np.bincount(view.classes[view.classes >= 0], minlength=len(view.class_names))
         known += [Completion(c, "class", int(n)) for c, n in zip(view.class_names, of_class, strict=True) if n]
-    found = [each for each in known if _begins(each.text.casefold(), name)]
-    found.sort(key=lambda each: (not each.text.casefold().startswith(name), -each.pictures, each.text))
+    found = [each for each in known if _begins(_plain(each.text), name)]
+    found.sort(key=lambda each: (not _plain(each.text).startswith(name), -each.pictures, each.text))
     fields = [Completion(field, "field") for field in _FIELDS if field.startswith(word) and field != word]
     return Completions(start, [*found[:_MOST], *fields])
+
+
+def _plain(text: str) -> str:
+    """Without capitals and accents."""
+    return unaccented(text.casefold())
 
 
 def _begins(name: str, typed: str) -> bool:

@@ -186,8 +186,9 @@ class Gallery:
         order = np.argsort(~found.likely, kind="stable")
         order = order if mask is None else order[mask[found.rows[order]]]
         missing = {found.missing[place] for place in order.tolist()} - {()}
+        about = notes_about(model, query, classified=ready.classified)
         understood = Understood(
-            [*(str(note) for note in found.notes), *found.hints, *ready.notes, *notes_about(model)],
+            [*(str(note) for note in found.notes), *found.hints, *ready.notes, *about],
             [note.word for note in found.notes if note.meant is None],
             found.ignored,
             {note.word: note.meant for note in found.notes if note.meant is not None},

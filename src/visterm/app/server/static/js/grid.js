@@ -194,7 +194,8 @@ export class Grid {
         h("div", {}, said || known.name), guessed ? h("div", { class: "suggestion" }, guessed) : "");
       cell.querySelector("img")?.setAttribute("alt", said ? `${known.name}: ${said}` : known.name);
       const p = store.list.probabilities[i];
-      const who = p !== undefined && (store.list.told[i] ? "people say so" : `the model thinks so, ${percent(p)}`);
+      const guess = store.list.understood?.model ? "the model thinks so, " : "a chance of ";  // looks need no model
+      const who = p !== undefined && (store.list.told[i] ? "people say so" : guess + percent(p));
       cell.setAttribute("aria-label", [known.name, who, said, guessed && `suggested: ${guessed}`].filter(Boolean).join(". "));
     }
   }
