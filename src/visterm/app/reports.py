@@ -153,8 +153,8 @@ def _in_use(workspace: Workspace) -> dict[str, list[str]]:
 def _quality(info: ModelInfo, task: Task) -> Quality:
     measure, what = info.main_measure(task), _WORDS[task]
     value, baseline = info.quality(task), info.baseline_metrics.get(measure)
-    held_out = info.training.get("held_out_class" if task is Task.CLASSIFY else "held_out_tags", 0)
-    words = how_good(what, info.metrics, value, baseline, held_out)
+    held_out = info.held_out(task)
+    words = how_good(what, info.metrics, value, baseline, held_out, info.held_out_suggestions)
     return Quality(task.value, measure, value, baseline, held_out, words)
 
 

@@ -278,17 +278,21 @@ def _earlier_suggestions(workspace: Workspace, info: ModelInfo) -> dict[str, int
 
 def _about_labels(trained: Trained) -> dict[str, Any]:
     """How many pictures were held out, and how many pictures and what quality each class or tag has."""
-    if trained.performance is None:
+    performance = trained.performance
+    if performance is None:
         return {}
     own = trained.own()
     parts = {
-        Task.CLASSIFY: ("class", own.class_names, np.bincount(own.y[own.has_class], minlength=len(own.class_names))),
-        Task.ANNOTATE: ("tags", own.tag_names, own.tag_counts),
+        Task.CLASSIFY: (own.class_names, np.bincount(own.y[own.has_class], minlength=len(own.class_names))),
+        Task.ANNOTATE: (own.tag_names, own.tag_counts),
     }
     about: dict[str, Any] = {"label_quality": {}, "label_counts": {}}
-    for task, values in trained.performance.of_labels.items():
-        what, names, counts = parts[task]
-        about[f"held_out_{what}"] = len(trained.performance.each[task])
+    for task, number in performance.n_held_out.items():  # tags are measured by suggestions, by search, or by both
+        about["held_out_class" if task is Task.CLASSIFY else "held_out_tags"] = number
+    if Task.ANNOTATE in performance.n_held_out:
+        about["held_out_suggestions"] = performance.n_suggested
+    for task, values in performance.of_labels.items():
+        names, counts = parts[task]
         for name, count, value in zip(names, counts.tolist(), values.tolist(), strict=True):
             about["label_counts"][name] = count
             if math.isfinite(value):

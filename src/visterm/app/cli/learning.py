@@ -147,7 +147,8 @@ def _print_trained(console: Console, model: TrainedModel) -> None:
     if model.metrics:
         guessing = model.baseline_metrics
         rows = [(key, _figure(key, value), _figure(key, guessing.get(key))) for key, value in model.metrics.items()]
-        table(console, (f"on {counted(_held_out(learned), 'held-out picture')}", "model", "guessing"), rows)
+        held_out = max(model.held_out(task) for task in model.abilities)
+        table(console, (f"on {counted(held_out, 'held-out picture')}", "model", "guessing"), rows)
     if len(model.classes) == 1:
         say(console, f"The only class is {model.classes[0]!r}, so there is nothing to tell apart.", style="yellow")
     if any(model.is_below_baseline(task) for task in model.abilities):
@@ -156,10 +157,6 @@ def _print_trained(console: Console, model: TrainedModel) -> None:
             "It is worse than the baseline, which only guesses. 'visterm train' chooses a better method.",
             style="yellow",
         )
-
-
-def _held_out(learned: dict[str, Any]) -> int:
-    return max(learned.get("held_out_class", 0), learned.get("held_out_tags", 0))
 
 
 def _figure(measure: str, value: float | None) -> str:
