@@ -117,6 +117,31 @@ def test_the_suggestions_for_held_out_pictures_are_counted(opened):
     assert opened.shelf.model(Task.CLASSIFY, "knn").info.held_out_suggestions is None
 
 
+def test_the_model_that_answers_now_is_told(opened, visterm):
+    """Models are in use by their figures, so that a training may also bring back another one."""
+
+    def train(method, name):
+        printed = visterm("train", method, "--name", name, "-w", opened.folder).stdout
+        return [line for line in printed.splitlines() if "is now used" in line]
+
+    assert opened.models().in_use["classify"] == "knn@1"
+    assert train("knn", "again") == ["again@1 is now used to classify (was knn@1)."], "of equal ones, the newest"
+    assert train("majority-class", "poor") == []
+    assert train("majority-class", "again") == ["knn@1 is now used to classify (was again@1)."]
+
+
+def test_the_first_model_replaces_none(tmp_path, postcards):
+    with Workspace.create(tmp_path / "fresh") as photos:
+        photos.add([postcards])
+        told = [(each.task, each.model, each.before) for each in photos.train("knn-tags").replaced]
+        assert told == [("tag", "knn-tags@1", None), ("search", "knn-tags@1", None)]
+        assert photos.train("jec", recipe="colour").to_dict()["replaced"] == [
+            {"task": task, "model": used, "before": "knn-tags@1"}
+            for task, used in photos.models().in_use.items()
+            if used != "knn-tags@1"
+        ]
+
+
 def _unmarked(data):
     from dataclasses import replace
 

@@ -143,10 +143,8 @@ def report(workspace: Workspace, model: str) -> Report:
 def _in_use(workspace: Workspace) -> dict[str, list[str]]:
     """The tasks that each model is in use for."""
     found: dict[str, list[str]] = {}
-    for task in Task:
-        best = workspace.shelf.best(task)
-        if best is not None:
-            found.setdefault(best.reference, []).append(task.value)
+    for task, reference in workspace.shelf.in_use().items():
+        found.setdefault(reference, []).append(task)
     return found
 
 

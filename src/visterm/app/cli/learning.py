@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visterm.app.cli.outcomes import print_earlier, print_left_out, print_model, print_training
+from visterm.app.cli.outcomes import print_earlier, print_left_out, print_model, print_replaced, print_training
 from visterm.app.cli.output import (
     JsonOption,
     WorkspaceOption,
@@ -142,6 +142,7 @@ def _print_trained(console: Console, model: TrainedModel) -> None:
     of_all = f" of {learned['pictures']:,}"
     say(console, f"{model.reference}{named}: learned from {said}{of_all} in {learned['seconds']:.1f} s")
     print_model(console, model)
+    print_replaced(console, model.replaced)
     print_left_out(console, model.left_out)
     print_earlier(console, model.earlier)
     if model.metrics:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from visterm.app.choosing import Training
+    from visterm.app.training import Replacement
     from visterm.catalogue.records import Skipped
     from visterm.models import ModelInfo
 
@@ -67,6 +68,15 @@ def print_model(console: Console, info: ModelInfo) -> None:
                 info.held_out_suggestions,
             )
             say(console, f"  {what:<8} {said}", indent=_INDENT)
+
+
+def print_replaced(console: Console, replaced: Sequence[Replacement]) -> None:
+    """Print which model is now used for what, and which was before."""
+    tasks: dict[tuple[str, str | None], list[str]] = {}
+    for each in replaced:
+        tasks.setdefault((each.model, each.before), []).append(each.task)
+    for (model, before), done in tasks.items():
+        say(console, f"{model} is now used to {' and '.join(done)}{f' (was {before})' if before else ''}.")
 
 
 def print_left_out(console: Console, left_out: Sequence[Skipped]) -> None:
