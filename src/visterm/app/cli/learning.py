@@ -242,7 +242,8 @@ def _print_comparison(console: Console, found: Evaluation) -> None:
     meanings = "; ".join(f"{head}: {meaning}" for head, meaning in shown.items())
     say(
         console,
-        f"{meanings}; ±: standard error of the first figure, in points; beats: how many are significantly worse."
+        f"{meanings}; ±: standard error of the first figure, in points; beats: how many are significantly worse,"
+        " corrected for the number of methods, so that fewer methods are told apart more easily."
         f" {' and '.join(found.baselines)} only guess and never look at the picture. docs/glossary.md explains more.",
         style="bright_black",
         indent=0,
