@@ -123,7 +123,7 @@ def letters(
     One system beats another when the Wilcoxon test over their paired values rejects at level ``alpha``, after Holm's
     correction for all pairs of systems, and both the rank sums and the means are on its side. With many systems most
     pairs are of two systems that both know something. So half of ``alpha`` is kept for the pairs with ``baseline``, if
-    it is among them: what is far better than guessing is told, however many others are compared.
+    it is among them: fewer values are then enough to tell what is better than guessing.
 
     >>> baseline = [0.1, 0.2, 0.3, 0.2, 0.1, 0.2, 0.1, 0.2]
     >>> letters({"baseline": baseline, "knn": [value + 0.3 for value in baseline], "again": baseline})
