@@ -361,3 +361,11 @@ def test_a_comparison_fits_80_columns(visterm, workspace):
     assert "label-propagation " in printed
     assert max(map(len, printed.splitlines())) <= 110
     assert "best: " in printed
+    assert "corrected for the number of methods" in " ".join(printed.split())
+
+
+def test_a_comparison_shows_only_tasks_that_the_named_methods_do(visterm, workspace):
+    printed = visterm("evaluate", "concept-svm", "-w", workspace).stdout
+    assert printed.startswith("search: ")
+    assert "tag: " not in printed
+    assert "no method" not in printed

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from visterm.app import training
+from visterm.app import doubts, training
+from visterm.app.doubts import is_calibrated
 from visterm.app.features import stored_features
 from visterm.app.workspace import Workspace
 from visterm.contracts import Task
@@ -94,6 +95,51 @@ def test_where_no_picture_is_marked_for_testing_some_are_held_out(opened, monkey
 
 def test_classifiers_have_no_search_to_measure(opened):
     assert "AvgP" not in opened.shelf.model(Task.CLASSIFY, "knn").info.metrics
+
+
+def test_methods_that_only_search_were_measured_on_held_out_pictures_too(opened, visterm, monkeypatch):
+    printed = visterm("train", "pamir", "-w", opened.folder).stdout
+    model, other = (opened.shelf.model(Task.RANK, name) for name in ("pamir", "knn-tags"))
+    number = model.info.held_out(Task.RANK)
+    assert number == other.info.held_out(Task.RANK) == other.info.held_out(Task.ANNOTATE) > 0
+    assert printed.count(f"on {number} held-out pictures") == 2, "in the sentence and above the table"
+    assert "give or take" in printed
+    assert not is_calibrated(model, Task.RANK)
+    monkeypatch.setattr(doubts, "_ENOUGH_HELD_OUT", number)
+    assert is_calibrated(model, Task.RANK)
+
+
+def test_the_suggestions_for_held_out_pictures_are_counted(opened):
+    info = opened.train("knn-tags")
+    right = info.metrics["suggestions right"] * info.held_out_suggestions
+    assert info.held_out_suggestions > 0
+    assert right == pytest.approx(round(right))
+    assert opened.shelf.model(Task.CLASSIFY, "knn").info.held_out_suggestions is None
+
+
+def test_the_model_that_answers_now_is_told(opened, visterm):
+    """Models are in use by their figures, so that a training may also bring back another one."""
+
+    def train(method, name):
+        printed = visterm("train", method, "--name", name, "-w", opened.folder).stdout
+        return [line for line in printed.splitlines() if "is now used" in line]
+
+    assert opened.models().in_use["classify"] == "knn@1"
+    assert train("knn", "again") == ["again@1 is now used to classify (was knn@1)."], "of equal ones, the newest"
+    assert train("majority-class", "poor") == []
+    assert train("majority-class", "again") == ["knn@1 is now used to classify (was again@1)."]
+
+
+def test_the_first_model_replaces_none(tmp_path, postcards):
+    with Workspace.create(tmp_path / "fresh") as photos:
+        photos.add([postcards])
+        told = [(each.task, each.model, each.before) for each in photos.train("knn-tags").replaced]
+        assert told == [("tag", "knn-tags@1", None), ("search", "knn-tags@1", None)]
+        assert photos.train("jec", recipe="colour").to_dict()["replaced"] == [
+            {"task": task, "model": used, "before": "knn-tags@1"}
+            for task, used in photos.models().in_use.items()
+            if used != "knn-tags@1"
+        ]
 
 
 def _unmarked(data):

@@ -112,6 +112,40 @@ def test_stopping_early_is_silent_and_ends_the_task(engine):
     assert events.seen[-1] == "closed"
 
 
+def test_stopping_early_waits_for_the_shards_that_are_begun():
+    """Else a thread could still write to arrays of the caller, or run when the interpreter ends."""
+    begun, go_on = threading.Event(), threading.Event()
+    started, ended = [], []
+
+    def task(number):
+        if number:
+            started.append(number)
+            begun.set()
+            assert go_on.wait(30)
+            sum(range(3_000_000))  # is still at work when the caller stops
+            ended.append(number)
+        return number
+
+    results = map_shards(task, range(100), engine=THREADS)
+    assert next(results) == 0
+    assert begun.wait(30)
+    go_on.set()
+    results.close()
+    assert started
+    assert len(started) < 99
+    assert sorted(ended) == sorted(started)
+
+
+@given(st.integers(0, 40), st.integers(1, 5))
+@settings(max_examples=25, deadline=None)
+def test_threads_run_only_a_little_ahead_of_the_caller(n_shards, n_jobs):
+    begun = []
+    results = map_shards(begun.append, range(n_shards), engine=Engine("threads", n_jobs))
+    for taken, _ in enumerate(results, start=1):
+        assert len(begun) <= taken + 4 * n_jobs
+    assert sorted(begun) == list(range(n_shards))
+
+
 def test_callers_are_not_subject_to_the_configuration_of_the_engine():
     before = joblib.parallel._backend.__dict__.copy() if hasattr(joblib.parallel._backend, "__dict__") else {}
     first = map_shards(squares, split(30, size=10), engine=THREADS)

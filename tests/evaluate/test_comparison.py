@@ -116,6 +116,17 @@ def test_a_method_that_fails_loses_no_other_result(monkeypatch):
     found = compare(METHODS, lambda recipe: make())
     assert found.skipped == {"knn": "the features are odd"}
     assert [each.method for each in found.performances[Task.ANNOTATE]] == ["tag-frequency", "knn-tags"]
+    assert Task.CLASSIFY not in found.performances
+    with pytest.raises(InputError, match="nothing can be measured: the features are odd"):
+        compare(METHODS[:1], lambda recipe: make())
+
+
+def test_tasks_that_no_asked_for_method_does_are_not_compared():
+    found = compare([registry.get("concept-svm")], lambda recipe: make())
+    assert set(found.performances) == set(found.beats) == set(found.n_held_out) == {Task.RANK}
+    assert [each.method for each in found.performances[Task.RANK]] == ["tag-frequency", "concept-svm"]
+    alone = compare([registry.get("tag-frequency")], lambda recipe: make())
+    assert set(alone.performances) == {Task.ANNOTATE, Task.RANK}
 
 
 def test_few_held_out_pictures_are_drawn_again():

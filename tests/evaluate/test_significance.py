@@ -125,6 +125,29 @@ def test_letters_are_corrected_for_the_number_of_systems():
     assert letters(with_twin) == {"floor": "", "better": "", "twin": ""}
 
 
+def test_a_large_gain_on_the_baseline_is_seen_among_many_systems():
+    """Ten of 27 pictures gained and none lost: p = 2 / 2 ** 10, significant for ten tests but not for all 55 pairs."""
+    rng = np.random.default_rng(0)
+    floor = np.zeros(27)
+    systems = {f"system {i}": (rng.permutation(27) < 10) * 1.0 for i in range(10)}
+    assert set(letters({"floor": floor} | systems).values()) == {""}
+    told = letters({"floor": floor} | systems, baseline="floor")
+    assert told == {"floor": "", **dict.fromkeys(systems, "a")}
+
+
+def test_the_baseline_has_no_privilege_where_it_would_lose_by_it(three_systems):
+    for baseline in (None, "low", "nobody"):
+        assert letters(three_systems, baseline=baseline) == letters(three_systems)
+
+
+def test_weights_share_out_alpha():
+    p_values = [0.004, 0.02, 0.03, 0.5]
+    np.testing.assert_allclose(holm(p_values, [1, 1, 1, 1]), holm(p_values))
+    np.testing.assert_allclose(holm(p_values, [5, 5, 5, 5]), holm(p_values))
+    # In the order of p / weight: 0.002 of 5, then 0.02 of 3, 0.03 of 2, 0.5 of 1.
+    np.testing.assert_allclose(holm(p_values, [2, 1, 1, 1]), [0.01, 0.06, 0.06, 0.5])
+
+
 def test_letters_need_means_and_ranks_to_agree():
     mostly_better = np.append(np.linspace(0.01, 0.02, 30), [-9.0])
     assert letters({"zero": np.zeros(31), "risky": mostly_better}) == {"zero": "", "risky": ""}

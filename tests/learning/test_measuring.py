@@ -119,6 +119,17 @@ def test_pictures_without_labels_are_not_measured():
     assert asked[1] == ("score_tags", [4, 5, 6])
 
 
+@pytest.mark.parametrize("tasks", [{Task.CLASSIFY}, {Task.ANNOTATE}, {Task.RANK}, set(Task)])
+def test_the_pictures_that_a_task_was_measured_on_are_counted(tasks):
+    """Of the test pictures 4 to 7, two have a class and three have tags."""
+    y = (0, 0, 1, -1, 0, 1, -1, -1)
+    outcome = measure(spying(tasks), make(y=y), HALVES, max_query_words=1).performance
+    expected = {Task.CLASSIFY: 2, Task.ANNOTATE: 3, Task.RANK: 3}
+    assert outcome.n_held_out == {task: expected[task] for task in outcome.values}
+    assert set(outcome.n_held_out) >= tasks
+    assert (outcome.n_suggested > 0) <= (Task.ANNOTATE in tasks)
+
+
 def test_the_floor_by_hand():
     # Two of the three training classes are 0; of the test pictures with a class two of three are.
     outcome = measure(registry.get("majority-class"), make(), HALVES, measures=[Accuracy(), TopKAccuracy(2)])

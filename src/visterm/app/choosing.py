@@ -70,9 +70,10 @@ class Outcome:
     """What came out for one of classes, tags and search.
 
     ``model`` is None if nothing could be learned; ``reason`` says why. ``quality`` is the main measure on
-    ``held_out`` pictures, ``baseline`` that of guessing. ``measures`` has all measures by name. ``tried`` is empty if
-    an earlier choice was kept. ``untried`` did not fit into the time. ``half_quality`` is what half of the labelled
-    pictures gave in the comparison. ``weak`` are the classes or tags that are recognised worst.
+    ``held_out`` pictures, ``baseline`` that of guessing. ``suggestions`` is the number of tags that were suggested for
+    them. ``measures`` has all measures by name. ``tried`` is empty if an earlier choice was kept. ``untried`` did not
+    fit into the time. ``half_quality`` is what half of the labelled pictures gave in the comparison. ``weak`` are the
+    classes or tags that are recognised worst.
     """
 
     what: str
@@ -82,6 +83,7 @@ class Outcome:
     quality: float | None = None
     baseline: float | None = None
     held_out: int = 0
+    suggestions: int | None = None
     learned_from: int = 0
     measures: dict[str, float] = field(default_factory=dict)
     tried: list[Attempt] = field(default_factory=list)
@@ -314,7 +316,8 @@ def _outcome(what: str, model: TrainedModel, choice: Choice | None) -> Outcome:
         model.recipe,
         model.metrics.get(main),
         model.baseline_metrics.get(main),
-        model.training.get("held_out_" + ("class" if task is Task.CLASSIFY else "tags"), 0),
+        model.held_out(task),
+        model.held_out_suggestions if task is Task.ANNOTATE else None,
         model.training["pictures_with_" + ("class" if task is Task.CLASSIFY else "tags")],
         model.metrics,
         [

@@ -26,8 +26,6 @@ def doubts_about(model: Model, task: Task) -> list[str]:
 
 def is_calibrated(model: Model, task: Task) -> bool:
     """Whether enough pictures were held out to check the probabilities; earlier versions did not count them."""
-    learned = model.info.training
     if task is not Task.CLASSIFY and model.search_settings is None:
         return False
-    held_out = learned.get("held_out_class" if task is Task.CLASSIFY else "held_out_tags", 0)
-    return "label_counts" not in learned or held_out >= _ENOUGH_HELD_OUT
+    return "label_counts" not in model.info.training or model.info.held_out(task) >= _ENOUGH_HELD_OUT

@@ -143,18 +143,16 @@ def report(workspace: Workspace, model: str) -> Report:
 def _in_use(workspace: Workspace) -> dict[str, list[str]]:
     """The tasks that each model is in use for."""
     found: dict[str, list[str]] = {}
-    for task in Task:
-        best = workspace.shelf.best(task)
-        if best is not None:
-            found.setdefault(best.reference, []).append(task.value)
+    for task, reference in workspace.shelf.in_use().items():
+        found.setdefault(reference, []).append(task)
     return found
 
 
 def _quality(info: ModelInfo, task: Task) -> Quality:
     measure, what = info.main_measure(task), _WORDS[task]
     value, baseline = info.quality(task), info.baseline_metrics.get(measure)
-    held_out = info.training.get("held_out_class" if task is Task.CLASSIFY else "held_out_tags", 0)
-    words = how_good(what, info.metrics, value, baseline, held_out)
+    held_out = info.held_out(task)
+    words = how_good(what, info.metrics, value, baseline, held_out, info.held_out_suggestions)
     return Quality(task.value, measure, value, baseline, held_out, words)
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from visterm.compute import progress
+from visterm.contracts.tasks import Task
 from visterm.errors import InputError, ModelError
 from visterm.storage import WriteLock, write_error
 
 if TYPE_CHECKING:
-    from visterm.contracts.tasks import Task
     from visterm.models import Model, ModelInfo
 
 T = TypeVar("T")
@@ -106,6 +106,11 @@ class ModelShelf:
         most = max(_n_labelled(info, task) for info in newest.values())
         able = [info for info in newest.values() if _n_labelled(info, task) >= _ENOUGH * most]
         return max(able, key=lambda i: (-1.0 if (value := i.quality(task)) is None else value, place[i.name]))
+
+    def in_use(self) -> dict[str, str]:
+        """By task: the reference of the model that is used when none is named."""
+        best = {task.value: self.best(task) for task in Task}
+        return {task: info.reference for task, info in best.items() if info is not None}
 
     def model(self, task: Task, reference: str | None = None) -> Model:
         """The model to do ``task`` with: ``NAME``, ``NAME@VERSION`` or a model folder; by default the best."""

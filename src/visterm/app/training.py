@@ -36,20 +36,37 @@ _SMALL = 3000
 
 
 @dataclass(frozen=True)
+class Replacement:
+    """A task that another model is used for than before: that ``model``, and the one ``before`` (None: none)."""
+
+    task: str
+    model: str
+    before: str | None
+
+
+@dataclass(frozen=True)
 class TrainedModel(ModelInfo, Document):
     """All that is known of a model that was just trained; ``left_out`` are pictures it could not see, and why.
 
-    ``earlier`` counts the suggestions that are kept of its earlier versions and that nobody has decided.
+    ``earlier`` counts the suggestions that are kept of its earlier versions and that nobody has decided. ``replaced``
+    has the tasks that another model is used for since.
     """
 
     left_out: list[Skipped] = field(default_factory=list)
     earlier: dict[str, int] = field(default_factory=dict)
+    replaced: list[Replacement] = field(default_factory=list)
 
     @classmethod
-    def of(cls, info: ModelInfo, left_out: Sequence[Skipped] = (), earlier: Mapping[str, int] | None = None) -> Self:
+    def of(
+        cls,
+        info: ModelInfo,
+        left_out: Sequence[Skipped] = (),
+        earlier: Mapping[str, int] | None = None,
+        replaced: Sequence[Replacement] = (),
+    ) -> Self:
         """The same as a document."""
         known = {item.name: getattr(info, item.name) for item in fields(ModelInfo)}
-        return cls(**known, left_out=list(left_out), earlier=dict(earlier or {}))
+        return cls(**known, left_out=list(left_out), earlier=dict(earlier or {}), replaced=list(replaced))
 
 
 @dataclass(frozen=True)
@@ -264,10 +281,13 @@ def train(
         baseline_metrics=trained.baseline,
     )
     with workspace.shelf.adding(name) as version:
+        before = workspace.shelf.in_use()
         info = replace(info, version=version, sequence=workspace.shelf.next_sequence())
         save_model(Model.of(info, estimator, ready, relevance), workspace.shelf.place(name, version))
+        now = workspace.shelf.in_use()
     left_out = [*labelled_but_unreadable(workspace), *failed]
-    return TrainedModel.of(info, left_out, _earlier_suggestions(workspace, info))
+    replaced = [Replacement(task, used, before.get(task)) for task, used in now.items() if used != before.get(task)]
+    return TrainedModel.of(info, left_out, _earlier_suggestions(workspace, info), replaced)
 
 
 def _earlier_suggestions(workspace: Workspace, info: ModelInfo) -> dict[str, int]:
@@ -278,17 +298,21 @@ def _earlier_suggestions(workspace: Workspace, info: ModelInfo) -> dict[str, int
 
 def _about_labels(trained: Trained) -> dict[str, Any]:
     """How many pictures were held out, and how many pictures and what quality each class or tag has."""
-    if trained.performance is None:
+    performance = trained.performance
+    if performance is None:
         return {}
     own = trained.own()
     parts = {
-        Task.CLASSIFY: ("class", own.class_names, np.bincount(own.y[own.has_class], minlength=len(own.class_names))),
-        Task.ANNOTATE: ("tags", own.tag_names, own.tag_counts),
+        Task.CLASSIFY: (own.class_names, np.bincount(own.y[own.has_class], minlength=len(own.class_names))),
+        Task.ANNOTATE: (own.tag_names, own.tag_counts),
     }
     about: dict[str, Any] = {"label_quality": {}, "label_counts": {}}
-    for task, values in trained.performance.of_labels.items():
-        what, names, counts = parts[task]
-        about[f"held_out_{what}"] = len(trained.performance.each[task])
+    for task, number in performance.n_held_out.items():  # tags are measured by suggestions, by search, or by both
+        about["held_out_class" if task is Task.CLASSIFY else "held_out_tags"] = number
+    if Task.ANNOTATE in performance.n_held_out:
+        about["held_out_suggestions"] = performance.n_suggested
+    for task, values in performance.of_labels.items():
+        names, counts = parts[task]
         for name, count, value in zip(names, counts.tolist(), values.tolist(), strict=True):
             about["label_counts"][name] = count
             if math.isfinite(value):
@@ -298,8 +322,7 @@ def _about_labels(trained: Trained) -> dict[str, Any]:
 
 def models(workspace: Workspace) -> Models:
     """The trained models, the newest last, and which is in use for what."""
-    best = {task.value: workspace.shelf.best(task) for task in Task}
-    return Models(workspace.shelf.infos(), {task: info.reference for task, info in best.items() if info is not None})
+    return Models(workspace.shelf.infos(), workspace.shelf.in_use())
 
 
 def methods() -> Methods:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import reduce
@@ -18,14 +20,16 @@ from operator import add
 from typing import Any, TypeVar
 
 from visterm.compute import progress
-from visterm.compute.threads import one_blas_thread
+from visterm.compute.threads import n_cores, one_blas_thread
 from visterm.errors import InputError, MissingExtraError
 
 S = TypeVar("S")
 R = TypeVar("R")
 
 BACKENDS = ("threads", "processes", "ray", "dask")
-_JOBLIB_NAMES = {"threads": "threading", "processes": "loky", "ray": "ray", "dask": "dask"}
+_JOBLIB_NAMES = {"processes": "loky", "ray": "ray", "dask": "dask"}
+#: Shards of each thread that are begun before earlier results are taken: one slow shard does not stop the others.
+_AHEAD = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,10 @@ def _blas_threads(engine: Engine) -> AbstractContextManager[Any]:
 @contextmanager
 def _results(task: Callable[[S], R], shards: Sequence[S], engine: Engine) -> Iterator[Iterator[R]]:
     """The results in order; work that is no longer needed is cancelled while the engine is still open."""
+    if engine.backend == "threads":
+        with _results_of_threads(task, shards, n_cores() if engine.n_jobs == -1 else engine.n_jobs) as results:
+            yield results
+        return
     import joblib
 
     # Ray's backend cannot return results one by one.
@@ -145,6 +153,35 @@ def _results(task: Callable[[S], R], shards: Sequence[S], engine: Engine) -> Ite
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # joblib warns of unused results, but the caller may stop early
             results.close()
+
+
+@contextmanager
+def _results_of_threads(task: Callable[[S], R], shards: Sequence[S], n_threads: int) -> Iterator[Iterator[R]]:
+    """The results in order. At the end no thread works any more, whether all results were taken or not.
+
+    A thread that still ran a network when the interpreter ends would abort the process; joblib does not wait for its
+    threads.
+    """
+    n_threads = min(n_threads, len(shards))
+    if n_threads <= 1:
+        yield map(task, shards)
+        return
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        yield _in_order(pool, task, shards, _AHEAD * n_threads)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _in_order(pool: ThreadPoolExecutor, task: Callable[[S], R], shards: Sequence[S], ahead: int) -> Iterator[R]:
+    """``task(shard)`` for every shard, in order; at most ``ahead`` results are begun and not yet taken."""
+    begun: deque[Future[R]] = deque()
+    for shard in shards:
+        if len(begun) == ahead:
+            yield begun.popleft().result()
+        begun.append(pool.submit(task, shard))
+    while begun:
+        yield begun.popleft().result()
 
 
 def sum_shards(

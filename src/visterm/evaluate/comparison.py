@@ -88,7 +88,7 @@ def compare(
     recipes: Sequence[str] = (),
     max_seconds: float = math.inf,
 ) -> Comparison:
-    """Measure ``methods`` (all, if none are given) and the baselines of their tasks.
+    """Measure ``methods`` (all, if none are given) and the baselines of their tasks, at these tasks.
 
     ``data_of`` returns the data set with the features of a recipe. With ``recipes``, every method is measured on each
     of them instead of its own. After ``max_seconds`` no further contestant is started. A method that cannot take the
@@ -126,7 +126,11 @@ def compare(
         measured[name] = (found, data)
     if not measured:
         raise InputError(_nothing_measured(skipped))
-    return _comparison(contestants, measured, tuple(left_out), skipped, next(iter(datasets.values())))
+    asked = [each.method for name, each in contestants.items() if each.method in chosen and name not in skipped]
+    tasks = [task for task in Task if any(method.does(task) for method in asked)]
+    if not tasks:
+        raise InputError(_nothing_measured(skipped))
+    return _comparison(tasks, contestants, measured, tuple(left_out), skipped, next(iter(datasets.values())))
 
 
 def _contestants(
@@ -174,6 +178,7 @@ def _splits(data: Dataset) -> list[Split]:
 
 
 def _comparison(
+    tasks: Sequence[Task],
     contestants: dict[str, Contestant],
     measured: dict[str, tuple[list[Performance], Dataset]],
     left_out: tuple[str, ...],
@@ -186,7 +191,7 @@ def _comparison(
     n_held_out: dict[Task, int] = {}
     data, splits = first
     held_out = np.unique(np.concatenate([split.test for split in splits]))
-    for task in Task:
+    for task in tasks:
         able = {name: (_mean(name, found), own) for name, (found, own) in measured.items() if task in found[0].values}
         if not able:
             continue
@@ -236,7 +241,7 @@ def _beats(task: Task, measured: Sequence[tuple[Performance, Dataset]]) -> dict[
     }
     values = {performance.method: performance.each[task] for performance, _ in measured if performance.method in paired}
     measure = STANDARD_MEASURES[task][0]
-    beaten = letters(values, higher_is_better=measure.higher_is_better)
+    beaten = letters(values, higher_is_better=measure.higher_is_better, baseline=registry.baseline(task).name)
     sign = 1 if measure.higher_is_better else -1
     worth = {performance.method: sign * performance.values[task][measure.name] for performance, _ in measured}
     # The test numbers only the contestants it compares: translate to the letters of all. It sees the first split, so

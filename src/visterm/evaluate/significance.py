@@ -6,7 +6,7 @@ relevant picture, is left out. A pair undefined on one side only is an error, si
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from string import ascii_letters
@@ -96,24 +96,34 @@ def paired_bootstrap(
     return Interval(float(difference.mean()), float(low), float(high))
 
 
-def holm(p_values: ArrayLike) -> Floats:
+def holm(p_values: ArrayLike, weights: ArrayLike | None = None) -> Floats:
     """The p-values adjusted for multiple tests (Holm, 1979): those below alpha are significant together.
+
+    Alpha is shared out by ``weights``, which must not depend on the data; by default all tests get the same.
 
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
+    >>> holm([0.01, 0.04, 0.03], weights=[2, 1, 1])
+    array([0.02, 0.06, 0.06])
     """
     p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
+    weight = np.ones_like(p) if weights is None else np.asarray(weights, dtype=np.float64)
+    order = np.argsort(p / weight, kind="stable")
+    remaining = np.cumsum(weight[order][::-1])[::-1]
     adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] / weight[order] * remaining), 1.0)
     return adjusted
 
 
-def letters(values: Mapping[str, ArrayLike], alpha: float = 0.05, *, higher_is_better: bool = True) -> dict[str, str]:
+def letters(
+    values: Mapping[str, ArrayLike], alpha: float = 0.05, *, higher_is_better: bool = True, baseline: str | None = None
+) -> dict[str, str]:
     """For every system, the letters of those it beats; the systems are a, b, c, ... in the given order.
 
     One system beats another when the Wilcoxon test over their paired values rejects at level ``alpha``, after Holm's
-    correction for all pairs of systems, and both the rank sums and the means are on its side.
+    correction for all pairs of systems, and both the rank sums and the means are on its side. With many systems most
+    pairs are of two systems that both know something. So half of ``alpha`` is kept for the pairs with ``baseline``, if
+    it is among them: fewer values are then enough to tell what is better than guessing.
 
     >>> baseline = [0.1, 0.2, 0.3, 0.2, 0.1, 0.2, 0.1, 0.2]
     >>> letters({"baseline": baseline, "knn": [value + 0.3 for value in baseline], "again": baseline})
@@ -127,13 +137,21 @@ def letters(values: Mapping[str, ArrayLike], alpha: float = 0.05, *, higher_is_b
     pairs = list(combinations(values, 2))
     tests = [wilcoxon(values[one], values[other]) for one, other in pairs]
     beaten: dict[str, list[str]] = {name: [] for name in values}
-    for (one, other), test, p_value in zip(pairs, tests, holm([test.p_value for test in tests]), strict=True):
+    adjusted = holm([test.p_value for test in tests], _weights(pairs, baseline))
+    for (one, other), test, p_value in zip(pairs, tests, adjusted, strict=True):
         mean = float(np.subtract(*_pairs(values[one], values[other])).mean()) if p_value < alpha else 0.0
         for winner, loser, sign in ((one, other, 1.0), (other, one, -1.0)):
             better = sign if higher_is_better else -sign
             if better * mean > 0 and better * (test.positive - test.negative) > 0:
                 beaten[winner].append(letter[loser])
     return {name: "".join(sorted(of, key=ascii_letters.index)) for name, of in beaten.items()}
+
+
+def _weights(pairs: Sequence[tuple[str, str]], baseline: str | None) -> Floats:
+    """The share of alpha for each pair: half for those with the baseline together, never less than for the others."""
+    with_baseline = np.array([baseline in pair for pair in pairs], dtype=np.bool_)
+    n_first, n_others = int(with_baseline.sum()), int((~with_baseline).sum())
+    return np.where(with_baseline, 1.0, min(1.0, n_first / n_others) if n_first and n_others else 1.0)
 
 
 def _exact_p(twice_ranks: ArrayLike, smaller_sum: int) -> float:

@@ -64,7 +64,8 @@ class Performance:
 
     ``each`` has the values of a task's first measure, one per held-out picture or query, for paired tests. A measure
     that is not a mean has none. ``of_labels`` has, for every class, the share of its pictures that were recognised; for
-    every tag, the average precision of a search for it (NaN: no held-out picture has it).
+    every tag, the average precision of a search for it (NaN: no held-out picture has it). ``n_held_out`` has the number
+    of pictures that a task was measured on, ``n_suggested`` that of the tags that were suggested for them.
     """
 
     method: str
@@ -73,6 +74,8 @@ class Performance:
     fit_seconds: float
     answer_seconds: float
     of_labels: dict[Task, Floats] = field(default_factory=dict)
+    n_held_out: dict[Task, int] = field(default_factory=dict)
+    n_suggested: int = 0
 
     def flat(self) -> dict[str, float]:
         """All measures by name."""
@@ -209,7 +212,16 @@ def measure_fitted(
     if not values:
         raise InputError(f"{method.name} cannot be measured on {data.name}: no test picture has the labels it predicts")
     seconds = time.perf_counter() - started
-    performance = Performance(method.name, values, each, fit_seconds, seconds, of_labels)
+    performance = Performance(
+        method.name,
+        values,
+        each,
+        fit_seconds,
+        seconds,
+        of_labels,
+        {task: len(classified if task is Task.CLASSIFY else tagged) for task in values},
+        0 if judged is None else int(judged.suggested.sum()),
+    )
     return Measured(performance, estimator, data, held_out, scores, judged, of_words)
 
 

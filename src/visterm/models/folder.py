@@ -83,6 +83,15 @@ class ModelInfo:
         """The main measure on held-out pictures; None if it was not measured."""
         return self.metrics.get(self.main_measure(task))
 
+    def held_out(self, task: Task) -> int:
+        """The number of held-out pictures that the model was measured on; 0 if it was not, or nobody counted."""
+        return int(self.training.get("held_out_class" if task is Task.CLASSIFY else "held_out_tags", 0))
+
+    @property
+    def held_out_suggestions(self) -> int | None:
+        """The number of tags suggested for held-out pictures; None if nobody counted."""
+        return self.training.get("held_out_suggestions")
+
     def is_below_baseline(self, task: Task) -> bool:
         """Whether the model was measured to be worse than guessing."""
         measured, guessing = self.quality(task), self.baseline_metrics.get(self.main_measure(task))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visterm.app.cli.outcomes import print_earlier, print_left_out, print_model, print_training
+from visterm.app.cli.outcomes import print_earlier, print_left_out, print_model, print_replaced, print_training
 from visterm.app.cli.output import (
     JsonOption,
     WorkspaceOption,
@@ -142,12 +142,14 @@ def _print_trained(console: Console, model: TrainedModel) -> None:
     of_all = f" of {learned['pictures']:,}"
     say(console, f"{model.reference}{named}: learned from {said}{of_all} in {learned['seconds']:.1f} s")
     print_model(console, model)
+    print_replaced(console, model.replaced)
     print_left_out(console, model.left_out)
     print_earlier(console, model.earlier)
     if model.metrics:
         guessing = model.baseline_metrics
         rows = [(key, _figure(key, value), _figure(key, guessing.get(key))) for key, value in model.metrics.items()]
-        table(console, (f"on {counted(_held_out(learned), 'held-out picture')}", "model", "guessing"), rows)
+        held_out = max(model.held_out(task) for task in model.abilities)
+        table(console, (f"on {counted(held_out, 'held-out picture')}", "model", "guessing"), rows)
     if len(model.classes) == 1:
         say(console, f"The only class is {model.classes[0]!r}, so there is nothing to tell apart.", style="yellow")
     if any(model.is_below_baseline(task) for task in model.abilities):
@@ -156,10 +158,6 @@ def _print_trained(console: Console, model: TrainedModel) -> None:
             "It is worse than the baseline, which only guesses. 'visterm train' chooses a better method.",
             style="yellow",
         )
-
-
-def _held_out(learned: dict[str, Any]) -> int:
-    return max(learned.get("held_out_class", 0), learned.get("held_out_tags", 0))
 
 
 def _figure(measure: str, value: float | None) -> str:
@@ -244,7 +242,8 @@ def _print_comparison(console: Console, found: Evaluation) -> None:
     meanings = "; ".join(f"{head}: {meaning}" for head, meaning in shown.items())
     say(
         console,
-        f"{meanings}; ±: standard error of the first figure, in points; beats: how many are significantly worse."
+        f"{meanings}; ±: standard error of the first figure, in points; beats: how many are significantly worse,"
+        " corrected for the number of methods, so that fewer methods are told apart more easily."
         f" {' and '.join(found.baselines)} only guess and never look at the picture. docs/glossary.md explains more.",
         style="bright_black",
         indent=0,

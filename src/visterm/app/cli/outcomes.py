@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from visterm.app.choosing import Training
+    from visterm.app.training import Replacement
     from visterm.catalogue.records import Skipped
     from visterm.models import ModelInfo
 
@@ -34,7 +35,14 @@ def print_training(console: Console, done: Training) -> None:
     say(console, f"Trained on {done.labelled:,} labelled pictures of {done.pictures:,} ({minutes}).")
     for outcome in done.outcomes:
         if outcome.model:
-            measured = how_good(outcome.what, outcome.measures, outcome.quality, outcome.baseline, outcome.held_out)
+            measured = how_good(
+                outcome.what,
+                outcome.measures,
+                outcome.quality,
+                outcome.baseline,
+                outcome.held_out,
+                outcome.suggestions,
+            )
             say(console, f"  {outcome.what:<8} {measured}", indent=_INDENT)
             by = f"by {outcome.method} on {outcome.recipe}: {outcome.model}"
             say(console, f"{' ' * _INDENT}{by}", style="bright_black", indent=_INDENT)
@@ -51,10 +59,24 @@ def print_model(console: Console, info: ModelInfo) -> None:
     """Print a line for each thing that a model does, in the words of :func:`print_training`."""
     for what, task in WORDS.items():
         if task in info.abilities:
-            main = info.main_measure(task)
-            held_out = info.training.get("held_out_" + ("class" if what == "classes" else "tags"), 0)
-            said = how_good(what, info.metrics, info.quality(task), info.baseline_metrics.get(main), held_out)
+            said = how_good(
+                what,
+                info.metrics,
+                info.quality(task),
+                info.baseline_metrics.get(info.main_measure(task)),
+                info.held_out(task),
+                info.held_out_suggestions,
+            )
             say(console, f"  {what:<8} {said}", indent=_INDENT)
+
+
+def print_replaced(console: Console, replaced: Sequence[Replacement]) -> None:
+    """Print which model is now used for what, and which was before."""
+    tasks: dict[tuple[str, str | None], list[str]] = {}
+    for each in replaced:
+        tasks.setdefault((each.model, each.before), []).append(each.task)
+    for (model, before), done in tasks.items():
+        say(console, f"{model} is now used to {' and '.join(done)}{f' (was {before})' if before else ''}.")
 
 
 def print_left_out(console: Console, left_out: Sequence[Skipped]) -> None:
