@@ -1,0 +1,36 @@
+"""What a command says that it did is what it did: counts, names and reasons."""
+
+from __future__ import annotations
+
+import pytest
+from PIL import Image
+
+from visterm.app import Workspace
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A workspace with three pictures."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for number in range(3):
+        Image.new("RGB", (40, 30), (80 * number, 20, 90)).save(home / f"{number}.png")
+    with Workspace.create(home) as photos:
+        photos.add()
+    return home
+
+
+# Adding
+
+
+def test_rows_about_one_picture_are_one_picture(folder, visterm, visterm_json):
+    rows = ["0.png,sea", "0.png,sky", "1.png,sea", "1.png,sea", "2.png,boat"]
+    (folder / "metadata.csv").write_text("\n".join(["file_name,tags", *rows]))
+    assert "(table): 3 pictures, 0 classes, 3 tags, 1 skipped" in visterm("add", cwd=folder).stdout
+    assert [source["pictures"] for source in visterm_json("add", cwd=folder)["labels"]] == [3]
+
+
+def test_a_picture_whose_rows_are_all_skipped_is_not_counted(folder, visterm_json):
+    (folder / "metadata.csv").write_text("file_name,tags\n0.png,sea\nabsent.png,sea\nabsent.png,sky\n")
+    (source,) = visterm_json("add", cwd=folder)["labels"]
+    assert (source["pictures"], source["tags"], source["skipped"]) == (1, 1, 2)
