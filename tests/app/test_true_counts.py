@@ -34,3 +34,14 @@ def test_a_picture_whose_rows_are_all_skipped_is_not_counted(folder, visterm_jso
     (folder / "metadata.csv").write_text("file_name,tags\n0.png,sea\nabsent.png,sea\nabsent.png,sky\n")
     (source,) = visterm_json("add", cwd=folder)["labels"]
     assert (source["pictures"], source["tags"], source["skipped"]) == (1, 1, 2)
+
+
+# History
+
+
+def test_undo_counts_labels_and_not_the_vocabulary(folder, visterm):
+    visterm("label", "0.png", "1.png", "--tag", "marvellous", cwd=folder)
+    assert "undone: label 2 pictures: tag marvellous (2 changes, " in visterm("undo", cwd=folder).stdout
+    visterm("redo", cwd=folder)
+    visterm("vocabulary", "rename", "marvellous", "wonderful", cwd=folder)
+    assert "undone: rename tag marvellous to wonderful (20" in visterm("undo", cwd=folder).stdout  # only the time

@@ -306,7 +306,8 @@ class Catalogue(Database):
     def merge(self, kind: Kind, names: Iterable[str], into: str) -> None:
         """Merge several classes or tags into one."""
         names = list(names)
-        with self.transaction(f"merge {kind} {', '.join(names)} into {into}"):
+        what = f"merge {kind} {', '.join(names)} into {into}"
+        with self.transaction(what), log.level(self._connection, log.Level.SUGGESTIONS):
             vocabulary.merge(self._connection, kind, names, into)
 
     def drop(self, kind: Kind, *names: str) -> None:
@@ -317,7 +318,8 @@ class Catalogue(Database):
 
     def restore(self, kind: Kind, *names: str) -> None:
         """Undo drops, or make renamed or merged names separate names again."""
-        with self.transaction(f"restore {kind} {', '.join(names)}"):
+        what = f"restore {kind} {', '.join(names)}"
+        with self.transaction(what), log.level(self._connection, log.Level.SUGGESTIONS):
             for name in names:
                 vocabulary.restore(self._connection, kind, name)
 
