@@ -176,7 +176,7 @@ def test_what_was_removed_is_added_only_again(visterm, visterm_json, workspace, 
     picture = postcards / "pictures" / "0000.jpg"
     visterm("label", picture, "--tag", "treasure", "-w", workspace)
     assert "with 1 label that you gave" in visterm("remove", picture, "-w", workspace).stdout
-    assert "1 removed earlier; add them with --again" in visterm("add", postcards, "-w", workspace).stdout
+    assert "1 file removed earlier; add it with --again" in visterm("add", postcards, "-w", workspace).stdout
     assert visterm_json("status", "-w", workspace)["n_pictures"] == 49
     done = visterm_json("add", postcards, "--again", "--dry-run", "-w", workspace)
     assert (done["files"]["added"], done["files"]["removed"]) == (1, 0)

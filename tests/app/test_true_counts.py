@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from PIL import Image
 
@@ -45,3 +47,25 @@ def test_undo_counts_labels_and_not_the_vocabulary(folder, visterm):
     visterm("redo", cwd=folder)
     visterm("vocabulary", "rename", "marvellous", "wonderful", cwd=folder)
     assert "undone: rename tag marvellous to wonderful (20" in visterm("undo", cwd=folder).stdout  # only the time
+
+
+# Removing
+
+
+def test_a_removed_copy_is_told_from_a_picture(folder, visterm, visterm_json):
+    (folder / "two").mkdir()
+    for number in range(3):
+        shutil.copy(folder / f"{number}.png", folder / "two")
+    visterm("add", cwd=folder)
+    rehearsed = visterm("remove", "two/0.png", "--dry-run", cwd=folder).stdout
+    assert rehearsed == "1 copy would be forgotten; the picture stays at 0.png; no file was touched\n"
+    assert visterm("remove", "two/0.png", cwd=folder).stdout.splitlines() == [
+        "1 copy forgotten; the picture stays at 0.png; no file was touched",
+        "visterm add leaves it out from now on; --again brings it back",
+    ]
+    assert "1 file removed earlier; add it with --again" in visterm("add", cwd=folder).stdout
+    done = visterm("remove", "two", "0.png", cwd=folder).stdout
+    assert "1 picture and 2 copies forgotten; their pictures stay, at 1.png and 1 other place; no file was" in done
+    assert "leaves them out" in done
+    again = visterm_json("add", "--again", cwd=folder)["files"]
+    assert (again["added"], again["unchanged"], again["copies"], again["removed"]) == (1, 2, 3, 0)

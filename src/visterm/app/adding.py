@@ -87,11 +87,16 @@ class Addition(Document):
 
 @dataclass(frozen=True)
 class Removal(Document):
-    """How many pictures were forgotten, and with them how many labels of people; no file is touched."""
+    """How many pictures were forgotten, and with them how many labels of people; no file is touched.
+
+    ``copies`` were files of pictures that stay, because they have other files: ``stay`` has one of each picture.
+    """
 
     removed: int
     dry_run: bool
     said: int = 0
+    copies: int = 0
+    stay: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -219,14 +224,13 @@ def _apply(workspace: Workspace, reading: Reading, base: Path, records: Iterator
 
 def remove(workspace: Workspace, references: Sequence[str | Path], *, dry_run: bool = False) -> Removal:
     """Forget files, folders or pictures by content hash, with their labels."""
-    n_removed = n_said = 0
     with suppress(_Rehearsal), workspace.catalogue.transaction():
         before = workspace.catalogue.counts().label_sources.get(PERSON, 0)
-        n_removed = workspace.catalogue.remove(references)
+        done = workspace.catalogue.remove(references)
         n_said = before - workspace.catalogue.counts().label_sources.get(PERSON, 0)
         if dry_run:
             raise _Rehearsal
-    return Removal(n_removed, dry_run, n_said)
+    return Removal(done.n_pictures, dry_run, n_said, done.n_copies, list(done.stay))
 
 
 def attach(workspace: Workspace, record: str | Path, file: Path) -> Attached:

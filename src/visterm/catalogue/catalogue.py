@@ -171,8 +171,8 @@ class Catalogue(Database):
                 raise InputError(f"{record}: {error}") from error
             return read_block(self._connection, number, number)[0]
 
-    def remove(self, references: Iterable[str | Path]) -> int:
-        """Forget files, whole folders, or pictures by content hash; returns how many pictures were forgotten.
+    def remove(self, references: Iterable[str | Path]) -> removals.Forgotten:
+        """Forget files, whole folders, or pictures by content hash; returns what was forgotten.
 
         A picture and its labels are forgotten with its last file. No file is touched. Adding a folder again leaves the
         removed files out.
@@ -180,19 +180,16 @@ class Catalogue(Database):
         references = list(references)
         shown = ", ".join(map(str, references[:3])) + (" and others" if len(references) > 3 else "")
         with self.transaction(f"remove {shown}"), log.level(self._connection, log.Level.FILES):
-            before, pictures = self._count_pictures(), set[int]()
+            pictures, removed = set[int](), dict[str, int]()
             for reference in references:
                 files = self._places.files(self.root / reference) or self._places.files(Path(reference))
                 ids = [] if files else self._places.ids_of(reference)
                 if not files and not ids:
                     raise InputError(f"{reference}: no such file, folder or picture in the catalogue")
                 paths = [path for path, *_ in files] or self._places.paths_of(ids[0])
-                pictures.update(ids, removals.remove_files(self._connection, paths, self._stamp()))
-            self._connection.executemany(
-                "DELETE FROM picture WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM path WHERE picture_id = ?1)",
-                [(number,) for number in sorted(pictures)],
-            )
-            return before - self._count_pictures()
+                removed |= removals.remove_files(self._connection, paths, self._stamp())
+                pictures.update(ids)
+            return removals.forget_pictures(self._connection, pictures | set(removed.values()), removed)
 
     def removed_files(self) -> dict[str, tuple[int, int]]:
         """Size and modification time (ns) of every file that a person removed."""
@@ -401,9 +398,6 @@ class Catalogue(Database):
         if not ids:
             raise InputError(f"{reference}: no such picture in the catalogue")
         return ids[0]
-
-    def _count_pictures(self) -> int:
-        return int(self._connection.execute("SELECT count(*) FROM picture").fetchone()[0])
 
 
 def _who(source: str) -> str:

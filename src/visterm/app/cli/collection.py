@@ -154,7 +154,8 @@ def _file_lines(files: Files) -> list[str]:
     if files.gone:
         lines.append(f"{counted(files.gone, 'file')} gone since the last time; labels are kept in case they come back")
     if files.removed:
-        lines.append(f"{files.removed} removed earlier; add them with --again")
+        them = "it" if files.removed == 1 else "them"
+        lines.append(f"{counted(files.removed, 'file')} removed earlier; add {them} with --again")
     if files.drawn:
         lines.append(f"{counted(files.drawn, 'file')} left out that Visterm drew itself")
     if files.skipped:
@@ -242,11 +243,22 @@ def remove(
 
 
 def _print_removal(console: Console, done: Removal) -> None:
+    parts = [counted(done.removed, "picture")] if done.removed or not done.copies else []
+    parts += [f"{done.copies} {'copy' if done.copies == 1 else 'copies'}"] if done.copies else []
     said = f", with {counted(done.said, 'label')} that you gave" if done.said else ""
     would = "would be " if done.dry_run else ""
-    say(console, f"{counted(done.removed, 'picture')} {would}forgotten{said}; no file was touched")
-    if done.removed and not done.dry_run:
-        say(console, "visterm add leaves them out from now on; --again brings them back")
+    stay = f"; {_staying(done.stay)}" if done.stay else ""
+    say(console, f"{' and '.join(parts)} {would}forgotten{said}{stay}; no file was touched")
+    if not done.dry_run:
+        them = "it" if done.removed + done.copies == 1 else "them"
+        say(console, f"visterm add leaves {them} out from now on; --again brings {them} back")
+
+
+def _staying(paths: list[str]) -> str:
+    """Where the pictures of forgotten copies still are."""
+    if len(paths) == 1:
+        return f"the picture stays at {paths[0]}"
+    return f"their pictures stay, at {paths[0]} and {counted(len(paths) - 1, 'other place')}"
 
 
 def attach(
