@@ -69,3 +69,38 @@ def test_a_removed_copy_is_told_from_a_picture(folder, visterm, visterm_json):
     assert "leaves them out" in done
     again = visterm_json("add", "--again", cwd=folder)["files"]
     assert (again["added"], again["unchanged"], again["copies"], again["removed"]) == (1, 2, 3, 0)
+
+
+# Labelling
+
+
+def test_clearing_where_there_is_nothing_of_a_person(folder, visterm, visterm_json):
+    (folder / "metadata.csv").write_text("file_name,class,tags\n0.png,coast,sea|sky\n1.png,,sea\n")
+    visterm("add", cwd=folder)
+    visterm("label", "2.png", "--tag", "favourite", cwd=folder)
+    said = visterm("label", "0.png", "1.png", "--clear", "tags", cwd=folder).stdout
+    assert said.splitlines() == [
+        "nothing of yours to clear (tags)",
+        "from an import, so it stays: tag sea of 2 pictures, tag sky (--no-tag NAME denies a tag)",
+    ]
+    said = visterm("label", "0.png", "--clear", "tag:favourite", "--clear", "class", cwd=folder).stdout
+    assert said.splitlines() == [
+        "nothing of yours to clear (tag:favourite, class)",
+        "from an import, so it stays: class coast (--no-tag NAME denies a tag)",
+    ]
+    done = visterm_json("label", "2.png", "--clear", "tags", "--clear", "class", cwd=folder)
+    assert (done["cleared"], done["not_cleared"], done["imported"]) == (1, ["class"], {})
+
+
+def test_what_was_said_before_is_not_noted_again(folder, visterm, visterm_json):
+    visterm("label", "0.png", "--tag", "marvellous", "--class", "coast", cwd=folder)
+    assert visterm("label", "0.png", "--tag", "marvellous", cwd=folder).stdout == (
+        "you had said before: tag marvellous\n"
+    )
+    done = visterm_json("label", "0.png", "1.png", "--tag", "marvellous", "--class", "coast", cwd=folder)
+    assert (done["labels"], done["known"]) == (2, {"class coast": 1, "tag marvellous": 1})
+    visterm("vocabulary", "rename", "marvellous", "wonderful", cwd=folder)
+    done = visterm_json("label", "0.png", "--tag", "marvellous", cwd=folder)
+    assert (done["labels"], done["known"], done["action"]) == (0, {"tag marvellous": 1}, None)
+    assert visterm("label", "0.png", "--no-tag", "wonderful", cwd=folder).stdout == "1 label noted\n"
+    assert visterm_json("label", "0.png", "--no-tag", "wonderful", cwd=folder)["known"] == {"not tag wonderful": 1}

@@ -360,17 +360,30 @@ def _ask(slip: NewNameError, wanted: _Wanted) -> None:
             raise InputError("stopped; nothing was changed")
 
 
+def _listed(labels: dict[str, int]) -> str:
+    """Labels in words, the first of many, with their numbers of pictures."""
+    several = [f"{name} of {counted(n, 'picture')}" if n > 1 else name for name, n in labels.items()]
+    more = f" and {len(several) - _LISTED} more" if len(several) > _LISTED else ""
+    return f"{', '.join(several[:_LISTED])}{more}"
+
+
 def _print_labelled(console: Console, done: Labelled) -> None:
-    parts = [f"{counted(done.labels, 'label')} noted"] if done.labels or not done.cleared else []
+    otherwise = done.cleared or done.known or done.not_cleared
+    parts = [f"{counted(done.labels, 'label')} noted"] if done.labels or not otherwise else []
     if done.accepted:
         parts.append(f"{done.accepted} of them accepted from models")
     if done.cleared:
         parts.append(f"{counted(done.cleared, 'label')} cleared")
-    say(console, ", ".join(parts))
+    if parts:
+        say(console, ", ".join(parts))
     if done.taken:
-        several = [f"{name} of {counted(n, 'picture')}" if n > 1 else name for name, n in done.taken.items()]
-        more = f" and {len(several) - _LISTED} more" if len(several) > _LISTED else ""
-        say(console, f"accepted: {', '.join(several[:_LISTED])}{more}")
+        say(console, f"accepted: {_listed(done.taken)}")
+    if done.known:
+        say(console, f"you had said before: {_listed(done.known)}")
+    if done.not_cleared:
+        say(console, f"nothing of yours to clear ({', '.join(done.not_cleared)})")
+    if done.imported:
+        say(console, f"from an import, so it stays: {_listed(done.imported)} (--no-tag NAME denies a tag)")
     for name, now in done.called.items():
         say(console, f"{name} is called {now} now; noted {now}")
     if done.nothing_suggested:
