@@ -104,3 +104,28 @@ def test_what_was_said_before_is_not_noted_again(folder, visterm, visterm_json):
     assert (done["labels"], done["known"], done["action"]) == (0, {"tag marvellous": 1}, None)
     assert visterm("label", "0.png", "--no-tag", "wonderful", cwd=folder).stdout == "1 label noted\n"
     assert visterm_json("label", "0.png", "--no-tag", "wonderful", cwd=folder)["known"] == {"not tag wonderful": 1}
+
+
+# Exporting
+
+
+def test_pictures_without_labels_need_no_sidecar(folder, visterm, visterm_json):
+    visterm("label", "0.png", "--tag", "sea", cwd=folder)
+    planned = visterm("export", "--format", "xmp", "--dry-run", cwd=folder).stdout.splitlines()
+    assert planned[0] == "3 pictures: 1 new, 0 merged into existing ones, 0 unchanged, 2 without labels"
+    assert planned[-1] == "nothing was written (--dry-run)"
+    assert visterm("export", "--format", "xmp", "--yes", cwd=folder).stdout.splitlines()[-1] == (
+        "3 pictures, 1 file written, 0 unchanged, 2 without labels"
+    )
+    again = visterm_json("export", "--format", "xmp", "--yes", cwd=folder)
+    assert (again["files"], again["n_unchanged"], again["n_needless"]) == ([], 1, 2)
+    assert "nothing was written (--dry-run)" in visterm("export", "labels.csv", "--dry-run", cwd=folder).stdout
+
+
+# Wrong use
+
+
+def test_a_share_just_above_one_is_no_percentage(folder, visterm):
+    told = visterm("tag", "--precision", "1.5", cwd=folder, code=2).stderr
+    assert told == "visterm: --precision is a share between 0 and 1, not 1.5\n"
+    assert "did you mean 0.6?" in visterm("tag", "--precision", "60", cwd=folder, code=2).stderr

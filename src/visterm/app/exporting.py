@@ -42,6 +42,7 @@ class Exported(Document):
     ``replaces`` says that the file existed already, and is not as the last export of this workspace left it.
     For sidecars: ``n_new`` of the files did not exist before, ``n_unchanged`` others already said everything,
     ``n_failed`` cannot be written (``skipped`` has the reasons), ``folders`` says where they are, ``example`` is one.
+    ``n_needless`` files of pictures need no sidecar, as they have no labels.
     """
 
     format: str
@@ -55,6 +56,7 @@ class Exported(Document):
     folders: list[SidecarFolder] = field(default_factory=list)
     example: SidecarExample | None = None
     replaces: bool = False
+    n_needless: int = 0
 
 
 def export(
@@ -113,6 +115,7 @@ def export(
         _folders(done.files) if format == "xmp" else [],
         done.example,
         replaces,
+        done.n_needless,
     )
 
 

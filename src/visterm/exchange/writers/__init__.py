@@ -33,7 +33,8 @@ class Export:
     """What an export wrote, or would write: files, pictures, and what was left out with the reason.
 
     Of the sidecars in ``files``, ``n_new`` did not exist before, and ``example`` is the first. ``n_unchanged`` counts
-    sidecars that were already up to date, and ``n_failed`` those that cannot be written; ``skipped`` has their reasons.
+    sidecars that were already up to date, ``n_needless`` files that need none, as there is nothing to say of them, and
+    ``n_failed`` sidecars that cannot be written; ``skipped`` has their reasons.
     """
 
     format: str
@@ -44,6 +45,7 @@ class Export:
     n_new: int = 0
     n_failed: int = 0
     example: SidecarExample | None = None
+    n_needless: int = 0
 
     def fail(self, file: Path, reason: str) -> None:
         """Note that the labels of ``file`` cannot be written."""
