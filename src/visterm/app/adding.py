@@ -12,7 +12,7 @@ from visterm.app.document import Document
 from visterm.catalogue.records import PERSON, Reading, Record, Skipped
 from visterm.catalogue.scan import AddReport, add_folder
 from visterm.compute import progress
-from visterm.errors import InputError
+from visterm.errors import InputError, UsageError
 from visterm.exchange.readers import find_labels, find_tables, open_labels, open_pictures
 from visterm.language.captions import CaptionTokenizer
 
@@ -139,12 +139,12 @@ def add(
         if not folder.exists():
             raise InputError(f"there is nothing at {folder}: name an existing folder or picture")
     if as_new and (not folders or any(not file.is_file() for file in folders)):
-        raise InputError("name the files that are other pictures now; a folder cannot be added as new")
+        raise UsageError("name the files that are other pictures now; a folder cannot be added as new")
     folders = list(folders) or [workspace.folder]
     if format == "folders" and not labels:
         labels = folders
     elif format is not None and not labels:
-        raise InputError(f"the format {format!r} says how to read a source of labels: name that source, too")
+        raise UsageError(f"the format {format!r} says how to read a source of labels: name that source, too")
     language = workspace.catalogue.language
     tokenizer = CaptionTokenizer(min_count=min_count, phrases=tuple(phrases), language=language)
     with suppress(_Rehearsal):

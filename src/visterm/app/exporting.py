@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from visterm.app.document import Document
 from visterm.catalogue.records import Skipped
-from visterm.errors import InputError, VistermError
+from visterm.errors import InputError, UsageError, VistermError
 from visterm.exchange.writers import SidecarExample
 from visterm.exchange.writers import export as write
 from visterm.exchange.writers.sidecars import pictures_within
@@ -77,11 +77,11 @@ def export(
     the answer tells whether it would be.
     """
     if destination is None and format != "xmp":
-        raise InputError(f"name the {format or 'csv'} file to write")
+        raise UsageError(f"name the {format or 'csv'} file to write")
     if format is None:
         format = _ENDINGS.get((destination or Path()).suffix.lower())
         if format is None:
-            raise InputError(
+            raise UsageError(
                 f"{destination}: the ending names no format; use {', '.join(_ENDINGS)}, or name the format"
             )
     if format == "xmp" and not dry_run:  # before the first sidecar is written, so that none is ever taken for an import

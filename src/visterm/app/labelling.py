@@ -16,7 +16,7 @@ from visterm.catalogue.pictures import Label, Picture
 from visterm.catalogue.records import IMPORT, PERSON
 from visterm.catalogue.vocabulary import TermUse
 from visterm.contracts.tasks import Task
-from visterm.errors import InputError
+from visterm.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
@@ -144,7 +144,7 @@ def label(
     or the names that are meant.
     """
     if class_name is None and not tags and not no_tags and not clear and not accept:
-        raise InputError("say what the pictures are: a class, tags, tags to deny, what to clear, or to accept")
+        raise UsageError("say what the pictures are: a class, tags, tags to deny, what to clear, or to accept")
     clearings = {what: _clearing(workspace, what) for what in clear}
     _refuse_contradiction(tags, no_tags)
     names: list[tuple[Kind, str]] = [("tag", name) for name in (*tags, *no_tags)]
@@ -305,7 +305,7 @@ def _clearing(workspace: Workspace, what: str) -> tuple[Kind, str | None]:
         return _CLEARABLE[what], None
     prefix, colon, name = what.partition(":")
     if not colon or prefix not in _PREFIXES or not name.strip():
-        raise InputError(f"{what!r} cannot be cleared: say 'class', 'tags', or one name such as 'tag:boat'")
+        raise UsageError(f"{what!r} cannot be cleared: say 'class', 'tags', or one name such as 'tag:boat'")
     kind = _PREFIXES[prefix]
     if not workspace.catalogue.is_known(kind, name):
         raise InputError(f"there is no {kind} {name!r} to clear: the vocabulary lists those in use")
@@ -315,7 +315,7 @@ def _clearing(workspace: Workspace, what: str) -> tuple[Kind, str | None]:
 def _refuse_contradiction(tags: Iterable[str], no_tags: Iterable[str]) -> None:
     both = sorted(set(map(clean_name, tags)).intersection(map(clean_name, no_tags)))
     if both:
-        raise InputError(f"the tag {both[0]!r} is both given and denied: say one of the two")
+        raise UsageError(f"the tag {both[0]!r} is both given and denied: say one of the two")
 
 
 def _refuse_slips(workspace: Workspace, names: Iterable[tuple[Kind, str]], meant: Sequence[str]) -> None:

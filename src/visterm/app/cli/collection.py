@@ -12,7 +12,6 @@ import typer
 from visterm.app.cli.output import (
     DryRunOption,
     JsonOption,
-    UsageError,
     WorkspaceOption,
     at_a_terminal,
     command,
@@ -24,7 +23,7 @@ from visterm.app.cli.output import (
 )
 from visterm.app.wording import counted
 from visterm.catalogue.records import IMPORT, PERSON
-from visterm.errors import InputError
+from visterm.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,7 +11,6 @@ import typer
 from visterm.app.cli.output import (
     DryRunOption,
     JsonOption,
-    UsageError,
     WorkspaceOption,
     at_a_terminal,
     check_share,
@@ -23,6 +22,7 @@ from visterm.app.cli.output import (
 )
 from visterm.app.document import shorten
 from visterm.app.wording import counted
+from visterm.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console

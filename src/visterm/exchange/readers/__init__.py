@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from visterm.catalogue.records import Reading, Record
-from visterm.errors import InputError
+from visterm.errors import InputError, UsageError
 
 
 class Reader(Protocol):
@@ -58,7 +58,7 @@ def check_format(format: str) -> None:
     if format not in READERS:
         near = get_close_matches(format, READERS, n=1)
         choose = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(READERS)}"
-        raise InputError(f"unknown label format {format!r}: {choose}")
+        raise UsageError(f"unknown label format {format!r}: {choose}")
 
 
 def open_labels(path: Path, format: str | None = None) -> tuple[Reading, Path, Iterator[Record]]:

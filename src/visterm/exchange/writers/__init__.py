@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.catalogue.records import Skipped
-from visterm.errors import InputError
+from visterm.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from visterm.catalogue.pictures import Label, Picture
@@ -76,12 +76,12 @@ def export(
     ``catalogue`` the identity of the catalogue that they name as their writer.
     """
     if format not in FORMATS:
-        raise InputError(f"unknown export format {format!r}: choose one of {', '.join(FORMATS)}")
+        raise UsageError(f"unknown export format {format!r}: choose one of {', '.join(FORMATS)}")
     if hierarchy is not None and format != "xmp":
-        raise InputError(f"a hierarchy of keywords is written to xmp only, not to {format}")
+        raise UsageError(f"a hierarchy of keywords is written to xmp only, not to {format}")
     if suggestions is not None:
         if not 0 <= suggestions <= 1:
-            raise InputError(f"the least score of suggestions is between 0 and 1, not {suggestions}")
+            raise UsageError(f"the least score of suggestions is between 0 and 1, not {suggestions}")
         pictures = _with_suggestions(pictures, suggestions)
     if format == "xmp":
         from visterm.exchange.writers.sidecars import SidecarOptions, export_sidecars
