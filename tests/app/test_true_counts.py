@@ -38,6 +38,19 @@ def test_a_picture_whose_rows_are_all_skipped_is_not_counted(folder, visterm_jso
     assert (source["pictures"], source["tags"], source["skipped"]) == (1, 1, 2)
 
 
+def test_a_table_under_another_name_is_told_beside_metadata(folder, visterm, visterm_json):
+    (folder / "metadata.csv").write_text("file_name,tags\n0.png,sea\n")
+    (folder / "my_labels.csv").write_text("file_name,tags\n1.png,sky\n")
+    (folder / "expenses.csv").write_text("day,amount\nMonday,12\n")  # names no picture
+    visterm("export", "exported.csv", cwd=folder)  # Visterm's own
+    table = str(folder / "my_labels.csv")
+    assert f"{table} was not read; if it has labels: visterm add --labels {table}" in visterm("add", cwd=folder).stdout
+    assert visterm_json("add", cwd=folder)["tables"] == [table]
+    assert visterm_json("add", "--no-look", cwd=folder)["tables"] == []
+    assert visterm_json("add", "--labels", "my_labels.csv", cwd=folder)["tables"] == []
+    assert visterm_json("add", cwd=folder)["tables"] == []  # known as a source
+
+
 # History
 
 

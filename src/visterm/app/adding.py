@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.app.document import Document
+from visterm.app.exporting import without_exports
+from visterm.catalogue.places import posix
 from visterm.catalogue.records import PERSON, Reading, Record, Skipped
 from visterm.catalogue.scan import AddReport, add_folder
 from visterm.compute import progress
 from visterm.errors import InputError, UsageError
-from visterm.exchange.readers import find_labels, find_tables, open_labels, open_pictures
+from visterm.exchange.readers import find_labels, find_tables, names_pictures, open_labels, open_pictures
 from visterm.language.captions import CaptionTokenizer
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class Addition(Document):
 
     ``caption_tags`` labels were made of ``caption_words`` words and phrases; ``other_words`` stay searchable only.
     ``other_formats`` counts files of pictures that Visterm cannot read, by their ending, such as ``.heic``;
-    ``notes`` are remarks about labels that were read all the same. ``tables`` may hold labels, where none were found.
+    ``notes`` are remarks about labels that were read all the same. ``tables`` may hold labels, too, but were never read.
     """
 
     dry_run: bool
@@ -199,8 +201,24 @@ def _add(
         words.n_others,
         dict(files.other_formats.most_common()),
         [note for reading in readings for note in reading.notes],
-        [] if readings or not look_for_labels else [str(table) for place in folders for table in find_tables(place)],
+        _unread_tables(workspace, folders, places, readings) if look_for_labels else [],
     )
+
+
+def _unread_tables(
+    workspace: Workspace,
+    folders: Sequence[Path],
+    places: Sequence[tuple[Path, str | None]],
+    readings: Sequence[Reading],
+) -> list[str]:
+    """The tables beside the pictures that may hold labels, were read neither now nor earlier, and are no exports.
+
+    Where labels were found, only those that name pictures: a collection may have tables about anything.
+    """
+    read = {posix(path) for path, _ in places}
+    tables = dict.fromkeys(table for folder in folders for table in find_tables(folder))
+    unread = [table for table in tables if posix(table) not in read and not workspace.catalogue.is_source(table)]
+    return [str(table) for table in without_exports(workspace, unread) if not readings or names_pictures(table)]
 
 
 class _Remembering:

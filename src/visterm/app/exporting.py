@@ -119,6 +119,12 @@ def export(
     )
 
 
+def without_exports(workspace: Workspace, files: Iterable[Path]) -> list[Path]:
+    """Those of ``files`` that no export of this workspace wrote, or that were changed since."""
+    written = _Written(workspace)
+    return [file for file in files if written.is_strange(file)]
+
+
 class _Written:
     """The files that exports of a workspace wrote, with the size and time that each had then."""
 

@@ -206,9 +206,7 @@ def _said_before(workspace: Workspace, pictures: Iterable[Picture], said: Iterab
     return [row for row, kind, name in cleaned if (row[0], kind, now[kind].get(name, name), row[3]) in own]
 
 
-def _imported(
-    workspace: Workspace, ids: Iterable[int], clearings: Sequence[tuple[Kind, str | None]]
-) -> dict[str, int]:
+def _imported(workspace: Workspace, ids: Iterable[int], clearings: Sequence[tuple[Kind, str | None]]) -> dict[str, int]:
     """What imports say of the pictures where a person who wanted to clear it had said nothing."""
     if not clearings:
         return {}

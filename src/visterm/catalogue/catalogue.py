@@ -220,6 +220,13 @@ class Catalogue(Database):
                 reading=reading,
             ).apply(records)
 
+    def is_source(self, file: Path) -> bool:
+        """Whether labels of the table ``file`` were read earlier."""
+        names = [import_source(f"{format} {self.stored_path(file)}") for format in ("table", "parquet")]
+        with schema.sqlite_errors(self.file):
+            known = self._connection.execute("SELECT 1 FROM source WHERE name IN (?, ?)", names).fetchone()
+        return known is not None
+
     def label(
         self,
         picture: Picture | int,

@@ -128,7 +128,11 @@ def _print_addition(console: Console, done: Addition) -> None:
     if done.tables:
         others = f" (and {counted(len(done.tables) - 1, 'other table')})" if len(done.tables) > 1 else ""
         named = shlex.quote(done.tables[0])
-        say(console, f"no labels found; if {named}{others} has some: visterm add --labels {named}")
+        unread, none = (
+            f"{named}{others} was not read; if it has labels",
+            f"no labels found; if {named}{others} has some",
+        )
+        say(console, f"{unread if done.labels else none}: visterm add --labels {named}")
     elif not done.labels and done.files.n_pictures:
         say(console, "no labels found; if sub-folders are classes, say so: visterm add --format folders FOLDER")
     if done.dry_run:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from visterm.catalogue.records import Reading, Record
-from visterm.errors import InputError, UsageError
+from visterm.errors import InputError, MissingExtraError, UsageError
 
 
 class Reader(Protocol):
@@ -127,6 +127,16 @@ def find_tables(folder: Path) -> list[Path]:
 
     others = (parent / name for parent, names in walk(folder) for name in names if name not in _METADATA)
     return sorted(path for path in others if READERS["table"].detect(path) or READERS["parquet"].detect(path))
+
+
+def names_pictures(table: Path) -> bool:
+    """Whether a table has a row that names a picture; one that cannot be opened here may have some."""
+    try:
+        return next(open_labels(table)[2], None) is not None
+    except MissingExtraError:
+        return True
+    except InputError:
+        return False
 
 
 def _guarded(path: Path, records: Iterator[Record]) -> Iterator[Record]:
