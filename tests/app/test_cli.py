@@ -38,7 +38,7 @@ def test_from_pictures_to_answers(visterm_process, visterm_json, tmp_path, postc
         return json.loads(visterm_process(*arguments, "--json").stdout)
 
     home = tmp_path / "home"
-    assert process_json("init", home) == {"workspace": str(home), "created": True, "language": "en"}
+    assert process_json("init", home) == {"workspace": str(home), "created": True, "language": "en", "outer": None}
     added = process_json("add", postcards, "-w", home)
     assert added["files"]["added"] == 50
     assert added["labels"][0]["pictures"] == 50

@@ -22,6 +22,18 @@ def folder(tmp_path):
     return home
 
 
+# Making a workspace
+
+
+def test_a_workspace_inside_another_is_told(folder, visterm, visterm_json):
+    (folder / "inner").mkdir()
+    told = visterm("init", ".", cwd=folder / "inner").stdout
+    assert f"note: this is inside the workspace {folder}; commands in this folder use the new one" in told
+    assert "note" not in visterm("init", ".", cwd=folder / "inner").stdout  # known already
+    assert visterm_json("init", ".", cwd=folder / "inner")["outer"] == str(folder)
+    assert visterm_json("init", ".", cwd=folder)["outer"] is None
+
+
 # Adding
 
 

@@ -72,7 +72,7 @@ class Addition(Document):
 
     ``caption_tags`` labels were made of ``caption_words`` words and phrases; ``other_words`` stay searchable only.
     ``other_formats`` counts files of pictures that Visterm cannot read, by their ending, such as ``.heic``;
-    ``notes`` are remarks about labels that were read all the same. ``tables`` may hold labels, too, but were never read.
+    ``notes`` are remarks about labels that were read all the same. ``tables`` may hold labels, but were never read.
     """
 
     dry_run: bool

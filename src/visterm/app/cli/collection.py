@@ -57,6 +57,12 @@ def init(
 def _print_created(console: Console, done: Created) -> None:
     said = "is a workspace now; next: visterm add" if done.created else "is a workspace already"
     say(console, f"{done.workspace} {said}")
+    if done.created and done.outer is not None:
+        say(
+            console,
+            f"note: this is inside the workspace {done.outer}; commands in this folder use the new one from now on,"
+            " which knows nothing of the other. If that is not meant, delete .visterm here",
+        )
     say(console, f"language of captions and file names: {done.language}")
 
 
@@ -361,6 +367,7 @@ def _ask(slip: NewNameError, wanted: _Wanted) -> None:
             return wanted.meant.append(slip.name)
         if answer and "stop".startswith(answer):
             raise InputError("stopped; nothing was changed")
+        question = f"type {'use, ' if slip.near is not None else ''}make or stop"
 
 
 def _listed(labels: dict[str, int]) -> str:
