@@ -9,6 +9,13 @@ class InputError(VistermError, ValueError):
     """Data handed to Visterm is not usable: wrong shape, wrong type, wrong value, a malformed file."""
 
 
+class UsageError(InputError):
+    """Visterm was asked wrongly, whatever the data: an unknown name of a method or format, a query that cannot be read.
+
+    The command line exits with 2.
+    """
+
+
 class PictureError(InputError):
     """A file cannot be used as a picture: truncated, not a picture, too many pixels."""
 

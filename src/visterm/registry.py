@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from visterm.contracts.tasks import Task
-from visterm.errors import InputError
+from visterm.errors import InputError, UsageError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class Method:
         known = cls().get_params() if not self.preset else cls(**self.preset).get_params()
         for name in parameters:
             if name not in known:
-                raise InputError(
+                raise UsageError(
                     f"{self.name} has no parameter {name!r}: its parameters are {', '.join(sorted(known)) or 'none'}"
                 )
         return cls(**(self.preset | parameters))
@@ -73,7 +73,7 @@ def get(name: str) -> Method:
     if name not in _METHODS:
         near = get_close_matches(name, _METHODS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(sorted(_METHODS))}"
-        raise InputError(f"unknown method {name!r}: {hint}")
+        raise UsageError(f"unknown method {name!r}: {hint}")
     return _METHODS[name]
 
 

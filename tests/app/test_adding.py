@@ -99,7 +99,7 @@ def test_named_folders_of_pictures_are_classes(tmp_path, visterm):
 def test_a_format_that_does_not_exist_is_said(visterm, tmp_path):
     visterm("init", tmp_path / "home")
     for name, answer in (("foldres", "did you mean folders?"), ("spreadsheet", "choose one of table")):
-        done = visterm("add", "--format", name, "-w", tmp_path / "home", code=1)
+        done = visterm("add", "--format", name, "-w", tmp_path / "home", code=2)
         assert f"unknown label format '{name}': {answer}" in done.stderr
 
 

@@ -38,7 +38,7 @@ def test_from_pictures_to_answers(visterm_process, visterm_json, tmp_path, postc
         return json.loads(visterm_process(*arguments, "--json").stdout)
 
     home = tmp_path / "home"
-    assert process_json("init", home) == {"workspace": str(home), "created": True, "language": "en"}
+    assert process_json("init", home) == {"workspace": str(home), "created": True, "language": "en", "outer": None}
     added = process_json("add", postcards, "-w", home)
     assert added["files"]["added"] == 50
     assert added["labels"][0]["pictures"] == 50
@@ -176,7 +176,7 @@ def test_what_was_removed_is_added_only_again(visterm, visterm_json, workspace, 
     picture = postcards / "pictures" / "0000.jpg"
     visterm("label", picture, "--tag", "treasure", "-w", workspace)
     assert "with 1 label that you gave" in visterm("remove", picture, "-w", workspace).stdout
-    assert "1 removed earlier; add them with --again" in visterm("add", postcards, "-w", workspace).stdout
+    assert "1 file removed earlier; add it with --again" in visterm("add", postcards, "-w", workspace).stdout
     assert visterm_json("status", "-w", workspace)["n_pictures"] == 49
     done = visterm_json("add", postcards, "--again", "--dry-run", "-w", workspace)
     assert (done["files"]["added"], done["files"]["removed"]) == (1, 0)
@@ -248,25 +248,30 @@ def test_sidecars_leave_pictures_alone(visterm, visterm_json, postcards, tmp_pat
 def test_wrong_use_is_told_from_failure(visterm, workspace, tmp_path):
     visterm("nonsense", code=2)
     visterm("similar", code=2)
-    for arguments, hint in [
-        (("train", "magic"), "unknown method"),
-        (("train", "knn", "--set", "n_neighbors"), "NAME=VALUE"),
-        (("train", "knn", "--set", "n_neighbours=3"), "no parameter"),
-        (("train", "knn", "--set", "n_neighbors=0"), "n_neighbors"),
-        (("train", "knn", "--name", "../escape"), "cannot be called"),
-        (("train", "knn", "--recipe", "magic"), "unknown recipe"),
-        (("add", tmp_path / "nowhere"), "there is nothing at"),
-        (("classify", tmp_path / "nowhere.jpg"), "no such file"),
-        (("classify", "--model", "nobody"), "no model"),
-        (("similar", tmp_path / "nowhere.jpg"), "No such file"),
-        (("export", tmp_path / "x", "--format", "docx"), "unknown export format"),
-        (("label", "nowhere.jpg", "--tag", "x"), "does not exist"),
-        (("remove", "nowhere.jpg"), "no such"),
+    for code, arguments, hint in [
+        (2, ("train", "magic"), "unknown method"),
+        (2, ("evaluate", "magic"), "unknown method"),
+        (2, ("train", "knn", "--set", "n_neighbors"), "NAME=VALUE"),
+        (2, ("train", "knn", "--set", "n_neighbours=3"), "no parameter"),
+        (2, ("train", "knn", "--recipe", "magic"), "unknown recipe"),
+        (2, ("add", "--format", "magic"), "unknown label format"),
+        (2, ("export", tmp_path / "x", "--format", "docx"), "unknown export format"),
+        (2, ("search", ""), "the query is empty"),
+        (2, ("search", "(sky OR"), "the query ends after OR"),
+        (2, ("label", "nowhere.jpg", "--clear", "everything"), "cannot be cleared"),
+        (1, ("train", "knn", "--set", "n_neighbors=0"), "n_neighbors"),
+        (1, ("train", "knn", "--name", "../escape"), "cannot be called"),
+        (1, ("add", tmp_path / "nowhere"), "there is nothing at"),
+        (1, ("classify", tmp_path / "nowhere.jpg"), "no such file"),
+        (1, ("classify", "--model", "nobody"), "no model"),
+        (1, ("similar", tmp_path / "nowhere.jpg"), "No such file"),
+        (1, ("label", "nowhere.jpg", "--tag", "x"), "does not exist"),
+        (1, ("remove", "nowhere.jpg"), "no such"),
     ]:
-        done = visterm(*arguments, "-w", workspace, code=1)
+        done = visterm(*arguments, "-w", workspace, code=code)
         assert hint in done.stderr, (arguments, done.stderr)
         assert len(done.stderr.splitlines()) == 1
-    failed = visterm("train", "magic", "-w", workspace, "--json", code=1)
+    failed = visterm("train", "magic", "-w", workspace, "--json", code=2)
     assert "unknown method" in json.loads(failed.stderr.splitlines()[-1])["error"]
 
 
@@ -295,7 +300,7 @@ def test_show_draws_what_the_machine_sees(visterm, visterm_json, workspace, post
     with Image.open(tmp_path / "words.jpg") as drawn:
         assert drawn.format == "JPEG"
     assert "no codewords" in visterm("show", picture, "-f", "colour", "-w", workspace, code=1).stderr
-    assert "cannot be shown" in visterm("show", picture, "-f", "aura", code=1).stderr
+    assert "cannot be shown" in visterm("show", picture, "-f", "aura", code=2).stderr
     assert "cannot be shown" in visterm("show", tmp_path / "nowhere.jpg", code=1).stderr
 
 
@@ -335,13 +340,13 @@ def test_the_ending_of_a_file_names_the_format(visterm, visterm_json, workspace,
         file = tmp_path / f"labels{ending}"
         visterm("export", file, "-w", workspace)
         assert file.read_text(encoding="utf-8").lstrip("\ufeff").startswith(begins.lstrip("\ufeff")), ending
-    assert "names no format" in visterm("export", tmp_path / "labels.xlsx", "-w", workspace, code=1).stderr
+    assert "names no format" in visterm("export", tmp_path / "labels.xlsx", "-w", workspace, code=2).stderr
     assert visterm_json("export", tmp_path / "labels.txt", "-f", "tsv", "-w", workspace)["format"] == "tsv"
 
 
 def test_what_a_newcomer_meets(visterm, visterm_json, workspace, postcards, tmp_path):
     assert "-w workspace" in visterm("status", cwd=workspace.parent, code=1).stderr
-    assert "did you mean 'knn-tags'?" in visterm("train", "knn-tag", "-w", workspace, code=1).stderr
+    assert "did you mean 'knn-tags'?" in visterm("train", "knn-tag", "-w", workspace, code=2).stderr
     labelled = visterm_json("train", "knn-tags", "-w", workspace)["training"]["pictures_with_tags"]
     assert f"{labelled} pictures with tags" in visterm("train", "knn-tags", "-w", workspace).stdout
     assert "nothing was changed" in visterm("tag", "--write", "--dry-run", "-w", workspace).stdout

@@ -63,7 +63,10 @@ def test_no_sidecar_without_a_yes(home, visterm, visterm_json):
     ):
         assert said in planned.stdout
     done = visterm("export", home.parent / "outside", "--format", "xmp", "--yes", "-w", home)
-    assert done.stdout.startswith(planned.stdout), "the same is shown before it is done"
+    plan, nothing, rest = planned.stdout.partition("nothing was written (--dry-run)\n")
+    assert nothing
+    assert not rest
+    assert done.stdout.startswith(plan), "the same is shown before it is done"
     assert sidecars(home) == ["outside/one/a.png.xmp", "outside/two/a.png.xmp"]
     again = visterm_json("export", "--format", "xmp", "--yes", "-w", home)
     assert (len(again["files"]), again["n_unchanged"]) == (2, 2)

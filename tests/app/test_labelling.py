@@ -163,6 +163,7 @@ def test_a_person_at_a_terminal_is_asked(photos, folder, monkeypatch, answers, f
     assert done.exit_code == code
     assert done.exception is None or isinstance(done.exception, SystemExit)  # a traceback has exit code 1, too
     assert "[use boat / make baot / stop]" in done.stderr
+    assert ("type use, make or stop:" in done.stderr) == answers.startswith("what")
     assert set(said(photos, "1.png")) == {"beach", *found}
 
 

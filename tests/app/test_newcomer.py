@@ -111,7 +111,7 @@ def test_an_empty_vocabulary_is_told(folder, visterm):
 
 def test_what_train_does_not_know_is_told(folder, visterm):
     for wrong, hint in (("nosuch", ": say classes, tags, search"), ("class", "did you mean 'classes'?")):
-        told = visterm("train", wrong, cwd=folder, code=1).stderr
+        told = visterm("train", wrong, cwd=folder, code=2).stderr
         assert f"unknown method {wrong!r}: " in told
         assert hint in told
         assert "or a method that 'visterm methods' lists" in told
@@ -243,7 +243,7 @@ def test_hopeless_classes_are_no_clutter(workspace, visterm, visterm_json):
 @pytest.mark.parametrize("option", ["--precision", "--sure"])
 def test_a_share_in_per_cent_is_told(option, workspace, visterm):
     wrong = visterm("tag", option, 60, "-w", workspace, code=2).stderr
-    assert wrong == f"visterm: {option} is between 0 and 1, not 60: did you mean 0.6?\n"
+    assert wrong == f"visterm: {option} is a share between 0 and 1, not 60: did you mean 0.6?\n"
     with Workspace(workspace) as photos, pytest.raises(InputError, match=r"did you mean 0\.6"):
         photos.tag(precision=60)
     assert "did you mean 0.8?" in visterm("export", "x.csv", "--suggestions", 80, "-w", workspace, code=2).stderr

@@ -17,6 +17,7 @@ from visterm.catalogue import pictures as pictures_module
 from visterm.catalogue.catalogue import Catalogue
 from visterm.catalogue.pictures import Examined
 from visterm.catalogue.records import IMPORT, PERSON, Reading, Record, Region, model_source
+from visterm.catalogue.removals import Forgotten
 from visterm.errors import InputError
 
 
@@ -128,8 +129,8 @@ class TestPictures:
         fill(catalogue, "a/1.jpg", "a/2.jpg", "b.jpg", "c.jpg")
         catalogue.add([examined(catalogue.root / "copy.jpg", "a/1.jpg")])
         catalogue.label(catalogue.picture("b.jpg"), "tag", "sea")  # type: ignore[arg-type]
-        assert catalogue.remove(["a"]) == 1  # the copy keeps picture 1
-        assert catalogue.remove([digest("b.jpg")[:10], catalogue.root / "c.jpg"]) == 2
+        assert catalogue.remove(["a"]) == Forgotten(1, 1, ("copy.jpg",))  # the copy keeps picture 1
+        assert catalogue.remove([digest("b.jpg")[:10], catalogue.root / "c.jpg"]).n_pictures == 2
         assert set(catalogue.known_files()) == {"copy.jpg"}
         with pytest.raises(InputError, match="nowhere"):
             catalogue.remove(["copy.jpg", "nowhere.jpg"])

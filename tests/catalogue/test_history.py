@@ -104,7 +104,7 @@ def test_the_log_says_who_when_before_and_after(catalogue):
     catalogue.label(1, "class", "coast")
     catalogue.label(1, "class", "street")
     action = catalogue.history.actions(limit=1)[0]
-    assert (action.who, action.n_changes) == ("person", 3)
+    assert (action.who, action.n_changes) == ("person", 2)  # labels; the entry of the vocabulary comes with them
     assert {(change.kind, change.name, change.picture, change.before, change.after) for change in action.changes} == {
         ("class", "coast", "a.jpg", "accepted", None),
         ("class", "street", "a.jpg", None, "accepted"),
@@ -149,6 +149,50 @@ def test_merge_is_undone_and_a_merged_name_restored_with_its_pictures(catalogue)
     assert [tags(catalogue, name) for name in NAMES] == [["pine"], ["tree"], ["pine", "tree"]]
     catalogue.history.undo()
     assert contents(catalogue) == after
+
+
+def suggest(catalogue: Catalogue, *rows: tuple[int, str, float], version: int = 1) -> None:
+    said = [(picture, "tag", name, "suggested", score) for picture, name, score in rows]
+    catalogue.write_labels(said, source=f"model m@{version}")
+
+
+def suggested(catalogue: Catalogue) -> dict[str, dict[str, float]]:
+    return {
+        picture.paths[0]: {label.name: label.score for label in picture.tags if label.state == "suggested"}
+        for picture in catalogue.pictures()
+    }
+
+
+def test_suggestions_come_back_from_a_merge(catalogue):
+    suggest(catalogue, (1, "plane", 0.9), (2, "plane", 0.4), (2, "jet", 0.3), (3, "jet", 0.2), (3, "plane", 0.1))
+    before, was = contents(catalogue), suggested(catalogue)
+    catalogue.merge("tag", ["plane"], "jet")
+    after = contents(catalogue)
+    assert suggested(catalogue) == {"a.jpg": {"jet": 0.9}, "b.jpg": {"jet": 0.4}, "c.jpg": {"jet": 0.2}}
+    (action,) = catalogue.history.undo()
+    assert (action.n_changes, {change.kind for change in action.changes}) == (0, {"vocabulary", "other name"})
+    assert (contents(catalogue), suggested(catalogue)) == (before, was)
+    catalogue.history.redo()
+    assert contents(catalogue) == after
+    catalogue.restore("tag", "plane")
+    assert {name: set(found) for name, found in suggested(catalogue).items()} == {
+        "a.jpg": {"plane"},
+        "b.jpg": {"jet", "plane"},
+        "c.jpg": {"jet", "plane"},
+    }
+    catalogue.history.undo()
+    assert contents(catalogue) == after
+
+
+@pytest.mark.parametrize("take_back", [lambda catalogue: catalogue.history.undo(), lambda c: c.restore("tag", "plane")])
+def test_suggestions_of_a_replaced_model_do_not_come_back(catalogue, take_back):
+    suggest(catalogue, (1, "plane", 0.9), (2, "plane", 0.8))
+    catalogue.label(1, "tag", "plane")
+    catalogue.merge("tag", ["plane"], "jet")
+    suggest(catalogue, (2, "jet", 0.7), version=2)
+    take_back(catalogue)
+    assert tags(catalogue, "a.jpg") == ["plane"]
+    assert suggested(catalogue) == {"a.jpg": {}, "b.jpg": {"jet": 0.7}, "c.jpg": {}}
 
 
 def test_a_merged_class_is_restored(catalogue):

@@ -18,6 +18,7 @@ from PIL import Image
 from visterm.catalogue import scan
 from visterm.catalogue.catalogue import Catalogue
 from visterm.catalogue.records import Reading, Record, Skipped
+from visterm.catalogue.removals import Forgotten
 from visterm.catalogue.scan import AddReport, add_folder, examine, find_pictures
 from visterm.errors import InputError, PictureError, VistermError
 
@@ -526,7 +527,7 @@ class TestRemoved:
     def test_a_removed_picture_stays_out_until_it_is_wanted_again(self, catalogue: Catalogue, folder: Path) -> None:
         a, b = make(folder / "a.jpg", 1), make(folder / "b.jpg", 2)
         add_folder(catalogue, [folder])
-        assert catalogue.remove([a]) == 1
+        assert catalogue.remove([a]).n_pictures == 1
         report = add_folder(catalogue, [folder])
         assert (report.removed, figures(report)) == (1, {"unchanged": 1})
         assert report.summary() == "0 added, 1 unchanged, 1 removed earlier"
@@ -559,7 +560,7 @@ class TestRemoved:
         make(folder / "a.jpg", 1)
         make(folder / "b.jpg", 1)
         add_folder(catalogue, [folder])
-        assert catalogue.remove(["b.jpg"]) == 0
+        assert catalogue.remove(["b.jpg"]) == Forgotten(0, 1, ("a.jpg",))
         report = add_folder(catalogue, [folder])
         assert (report.removed, figures(report)) == (1, {"unchanged": 1})
         make(folder / "c.jpg", 1)
@@ -590,9 +591,9 @@ class TestRemoved:
         catalogue.label(first, "tag", "sea")
         make(folder / "a.jpg", 3)
         add_folder(catalogue, [folder])
-        assert catalogue.remove(["b.jpg"]) == 1
+        assert catalogue.remove(["b.jpg"]).n_pictures == 1
         assert catalogue.picture(first.sha256) is not None
-        assert catalogue.remove([first.sha256]) == 1
+        assert catalogue.remove([first.sha256]).n_pictures == 1
 
 
 class TestFormerPaths:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.app.document import Document
+from visterm.app.exporting import without_exports
+from visterm.catalogue.places import posix
 from visterm.catalogue.records import PERSON, Reading, Record, Skipped
 from visterm.catalogue.scan import AddReport, add_folder
 from visterm.compute import progress
-from visterm.errors import InputError
-from visterm.exchange.readers import find_labels, find_tables, open_labels, open_pictures
+from visterm.errors import InputError, UsageError
+from visterm.exchange.readers import find_labels, find_tables, names_pictures, open_labels, open_pictures
 from visterm.language.captions import CaptionTokenizer
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class Addition(Document):
 
     ``caption_tags`` labels were made of ``caption_words`` words and phrases; ``other_words`` stay searchable only.
     ``other_formats`` counts files of pictures that Visterm cannot read, by their ending, such as ``.heic``;
-    ``notes`` are remarks about labels that were read all the same. ``tables`` may hold labels, where none were found.
+    ``notes`` are remarks about labels that were read all the same. ``tables`` may hold labels, but were never read.
     """
 
     dry_run: bool
@@ -87,11 +89,16 @@ class Addition(Document):
 
 @dataclass(frozen=True)
 class Removal(Document):
-    """How many pictures were forgotten, and with them how many labels of people; no file is touched."""
+    """How many pictures were forgotten, and with them how many labels of people; no file is touched.
+
+    ``copies`` were files of pictures that stay, because they have other files: ``stay`` has one of each picture.
+    """
 
     removed: int
     dry_run: bool
     said: int = 0
+    copies: int = 0
+    stay: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -134,12 +141,12 @@ def add(
         if not folder.exists():
             raise InputError(f"there is nothing at {folder}: name an existing folder or picture")
     if as_new and (not folders or any(not file.is_file() for file in folders)):
-        raise InputError("name the files that are other pictures now; a folder cannot be added as new")
+        raise UsageError("name the files that are other pictures now; a folder cannot be added as new")
     folders = list(folders) or [workspace.folder]
     if format == "folders" and not labels:
         labels = folders
     elif format is not None and not labels:
-        raise InputError(f"the format {format!r} says how to read a source of labels: name that source, too")
+        raise UsageError(f"the format {format!r} says how to read a source of labels: name that source, too")
     language = workspace.catalogue.language
     tokenizer = CaptionTokenizer(min_count=min_count, phrases=tuple(phrases), language=language)
     with suppress(_Rehearsal):
@@ -194,8 +201,24 @@ def _add(
         words.n_others,
         dict(files.other_formats.most_common()),
         [note for reading in readings for note in reading.notes],
-        [] if readings or not look_for_labels else [str(table) for place in folders for table in find_tables(place)],
+        _unread_tables(workspace, folders, places, readings) if look_for_labels else [],
     )
+
+
+def _unread_tables(
+    workspace: Workspace,
+    folders: Sequence[Path],
+    places: Sequence[tuple[Path, str | None]],
+    readings: Sequence[Reading],
+) -> list[str]:
+    """The tables beside the pictures that may hold labels, were read neither now nor earlier, and are no exports.
+
+    Where labels were found, only those that name pictures: a collection may have tables about anything.
+    """
+    read = {posix(path) for path, _ in places}
+    tables = dict.fromkeys(table for folder in folders for table in find_tables(folder))
+    unread = [table for table in tables if posix(table) not in read and not workspace.catalogue.is_source(table)]
+    return [str(table) for table in without_exports(workspace, unread) if not readings or names_pictures(table)]
 
 
 class _Remembering:
@@ -219,14 +242,13 @@ def _apply(workspace: Workspace, reading: Reading, base: Path, records: Iterator
 
 def remove(workspace: Workspace, references: Sequence[str | Path], *, dry_run: bool = False) -> Removal:
     """Forget files, folders or pictures by content hash, with their labels."""
-    n_removed = n_said = 0
     with suppress(_Rehearsal), workspace.catalogue.transaction():
         before = workspace.catalogue.counts().label_sources.get(PERSON, 0)
-        n_removed = workspace.catalogue.remove(references)
+        done = workspace.catalogue.remove(references)
         n_said = before - workspace.catalogue.counts().label_sources.get(PERSON, 0)
         if dry_run:
             raise _Rehearsal
-    return Removal(n_removed, dry_run, n_said)
+    return Removal(done.n_pictures, dry_run, n_said, done.n_copies, list(done.stay))
 
 
 def attach(workspace: Workspace, record: str | Path, file: Path) -> Attached:

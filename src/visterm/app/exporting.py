@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from visterm.app.document import Document
 from visterm.catalogue.records import Skipped
-from visterm.errors import InputError, VistermError
+from visterm.errors import InputError, UsageError, VistermError
 from visterm.exchange.writers import SidecarExample
 from visterm.exchange.writers import export as write
 from visterm.exchange.writers.sidecars import pictures_within
@@ -42,6 +42,7 @@ class Exported(Document):
     ``replaces`` says that the file existed already, and is not as the last export of this workspace left it.
     For sidecars: ``n_new`` of the files did not exist before, ``n_unchanged`` others already said everything,
     ``n_failed`` cannot be written (``skipped`` has the reasons), ``folders`` says where they are, ``example`` is one.
+    ``n_needless`` files of pictures need no sidecar, as they have no labels.
     """
 
     format: str
@@ -55,6 +56,7 @@ class Exported(Document):
     folders: list[SidecarFolder] = field(default_factory=list)
     example: SidecarExample | None = None
     replaces: bool = False
+    n_needless: int = 0
 
 
 def export(
@@ -75,11 +77,11 @@ def export(
     the answer tells whether it would be.
     """
     if destination is None and format != "xmp":
-        raise InputError(f"name the {format or 'csv'} file to write")
+        raise UsageError(f"name the {format or 'csv'} file to write")
     if format is None:
         format = _ENDINGS.get((destination or Path()).suffix.lower())
         if format is None:
-            raise InputError(
+            raise UsageError(
                 f"{destination}: the ending names no format; use {', '.join(_ENDINGS)}, or name the format"
             )
     if format == "xmp" and not dry_run:  # before the first sidecar is written, so that none is ever taken for an import
@@ -113,7 +115,14 @@ def export(
         _folders(done.files) if format == "xmp" else [],
         done.example,
         replaces,
+        done.n_needless,
     )
+
+
+def without_exports(workspace: Workspace, files: Iterable[Path]) -> list[Path]:
+    """Those of ``files`` that no export of this workspace wrote, or that were changed since."""
+    written = _Written(workspace)
+    return [file for file in files if written.is_strange(file)]
 
 
 class _Written:

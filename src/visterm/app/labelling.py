@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from visterm.app.document import Document
 from visterm.app.wording import counted
 from visterm.catalogue.labels import KINDS, Kind, LabelRow, clean_name
-from visterm.catalogue.pictures import Picture
-from visterm.catalogue.records import PERSON
+from visterm.catalogue.pictures import Label, Picture
+from visterm.catalogue.records import IMPORT, PERSON
 from visterm.catalogue.vocabulary import TermUse
 from visterm.contracts.tasks import Task
-from visterm.errors import InputError
+from visterm.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from visterm.app.workspace import Workspace
@@ -48,12 +48,13 @@ class NewNameError(InputError):
 
 @dataclass(frozen=True)
 class Labelled(Document):
-    """How many labels were noted, how many of these accept a model's suggestion, and how many were cleared.
+    """How many new labels were noted, how many of these accept a model's suggestion, and how many were cleared.
 
     ``nothing_suggested`` are the pictures whose suggestions were to be accepted, but no model suggests anything that
     is not decided yet. ``called`` has names that were renamed or merged, and the name that was noted instead.
     ``action`` is the number of this step in the history; None if nothing is different now. ``taken`` has what was
-    accepted, such as ``tag boat``, and of how many pictures.
+    accepted, such as ``tag boat``, and of how many pictures; ``known`` has what a person had said before. For
+    ``not_cleared``, such as ``tags``, there was nothing of a person to clear; ``imported`` has what imports say of it.
     """
 
     labels: int
@@ -63,6 +64,9 @@ class Labelled(Document):
     called: dict[str, str] = field(default_factory=dict)
     action: int | None = None
     taken: dict[str, int] = field(default_factory=dict)
+    known: dict[str, int] = field(default_factory=dict)
+    not_cleared: list[str] = field(default_factory=list)
+    imported: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -140,8 +144,8 @@ def label(
     or the names that are meant.
     """
     if class_name is None and not tags and not no_tags and not clear and not accept:
-        raise InputError("say what the pictures are: a class, tags, tags to deny, what to clear, or to accept")
-    cleared = [_clearing(workspace, what) for what in clear]
+        raise UsageError("say what the pictures are: a class, tags, tags to deny, what to clear, or to accept")
+    clearings = {what: _clearing(workspace, what) for what in clear}
     _refuse_contradiction(tags, no_tags)
     names: list[tuple[Kind, str]] = [("tag", name) for name in (*tags, *no_tags)]
     names += [] if class_name is None else [("class", class_name)]
@@ -158,19 +162,68 @@ def label(
         said += [] if class_name is None else [(number, "class", class_name, "accepted", None)]
     catalogue = workspace.catalogue
     with catalogue.transaction(_in_words(len(known), class_name, tags, no_tags, clear, accept=accept)):
-        n_cleared = sum(catalogue.unlabel(number, kind, name) for number in known for kind, name in cleared)
+        cleared = {
+            what: sum(catalogue.unlabel(number, kind, name) for number in known)
+            for what, (kind, name) in clearings.items()
+        }
         accepted, nothing = _accepted(workspace, known.values(), said) if accept else ([], [])
+        as_they_are = catalogue.pictures_with_ids(known) if clear else known.values()
+        before = _said_before(workspace, as_they_are, said)
         n_labels = catalogue.write_labels(list(dict.fromkeys([*accepted, *said])), source=PERSON)
-    taken = Counter(f"{kind} {name}" for _, kind, name, *_ in accepted)
+    made = catalogue.history.made
+    not_cleared = [what for what, number in cleared.items() if not number]
     return Labelled(
-        n_labels,
+        n_labels - len(before),
         len(accepted),
-        n_cleared,
+        sum(cleared.values()),
         nothing,
         _called(workspace, names),
-        catalogue.history.made,
-        dict(taken.most_common()),
+        made,
+        _tally(accepted),
+        _tally(before),
+        not_cleared,
+        _imported(workspace, known, [clearings[what] for what in not_cleared]),
     )
+
+
+def _tally(rows: Iterable[LabelRow]) -> dict[str, int]:
+    """Labels such as ``tag boat``, and of how many pictures."""
+    names = (f"{'' if state == 'accepted' else 'not '}{kind} {name}" for _, kind, name, state, _ in rows)
+    return dict(Counter(names).most_common())
+
+
+def _said_before(workspace: Workspace, pictures: Iterable[Picture], said: Iterable[LabelRow]) -> list[LabelRow]:
+    """Those of the rows that a person has said of these pictures already, each once."""
+    own = {
+        (picture.id, kind, label.name, label.state)
+        for picture in pictures
+        for kind, labels in _of_kinds(picture)
+        for label in labels
+        if label.source == PERSON
+    }
+    now = {kind: workspace.catalogue.aliases(kind) for kind in KINDS}
+    cleaned = ((row, row[1], clean_name(row[2])) for row in dict.fromkeys(said))
+    return [row for row, kind, name in cleaned if (row[0], kind, now[kind].get(name, name), row[3]) in own]
+
+
+def _imported(workspace: Workspace, ids: Iterable[int], clearings: Sequence[tuple[Kind, str | None]]) -> dict[str, int]:
+    """What imports say of the pictures where a person who wanted to clear it had said nothing."""
+    if not clearings:
+        return {}
+    now = {kind: workspace.catalogue.aliases(kind) for kind in KINDS}
+    wanted = {(kind, name and now[kind].get(clean_name(name), clean_name(name))) for kind, name in clearings}
+    rows: list[LabelRow] = [
+        (picture.id, kind, label.name, "accepted" if label.state == "accepted" else "rejected", None)
+        for picture in workspace.catalogue.pictures_with_ids(ids)
+        for kind, labels in _of_kinds(picture)
+        for label in labels
+        if label.source == IMPORT and not wanted.isdisjoint([(kind, None), (kind, label.name)])
+    ]
+    return _tally(rows)
+
+
+def _of_kinds(picture: Picture) -> tuple[tuple[Kind, Sequence[Label]], ...]:
+    return ("class", picture.classes), ("tag", picture.tags)
 
 
 def _called(workspace: Workspace, names: Sequence[tuple[Kind, str]]) -> dict[str, str]:
@@ -250,7 +303,7 @@ def _clearing(workspace: Workspace, what: str) -> tuple[Kind, str | None]:
         return _CLEARABLE[what], None
     prefix, colon, name = what.partition(":")
     if not colon or prefix not in _PREFIXES or not name.strip():
-        raise InputError(f"{what!r} cannot be cleared: say 'class', 'tags', or one name such as 'tag:boat'")
+        raise UsageError(f"{what!r} cannot be cleared: say 'class', 'tags', or one name such as 'tag:boat'")
     kind = _PREFIXES[prefix]
     if not workspace.catalogue.is_known(kind, name):
         raise InputError(f"there is no {kind} {name!r} to clear: the vocabulary lists those in use")
@@ -260,7 +313,7 @@ def _clearing(workspace: Workspace, what: str) -> tuple[Kind, str | None]:
 def _refuse_contradiction(tags: Iterable[str], no_tags: Iterable[str]) -> None:
     both = sorted(set(map(clean_name, tags)).intersection(map(clean_name, no_tags)))
     if both:
-        raise InputError(f"the tag {both[0]!r} is both given and denied: say one of the two")
+        raise UsageError(f"the tag {both[0]!r} is both given and denied: say one of the two")
 
 
 def _refuse_slips(workspace: Workspace, names: Iterable[tuple[Kind, str]], meant: Sequence[str]) -> None:

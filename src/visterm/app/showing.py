@@ -10,7 +10,7 @@ from visterm.app.document import Document
 from visterm.app.features import ready_recipe
 from visterm.app.files import is_there
 from visterm.app.sheets import save_sheet
-from visterm.errors import InputError, PictureError
+from visterm.errors import InputError, PictureError, UsageError
 from visterm.vision.decode import decode_rgb
 from visterm.vision.drawing import DRAWINGS, draw_codewords
 from visterm.vision.recipes import recipe_names
@@ -82,5 +82,5 @@ def _known(feature: str) -> str:
     """The drawing or recipe that ``feature`` names."""
     name = _CODEWORDS if feature == "codewords" else feature
     if name not in DRAWINGS and name not in recipe_names():
-        raise InputError(f"{feature!r} cannot be shown: choose {', '.join(DRAWINGS)}, codewords or a recipe of bags")
+        raise UsageError(f"{feature!r} cannot be shown: choose {', '.join(DRAWINGS)}, codewords or a recipe of bags")
     return name

@@ -22,7 +22,7 @@ from visterm.catalogue.pictures import Picture
 from visterm.catalogue.records import Skipped, model_source
 from visterm.catalogue.scan import find_pictures
 from visterm.contracts import Features, Scores, Task
-from visterm.errors import InputError
+from visterm.errors import InputError, UsageError
 from visterm.learning import PRECISION, class_scores, leaves_out, rare_order, splits, unseen, word_scores
 from visterm.measures import predict_tags
 from visterm.models import Model, checked_scores, using
@@ -122,7 +122,7 @@ def tag(
     """
     for what, share in (("the precision", precision), ("the least probability", at_least)):
         if share is not None and not 0 <= share <= 1:
-            raise InputError(not_a_share(what, share))
+            raise UsageError(not_a_share(what, share))
     subjects = _subjects(workspace, model, pictures, lacking="tags", wait=write)
     if not subjects.paths:
         return _suggestions(model, subjects, np.empty((0, 0)), [], (), "tag")

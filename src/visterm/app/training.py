@@ -19,7 +19,7 @@ from visterm.app.wording import counted
 from visterm.catalogue.records import Skipped
 from visterm.compute import one_blas_thread, progress
 from visterm.contracts import Task
-from visterm.errors import InputError
+from visterm.errors import InputError, UsageError
 from visterm.evaluate import Comparison, compare
 from visterm.learning import Dataset, Performance, Trained, encode_classes, learns_from_untagged, train_method
 from visterm.models import Model, ModelInfo, save_model
@@ -199,7 +199,7 @@ def require_method(name: str, *, also: Iterable[str] = ()) -> None:
     if name not in known:
         near = get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise InputError(
+        raise UsageError(
             f"unknown method {name!r}: {hint}say {', '.join(also)}, or a method that 'visterm methods' lists"
         )
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 _FEW = 50
 #: With fewer than this, a figure says nothing.
 _TOO_FEW = 5
+#: From here on, a number that should be a share is taken for a percentage; a smaller one is more likely a slip.
+_LEAST_PERCENTAGE = 10
 
 
 def percent(probability: float) -> str:
@@ -24,10 +26,13 @@ def not_a_share(what: str, value: float) -> str:
     """What is wrong with a share that is not between 0 and 1.
 
     >>> not_a_share("the precision", 60.0)
-    'the precision is between 0 and 1, not 60: did you mean 0.6?'
+    'the precision is a share between 0 and 1, not 60: did you mean 0.6?'
+    >>> not_a_share("the precision", 1.5)
+    'the precision is a share between 0 and 1, not 1.5'
     """
-    meant = f": did you mean {value / 100:g}?" if 1 < value <= 100 else ""
-    return f"{what} is between 0 and 1, not {value:g}{meant}"
+    is_percentage = _LEAST_PERCENTAGE <= value <= 100
+    meant = f": did you mean {value / 100:g}?" if is_percentage else ""
+    return f"{what} is a share between 0 and 1, not {value:g}{meant}"
 
 
 def counted(number: int, thing: str) -> str:

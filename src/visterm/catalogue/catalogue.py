@@ -172,8 +172,8 @@ class Catalogue(Database):
                 raise InputError(f"{record}: {error}") from error
             return read_block(self._connection, number, number)[0]
 
-    def remove(self, references: Iterable[str | Path]) -> int:
-        """Forget files, whole folders, or pictures by content hash; returns how many pictures were forgotten.
+    def remove(self, references: Iterable[str | Path]) -> removals.Forgotten:
+        """Forget files, whole folders, or pictures by content hash; returns what was forgotten.
 
         A picture and its labels are forgotten with its last file. No file is touched. Adding a folder again leaves the
         removed files out.
@@ -181,19 +181,16 @@ class Catalogue(Database):
         references = list(references)
         shown = ", ".join(map(str, references[:3])) + (" and others" if len(references) > 3 else "")
         with self.transaction(f"remove {shown}"), log.level(self._connection, log.Level.FILES):
-            before, pictures = self._count_pictures(), set[int]()
+            pictures, removed = set[int](), dict[str, int]()
             for reference in references:
                 files = self._places.files(self.root / reference) or self._places.files(Path(reference))
                 ids = [] if files else self._places.ids_of(reference)
                 if not files and not ids:
                     raise InputError(f"{reference}: no such file, folder or picture in the catalogue")
                 paths = [path for path, *_ in files] or self._places.paths_of(ids[0])
-                pictures.update(ids, removals.remove_files(self._connection, paths, self._stamp()))
-            self._connection.executemany(
-                "DELETE FROM picture WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM path WHERE picture_id = ?1)",
-                [(number,) for number in sorted(pictures)],
-            )
-            return before - self._count_pictures()
+                removed |= removals.remove_files(self._connection, paths, self._stamp())
+                pictures.update(ids)
+            return removals.forget_pictures(self._connection, pictures | set(removed.values()), removed)
 
     def removed_files(self) -> dict[str, tuple[int, int]]:
         """Size and modification time (ns) of every file that a person removed."""
@@ -223,6 +220,13 @@ class Catalogue(Database):
                 identity=self.identity,
                 reading=reading,
             ).apply(records)
+
+    def is_source(self, file: Path) -> bool:
+        """Whether labels of the table ``file`` were read earlier."""
+        names = [import_source(f"{format} {self.stored_path(file)}") for format in ("table", "parquet")]
+        with schema.sqlite_errors(self.file):
+            known = self._connection.execute("SELECT 1 FROM source WHERE name IN (?, ?)", names).fetchone()
+        return known is not None
 
     def label(
         self,
@@ -307,7 +311,8 @@ class Catalogue(Database):
     def merge(self, kind: Kind, names: Iterable[str], into: str) -> None:
         """Merge several classes or tags into one."""
         names = list(names)
-        with self.transaction(f"merge {kind} {', '.join(names)} into {into}"):
+        what = f"merge {kind} {', '.join(names)} into {into}"
+        with self.transaction(what), log.level(self._connection, log.Level.SUGGESTIONS):
             vocabulary.merge(self._connection, kind, names, into)
 
     def drop(self, kind: Kind, *names: str) -> None:
@@ -318,7 +323,8 @@ class Catalogue(Database):
 
     def restore(self, kind: Kind, *names: str) -> None:
         """Undo drops, or make renamed or merged names separate names again."""
-        with self.transaction(f"restore {kind} {', '.join(names)}"):
+        what = f"restore {kind} {', '.join(names)}"
+        with self.transaction(what), log.level(self._connection, log.Level.SUGGESTIONS):
             for name in names:
                 vocabulary.restore(self._connection, kind, name)
 
@@ -400,9 +406,6 @@ class Catalogue(Database):
         if not ids:
             raise InputError(f"{reference}: no such picture in the catalogue")
         return ids[0]
-
-    def _count_pictures(self) -> int:
-        return int(self._connection.execute("SELECT count(*) FROM picture").fetchone()[0])
 
 
 def _who(source: str) -> str:

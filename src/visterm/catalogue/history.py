@@ -38,8 +38,9 @@ class Change:
 class Action:
     """One action: its number, when and by whom it was done, what it did in words, and whether it is undone.
 
-    ``redoable`` actions are undone and can be redone. ``changes`` are the first of ``n_changes``; in the history of one
-    picture, those of this picture.
+    ``redoable`` actions are undone and can be redone. ``changes`` are the first ones; in the history of one picture,
+    those of this picture. ``n_changes`` counts all labels, captions, regions, pictures and files that are changed, but
+    not the entries of the vocabulary that come with them.
     """
 
     id: int
@@ -145,7 +146,7 @@ class History:
                 undone > 0,
                 undone == 1,
                 None if undone_time is None else iso_time(undone_time),
-                last - first + 1,
+                words.n_changes(first, last),
                 tuple(words.changes(first, last, picture)),
             )
             for number, time, who, what, undone, undone_time, first, last in rows
@@ -158,10 +159,19 @@ class _Words:
     def __init__(self, connection: log.Connection) -> None:
         self._connection = connection
 
+    def n_changes(self, first: int, last: int) -> int:
+        (number,) = self._connection.execute(
+            """SELECT count(*) FROM change
+               WHERE id BETWEEN ? AND ? AND kind NOT IN ('term', 'alias', 'suggestion')""",
+            (first, last),
+        ).fetchone()
+        return int(number)
+
     def changes(self, first: int, last: int, picture: int | None) -> Iterable[Change]:
         for kind, number, *texts in self._connection.execute(
             """SELECT kind, picture_id, before, after FROM change
-               WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR picture_id = ?3) ORDER BY id LIMIT ?4""",
+               WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR picture_id = ?3) AND kind != 'suggestion'
+               ORDER BY id LIMIT ?4""",
             (first, last, picture, MAX_CHANGES),
         ).fetchall():
             before, after = (None if text is None else json.loads(text) for text in texts)

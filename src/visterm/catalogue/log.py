@@ -1,9 +1,10 @@
 """The log of what people and imports change, by which every change can be undone.
 
 Triggers write each changed row, before and after, into the table ``change``, in the transaction of the change. They
-belong to the connection, not to the file, and no code path can forget them. Labels of models are not logged: they can
-be made again. A transaction that changed something becomes one *action*. Undoing it writes the rows back as they were,
-the last one first; redoing it writes them again. A new action ends the possibility to redo.
+belong to the connection, not to the file, and no code path can forget them. What models suggest is not logged: it can
+be made again. Only where a person moves suggestions to another name they are logged, too, so that undoing gives them
+back. A transaction that changed something becomes one *action*. Undoing it writes the rows back as they were, the last
+one first; redoing it writes them again. A new action ends the possibility to redo.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -21,7 +22,7 @@ from visterm.errors import VistermError
 
 
 class Level(IntEnum):
-    """What is logged: nothing; labels, captions and vocabulary; also pictures and their files.
+    """What is logged: nothing; labels, captions and vocabulary; also pictures and their files; also suggestions.
 
     What a scan finds on the disk is a fact, not a statement: pictures and files are logged only where a person decides.
     """
@@ -29,6 +30,7 @@ class Level(IntEnum):
     NOTHING = 0
     WORDS = 1
     FILES = 2
+    SUGGESTIONS = 3
 
 
 class Connection(sqlite3.Connection):
@@ -45,7 +47,10 @@ class Connection(sqlite3.Connection):
 
 @dataclass(frozen=True)
 class _Logged:
-    """A table that is logged; ``kind`` names it in the log. ``reals`` are columns of exact decimals."""
+    """A table that is logged; ``kind`` names it in the log. ``reals`` are columns of exact decimals.
+
+    ``rank`` is a condition on the rank of a row's source; other rows are not logged under this kind.
+    """
 
     kind: str
     key: tuple[str, ...]
@@ -55,7 +60,7 @@ class _Logged:
     events: tuple[str, ...] = ("INSERT", "UPDATE", "DELETE")
     picture: str | None = None
     reals: tuple[str, ...] = ()
-    ranked: bool = False
+    rank: str | None = None
 
     @property
     def of(self) -> str:
@@ -71,8 +76,8 @@ class _Logged:
         """The trigger that logs ``event``."""
         row = "OLD" if event == "DELETE" else "NEW"
         when = [f"log_level() >= {self.level.value}"]
-        if self.ranked:
-            when.append(f"(SELECT rank FROM source WHERE id = {row}.source_id) > 0")  # noqa: S608
+        if self.rank is not None:
+            when.append(f"(SELECT rank FROM source WHERE id = {row}.source_id) {self.rank}")  # noqa: S608
         if event == "UPDATE":
             when.append(f"({_row('OLD', self.columns)}) IS NOT ({_row('NEW', self.columns)})")
         before = "NULL" if event == "INSERT" else self._json("OLD")
@@ -119,17 +124,21 @@ _BOX = ("left", "top", "right", "bottom")
 _CONTENT = ("sha256", "pixels", "size", "width", "height", "orientation", "state", "reason")
 _SAID = ("split", "caption", "caption_source")
 
+_LABEL = _Logged(
+    "label",
+    ("picture_id", "term_id", "source_id"),
+    ("state", "score", "time", "sequence"),
+    picture="picture_id",
+    reals=("score",),
+    rank="> 0",
+)
+
 _LOGGED = (
+    _LABEL,
+    # names no picture: a suggestion is no part of a picture's history, and does not keep the record of a lost picture
+    replace(_LABEL, kind="suggestion", table="label", level=Level.SUGGESTIONS, picture=None, rank="= 0"),
     _Logged(
-        "label",
-        ("picture_id", "term_id", "source_id"),
-        ("state", "score", "time", "sequence"),
-        picture="picture_id",
-        reals=("score",),
-        ranked=True,
-    ),
-    _Logged(
-        "region", ("id",), ("picture_id", "term_id", "source_id", *_BOX), picture="picture_id", reals=_BOX, ranked=True
+        "region", ("id",), ("picture_id", "term_id", "source_id", *_BOX), picture="picture_id", reals=_BOX, rank="> 0"
     ),
     _Logged("term", ("id",), ("kind", "name", "dropped")),
     _Logged("alias", ("kind", "name"), ("term_id",)),
@@ -214,17 +223,12 @@ def redo(connection: Connection) -> int | None:
 
 
 def _write_back(connection: Connection, number: int, first: int, last: int, *, forward: bool) -> None:
-    order = "ASC" if forward else "DESC"
-    changes = connection.execute(
-        f"SELECT kind, before, after FROM change WHERE id BETWEEN ? AND ? ORDER BY id {order}",  # noqa: S608 - constant
-        (first, last),
-    )
+    changes = _changes(connection, first, last, forward=forward)
     connection.execute("PRAGMA defer_foreign_keys = ON")
     try:
         with level(connection, Level.NOTHING):
-            for kind, *texts in changes.fetchall():
-                before, after = (json.loads(text or "null") for text in texts)
-                here, wanted = (before, after) if forward else (after, before)
+            for kind, *texts in changes:
+                here, wanted = (json.loads(text or "null") for text in texts)
                 if kind == "alias" and wanted is not None:
                     _free_name(connection, wanted[0], wanted[1], 0)
                 elif kind == "term" and wanted is not None:
@@ -237,6 +241,35 @@ def _write_back(connection: Connection, number: int, first: int, last: int, *, f
             f"action {number} cannot be {'redone' if forward else 'undone'}: "
             f"what it changed was changed past the log ({error}); nothing was changed"
         ) from error
+
+
+def _changes(
+    connection: Connection, first: int, last: int, *, forward: bool
+) -> list[tuple[str, str | None, str | None]]:
+    """What is to be written: the kind, the row as it is now, and as it is to be, less suggestions that are outdated.
+
+    All is read before anything is written, since a suggestion that gets another name is away for a moment.
+    """
+    columns, order = ("before, after", "ASC") if forward else ("after, before", "DESC")
+    rows = connection.execute(
+        f"SELECT kind, {columns} FROM change WHERE id BETWEEN ? AND ? ORDER BY id {order}",  # noqa: S608 - constants
+        (first, last),
+    )
+    return [
+        (kind, here, wanted)
+        for kind, here, wanted in rows.fetchall()
+        if kind != "suggestion" or wanted is None or still_suggested(connection, json.loads(wanted))
+    ]
+
+
+def still_suggested(connection: sqlite3.Connection, row: list[Any]) -> bool:
+    """Whether the model still says something of the picture of a logged suggestion, which may then come back.
+
+    Otherwise another version has replaced the model, somebody cleared what it said, or the picture has other pixels.
+    """
+    picture, _, source = row[: len(_LABEL.key)]
+    known = "SELECT 1 FROM label WHERE picture_id = ? AND source_id = ? LIMIT 1"
+    return connection.execute(known, (picture, source)).fetchone() is not None
 
 
 def _free_name(connection: Connection, kind: str, name: str, keep: int) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T")
 
 #: Where a label comes from; a model is named ``model NAME@VERSION``.
 PERSON, IMPORT = "person", "import"
@@ -90,7 +93,6 @@ class Reading:
 
     source: str
     format: str
-    n_pictures: int = 0
     classes: Counter[str] = field(default_factory=Counter)
     tags: Counter[str] = field(default_factory=Counter)
     n_captions: int = 0
@@ -102,6 +104,13 @@ class Reading:
     about: tuple[str, ...] | None = None
     n_new: int = 0
     n_withdrawn: int = 0
+    #: The usable rows of each picture, by the hash of its path: the paths themselves would take much memory.
+    _rows: Counter[int] = field(default_factory=Counter, repr=False)
+
+    @property
+    def n_pictures(self) -> int:
+        """How many different pictures the usable rows name."""
+        return len(self._rows)
 
     def skip(self, where: str, reason: str) -> None:
         """Record that something at ``where`` was left out."""
@@ -112,7 +121,7 @@ class Reading:
     def count(self, records: Iterator[Record]) -> Iterator[Record]:
         """Pass ``records`` through and count their contents."""
         for record in records:
-            self.n_pictures += 1
+            self._rows[hash(record.path)] += 1
             if record.class_name is not None:
                 self.classes[record.class_name] += 1
             self.tags.update(record.tags)
@@ -122,17 +131,19 @@ class Reading:
 
     def discount(self, record: Record) -> None:
         """A counted record turned out to be of no use."""
-        self.n_pictures -= 1
-        self.classes -= Counter([record.class_name] if record.class_name is not None else [])
-        self.tags -= Counter(record.tags)
+        _lower(self._rows, [hash(record.path)])
+        _lower(self.classes, [record.class_name] if record.class_name is not None else [])
+        _lower(self.tags, record.tags)
         self.n_captions -= record.caption is not None
         self.n_regions -= len(record.regions)
 
     def summary(self) -> str:
         """One line for a person.
 
-        >>> Reading("labels.csv", "table", n_pictures=3).summary()
-        'labels.csv (table): 3 pictures, 0 classes, 0 tags'
+        >>> reading = Reading("labels.csv", "table")
+        >>> _ = list(reading.count(iter([Record("a.jpg", tags=("sea",)), Record("a.jpg", tags=("sky",))])))
+        >>> reading.summary()
+        'labels.csv (table): 1 pictures, 0 classes, 2 tags'
         """
         parts = [f"{self.n_pictures} pictures", f"{len(self.classes)} classes", f"{len(self.tags)} tags"]
         if self.n_captions:
@@ -140,3 +151,11 @@ class Reading:
         if self.n_skipped:
             parts.append(f"{self.n_skipped} skipped")
         return f"{self.source} ({self.format}): {', '.join(parts)}"
+
+
+def _lower(counter: Counter[T], items: Iterable[T]) -> None:
+    """Count each of ``items`` once less; ``-=`` would look through the whole counter every time."""
+    for item in items:
+        counter[item] -= 1
+        if counter[item] <= 0:
+            del counter[item]

@@ -7,30 +7,51 @@ does one whose metadata another program has changed. All functions here work wit
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from visterm.catalogue.identity import remember_version
 from visterm.catalogue.pictures import Examined
 
 
-def remove_files(connection: sqlite3.Connection, paths: Iterable[str], now: int) -> set[int]:
-    """Forget the files at ``paths`` and remember that a person removed them; returns the ids of their pictures."""
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What a removal forgot: pictures, and copies of pictures that have other files; ``stay`` has one of each."""
+
+    n_pictures: int
+    n_copies: int
+    stay: tuple[str, ...]
+
+
+def remove_files(connection: sqlite3.Connection, paths: Iterable[str], now: int) -> dict[str, int]:
+    """Forget the files at ``paths`` and remember that a person removed them; returns the id of each one's picture."""
     rows = [(path,) for path in paths]
     pictures = {
-        int(number)
-        for row in rows
-        for (number,) in connection.execute("SELECT picture_id FROM path WHERE path = ?", row)
+        path: int(number)
+        for (path,) in rows
+        for (number,) in connection.execute("SELECT picture_id FROM path WHERE path = ?", (path,))
     }
     connection.executemany(
         """INSERT OR REPLACE INTO removed SELECT path, sha256, pixels, path.size, mtime_ns
            FROM path JOIN picture ON id = picture_id WHERE path = ?""",
         rows,
     )
-    for picture in pictures:  # if it is added again, it gets its id again
+    for picture in set(pictures.values()):  # if it is added again, it gets its id again
         (path,) = connection.execute("SELECT min(path) FROM path WHERE picture_id = ?", (picture,)).fetchone()
         remember_version(connection, picture, path, now)
     connection.executemany("DELETE FROM path WHERE path = ?", rows)
     return pictures
+
+
+def forget_pictures(connection: sqlite3.Connection, pictures: Iterable[int], files: Mapping[str, int]) -> Forgotten:
+    """Forget those of ``pictures`` that have no file left; ``files`` were removed, each with its picture's id."""
+    numbers = sorted(set(pictures))
+    first = "SELECT path FROM path WHERE picture_id = ? ORDER BY missing, path LIMIT 1"
+    found = {number: connection.execute(first, (number,)).fetchone() for number in numbers}
+    gone = [(number,) for number, row in found.items() if row is None]
+    connection.executemany("DELETE FROM picture WHERE id = ?", gone)
+    stay = {number: str(row[0]) for number, row in found.items() if row is not None}
+    return Forgotten(len(gone), sum(number in stay for number in files.values()), tuple(stay.values()))
 
 
 def was_removed(connection: sqlite3.Connection, file: Examined, path: str) -> bool:

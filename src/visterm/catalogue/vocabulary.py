@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from visterm.catalogue.labels import check_kind, clean_name, find_term, make_term
+from visterm.catalogue.log import still_suggested
 from visterm.errors import InputError
 
 
@@ -150,15 +151,20 @@ def _unmerge(connection: sqlite3.Connection, kind: str, name: str) -> None:
     changes = [
         (of, json.loads(before or "null"), json.loads(after or "null"))
         for of, before, after in connection.execute(
-            "SELECT kind, before, after FROM change WHERE kind IN ('label', 'region') AND id BETWEEN ? AND ?",
+            """SELECT kind, before, after FROM change
+               WHERE kind IN ('label', 'suggestion', 'region') AND id BETWEEN ? AND ?""",
             (first, last),
         )
     ]
-    had = [before for of, before, after in changes if of == "label" and after is None]
+    had = [
+        before
+        for of, before, after in changes
+        if after is None and (of == "label" or (of == "suggestion" and still_suggested(connection, before)))
+    ]
     others = {(before[0], before[2]) for before in had if before[1] != term[0]}
     ours = {(before[0], before[2]) for before in had if before[1] == term[0]} - others
     for of, before, after in changes:
-        if of == "label" and before is None and (after[0], after[2]) in ours:
+        if of != "region" and before is None and (after[0], after[2]) in ours:
             connection.execute(
                 """DELETE FROM label WHERE picture_id = ? AND term_id = ? AND source_id = ? AND sequence = ?""",
                 (*after[:3], after[6]),

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NoReturn, TypeAlias
 
-from visterm.errors import InputError
+from visterm.errors import UsageError
 
 #: Longer queries are refused: nobody types them on purpose.
 MAX_CHARACTERS = 10_000
@@ -36,7 +36,7 @@ FIELDS = ("tag", "class", "caption", "filename", "like", "is")
 UNTAGGED = "untagged"
 
 
-class QueryError(InputError):
+class QueryError(UsageError):
     """The query has a mistake; the message gives the position of the character, counted from 1."""
 
 

@@ -154,7 +154,8 @@ def test_the_thumbnail_of_a_damaged_or_missing_original_is_a_problem(tmp_path, s
 def test_looking_explaining_completing(reading, kept, outside):
     seen = reading.post(f"{API}/look", content=outside.read_bytes(), headers={"Content-Type": "image/jpeg"})
     assert (seen.status_code, seen.json()["width"], seen.json()["height"]) == (200, 60, 40)
-    assert reading.post(f"{API}/look", content=b"x", headers={"Content-Type": "image/png"}).status_code == 415
+    broken = reading.post(f"{API}/look", content=b"x", headers={"Content-Type": "image/png"})
+    assert (broken.status_code, broken.json()["title"]) == (415, "This is no usable picture")
     assert len(get(reading, "pictures/1/similar", limit=3)["pictures"]) == 3
     assert get(reading, "pictures/1/why", word="sky")["word"] == "sky"
     assert reading.get(f"{API}/pictures/1/why", params={"word": "zeppelin"}).status_code == 400

@@ -141,7 +141,7 @@ def test_browsers_say_where_a_request_comes_from(reading, site):
 )
 def test_what_a_form_can_send_is_no_json(reading, outside, kind):
     answer = reading.post("/api/v1/labels", content=json.dumps(LABEL), headers={"Content-Type": kind})
-    assert answer.status_code == 415
+    assert (answer.status_code, answer.json()["title"]) == (415, "The content is of the wrong type")
     assert reading.post("/api/v1/undo", headers={"Content-Type": kind}).status_code == 415
     picture = outside.read_bytes()  # a good one
     assert reading.post("/api/v1/look", content=picture, headers={"Content-Type": kind}).status_code == 415

@@ -12,7 +12,6 @@ import typer
 from visterm.app.cli.output import (
     DryRunOption,
     JsonOption,
-    UsageError,
     WorkspaceOption,
     at_a_terminal,
     command,
@@ -24,7 +23,7 @@ from visterm.app.cli.output import (
 )
 from visterm.app.wording import counted
 from visterm.catalogue.records import IMPORT, PERSON
-from visterm.errors import InputError
+from visterm.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,6 +57,12 @@ def init(
 def _print_created(console: Console, done: Created) -> None:
     said = "is a workspace now; next: visterm add" if done.created else "is a workspace already"
     say(console, f"{done.workspace} {said}")
+    if done.created and done.outer is not None:
+        say(
+            console,
+            f"note: this is inside the workspace {done.outer}; commands in this folder use the new one from now on,"
+            " which knows nothing of the other. If that is not meant, delete .visterm here",
+        )
     say(console, f"language of captions and file names: {done.language}")
 
 
@@ -129,7 +134,11 @@ def _print_addition(console: Console, done: Addition) -> None:
     if done.tables:
         others = f" (and {counted(len(done.tables) - 1, 'other table')})" if len(done.tables) > 1 else ""
         named = shlex.quote(done.tables[0])
-        say(console, f"no labels found; if {named}{others} has some: visterm add --labels {named}")
+        unread, none = (
+            f"{named}{others} was not read; if it has labels",
+            f"no labels found; if {named}{others} has some",
+        )
+        say(console, f"{unread if done.labels else none}: visterm add --labels {named}")
     elif not done.labels and done.files.n_pictures:
         say(console, "no labels found; if sub-folders are classes, say so: visterm add --format folders FOLDER")
     if done.dry_run:
@@ -154,7 +163,8 @@ def _file_lines(files: Files) -> list[str]:
     if files.gone:
         lines.append(f"{counted(files.gone, 'file')} gone since the last time; labels are kept in case they come back")
     if files.removed:
-        lines.append(f"{files.removed} removed earlier; add them with --again")
+        them = "it" if files.removed == 1 else "them"
+        lines.append(f"{counted(files.removed, 'file')} removed earlier; add {them} with --again")
     if files.drawn:
         lines.append(f"{counted(files.drawn, 'file')} left out that Visterm drew itself")
     if files.skipped:
@@ -242,11 +252,22 @@ def remove(
 
 
 def _print_removal(console: Console, done: Removal) -> None:
+    parts = [counted(done.removed, "picture")] if done.removed or not done.copies else []
+    parts += [f"{done.copies} {'copy' if done.copies == 1 else 'copies'}"] if done.copies else []
     said = f", with {counted(done.said, 'label')} that you gave" if done.said else ""
     would = "would be " if done.dry_run else ""
-    say(console, f"{counted(done.removed, 'picture')} {would}forgotten{said}; no file was touched")
-    if done.removed and not done.dry_run:
-        say(console, "visterm add leaves them out from now on; --again brings them back")
+    stay = f"; {_staying(done.stay)}" if done.stay else ""
+    say(console, f"{' and '.join(parts)} {would}forgotten{said}{stay}; no file was touched")
+    if not done.dry_run:
+        them = "it" if done.removed + done.copies == 1 else "them"
+        say(console, f"visterm add leaves {them} out from now on; --again brings {them} back")
+
+
+def _staying(paths: list[str]) -> str:
+    """Where the pictures of forgotten copies still are."""
+    if len(paths) == 1:
+        return f"the picture stays at {paths[0]}"
+    return f"their pictures stay, at {paths[0]} and {counted(len(paths) - 1, 'other place')}"
 
 
 def attach(
@@ -346,19 +367,33 @@ def _ask(slip: NewNameError, wanted: _Wanted) -> None:
             return wanted.meant.append(slip.name)
         if answer and "stop".startswith(answer):
             raise InputError("stopped; nothing was changed")
+        question = f"type {'use, ' if slip.near is not None else ''}make or stop"
+
+
+def _listed(labels: dict[str, int]) -> str:
+    """Labels in words, the first of many, with their numbers of pictures."""
+    several = [f"{name} of {counted(n, 'picture')}" if n > 1 else name for name, n in labels.items()]
+    more = f" and {len(several) - _LISTED} more" if len(several) > _LISTED else ""
+    return f"{', '.join(several[:_LISTED])}{more}"
 
 
 def _print_labelled(console: Console, done: Labelled) -> None:
-    parts = [f"{counted(done.labels, 'label')} noted"] if done.labels or not done.cleared else []
+    otherwise = done.cleared or done.known or done.not_cleared
+    parts = [f"{counted(done.labels, 'label')} noted"] if done.labels or not otherwise else []
     if done.accepted:
         parts.append(f"{done.accepted} of them accepted from models")
     if done.cleared:
         parts.append(f"{counted(done.cleared, 'label')} cleared")
-    say(console, ", ".join(parts))
+    if parts:
+        say(console, ", ".join(parts))
     if done.taken:
-        several = [f"{name} of {counted(n, 'picture')}" if n > 1 else name for name, n in done.taken.items()]
-        more = f" and {len(several) - _LISTED} more" if len(several) > _LISTED else ""
-        say(console, f"accepted: {', '.join(several[:_LISTED])}{more}")
+        say(console, f"accepted: {_listed(done.taken)}")
+    if done.known:
+        say(console, f"you had said before: {_listed(done.known)}")
+    if done.not_cleared:
+        say(console, f"nothing of yours to clear ({', '.join(done.not_cleared)})")
+    if done.imported:
+        say(console, f"from an import, so it stays: {_listed(done.imported)} (--no-tag NAME denies a tag)")
     for name, now in done.called.items():
         say(console, f"{name} is called {now} now; noted {now}")
     if done.nothing_suggested:

@@ -11,7 +11,6 @@ import typer
 from visterm.app.cli.output import (
     DryRunOption,
     JsonOption,
-    UsageError,
     WorkspaceOption,
     at_a_terminal,
     check_share,
@@ -23,6 +22,7 @@ from visterm.app.cli.output import (
 )
 from visterm.app.document import shorten
 from visterm.app.wording import counted
+from visterm.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -116,15 +116,21 @@ def _print_exported(console: Console, done: Exported) -> None:
         _print_plan(console, done)
     else:
         files = f"{counted(len(done.files), 'file')} {would}, {done.n_unchanged} unchanged"
-        say(console, f"{counted(done.n_pictures, 'picture')}, {files}")
+        say(console, f"{counted(done.n_pictures, 'picture')}, {files}{_needless(done)}")
+    if done.dry_run:
+        say(console, "nothing was written (--dry-run)")
     show_skipped(done.skipped)
+
+
+def _needless(done: Exported) -> str:
+    return f", {done.n_needless} without labels" if done.n_needless else ""
 
 
 def _print_plan(console: Console, plan: Exported) -> None:
     merged = len(plan.files) - plan.n_new
     files = f"{plan.n_new} new, {merged} merged into existing ones, {plan.n_unchanged} unchanged"
     failed = f", {plan.n_failed} cannot be written" if plan.n_failed else ""
-    say(console, f"{counted(plan.n_pictures, 'picture')}: {files}{failed}")
+    say(console, f"{counted(plan.n_pictures, 'picture')}: {files}{_needless(plan)}{failed}")
     for item in plan.folders[:_LISTED]:
         say(console, f"  {counted(item.sidecars, 'sidecar')} in {item.folder}")
     if len(plan.folders) > _LISTED:

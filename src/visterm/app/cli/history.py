@@ -52,10 +52,11 @@ def _print_history(console: Console, found: History) -> None:
 
 def _what_and_where(action: Action) -> str:
     """What an action did, and below it the first pictures that it changed."""
-    pictures = list(dict.fromkeys(change.picture for change in action.changes if change.picture is not None))
-    if not pictures:
+    changed = [change.picture for change in action.changes if change.picture is not None]
+    if not changed:
         return action.what
-    more = len(pictures) > _NAMED or len(action.changes) < action.n_changes
+    pictures = list(dict.fromkeys(changed))
+    more = len(pictures) > _NAMED or len(changed) < action.n_changes
     return f"{action.what}\n{', '.join(pictures[:_NAMED])}{' and others' if more else ''}"
 
 
@@ -97,7 +98,8 @@ def _print_undoing(console: Console, done: Undoing, verb: str) -> None:
 
 
 def _short(action: Action) -> str:
-    return f"{action.what} ({counted(action.n_changes, 'change')}, {_when(action.time)})"
+    number = f"{counted(action.n_changes, 'change')}, " if action.n_changes else ""
+    return f"{action.what} ({number}{_when(action.time)})"
 
 
 def _when(time: str) -> str:

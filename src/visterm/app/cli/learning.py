@@ -19,7 +19,7 @@ from visterm.app.cli.output import (
     table,
 )
 from visterm.app.wording import counted
-from visterm.errors import InputError
+from visterm.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -256,7 +256,7 @@ def _settings(texts: list[str]) -> dict[str, Any]:
     for text in texts:
         name, separator, value = text.partition("=")
         if not separator or not name.isidentifier():
-            raise InputError(f"write --set NAME=VALUE, not {text!r}")
+            raise UsageError(f"write --set NAME=VALUE, not {text!r}")
         try:
             settings[name] = json.loads(value)
         except ValueError:

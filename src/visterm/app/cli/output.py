@@ -15,7 +15,7 @@ import typer
 from visterm.app.document import Document
 from visterm.app.wording import not_a_share
 from visterm.compute import progress
-from visterm.errors import VistermError
+from visterm.errors import UsageError, VistermError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,10 +32,6 @@ DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be
 
 #: Lines of what was skipped that are printed; machines get all of them.
 _SKIPPED_SHOWN = 20
-
-
-class UsageError(VistermError):
-    """A command was called wrongly: one line, and exit code 2."""
 
 
 @contextmanager

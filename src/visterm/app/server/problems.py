@@ -25,7 +25,7 @@ _TITLES = {
     408: "The upload took too long",
     409: "This needs a decision",
     413: "Too large",
-    415: "This is no usable picture",
+    415: "The content is of the wrong type",
     421: "Wrong address",
     422: "The request does not have the right form",
     429: "Too many at once",
@@ -119,7 +119,7 @@ def install(app: FastAPI) -> None:
         if isinstance(error, BusyError):
             return problem(429, str(error), headers={"Retry-After": "1"})
         if isinstance(error, PictureError):
-            return problem(415, str(error))
+            return problem(415, str(error), title="This is no usable picture")
         return problem(400 if isinstance(error, InputError) else 503, str(error))
 
     @app.exception_handler(RequestValidationError)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from visterm.catalogue.records import Reading, Record
-from visterm.errors import InputError
+from visterm.errors import InputError, MissingExtraError, UsageError
 
 
 class Reader(Protocol):
@@ -58,7 +58,7 @@ def check_format(format: str) -> None:
     if format not in READERS:
         near = get_close_matches(format, READERS, n=1)
         choose = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(READERS)}"
-        raise InputError(f"unknown label format {format!r}: {choose}")
+        raise UsageError(f"unknown label format {format!r}: {choose}")
 
 
 def open_labels(path: Path, format: str | None = None) -> tuple[Reading, Path, Iterator[Record]]:
@@ -127,6 +127,16 @@ def find_tables(folder: Path) -> list[Path]:
 
     others = (parent / name for parent, names in walk(folder) for name in names if name not in _METADATA)
     return sorted(path for path in others if READERS["table"].detect(path) or READERS["parquet"].detect(path))
+
+
+def names_pictures(table: Path) -> bool:
+    """Whether a table has a row that names a picture; one that cannot be opened here may have some."""
+    try:
+        return next(open_labels(table)[2], None) is not None
+    except MissingExtraError:
+        return True
+    except InputError:
+        return False
 
 
 def _guarded(path: Path, records: Iterator[Record]) -> Iterator[Record]:

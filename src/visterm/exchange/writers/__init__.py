@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visterm.catalogue.records import Skipped
-from visterm.errors import InputError
+from visterm.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from visterm.catalogue.pictures import Label, Picture
@@ -33,7 +33,8 @@ class Export:
     """What an export wrote, or would write: files, pictures, and what was left out with the reason.
 
     Of the sidecars in ``files``, ``n_new`` did not exist before, and ``example`` is the first. ``n_unchanged`` counts
-    sidecars that were already up to date, and ``n_failed`` those that cannot be written; ``skipped`` has their reasons.
+    sidecars that were already up to date, ``n_needless`` files that need none, as there is nothing to say of them, and
+    ``n_failed`` sidecars that cannot be written; ``skipped`` has their reasons.
     """
 
     format: str
@@ -44,6 +45,7 @@ class Export:
     n_new: int = 0
     n_failed: int = 0
     example: SidecarExample | None = None
+    n_needless: int = 0
 
     def fail(self, file: Path, reason: str) -> None:
         """Note that the labels of ``file`` cannot be written."""
@@ -74,12 +76,12 @@ def export(
     ``catalogue`` the identity of the catalogue that they name as their writer.
     """
     if format not in FORMATS:
-        raise InputError(f"unknown export format {format!r}: choose one of {', '.join(FORMATS)}")
+        raise UsageError(f"unknown export format {format!r}: choose one of {', '.join(FORMATS)}")
     if hierarchy is not None and format != "xmp":
-        raise InputError(f"a hierarchy of keywords is written to xmp only, not to {format}")
+        raise UsageError(f"a hierarchy of keywords is written to xmp only, not to {format}")
     if suggestions is not None:
         if not 0 <= suggestions <= 1:
-            raise InputError(f"the least score of suggestions is between 0 and 1, not {suggestions}")
+            raise UsageError(f"the least score of suggestions is between 0 and 1, not {suggestions}")
         pictures = _with_suggestions(pictures, suggestions)
     if format == "xmp":
         from visterm.exchange.writers.sidecars import SidecarOptions, export_sidecars

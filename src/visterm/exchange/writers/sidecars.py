@@ -103,6 +103,7 @@ def _export_sidecar(picture: Picture, file: Path, done: Export, options: Sidecar
         return
     if contents is None:
         done.n_unchanged += exists
+        done.n_needless += not exists
         return
     done.files.append(sidecar)
     done.n_new += not exists

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from visterm.errors import InputError
+from visterm.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from visterm.vision.recipes.base import Recipe
@@ -60,6 +60,6 @@ def recipe(name: str) -> Recipe:
         return hub_recipe(name)
     if name not in _TARGETS:
         networks = ", ".join(f"{hub}:NETWORK" for hub in _HUBS)
-        raise InputError(f"unknown recipe {name!r}: choose one of {', '.join(recipe_names())}, {networks}")
+        raise UsageError(f"unknown recipe {name!r}: choose one of {', '.join(recipe_names())}, {networks}")
     module, _, make = _TARGETS[name].partition(":")
     return getattr(import_module(module), make)()
