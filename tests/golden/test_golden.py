@@ -236,6 +236,18 @@ def test_the_model_answers_as_it_did(ask, golden, reference):
 # Finding
 
 
+def as_now(search: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a search finds now: a picture that is stored twice is found by the names of both files."""
+    if "filename:000*" not in search["arguments"]:
+        return search
+    copy = "postcards/copies/two again.jpg"  # its other file is 0002.jpg
+    more = {"found": [[copy, 1.0], *search["found"]], "told": [*search["told"], copy]}  # one guess less is likely then
+    return {**search, **more}
+
+
+SEARCHES = [as_now(search) for search in EXPECTED["searches"]]
+
+
 def check_search(expected: Mapping[str, Any], document: Mapping[str, Any], tolerance: float) -> None:
     where = " ".join(expected["arguments"])
     check_ranked(logarithms(expected["found"]), logarithms(found(document)), tolerance, where)
@@ -243,7 +255,7 @@ def check_search(expected: Mapping[str, Any], document: Mapping[str, Any], toler
     assert (document["unknown"], document["taken_as"]) == (expected["unknown"], expected["taken_as"])
 
 
-@pytest.mark.parametrize("expected", EXPECTED["searches"], ids=lambda expected: " ".join(expected["arguments"]))
+@pytest.mark.parametrize("expected", SEARCHES, ids=lambda expected: " ".join(expected["arguments"]))
 def test_searches_find_what_they_found(ask, expected):
     document = ask("search", *expected["arguments"])
     check_search(expected, document, INDEX_TOLERANCE)
@@ -272,5 +284,5 @@ def test_indexes_and_features_are_used_as_they_are(run, tmp_path):
 
 def test_indexes_made_again_find_the_same(run, tmp_path):
     shutil.rmtree(unpack(tmp_path) / ".visterm" / "index")
-    for expected in EXPECTED["searches"]:
+    for expected in SEARCHES:
         check_search(expected, run(tmp_path, "search", *expected["arguments"]), SEARCH_TOLERANCE)
