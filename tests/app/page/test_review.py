@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-import json
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from visterm.app.server import teaching
 from visterm.app.workspace import Workspace
+from visterm.errors import VistermError
 
 COLOURS = {"fire": (210, 60, 40), "leaf": (50, 160, 60), "water": (40, 80, 200)}
 
@@ -103,16 +104,18 @@ def test_an_answer_is_taken_back_and_the_picture_returns(opened, collection):
         assert "attic" in [each.name for each in photos.vocabulary().class_.terms]
 
 
-def test_an_answer_that_was_not_noted_is_told_and_asked_again(opened, collection):
+def test_an_answer_that_was_not_noted_is_told_and_asked_again(opened, collection, monkeypatch):
+    def refuse(*_):
+        raise VistermError("the disk is full")
+
     shown = opened(collection)
     shown.go("#/review/teach")
-    shown.sees(".ask h1", "What is this?")
+    shown.sees(".option")
     first = current(shown)
-    problem = json.dumps({"status": 503, "detail": "the disk is full"})
-    shown.page.route("**/api/v1/decisions", lambda route: route.fulfill(status=503, body=problem))
-    shown.keys("1")
-    shown.sees(".notice.bad", "the disk is full")
-    shown.page.unroute("**/api/v1/decisions")
+    with monkeypatch.context() as patched:  # the server runs in a thread of the test
+        patched.setattr(teaching, "decide", refuse)
+        shown.keys("1")
+        shown.sees(".notice.bad", "the disk is full")
     shown.sees("header [role=status]", "10 pictures left")
     shown.keys("s")
     assert current(shown) == first
