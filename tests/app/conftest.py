@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from visterm.app.cli import app
@@ -44,6 +45,18 @@ def workspace(tmp_path, trained) -> Path:
     """A copy of the trained workspace that a test may change."""
     shutil.copytree(trained, tmp_path / "workspace")
     return tmp_path / "workspace"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A workspace with three pictures."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for number in range(3):
+        Image.new("RGB", (40, 30), (80 * number, 20, 90)).save(home / f"{number}.png")
+    with Workspace.create(home) as photos:
+        photos.add()
+    return home
 
 
 @pytest.fixture(scope="session")

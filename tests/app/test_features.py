@@ -39,7 +39,6 @@ def test_other_commands_tell_machines_the_notes_beside_their_document(visterm, g
 @pytest.fixture
 def computing(visterm, tmp_path, postcards):
     """The real program while its network runs in two threads, and the workspace; it has finished the first pictures."""
-    pytest.importorskip("onnxruntime", reason="not installed: onnxruntime (extra 'deep')")
     home = tmp_path / "fresh"
     visterm("init", home)
     visterm("add", postcards, "-w", home)

@@ -13,19 +13,6 @@ from PIL import Image
 from visterm.app import Workspace
 from visterm.errors import InputError
 
-
-@pytest.fixture
-def folder(tmp_path):
-    """A workspace with three pictures."""
-    home = tmp_path / "home"
-    home.mkdir()
-    for number in range(3):
-        Image.new("RGB", (40, 30), (80 * number, 20, 90)).save(home / f"{number}.png")
-    with Workspace.create(home) as photos:
-        photos.add()
-    return home
-
-
 # Adding
 
 

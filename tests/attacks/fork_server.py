@@ -27,6 +27,7 @@ IMPORTED = (
     "visterm.app.cli",
     "visterm.app.exporting",
     "visterm.app.labelling",
+    "visterm.app.naming",
     "visterm.app.searchers",
     "visterm.app.searching",
     "visterm.app.suggesting",

@@ -11,11 +11,11 @@ from .features import Computed as Computed
 from .features import Recipes as Recipes
 from .history import History as History
 from .history import Undoing as Undoing
-from .labelling import Edit as Edit
 from .labelling import Labelled as Labelled
-from .labelling import Merges as Merges
 from .labelling import NewNameError as NewNameError
-from .labelling import Vocabulary as Vocabulary
+from .naming import Edit as Edit
+from .naming import Merges as Merges
+from .naming import Vocabulary as Vocabulary
 from .reports import Report as Report
 from .reports import Reports as Reports
 from .searching import Findings as Findings

@@ -1,4 +1,4 @@
-"""What a person says of pictures, and the words they say it with."""
+"""What a person says of pictures: classes, tags, denials, and what a model suggested."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from visterm.app.wording import counted
 from visterm.catalogue.labels import KINDS, Kind, LabelRow, clean_name
 from visterm.catalogue.pictures import Label, Picture
 from visterm.catalogue.records import IMPORT, PERSON
-from visterm.catalogue.vocabulary import TermUse
-from visterm.contracts.tasks import Task
 from visterm.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -67,62 +65,6 @@ class Labelled(Document):
     known: dict[str, int] = field(default_factory=dict)
     not_cleared: list[str] = field(default_factory=list)
     imported: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Terms:
-    """The names of one kind: those in use, those dropped, and old names with what they stand for.
-
-    ``quality`` says how well the model in use recognises a name on held-out pictures, from 0 to 1: of a class, the
-    share of its pictures; of a tag, the average precision of a search for it.
-    """
-
-    terms: list[TermUse]
-    dropped: list[str]
-    aliases: dict[str, str]
-    quality: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class CaptionWord:
-    """A word of captions that is no tag, and the number of captions that have it."""
-
-    name: str
-    n_captions: int
-
-
-@dataclass(frozen=True)
-class Vocabulary(Document):
-    """The classes and tags of a collection; if asked for, also the words of captions that are no tags."""
-
-    class_: Terms
-    tag: Terms
-    captions: list[CaptionWord] | None = None
-
-
-@dataclass(frozen=True)
-class Merge:
-    """Names that look like forms of one word, with their number of pictures, and the command that makes them one."""
-
-    into: str
-    names: dict[str, int]
-    command: str
-
-
-@dataclass(frozen=True)
-class Merges(Document):
-    """Proposed merges, and whether they were made."""
-
-    kind: str
-    merges: list[Merge]
-    applied: bool
-
-
-@dataclass(frozen=True)
-class Edit(Document):
-    """What an edit of the vocabulary did, in words."""
-
-    done: str
 
 
 def label(
@@ -358,83 +300,3 @@ def _suggested(picture: Picture) -> list[LabelRow]:
         best = max(classes, key=lambda label: label.score or 0.0)
         rows.append((picture.id, "class", best.name, "accepted", None))
     return rows
-
-
-def vocabulary(workspace: Workspace, *, captions: bool = False) -> Vocabulary:
-    """The classes and tags in use, the most used first; with ``captions``, also the words that can be searched only."""
-    catalogue = workspace.catalogue
-
-    def terms(kind: Kind) -> Terms:
-        model = workspace.shelf.best(Task.CLASSIFY if kind == "class" else Task.ANNOTATE)
-        quality = {} if model is None else model.training.get("label_quality", {})
-        return Terms(catalogue.vocabulary(kind), catalogue.dropped(kind), catalogue.aliases(kind), quality)
-
-    tags = terms("tag")
-    words = _caption_words(workspace, {use.name for use in tags.terms}) if captions else None
-    return Vocabulary(terms("class"), tags, words)
-
-
-def _caption_words(workspace: Workspace, tags: set[str]) -> list[CaptionWord]:
-    """The words of captions that are no tags, the most frequent first."""
-    from visterm.language import CaptionTokenizer
-
-    found = CaptionTokenizer(language=workspace.catalogue.language).read(workspace.catalogue.captions())
-    counts = {word: number for word, number in (found.kept + found.others).items() if word not in tags}
-    return [CaptionWord(word, number) for word, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
-
-
-def rename(workspace: Workspace, old: str, new: str, *, kind: Kind = "tag") -> Edit:
-    """Give a tag or class another name."""
-    workspace.catalogue.rename(kind, old, new)
-    return Edit(f"{old} is called {new} now")
-
-
-def merge(workspace: Workspace, names: Sequence[str], *, into: str, kind: Kind = "tag") -> Edit:
-    """Make several tags or classes one, all of them or none."""
-    workspace.catalogue.merge(kind, names, into)
-    merged = [name for name in names if name != into]
-    return Edit(f"{_listed(merged)} {into} now" if merged else f"{into} stays as it is")
-
-
-def propose_merges(workspace: Workspace, *, kind: Kind = "tag", apply: bool = False) -> Merges:
-    """Tags or classes that look like forms of one word; only with ``apply`` they are merged, all of them or none."""
-    from visterm.language import word_families
-
-    catalogue = workspace.catalogue
-    with catalogue.transaction(f"merge forms of one word ({kind})"):
-        counts = {use.name: use.n_accepted for use in catalogue.vocabulary(kind)}
-        families = word_families(counts, catalogue.language)
-        for into, *names in families if apply else ():
-            catalogue.merge(kind, names, into)
-    merges = [
-        Merge(into, {name: counts[name] for name in (into, *names)}, _merge_command(names, into, kind))
-        for into, *names in families
-    ]
-    return Merges(kind, merges, apply)
-
-
-def _merge_command(names: Sequence[str], into: str, kind: Kind) -> str:
-    options = () if kind == "tag" else ("--kind", kind)
-    return shlex.join(["visterm", "vocabulary", "merge", *names, "--into", into, *options])
-
-
-def drop(workspace: Workspace, names: Sequence[str], *, kind: Kind = "tag") -> Edit:
-    """Leave tags or classes out, also of later imports; all of them or none."""
-    workspace.catalogue.drop(kind, *_some(names))
-    return Edit(f"{_listed(names)} dropped")
-
-
-def restore(workspace: Workspace, names: Sequence[str], *, kind: Kind = "tag") -> Edit:
-    """Bring dropped, renamed or merged names back, all of them or none."""
-    workspace.catalogue.restore(kind, *_some(names))
-    return Edit(f"{_listed(names)} back")
-
-
-def _some(names: Sequence[str]) -> Sequence[str]:
-    if not names:
-        raise InputError("name at least one tag or class")
-    return names
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from visterm.app.gallery.view import Views
     from visterm.app.history import History, Undoing
     from visterm.app.jobs import Jobs
-    from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
+    from visterm.app.labelling import Labelled
+    from visterm.app.naming import Edit, Merges, Vocabulary
     from visterm.app.reports import Report, Reports
     from visterm.app.review.reviewer import Reviewer
     from visterm.app.searchers import Searchers
@@ -190,37 +191,37 @@ class Workspace:
 
     def vocabulary(self, *, captions: bool = False) -> Vocabulary:
         """The classes and tags in use, the most used first."""
-        from visterm.app.labelling import vocabulary
+        from visterm.app.naming import vocabulary
 
         return vocabulary(self, captions=captions)
 
     def rename(self, old: str, new: str, *, kind: Kind = "tag") -> Edit:
         """Give a tag or class another name."""
-        from visterm.app.labelling import rename
+        from visterm.app.naming import rename
 
         return rename(self, old, new, kind=kind)
 
     def merge(self, names: str | Sequence[str], *, into: str, kind: Kind = "tag") -> Edit:
         """Make several tags or classes one."""
-        from visterm.app.labelling import merge
+        from visterm.app.naming import merge
 
         return merge(self, _names(names), into=into, kind=kind)
 
     def propose_merges(self, *, kind: Kind = "tag", apply: bool = False) -> Merges:
         """Tags or classes that look like forms of one word; with ``apply``, they are merged."""
-        from visterm.app.labelling import propose_merges
+        from visterm.app.naming import propose_merges
 
         return propose_merges(self, kind=kind, apply=apply)
 
     def drop(self, names: str | Sequence[str], *, kind: Kind = "tag") -> Edit:
         """Leave tags or classes out, also of later imports."""
-        from visterm.app.labelling import drop
+        from visterm.app.naming import drop
 
         return drop(self, _names(names), kind=kind)
 
     def restore(self, names: str | Sequence[str], *, kind: Kind = "tag") -> Edit:
         """Bring dropped, renamed or merged names back."""
-        from visterm.app.labelling import restore
+        from visterm.app.naming import restore
 
         return restore(self, _names(names), kind=kind)
 

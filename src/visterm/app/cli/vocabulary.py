@@ -13,7 +13,7 @@ from visterm.app.wording import counted, percent
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from visterm.app.labelling import Edit, Merges, Terms, Vocabulary
+    from visterm.app.naming import Edit, Merges, Terms, Vocabulary
     from visterm.catalogue.labels import Kind
 
 app = typer.Typer(

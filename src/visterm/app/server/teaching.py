@@ -11,7 +11,8 @@ from visterm.app.adding import Removal
 from visterm.app.deciding import Decision, decide
 from visterm.app.gallery.picture import keys_of
 from visterm.app.history import History, Undoing
-from visterm.app.labelling import Edit, Labelled, Merges, Vocabulary
+from visterm.app.labelling import Labelled
+from visterm.app.naming import Edit, Merges, Vocabulary
 from visterm.app.server.answering import OnlyOnce, Photos
 from visterm.app.server.problems import OtherActionProblem, SlipProblem, documented
 from visterm.catalogue.labels import Kind
