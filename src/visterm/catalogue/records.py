@@ -137,21 +137,6 @@ class Reading:
         self.n_captions -= record.caption is not None
         self.n_regions -= len(record.regions)
 
-    def summary(self) -> str:
-        """One line for a person.
-
-        >>> reading = Reading("labels.csv", "table")
-        >>> _ = list(reading.count(iter([Record("a.jpg", tags=("sea",)), Record("a.jpg", tags=("sky",))])))
-        >>> reading.summary()
-        'labels.csv (table): 1 pictures, 0 classes, 2 tags'
-        """
-        parts = [f"{self.n_pictures} pictures", f"{len(self.classes)} classes", f"{len(self.tags)} tags"]
-        if self.n_captions:
-            parts.append(f"{self.n_captions} captions")
-        if self.n_skipped:
-            parts.append(f"{self.n_skipped} skipped")
-        return f"{self.source} ({self.format}): {', '.join(parts)}"
-
 
 def _lower(counter: Counter[T], items: Iterable[T]) -> None:
     """Count each of ``items`` once less; ``-=`` would look through the whole counter every time."""
