@@ -24,9 +24,15 @@ check: .venv/.installed-dev
 N ?= 100000
 MINUTES ?= 15
 POINTS ?= 500
+CUTS ?= 2000
+SEQUENCES ?= 10000
 attacks: .venv/.installed-dev
 	$(BIN)/python tests/attacks/kills.py --points $(POINTS)
 	$(BIN)/python tests/attacks/kills.py --points 200 --errors
+	$(BIN)/python tests/attacks/powercuts.py --cuts $(CUTS)
+	$(BIN)/python tests/attacks/model.py -n $(SEQUENCES)
+	$(BIN)/python tests/attacks/model.py -n 20 --seed 1 --steps 8 --processes
+	$(BIN)/python tests/attacks/large_pictures.py
 	$(BIN)/python tests/attacks/determinism.py
 	$(MAKE) fuzz soak
 

@@ -25,10 +25,10 @@ def main() -> None:
         top = Path(name)
         folder = Path(sys.argv[1]) if len(sys.argv) > 1 else COREL if COREL.is_dir() else make_pictures(top / "made")
         bare_adds(top)
-        with Catalogue(top / "catalogue.sqlite", root=folder) as catalogue:
+        with Catalogue.create(top / "catalogue.sqlite", root=folder) as catalogue:
             with timed("first add"):
                 report = add_folder(catalogue, [folder])
-            print(f"{'':24}{report.summary()}")
+            print(f"{'':24}{report.added} added, {report.unreadable} unreadable")
             with timed("second add"):
                 add_folder(catalogue, [folder])
             records = [
@@ -49,7 +49,7 @@ def main() -> None:
 def bare_adds(top: Path) -> None:
     """Record files whose content needs no reading."""
     files = (Examined(f"{top}/{row}.jpg", f"{row:064x}", 1, 1, 4, 3, 1) for row in range(N_BARE_ADDS))
-    with Catalogue(top / "bare.sqlite", root=top) as catalogue:
+    with Catalogue.create(top / "bare.sqlite", root=top) as catalogue:
         started = time.perf_counter()
         catalogue.add(files)
         print(f"{'adds without reading':24}{N_BARE_ADDS / (time.perf_counter() - started):8.0f} a second")

@@ -21,8 +21,7 @@ from scipy import sparse
 
 from visterm import registry
 from visterm.contracts import Task
-from visterm.learning import Dataset, train_method
-from visterm.search import learned_search
+from visterm.learn import Dataset, learned_search, train_method
 
 N_THEMES, N_DIMS, N_COUNTS, CAPTION = 200, 1280, 200, 17
 #: The codewords of a bag, by the first word of its recipe's name.

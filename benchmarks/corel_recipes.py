@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from visterm import registry
 from visterm.catalogue.records import Reading
 from visterm.exchange.readers import corel
 from visterm.features import features_of_files, one_or_several
-from visterm.learning import Dataset, Split, encode_classes, measure
+from visterm.learn import Dataset, Split, encode_classes, measure, measured_queries
 from visterm.measures import Accuracy, AveragePrecision, NPlus, WordF
 from visterm.vision import TrainingPictures, recipe
 
@@ -87,7 +88,7 @@ def main() -> None:
             for method in map(registry.get, BAG_METHODS):
                 measures = [AveragePrecision()] if method.name == "pamir-warp" else [WordF(5), AveragePrecision()]
                 split = Split.of(np.arange(N_BAGS), held_out)
-                found = measure(method, data, split, measures=measures, max_query_words=2)
+                found = measure(method, data, split, measures=measures, queries=partial(measured_queries, max_words=2))
                 print(f"  {method.name}: {found.performance.flat()}", flush=True)
             continue
         data, split = Dataset("corel5k", X, y, names, tags, words), Split.of(np.arange(N_TRAIN), held_out)

@@ -269,11 +269,11 @@ def compiling(statement: str, cache: str) -> float:
 
 def neighbours(points: Sequence[int]) -> None:
     """Print processor seconds and recall."""
-    from visterm.graph.approximate import nearest_of_all
+    from visterm.graph.nearest.approximate import nearest_of_all
 
     print("\nNearest neighbours of all rows")
     pynndescent, faiss = library("pynndescent", "nearest-neighbour descent"), library("faiss", "HNSW and IVF")
-    uses = {"ours": "from visterm.graph.approximate import nearest_of_all; nearest_of_all(X, 10)"}
+    uses = {"ours": "from visterm.graph.nearest.approximate import nearest_of_all; nearest_of_all(X, 10)"}
     if pynndescent is not None:
         uses["pynndescent"] = "import pynndescent; pynndescent.NNDescent(X, n_neighbors=16, random_state=0)"
     for name, statement in uses.items():

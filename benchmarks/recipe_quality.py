@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 
 from visterm.errors import MissingExtraError
 from visterm.features import features_of_files
-from visterm.learning.splits import stratified
+from visterm.learn.engine.splits import stratified
 from visterm.vision import TrainingPictures, recipe, recipe_names
 
 

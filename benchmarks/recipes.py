@@ -12,8 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from visterm.app import Workspace
-from visterm.app.features import describe, ready_recipe
+from visterm.collection.features import describe, ready_recipe
+from visterm.workspace import Workspace
 
 
 def main() -> None:

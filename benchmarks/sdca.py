@@ -20,7 +20,16 @@ import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, LinearSVC
 
-from visterm.margin import GramInnerProducts, Hinge, MultitaskSDCA, SDCAClassifier, choose_parameters, gram, solve
+from visterm.margin import (
+    GramInnerProducts,
+    Hinge,
+    MultitaskSDCA,
+    Problem,
+    SDCAClassifier,
+    choose_parameters,
+    gram,
+    solve,
+)
 
 C = 10.0
 
@@ -132,9 +141,8 @@ def large(n: int, n_classes: int) -> None:
     labels = np.where(y == np.arange(n_classes)[:, None], np.float32(1), np.float32(-1))
     pictures = _Timed(G, 1.0)
     began, wall = time.process_time(), time.perf_counter()
-    solution = solve(
-        pictures, labels, np.broadcast_to(np.float32(C), labels.shape), Hinge(), rng=np.random.default_rng(0)
-    )
+    tasks = Problem(pictures, labels, np.broadcast_to(np.float32(C), labels.shape), Hinge())
+    solution = solve(tasks, rng=np.random.default_rng(0))
     seconds, wall = time.process_time() - began, time.perf_counter() - wall
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(

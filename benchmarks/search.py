@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from visterm.search.beliefs import Beliefs
-from visterm.search.evidence import Evidence
-from visterm.search.index import Index
-from visterm.search.searcher import Searcher
+from visterm.collection.evidence import Evidence
+from visterm.find.rank.beliefs import Beliefs
+from visterm.find.rank.searcher import Searcher
+from visterm.index.index import Index
 
 N_QUERIES = 200
 N_PASSES = 5
@@ -72,8 +72,7 @@ def words(n_pictures: int, n_words: int, rng: np.random.Generator) -> None:
     searcher = Searcher(evidence, beliefs)
     searcher.search(names[0])
     opened = time.perf_counter() - started
-    size = sum(part.vectors.nbytes for part in index.snapshot().segments) / n_pictures
-    print(f"{n_pictures:,} pictures, {n_words} words in float16: {size:.0f} bytes per picture on disk; ", end="")
+    print(f"{n_pictures:,} pictures, {n_words} words in float16: {2 * n_words} bytes per picture on disk; ", end="")
     print(f"indexed in {built:.1f} s, opened in {opened:.1f} s")
     own = [np.argsort(-row)[:8] for row in lean]
     apart = [[names[w] for w in rng.choice(n_words, 5, replace=False)] for _ in range(N_QUERIES)]
@@ -126,10 +125,9 @@ def codes(n_pictures: int, n_dims: int, rng: np.random.Generator) -> None:
     queries = (X[rng.choice(n_pictures, N_QUERIES)] + 0.5 * rng.standard_normal((N_QUERIES, n_dims))).astype(np.float32)
     keys = [f"{i:064x}" for i in range(n_pictures)]
     for dtype in ("float32", "float16"):
-        index = Index(n_dims, metric="euclidean", dtype=dtype)
+        index = Index(n_dims, dtype=dtype)
         index.add(keys, X)
-        n_bytes = index.snapshot().segments[0].vectors.nbytes / n_pictures
-        print(f"{n_pictures:,} codes of {n_dims} dimensions, {dtype}: {n_bytes:.0f} bytes per picture")
+        print(f"{n_pictures:,} codes of {n_dims} dimensions, {dtype}")
         show("all codes compared", milliseconds(*[lambda i, index=index: index.nearest(queries[i], 10)] * 2))
 
 

@@ -28,7 +28,7 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 
 import visterm
-from visterm.app.jobs import Jobs
+from visterm.upkeep.jobs import Jobs
 from workspace import QUERIES, build
 
 API = "/api/v1"
@@ -159,7 +159,7 @@ def measure(name: str, address: str, server: int, n_clients: int, seconds: float
 
 def search(query: str) -> str:
     """The address of a search."""
-    return f"{API}/search?limit=200&q={quote(query)}"
+    return f"{API}/pictures?limit=200&q={quote(query)}"
 
 
 def ask(connection: http.client.HTTPConnection, path: str) -> int:

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 import visterm
-from visterm.app import Workspace
 from visterm.catalogue.pictures import Examined
+from visterm.workspace import Workspace
 
 N_TAGS, N_CLASSES, TAGS_PER_PICTURE, N_TAGGED = 200, 20, 4, 2000
 QUERIES = ("tag001", "tag001 tag002", "tag003 -tag004", "tag005 OR tag006", "class:class01", "tag001 tag002 tag003")

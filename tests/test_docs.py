@@ -14,9 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from visterm import registry
-from visterm.app import choosing
-from visterm.app.cli import app
 from visterm.contracts import Task
+from visterm.faces.cli import app
+from visterm.learn import choosing
 from visterm.vision.recipes import recipe_names
 
 ROOT = Path(__file__).parent.parent

@@ -19,27 +19,26 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = sorted(info.name for info in iter_modules(visterm.__path__) if info.ispkg)
 #: Names that the design promises.
 PROMISED = {
-    "app": "Workspace Findings Suggestions",
-    "baselines": "MajorityClass TagFrequency",
-    "calibration": "TagThresholds fit_platt fit_temperature",
+    "calibration": "Relevance TagProbabilities fit_platt fit_temperature",
     "catalogue": "Catalogue",
     "distances": "BaseDistances",
-    "evaluate": "compare letters run_experiments",
+    "collection": "Evidence Judgements Holdings",
     "exchange": "export find_labels",
     "features": "FeatureLibrary FeatureStore",
     "graph": "GraphMixture LabelPropagation",
     "language": "CaptionTokenizer Speller WordVectors",
-    "learning": "Dataset class_scores measure train_method",
+    "learn": "Dataset compare letters measure train_method",
     "margin": "KernelRidgeAnnotator MultitaskSDCA SDCAClassifier StackedSDCA TopKSDCA",
     "measures": "AveragePrecision NPlus PictureF WordF evaluate",
     "models": "Model load_model save_model",
-    "neighbours": "JEC CodeAnnotator KernelContextualAnnotator KnnAnnotator KnnClassifier TagProp TwoPassKnn",
+    "neighbours": "JEC CodeAnnotator KnnAnnotator KnnClassifier MajorityClass TagFrequency TagProp TwoPassKnn",
     "postcards": "make_postcards",
     "ranking": "CMRM CMTT PAMIR CaptionRidge ConceptSVM TagRanker",
-    "search": "Evidence Index Relevance Searcher parse",
+    "find": "Findings Searcher Suggestions parse",
     "storage": "write_bytes_atomically",
     "subspace": "CCA PCA PLS ContextualDistance",
-    "topics": "LDA PLSA CorrLDA LinkLDA SupervisedLDA ThemeLDA TopicCommittee TopicNeighbours UnigramMixture",
+    "topics": "LDA PLSA CorrLDA LinkLDA RefinedCorrLDA RefinedSupervisedLDA SupervisedLDA ThemeLDA TopicCommittee "
+    "TopicNeighbours UnigramMixture",
     "vision": "Codebook DiagonalGMM FisherEncoder decode_rgb dense_sift recipe recipe_names",
 }
 
@@ -78,7 +77,7 @@ def test_every_estimator_can_be_stored_under_its_public_name():
     from visterm.contracts import Estimator
 
     for info in walk_packages(visterm.__path__, "visterm."):
-        if info.name.startswith("visterm.app") or info.name.endswith("__main__"):
+        if info.name.startswith("visterm.faces") or info.name.endswith("__main__"):
             continue
         module = import_module(info.name)
         for name, cls in vars(module).items():
@@ -94,7 +93,7 @@ def test_documentation_imports_only_public_names(page):
     text = page.read_text(encoding="utf-8")
     for module, names in re.findall(r"from (visterm[\w.]*) import ([\w, ]+)", text):
         public = import_module(module)
-        deep = module.count(".") > 1 and module not in ("visterm.ranking.queries", "visterm.search.query")
+        deep = module.count(".") > 1 and module not in ("visterm.ranking.queries", "visterm.find.words.query")
         assert not deep, f"{page.name} imports from {module}"
         for name in names.split(","):
             assert hasattr(public, name.strip()), f"{page.name} imports {name} from {module}"

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from visterm import registry
+from visterm.contracts.method import ANNOTATE, CLASSIFY
 from visterm.contracts.tasks import Task
 from visterm.errors import InputError
 from visterm.neighbours import KnnClassifier
@@ -49,8 +50,8 @@ def test_a_registered_method_appears_in_its_tasks():
 
 
 def test_every_annotator_searches_and_no_classifier_does():
-    assert joint(tasks=registry.ANNOTATE).does(Task.RANK)
-    assert not joint(tasks=registry.CLASSIFY).does(Task.RANK)
+    assert joint(tasks=ANNOTATE).does(Task.RANK)
+    assert not joint(tasks=CLASSIFY).does(Task.RANK)
     ranker = joint(tasks=frozenset({Task.RANK}))
     assert ranker.does(Task.RANK)
     assert not ranker.does(Task.ANNOTATE)
@@ -98,11 +99,10 @@ def test_a_preset_holds_only_what_the_class_has_otherwise(method):
 @pytest.mark.parametrize("method", registry.methods(), ids=lambda method: method.name)
 def test_a_method_is_in_the_file_of_its_name(method):
     module = method.target.partition(":")[0].rpartition(".")[2]
-    # One class, with another parameter: pLSA of tags first, refined topics, PAMIR with the rank-weighted loss.
+    # One class, with another parameter: pLSA of tags first, PAMIR with the rank-weighted loss, TagProp by deviations.
     own = {
         "plsa-words": "plsa",
-        "slda-refined": "slda",
-        "corr-lda-refined": "corr_lda",
         "pamir-warp": "pamir",
+        "tagprop-rare": "tagprop",
     }
     assert module == own.get(method.name, method.name.replace("-", "_"))

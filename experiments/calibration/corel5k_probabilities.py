@@ -20,10 +20,10 @@ import numpy as np
 from scipy.special import expit
 
 from visterm import registry
-from visterm.contracts import Task
-from visterm.evaluate import load_pictures
+from visterm.contracts import Task, word_scores
 from visterm.features import one_or_several
-from visterm.learning import Dataset, tag_probabilities, train_method, word_scores
+from visterm.learn import Dataset, tag_probabilities, train_method
+from visterm.research import load_pictures
 
 BANDS = ((1, 5), (5, 20), (20, 100), (100, 10_000))
 N_BINS = 15

@@ -20,11 +20,13 @@ from scipy import sparse
 from scipy.special import expit
 
 from visterm import registry
+from visterm.calibration import PRECISION
+from visterm.contracts import word_scores
 from visterm.features import FeatureLibrary
-from visterm.learning import PRECISION, Dataset, train_method, word_scores
+from visterm.learn import Dataset, train_method
+from visterm.learn.learned_search import learned_search
 from visterm.measures import AveragePrecision
 from visterm.postcards import TAGS, paint
-from visterm.search.learned import learned_search
 
 N_CARDS, N_ASKED, N_TAGS, N_DENIED, N_DRAWS = 900, 350, 6, 20, 3
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from visterm.distances import nearest
-from visterm.evaluate import load_pictures
 from visterm.measures import NPlus, WordF
 from visterm.neighbours import NEIGHBOUR_COUNTS, KnnAnnotator, QuantizedKnnAnnotator, f_by_neighbours
+from visterm.research import load_pictures
 from visterm.subspace import ContextualDistance, FeatureMaps, Moments
 
 DIMS = (20, 50, 100)

@@ -23,9 +23,9 @@ import numpy as np
 from scipy import sparse
 
 from visterm.distances import nearest
-from visterm.evaluate import load_pictures
 from visterm.measures import MeanPrecision, MeanRecall, NPlus, WordF
 from visterm.neighbours import f_by_neighbours
+from visterm.research import load_pictures
 from visterm.subspace import CCA, PCA, PLS, ContextualDistance, KernelMap, Moments
 
 #: The features of the paper: the recipe that contains each, and the base distance of its kernel map.

@@ -22,10 +22,10 @@ import numpy as np
 from scipy import sparse
 
 from visterm import registry
-from visterm.evaluate import load_pictures, research_data
 from visterm.graph import GraphRegularized, PictureGraph
-from visterm.learning import Dataset
+from visterm.learn import Dataset
 from visterm.measures import CompleteLength, TagAccuracy, WordAveragePrecision, WordF
+from visterm.research import load_pictures, research_data
 from visterm.topics import UnigramMixture
 
 SHARES = (0.01, 0.05, 0.25, 1.0)
@@ -90,7 +90,7 @@ def methods(topics: dict[str, Any], seed: int) -> dict[str, Any]:
         "knn-tags": ("looks", registry.get("knn-tags").create(metric="cosine")),
         "ccd2": ("looks", registry.get("ccd2").create()),
         "ridge-tags": ("looks", registry.get("ridge-tags").create()),
-        "tagprop": ("looks", registry.get("tagprop").create(metric={"x": "cosine"})),
+        "tagprop-rare": ("looks", registry.get("tagprop-rare").create(metric={"x": "cosine"})),
     }
 
 

@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from visterm.evaluate import research_data
 from visterm.graph import GraphRegularized, PictureGraph
-from visterm.learning import Dataset, splits
+from visterm.learn import Dataset
+from visterm.learn.engine import splits
 from visterm.measures import CompleteLength, TagAccuracy
-from visterm.topics import LDA, PLSA, SupervisedLDA, UnigramMixture
+from visterm.research import research_data
+from visterm.topics import LDA, PLSA, RefinedSupervisedLDA, SupervisedLDA, UnigramMixture
 
 BINS = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1)
 
@@ -35,7 +36,7 @@ def models() -> dict[str, Any]:
         "pLSA, codewords and tags": PLSA(**common, asymmetric=False, held_out_share=0),
         "LDA, tags counted afterwards": LDA(**common),
         "supervised LDA, the paper's": SupervisedLDA(**common, alpha=0.1),
-        "supervised LDA, refined": SupervisedLDA(**common, refine=25),
+        "supervised LDA, refined": RefinedSupervisedLDA(**common, refine=25),
     }
 
 

@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 
 from visterm import registry
-from visterm.evaluate import research_data
-from visterm.learning import Dataset, splits
+from visterm.learn import Dataset
+from visterm.learn.engine import splits
 from visterm.measures import CompleteLength, TagAccuracy
+from visterm.research import research_data
 
 SAMPLES = ("corel16k002", "corel16k003", "corel16k004", "corel16k006")
 #: Methods without topics and methods with topics, by their name in the table.

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from visterm.evaluate import load_pictures
-from visterm.margin import MultitaskSDCA, SDCAClassifier, StackedSDCA, folds, gram, nearest_tasks, save_similarity
+from visterm.margin import MultitaskSDCA, SDCAClassifier, StackedSDCA, folds, gram
+from visterm.research import load_pictures
 
 SIZES = (5, 10, 16)
 TEST = 16
@@ -104,9 +104,32 @@ def measure(G: np.ndarray, y: np.ndarray, size: int, n_splits: int) -> Iterator[
 def draw_similarity(X: np.ndarray, y: np.ndarray, names: tuple[str, ...], file: Path) -> None:
     """Which classes are confused, by scores of held-out thirds of all pictures."""
     model = MultitaskSDCA(10.0, kernel="hellinger", random_state=0).fit(X, y)
-    save_similarity(model.task_similarity_, names, file)
-    for name, nearest in nearest_tasks(model.task_similarity_, names, 2).items():
-        print(f"{name}: " + ", ".join(f"{other} {cosine:.2f}" for other, cosine in nearest))
+    similarity = model.task_similarity_
+    for task, name in enumerate(names):
+        nearest = [other for other in np.argsort(-similarity[task], kind="stable").tolist() if other != task][:2]
+        print(f"{name}: " + ", ".join(f"{names[other]} {similarity[task, other]:.2f}" for other in nearest))
+    save_similarity(similarity, names, file)
+
+
+def save_similarity(similarity: np.ndarray, names: tuple[str, ...], file: Path) -> None:
+    """Draw the similarity of tasks, similar ones side by side (average linkage)."""
+    from matplotlib.figure import Figure
+    from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
+    from scipy.spatial.distance import squareform
+
+    distances = squareform(np.maximum(1.0 - similarity, 0.0), checks=False)
+    order = leaves_list(optimal_leaf_ordering(linkage(distances, "average"), distances))
+    figure = Figure(figsize=(4, 4), layout="constrained")
+    axes = figure.add_subplot()
+    image = axes.imshow(similarity[np.ix_(order, order)], cmap="RdBu_r", vmin=-1, vmax=1, interpolation="nearest")
+    shown = [names[task] for task in order]
+    axes.set_xticks(range(len(names)), shown, rotation=90, fontsize=7)
+    axes.set_yticks(range(len(names)), shown, fontsize=7)
+    axes.set_title("Classes and tags that are confused with each other", fontsize=9)
+    bar = figure.colorbar(image, ax=axes, shrink=0.7)
+    bar.set_label("correlation of their scores", fontsize=8)
+    bar.ax.tick_params(labelsize=7)
+    figure.savefig(file, dpi=150)
 
 
 def draw_curves(curves: dict[tuple[str, int, str], np.ndarray], file: Path) -> None:

@@ -30,11 +30,12 @@ from rankers import RULES, Part, Ranker, Setting, Task, kernel_rankers, tagprop,
 from scipy import sparse
 
 from visterm.distances import select
-from visterm.evaluate import letters, load_distances, load_pictures
+from visterm.learn import letters
 from visterm.margin import ProductKernel
 from visterm.measures import NDCG, AveragePrecision, BreakEvenPoint, PrecisionAt
 from visterm.ranking import PAMIR
 from visterm.ranking.queries import Queries, from_tags, idf, relevant_pictures
+from visterm.research import load_distances, load_pictures
 from visterm.storage import write_bytes_atomically
 
 #: AvgP, P10 of the paper's Table IX (larger pictures; each ranker has its own blocks and codebook).

@@ -19,12 +19,12 @@ import numpy as np
 from scipy import sparse
 
 from visterm.catalogue.records import Reading
-from visterm.evaluate import load_pictures
 from visterm.exchange.readers import corel
 from visterm.features import FeatureLibrary
 from visterm.measures import AveragePrecision
 from visterm.ranking import PAMIR, LocalDescriptors, best_matches, expected_likelihood
 from visterm.ranking.queries import from_tags, query_vectors
+from visterm.research import load_pictures
 from visterm.vision import decode_rgb
 
 AGGRESSIVENESS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)

@@ -301,7 +301,7 @@ def tagprop(tables: Mapping[str, Mapping[str, np.ndarray]], task: Task) -> Ranke
     """Neighbours with weights learned by likelihood, on the same base distances."""
 
     def fit(n_neighbors: int) -> Answers:
-        model = TagProp(n_neighbors, metric="precomputed").fit(tables["train"], task.train.tags)
+        model = TagProp(n_neighbors, metric="precomputed", tag_power=1.0).fit(tables["train"], task.train.tags)
 
         def answer(part: str) -> dict[str, np.ndarray]:
             scores = model.score_tags(tables[part])

@@ -2,7 +2,7 @@
 
 Each run starts with a few pictures chosen at random, asks for ten labels at a time, learns again, and measures on
 held-out pictures. The queues: pictures at random; the most doubtful ones; and ours, doubtful ones that stand for many
-other doubtful ones (``visterm.learning.choose_questions``). Only training pictures are used, also of Corel5K, whose
+other doubtful ones (``visterm.review.head.choose_questions``). Only training pictures are used, also of Corel5K, whose
 classes are the folders of the original CDs. "needs" is the number of labels with which the mean accuracy of a queue
 first reaches that of the random queue with all its labels, divided by that number.
 
@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from visterm.evaluate import load_pictures
-from visterm.learning import choose_questions, class_doubt, fit_classes, reduced
+from visterm.research import load_pictures
+from visterm.review.head import choose_questions, class_doubt, fit_classes, reduced
 
 BATCH = 10
 #: For each collection: labels at the start, labels at the end, and the share of pictures held out.

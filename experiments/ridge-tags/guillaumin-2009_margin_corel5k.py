@@ -23,7 +23,6 @@ import numpy as np
 
 from visterm.calibration import deviations
 from visterm.distances import select
-from visterm.evaluate import load_distances
 from visterm.margin import (
     GramInnerProducts,
     KernelRidgeAnnotator,
@@ -34,6 +33,7 @@ from visterm.margin import (
     ridge,
 )
 from visterm.measures import MeanPrecision, MeanRecall, NPlus, WordF
+from visterm.research import load_distances
 
 TAG_MEASURES = (MeanPrecision(5), MeanRecall(5), WordF(5), NPlus(5))
 Settings = dict[str, Any]

@@ -30,7 +30,7 @@ from sklearn.preprocessing import Normalizer
 from sklearn.svm import LinearSVC
 
 from visterm import registry
-from visterm.evaluate import load_pictures
+from visterm.research import load_pictures
 
 RECIPES = ("deep", "deep-lite2")
 N_BINS = 15

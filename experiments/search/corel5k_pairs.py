@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.evaluate import load_distances
-from visterm.learning import pairs_of, word_scores
+from visterm.calibration.relevance import Relevance
+from visterm.contracts import pairs_of, word_scores
 from visterm.measures import AveragePrecision
 from visterm.ranking import CaptionRidge
 from visterm.ranking.queries import from_tags, idf, query_vectors
-from visterm.search.relevance import Relevance
+from visterm.research import load_distances
 
 WIDTH, ALPHA = 3.0, 0.1
 Array = NDArray[Any]

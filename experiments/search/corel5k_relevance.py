@@ -25,16 +25,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm import registry
-from visterm.contracts import take
-from visterm.learning import word_scores
+from visterm.calibration import together
+from visterm.calibration.nothing_found import cut_off
+from visterm.calibration.relevance import Relevance, _queries
+from visterm.contracts import take, word_scores
 from visterm.measures import AveragePrecision, evaluate
 from visterm.ranking import TagRanker, queries
 from visterm.ranking.queries import vectors_of_words
-from visterm.search.beliefs import together
-from visterm.search.relevance import Relevance, _queries
-from visterm.search.threshold import cut_off
 
-METHODS = ("knn-tags", "ridge-tags", "tagprop")
+METHODS = ("knn-tags", "ridge-tags", "tagprop-rare")
 N_QUERIES = 4000
 BINS = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 #: The features of the recipe tagging that are quick to compare.
@@ -100,7 +99,7 @@ def _all(options: argparse.Namespace) -> Iterator[Scored]:
 
 def corel5k(options: argparse.Namespace) -> Iterator[Scored]:
     """Neighbours by one feature, TagProp and ridge regression by eight."""
-    from visterm.evaluate import load_pictures
+    from visterm.research import load_pictures
 
     data = load_pictures("corel5k", options.data, "tagging", cache=options.cache)
     train, test = np.flatnonzero(~data.is_test), np.flatnonzero(data.is_test)
@@ -110,7 +109,7 @@ def corel5k(options: argparse.Namespace) -> Iterator[Scored]:
     for name, X, parameters in (
         ("knn-tags", several["sift-words"], {"n_neighbors": 32, "metric": "chi2"}),
         ("ridge-tags", several, {"alpha": 0.1, "kernel": "product"}),
-        ("tagprop", several, {}),
+        ("tagprop-rare", several, {}),
     ):
         estimator = registry.get(name).create(**parameters).fit(take(X, train), data.tags[train])
         yield scored_by("Corel5K", name, estimator, X, data.tags, train, held_out, test)
@@ -118,10 +117,10 @@ def corel5k(options: argparse.Namespace) -> Iterator[Scored]:
 
 def postcards(_options: argparse.Namespace) -> Iterator[Scored]:
     """Three methods on their default features."""
-    from visterm.app import Workspace
-    from visterm.app.features import ready_recipe
-    from visterm.app.training import labelled
+    from visterm.collection.features import ready_recipe
+    from visterm.learn.data import labelled
     from visterm.postcards import make_postcards
+    from visterm.workspace import Workspace
 
     with tempfile.TemporaryDirectory() as folder:
         make_postcards(Path(folder), 1000)
@@ -129,7 +128,7 @@ def postcards(_options: argparse.Namespace) -> Iterator[Scored]:
             workspace.add()
             for name in METHODS:
                 method = registry.get(name)
-                data = labelled(workspace, ready_recipe(workspace, method.recipe))
+                data, _ = labelled(workspace, workspace.collection(), ready_recipe(workspace, method.recipe))
                 tagged = np.flatnonzero(data.has_tags & ~data.is_test)
                 order = np.random.default_rng(0).permutation(len(tagged))
                 n_held_out = len(tagged) // 4

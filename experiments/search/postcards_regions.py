@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from visterm.app.regions import Regions, regions_of
-from visterm.app.sheets import contact_sheet, save_sheet
-from visterm.app.workspace import Workspace
-from visterm.contracts import Features, Task
-from visterm.learning import word_scores
+from visterm.collection.reasons import Regions
+from visterm.contracts import Features, Task, word_scores
+from visterm.find.regions import regions_of
+from visterm.find.sheets import contact_sheet, save_sheet
 from visterm.models import Model
 from visterm.postcards import make_postcards, role_of
 from visterm.vision import decode_rgb
+from visterm.workspace import Workspace
 
 METHODS = ("ridge-tags", "pamir-warp", "knn-tags")
 LARGEST, LEAST_LIKELY, MOST_OF_A_KIND = 0.2, 0.3, 4

@@ -19,10 +19,10 @@ from scipy import sparse
 from scipy.special import log_softmax, softmax
 
 from visterm.calibration import fit_temperature
-from visterm.evaluate import research_data
-from visterm.learning import splits
+from visterm.learn.engine import splits
+from visterm.research import research_data
 from visterm.storage import write_text_atomically
-from visterm.topics import SupervisedLDA, responsibilities, roots
+from visterm.topics import RefinedSupervisedLDA, responsibilities, roots
 
 N_FEW, N_MANY, N_DRAWS = 8, 50, 8
 N_HELD, N_SAMPLES = 500, 200
@@ -45,7 +45,7 @@ def unbalanced(folder: Path) -> list[str]:
         train = np.concatenate(shown)
         held = np.setdiff1d(np.arange(len(y)), train)
         for weight, values in reached.items():
-            said = SupervisedLDA(20, class_weight=weight, refine=25, random_state=seed)
+            said = RefinedSupervisedLDA(20, class_weight=weight, refine=25, random_state=seed)
             said = said.fit(X[train], y[train]).predict(X[held])
             values.append(float(np.mean([(said[y[held] == c] == c).mean() for c in range(8)])))
     cells = [f"{100 * np.mean(values):.1f} ± {100 * np.std(values):.1f} %" for values in reached.values()]
@@ -59,7 +59,7 @@ def short_bags(folder: Path) -> list[str]:
     held, train = order[:N_HELD], order[N_HELD:]
     lines, accuracies = [], []
     for name, refine in (("the paper's model", 0), ("refined", 25)):
-        model = SupervisedLDA(60, refine=refine, random_state=0).fit(X[train], y[train])
+        model = RefinedSupervisedLDA(60, refine=refine, random_state=0).fit(X[train], y[train])
         plain = model.predict_proba(X[held])
         accuracies.append(f"{100 * (plain.argmax(axis=1) == y[held]).mean():.1f} %")
         sampled = sampled_proba(model, X[held])
@@ -73,7 +73,7 @@ def short_bags(folder: Path) -> list[str]:
     return [f"| refinement, accuracy | {' | '.join(accuracies)} |", *lines]
 
 
-def sampled_proba(model: SupervisedLDA, X: sparse.csr_array) -> Any:
+def sampled_proba(model: RefinedSupervisedLDA, X: sparse.csr_array) -> Any:
     """The mean over samples of the codewords' topics of softmax(eta . zbar), instead of softmax(eta . E[zbar])."""
     rng = np.random.default_rng(0)
     cumulated = responsibilities(model.infer(X).gamma, X, model.topic_codewords_).cumsum(axis=1)

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from visterm.evaluate import research_data
-from visterm.learning import splits
-from visterm.topics import SupervisedLDA
+from visterm.learn.engine import splits
+from visterm.research import research_data
+from visterm.topics import RefinedSupervisedLDA
 
 N_LEARNED, N_BATCHES, N_PASSES = 600, 5, 5
 
@@ -23,8 +23,8 @@ N_LEARNED, N_BATCHES, N_PASSES = 600, 5, 5
 def ways(n_topics: int, refine: int, seed: int, X: Any, y: Any, score: Any) -> dict[str, float]:
     """The accuracy of every way to learn from ``X`` and ``y``."""
 
-    def new() -> SupervisedLDA:
-        return SupervisedLDA(n_topics, refine=refine, random_state=seed)
+    def new() -> RefinedSupervisedLDA:
+        return RefinedSupervisedLDA(n_topics, refine=refine, random_state=seed)
 
     found = {"all at once": score(new().fit(X, y))}
     model = new()
@@ -57,7 +57,7 @@ def main() -> None:
             order = np.random.default_rng(seed).permutation(len(train))
             learned, held = train.select(order[:N_LEARNED]), train.select(order[N_LEARNED:])
 
-            def score(model: SupervisedLDA, held: Any = held) -> float:
+            def score(model: RefinedSupervisedLDA, held: Any = held) -> float:
                 return 100 * float((model.predict(held.X) == held.y).mean())
 
             for way, value in ways(asked.topics, refine, seed, learned.X, learned.y, score).items():

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from visterm import registry
-from visterm.evaluate import load_pictures
+from visterm.research import load_pictures
 
 METHODS = ("theme-lda", "topic-neighbours", "slda", "slda-refined", "slda-committee")
 N_LABELLED = 10

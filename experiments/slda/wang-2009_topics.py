@@ -28,11 +28,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from visterm.contracts import take
-from visterm.evaluate import research_data
-from visterm.learning import Dataset, splits
+from visterm.learn import Dataset
+from visterm.learn.engine import splits
 from visterm.measures import Accuracy, PictureF, evaluate
+from visterm.research import research_data
 from visterm.storage import write_text_atomically
-from visterm.topics import LDA, CorrLDA, SupervisedLDA, ThemeLDA, TopicCommittee, TopicNeighbours, roots
+from visterm.topics import (
+    LDA,
+    CorrLDA,
+    RefinedCorrLDA,
+    RefinedSupervisedLDA,
+    SupervisedLDA,
+    ThemeLDA,
+    TopicCommittee,
+    TopicNeighbours,
+    roots,
+)
 
 SETS = ("labelme8", "corel5k-blobs")
 TRACED = "sLDA of the paper"
@@ -49,13 +60,15 @@ def methods(has_tags: bool) -> dict[str, Fit]:
 
     def supervised(tags: bool, **parameters: Any) -> Fit:
         def fit(data: Dataset, n_topics: int, seed: int) -> Any:
-            model = SupervisedLDA(n_topics, random_state=seed, **parameters)
+            kind = RefinedSupervisedLDA if "refine" in parameters else SupervisedLDA
+            model = kind(n_topics, random_state=seed, **parameters)
             return model.fit(data.X, data.y, data.tags if tags else None)
 
         return fit
 
     def described(**parameters: Any) -> Fit:
-        return lambda data, k, seed: CorrLDA(k, random_state=seed, **parameters).fit(data.X, data.tags)
+        kind = RefinedCorrLDA if "refine" in parameters else CorrLDA
+        return lambda data, k, seed: kind(k, random_state=seed, **parameters).fit(data.X, data.tags)
 
     chosen: dict[str, Fit] = {
         "sLDA refined": supervised(tags=False, refine=25),
@@ -158,7 +171,7 @@ def choice(train: Dataset, topics: list[int]) -> str:
             right = 0.0
             for fold in splits.k_fold(train.y, N_FOLDS, seed):
                 learned, held = train.select(fold.train), train.select(fold.test)
-                model = SupervisedLDA(n_topics, refine=25, random_state=seed).fit(learned.X, learned.y)
+                model = RefinedSupervisedLDA(n_topics, refine=25, random_state=seed).fit(learned.X, learned.y)
                 right += float((model.predict(held.X) == held.y).sum())
             repeats.append(right / len(train))
         means[n_topics] = float(np.mean(repeats))

@@ -20,18 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from visterm.evaluate.picture_distances import DEEP, load_distances
 from visterm.measures import MeanPrecision, MeanRecall, NPlus, WordF
-from visterm.neighbours import JEC, KernelContextualAnnotator, TagProp, TwoPassKnn
+from visterm.neighbours import JEC, KernelContextualAnnotator, LikelihoodTwoPassKnn, TagProp, TwoPassKnn
+from visterm.research.picture_distances import DEEP, load_distances
 
 #: The methods, and the figures published for them (P, R, F, N+).
 METHODS: dict[str, tuple[Any, tuple[float, ...] | None]] = {
     "JEC": (JEC(), (27, 32, 29.3, 139)),
-    "TagProp as published": (TagProp(tag_power=0), (33, 42, 37.0, 160)),
-    "TagProp": (TagProp(), None),
+    "TagProp": (TagProp(), (33, 42, 37.0, 160)),
+    "TagProp for rare tags": (TagProp(tag_power=1.0), None),
     # Whole distances are given, so the dimensions within a feature cannot be weighed (weights="dimensions").
-    "2PKNN with the margin": (TwoPassKnn(learning="margin", tag_power=0, bandwidth=0.03), (44, 46, 45.0, 191)),
-    "2PKNN": (TwoPassKnn(), None),
+    "2PKNN": (TwoPassKnn(weights="features", bandwidth=0.03), (44, 46, 45.0, 191)),
+    "2PKNN by likelihood": (LikelihoodTwoPassKnn(), None),
     "kernel CCD": (KernelContextualAnnotator(), None),
 }
 MEASURES = (MeanPrecision(5), MeanRecall(5), WordF(5), NPlus(5))

@@ -1,6 +1,6 @@
 """``python -m visterm`` is the command line."""
 
-from visterm.app.cli import main
+from visterm.faces.cli import main
 
 if __name__ == "__main__":
     main()

@@ -1,5 +1,7 @@
 """The errors Visterm raises on purpose: each says what was wrong, where, and what to do."""
 
+import errno
+
 
 class VistermError(Exception):
     """Visterm refuses or cannot do something; the command line prints one line and exits with 1."""
@@ -29,6 +31,17 @@ class ModelError(InputError):
     def __init__(self, message: str, model: str | None = None) -> None:
         super().__init__(message)
         self.model = model
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether ``error`` says that there is too little memory; libraries that cannot be loaded say it in words."""
+    if isinstance(error, ImportError):
+        return "failed to map segment" in str(error) or "allocate memory" in str(error)
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+
+
+#: What a person reads then.
+OUT_OF_MEMORY = "there is not enough memory for this: close other programs or use fewer pictures; nothing is damaged"
 
 
 class MissingExtraError(VistermError, ImportError):

@@ -1,6 +1,6 @@
 """Runs many commands of the real command line without paying for the start of Python each time.
 
-Reads one JSON request a line, forks, and runs ``visterm.app.cli.main`` in the child as ``visterm ARGUMENTS`` would,
+Reads one JSON request a line, forks, and runs ``visterm.faces.cli.main`` in the child as ``visterm ARGUMENTS`` would,
 with the shim armed. Answers with one JSON line: exit code, signal, output, and the number of calls that the shim saw.
 Started by :mod:`attack_harness`.
 """
@@ -21,26 +21,26 @@ IMPORTED = (
     "numba",
     "sklearn.linear_model",
     "sklearn.neighbors",
-    "visterm.app.adding",
-    "visterm.app.checking",
-    "visterm.app.choosing",
-    "visterm.app.cli",
-    "visterm.app.exporting",
-    "visterm.app.labelling",
-    "visterm.app.naming",
-    "visterm.app.searchers",
-    "visterm.app.searching",
-    "visterm.app.suggesting",
+    "visterm.labels.adding",
+    "visterm.upkeep.checking",
+    "visterm.learn.choosing",
+    "visterm.faces.cli",
+    "visterm.labels.exporting",
+    "visterm.labels.labelling",
+    "visterm.labels.naming",
+    "visterm.find.searchers",
+    "visterm.find.searching",
+    "visterm.find.suggesting",
     "visterm.exchange.xmp",
-    "visterm.app.similar",
-    "visterm.app.status",
-    "visterm.app.training",
+    "visterm.find.similar",
+    "visterm.upkeep.status",
+    "visterm.learn.training",
     "visterm.features.library",
-    "visterm.learning",
-    "visterm.learning.training",
-    "visterm.learning.measuring",
-    "visterm.search.relevance",
-    "visterm.search.learned",
+    "visterm.learn",
+    "visterm.learn.engine.training",
+    "visterm.learn.engine.measuring",
+    "visterm.calibration.relevance",
+    "visterm.learn.learned_search",
     "visterm.vision.recipes",
     "visterm.models",
     "visterm.neighbours",
@@ -107,7 +107,7 @@ def _run(request: dict, shim: ctypes.CDLL | None, out: Path, err: Path, counted:
 def _main() -> int:
     import traceback
 
-    from visterm.app.cli import main as command_line
+    from visterm.faces.cli import main as command_line
 
     try:
         command_line()

@@ -34,7 +34,6 @@ from visterm.errors import VistermError
 from visterm.exchange import PacketLabels, merge_packet, read_embedded, read_hvecs, read_iptc, read_packet
 from visterm.exchange.readers import READERS, open_labels
 from visterm.exchange.readers.ldac import read_bags, read_labels
-from visterm.exchange.readers.nuswide import read_matrix
 
 CORPUS = Path(__file__).parent / "corpus" / "exchange"
 MAX_SECONDS = 5
@@ -122,7 +121,6 @@ def targets() -> dict[str, Target]:
         "iptc": Target("a.iptc", [_IPTC], lambda file: print(read_iptc(file.read_bytes()), file=io.StringIO())),
         "bags": Target("a.dat", [b"2 0:1 3:2\n1 4:1\n0\n"], lambda file: print(read_bags(file), file=io.StringIO())),
         "numbers": Target("a.dat", [b"1\n-1\n0\n"], lambda file: print(read_labels(file), file=io.StringIO())),
-        "nuswide": Target("a.dat", [b"0.5 1 2e3\n1 2 3\n"], lambda file: print(read_matrix(file), file=io.StringIO())),
         "vectors": Target("a.fvecs", [struct.pack("<I2f", 2, 1, 2) * 3], _vectors),
         "zipped": Target("a.hvecs.gz", [gzip.compress(struct.pack("<H2H", 2, 1, 2) * 3)], _vectors),
     }

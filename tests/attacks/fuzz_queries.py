@@ -14,8 +14,10 @@ import numpy as np
 from mutations import Trial, main
 from scipy import sparse
 
+from visterm.collection import Evidence
 from visterm.errors import VistermError
-from visterm.search import Beliefs, Evidence, Index, Searcher, parse
+from visterm.find import Beliefs, Searcher, parse
+from visterm.index import Index
 
 NAMES = ["boat", "boats", "sea", "tall building", "tall-building", "*", "?", "C", "C++", "OR", "-x", "a:b", '"', "été"]
 _WORDS = [

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 from mutations import Trial, main, mutated
 
-from visterm.app.workspace import Workspace
 from visterm.features import FeatureStore
+from visterm.index import Index
 from visterm.models import load_model
-from visterm.search import Index
+from visterm.workspace import Workspace
 
 N_TARGETS = 4
 
@@ -96,8 +96,8 @@ def _read_features(folder: Path) -> None:
 
 
 def _read_index(folder: Path) -> None:
+    FeatureStore.open(folder).check()
     index = Index.open(folder)
-    index.check()
     index.nearest(np.ones(index.n_dims), 3)
 
 

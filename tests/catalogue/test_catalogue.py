@@ -23,7 +23,7 @@ from visterm.errors import InputError
 
 @pytest.fixture
 def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    with Catalogue(tmp_path / "catalogue.sqlite", root=tmp_path) as opened:
+    with Catalogue.create(tmp_path / "catalogue.sqlite", root=tmp_path) as opened:
         yield opened
         assert opened.check() == []
 
@@ -88,7 +88,7 @@ class TestPictures:
         root, elsewhere, link = tmp_path / "root", tmp_path / "elsewhere", tmp_path / "link"
         root.mkdir()
         link.symlink_to(root)
-        with Catalogue(tmp_path / "c.sqlite", root=link) as catalogue:
+        with Catalogue.create(tmp_path / "c.sqlite", root=link) as catalogue:
             catalogue.add(
                 [examined(root / "a.jpg", "a"), examined(link / "b.jpg", "b"), examined(elsewhere / "c", "c")]
             )
@@ -161,7 +161,7 @@ class TestLabels:
             assert tags_of(catalogue, "a.jpg", "rejected") == ["sea"]
         catalogue.unlabel(a, "tag", "sea")
         assert tags_of(catalogue, "a.jpg") == ["sea"]
-        assert catalogue.clear(IMPORT) == 1
+        assert catalogue.unlabel(a, "tag", source=IMPORT) == 1
         assert tags_of(catalogue, "a.jpg", "suggested") == ["sea"]
 
     def test_accepting_a_class_replaces_the_one_the_source_accepted_before(self, catalogue: Catalogue) -> None:
@@ -233,15 +233,16 @@ def test_precedence_agrees_with_a_plain_model(tmp_path_factory: pytest.TempPathF
     """The effective labels after any sequence of writes are those a dictionary and the rules give."""
     said: dict[tuple[str, str, str], tuple[str, int]] = {}  # (source, kind, name) -> state, time
     folder = tmp_path_factory.mktemp("precedence")
-    with Catalogue(folder / "c.sqlite", root=folder) as catalogue:
+    with Catalogue.create(folder / "c.sqlite", root=folder) as catalogue:
         (a,) = fill(catalogue, "a.jpg")
         for time, (verb, source, kind, name, state) in enumerate(writes):
-            if verb == "clear":
-                catalogue.clear(source)
-                said = {key: value for key, value in said.items() if key[0] != source}
-                continue
             versions = {other for other in SOURCES if other.startswith("model a") and source.startswith("model a")}
             said = {key: value for key, value in said.items() if key[0] not in versions - {source}}
+            if verb == "clear":
+                catalogue.unlabel(a, "class", source=source)
+                catalogue.unlabel(a, "tag", source=source)
+                said = {key: value for key, value in said.items() if key[0] != source}
+                continue
             if verb == "unlabel":
                 catalogue.unlabel(a, kind, name, source=source)
                 said.pop((source, kind, name), None)
@@ -430,7 +431,7 @@ class TestWhole:
 
     def test_check_finds_broken_references_and_impossible_contents(self, tmp_path: Path) -> None:
         file = tmp_path / "c.sqlite"
-        with Catalogue(file, root=tmp_path) as catalogue:
+        with Catalogue.create(file, root=tmp_path) as catalogue:
             (a,) = fill(catalogue, "a.jpg")
             catalogue.label(a, "class", "coast")
         raw = sqlite3.connect(file)
@@ -439,20 +440,20 @@ class TestWhole:
         raw.execute("UPDATE path SET picture_id = 99")
         raw.commit()
         raw.close()
-        with Catalogue(file, root=tmp_path) as catalogue:
+        with Catalogue.create(file, root=tmp_path) as catalogue:
             problems = catalogue.check()
         assert any("picture that does not exist" in problem for problem in problems)
         assert "1 pictures with two accepted classes from one source" in problems
 
     def test_check_reports_a_damaged_file(self, tmp_path: Path) -> None:
         file = tmp_path / "c.sqlite"
-        with Catalogue(file, root=tmp_path) as catalogue:
+        with Catalogue.create(file, root=tmp_path) as catalogue:
             fill(catalogue, *(f"{number}.jpg" for number in range(300)))
         data = bytearray(file.read_bytes())
         data[8192:-4096] = b"\xa5" * len(data[8192:-4096])
         file.write_bytes(data)
         try:
-            with Catalogue(file, root=tmp_path) as catalogue:
+            with Catalogue.create(file, root=tmp_path) as catalogue:
                 assert catalogue.check()
         except InputError as error:
             assert "damaged" in str(error)  # noqa: PT017 - either answer will do

@@ -36,7 +36,7 @@ def fill(catalogue: Catalogue, n_pictures: int = N_PICTURES) -> list[int]:
 
 @pytest.fixture
 def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    with Catalogue(tmp_path / "catalogue.sqlite", root=tmp_path) as opened:
+    with Catalogue.create(tmp_path / "catalogue.sqlite", root=tmp_path) as opened:
         fill(opened)
         yield opened
 
@@ -69,7 +69,7 @@ def test_a_change_by_another_process_is_seen(catalogue):
     before = catalogue.version()
     code = (
         "import sys; from pathlib import Path; from visterm.catalogue.catalogue import Catalogue\n"
-        "with Catalogue(Path(sys.argv[1]), root=Path(sys.argv[2])) as c: c.label(1, 'tag', 'boat')"
+        "with Catalogue.create(Path(sys.argv[1]), root=Path(sys.argv[2])) as c: c.label(1, 'tag', 'boat')"
     )
     subprocess.run([sys.executable, "-c", code, str(catalogue.file), str(catalogue.root)], check=True)
     assert catalogue.version()[1] == before[1] + 1
@@ -130,7 +130,7 @@ edits = st.lists(
 def filled(tmp_path_factory) -> Path:
     """The file of a catalogue with the pictures, to be copied."""
     folder = tmp_path_factory.mktemp("filled")
-    with Catalogue(folder / "filled.sqlite", root=folder) as catalogue:
+    with Catalogue.create(folder / "filled.sqlite", root=folder) as catalogue:
         fill(catalogue)
     return folder / "filled.sqlite"
 
@@ -138,7 +138,7 @@ def filled(tmp_path_factory) -> Path:
 @given(edits, edits)
 def test_reading_some_labels_again_gives_what_reading_all_gives(filled, first, second):
     copy = Path(shutil.copy(filled, filled.with_name("catalogue.sqlite")))
-    with Catalogue(copy, root=filled.parent) as catalogue:
+    with Catalogue.create(copy, root=filled.parent) as catalogue:
 
         def change(edits):
             for picture, kind, name, state, source in edits:

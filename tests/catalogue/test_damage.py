@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from visterm.app.backups import restore
-from visterm.app.workspace import Workspace
 from visterm.catalogue import schema
 from visterm.catalogue.catalogue import Catalogue
 from visterm.catalogue.records import Reading, Record, Region
 from visterm.catalogue.restoring import restore_backup
 from visterm.errors import InputError, VistermError
+from visterm.labels.backups import restore
+from visterm.workspace import Workspace
 
 VALUES = ("NULL", "X'ff00fe'", "CAST(X'c328ff' AS TEXT)", "''", "-1", "9e999", "9223372036854775807", "'x'", "0", "1.5")
 
@@ -158,7 +158,7 @@ def test_what_is_wrong_is_named(original, tmp_path, statement, reason):
     file = tmp_path / "photos" / ".visterm" / "catalogue.sqlite"
     damage(file)
     try:
-        with Catalogue(file, root=tmp_path / "photos") as catalogue:
+        with Catalogue.create(file, root=tmp_path / "photos") as catalogue:
             found = " ".join(catalogue.check())
     except InputError as error:
         found = str(error)
@@ -172,7 +172,7 @@ def test_a_planted_trigger_does_not_run_in_a_migration(tmp_path):
         connection.execute("CREATE TRIGGER evil AFTER UPDATE ON sequence BEGIN DELETE FROM setting; END")
     before = file.read_bytes()
     with pytest.raises(InputError, match="a trigger 'evil' that Visterm did not make"):
-        Catalogue(file, root=tmp_path)
+        Catalogue.create(file, root=tmp_path)
     assert file.read_bytes() == before
 
 
@@ -229,7 +229,7 @@ class TestBackups:
         with closing(sqlite3.connect(file, isolation_level=None)) as connection:
             schema.migrate(connection, file, schema.MIGRATIONS[:4])
             connection.execute("INSERT INTO setting VALUES ('language', 'de')")
-        with Catalogue(file, root=tmp_path) as catalogue:
+        with Catalogue.create(file, root=tmp_path) as catalogue:
             assert catalogue.language == "de"
             kept = tmp_path / "c.version-4.sqlite"
             with closing(sqlite3.connect(kept)) as old:
@@ -238,5 +238,5 @@ class TestBackups:
             for number in (1, 2, 3, 4):
                 assert restore_backup(catalogue, kept).name == f"c.before-restore-{number}.sqlite"
         assert sorted(path.name for path in tmp_path.glob("c.before*")) == [
-            f"c.before-restore-{number}.sqlite" for number in (2, 3, 4)
+            f"c.before-restore-{number}.sqlite" for number in (1, 2, 3, 4)
         ]

@@ -24,7 +24,7 @@ LOGGED = ("label", "region", "term", "alias", "picture", "path", "removed", "ver
 
 @pytest.fixture
 def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    with Catalogue(tmp_path / "catalogue.sqlite", root=tmp_path) as opened:
+    with Catalogue.create(tmp_path / "catalogue.sqlite", root=tmp_path) as opened:
         fill(opened)
         yield opened
         assert opened.check() == []
@@ -297,7 +297,7 @@ def test_another_process_undoes(catalogue):
     catalogue.label(1, "tag", "boat")
     code = (
         "import sys; from pathlib import Path; from visterm.catalogue.catalogue import Catalogue\n"
-        "with Catalogue(Path(sys.argv[1]), root=Path(sys.argv[2])) as c: c.history.undo()"
+        "with Catalogue.create(Path(sys.argv[1]), root=Path(sys.argv[2])) as c: c.history.undo()"
     )
     before = catalogue.version()
     subprocess.run([sys.executable, "-c", code, str(catalogue.file), str(catalogue.root)], check=True)
@@ -376,7 +376,7 @@ def visible(catalogue: Catalogue) -> dict[str, object]:
 def filled(tmp_path_factory) -> Path:
     """The file of a catalogue with the pictures, to be copied."""
     folder = tmp_path_factory.mktemp("filled")
-    with Catalogue(folder / "filled.sqlite", root=folder) as catalogue:
+    with Catalogue.create(folder / "filled.sqlite", root=folder) as catalogue:
         fill(catalogue)
     return folder / "filled.sqlite"
 
@@ -385,7 +385,7 @@ def filled(tmp_path_factory) -> Path:
 @given(steps)
 def test_whatever_was_done_can_be_undone_and_redone(filled, actions):
     copy = Path(shutil.copy(filled, filled.with_name("catalogue.sqlite")))
-    with Catalogue(copy, root=filled.parent) as catalogue:
+    with Catalogue.create(copy, root=filled.parent) as catalogue:
         states = [visible(catalogue)]
         plain = True
         for action in actions:
@@ -429,7 +429,7 @@ def test_a_clock_that_goes_back_does_not_matter(catalogue, monkeypatch):
     """Another process whose clock is years behind: its labels and actions are newer all the same."""
     catalogue.label(1, "class", "coast", source="model old@1")
     monkeypatch.setattr("visterm.catalogue.database.time.time_ns", lambda: 10**18)
-    with Catalogue(catalogue.file, root=catalogue.root) as other:
+    with Catalogue.create(catalogue.file, root=catalogue.root) as other:
         other.label(1, "class", "street", source="model new@1")
         other.label(1, "tag", "boat", state="suggested", score=0.1, source="model old@1")
         other.label(1, "tag", "boat", state="suggested", score=0.9, source="model new@1")

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from visterm.app.workspace import Workspace
 from visterm.catalogue.catalogue import Catalogue
 from visterm.catalogue.pictures import Examined
 from visterm.catalogue.records import IMPORT, Reading, Record, Region
+from visterm.workspace import Workspace
 
 NAMES = ("a.jpg", "b.jpg", "sub/c.jpg")
 
 
 @pytest.fixture
 def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    with Catalogue(tmp_path / "catalogue.sqlite", root=tmp_path) as opened:
+    with Catalogue.create(tmp_path / "catalogue.sqlite", root=tmp_path) as opened:
         opened.add(
             Examined(str(tmp_path / name), hashlib.sha256(name.encode()).hexdigest(), 1, 1, 40, 30, 1) for name in NAMES
         )

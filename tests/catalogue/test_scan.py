@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def catalogue(tmp_path: Path, folder: Path) -> Iterator[Catalogue]:
-    with Catalogue(tmp_path / "catalogue.sqlite", root=folder) as opened:
+    with Catalogue.create(tmp_path / "catalogue.sqlite", root=folder) as opened:
         yield opened
         assert opened.check() == []
 
@@ -51,7 +51,7 @@ def make(file: Path, seed: int) -> Path:
 
 def figures(report: AddReport) -> dict[str, int]:
     names = ("added", "unchanged", "moved", "copies", "changed", "gone", "unreadable")
-    return {name: number for name in names if (number := getattr(report, name))}
+    return {name: number for name in names if (number := getattr(report.files, name))}
 
 
 def tags_of(catalogue: Catalogue, path: str) -> list[str]:
@@ -407,14 +407,14 @@ def test_after_any_changes_the_catalogue_is_in_step_with_the_folder(
     """Whatever is moved, copied, changed or deleted: paths and contents are those on disk, and nothing said is lost."""
     top = tmp_path_factory.mktemp("step")
     folder = top / "pictures"
-    with Catalogue(top / "c.sqlite", root=folder) as catalogue:
+    with Catalogue.create(top / "c.sqlite", root=folder) as catalogue:
         for time, files in enumerate(states, start=1):
             for old in list(folder.rglob("*.jpg")):
                 old.unlink()
             for name, seed in files.items():
                 os.utime(make(folder / name, seed), ns=(time, time))
             report = add_folder(catalogue, [folder])
-            assert report.added + report.unchanged + report.moved + report.copies + report.changed == len(files)
+            assert report.files.n_pictures == len(files)
             present = [picture for picture in catalogue.pictures() if not picture.missing]
             assert {path for picture in present for path in picture.paths} == files.keys()
             for picture in present:
@@ -436,19 +436,19 @@ def rewritten(file, keyword):
 def test_a_picture_stays_the_same_when_only_its_metadata_change(tmp_path):
     photo, copy = tmp_path / "photo.jpg", tmp_path / "copy.jpg"
     Image.effect_noise((64, 48), 80).save(photo)
-    with Catalogue(tmp_path / "catalogue.sqlite", root=tmp_path) as catalogue:
+    with Catalogue.create(tmp_path / "catalogue.sqlite", root=tmp_path) as catalogue:
         add_folder(catalogue, [tmp_path])
         picture = catalogue.picture(photo)
         catalogue.label(picture, "tag", "treasure")
         rewritten(photo, "rated")
-        assert add_folder(catalogue, [tmp_path]).changed == 1
+        assert add_folder(catalogue, [tmp_path]).files.changed == 1
         after = catalogue.picture(photo)
         assert after.id == picture.id
         assert after.sha256 != picture.sha256
         assert [label.name for label in after.tags] == ["treasure"]
 
         copy.write_bytes(photo.read_bytes())
-        assert add_folder(catalogue, [tmp_path]).copies == 1
+        assert add_folder(catalogue, [tmp_path]).files.copies == 1
         rewritten(copy, "rated again")
         add_folder(catalogue, [tmp_path])
         assert catalogue.picture(copy).id != catalogue.picture(photo).id
@@ -529,18 +529,17 @@ class TestRemoved:
         add_folder(catalogue, [folder])
         assert catalogue.remove([a]).n_pictures == 1
         report = add_folder(catalogue, [folder])
-        assert (report.removed, figures(report)) == (1, {"unchanged": 1})
-        assert report.summary() == "0 added, 1 unchanged, 1 removed earlier"
+        assert (report.files.removed, figures(report)) == (1, {"unchanged": 1})
         a.rename(folder / "moved.jpg")  # known by what it holds
         make(folder / "copy.jpg", 1)
         report = add_folder(catalogue, [folder])
-        assert (report.removed, figures(report)) == (2, {"unchanged": 1})
+        assert (report.files.removed, figures(report)) == (2, {"unchanged": 1})
         os.utime(folder / "moved.jpg", ns=(1, 1))
-        assert add_folder(catalogue, [folder]).removed == 2
+        assert add_folder(catalogue, [folder]).files.removed == 2
         report = add_folder(catalogue, [folder / "moved.jpg", b], again=True)
-        assert (report.removed, figures(report)) == (0, {"added": 1, "unchanged": 1})
+        assert (report.files.removed, figures(report)) == (0, {"added": 1, "unchanged": 1})
         report = add_folder(catalogue, [folder])  # the copy is wanted, too
-        assert (report.removed, figures(report)) == (0, {"unchanged": 2, "copies": 1})
+        assert (report.files.removed, figures(report)) == (0, {"unchanged": 2, "copies": 1})
 
     def test_metadata_written_into_a_removed_picture_do_not_bring_it_back(
         self, catalogue: Catalogue, folder: Path
@@ -549,10 +548,10 @@ class TestRemoved:
         add_folder(catalogue, [folder])
         catalogue.remove([folder])
         Image.new("RGB", (24, 16), (37, 101, 90)).save(folder / "a.jpg", "JPEG", comment="keyword")
-        assert add_folder(catalogue, [folder]).removed == 1
+        assert add_folder(catalogue, [folder]).files.removed == 1
         (folder / "a.jpg").unlink()
         Image.new("RGB", (24, 16), (37, 101, 90)).save(folder / "b.jpg", "JPEG", comment="moved and changed")
-        assert add_folder(catalogue, [folder]).removed == 1
+        assert add_folder(catalogue, [folder]).files.removed == 1
         make(folder / "a.jpg", 5)  # another picture at that place
         assert figures(add_folder(catalogue, [folder])) == {"added": 1}
 
@@ -562,10 +561,10 @@ class TestRemoved:
         add_folder(catalogue, [folder])
         assert catalogue.remove(["b.jpg"]) == Forgotten(0, 1, ("a.jpg",))
         report = add_folder(catalogue, [folder])
-        assert (report.removed, figures(report)) == (1, {"unchanged": 1})
+        assert (report.files.removed, figures(report)) == (1, {"unchanged": 1})
         make(folder / "c.jpg", 1)
         report = add_folder(catalogue, [folder])
-        assert (report.removed, figures(report)) == (1, {"unchanged": 1, "copies": 1})
+        assert (report.files.removed, figures(report)) == (1, {"unchanged": 1, "copies": 1})
         assert set(catalogue.known_files()) == {"a.jpg", "c.jpg"}
 
     def test_labels_of_a_removed_picture_are_passed_over(self, catalogue: Catalogue, folder: Path) -> None:

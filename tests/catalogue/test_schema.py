@@ -21,7 +21,7 @@ from visterm.errors import InputError, VistermError
 
 @pytest.fixture
 def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    with Catalogue(tmp_path / "catalogue.sqlite", root=tmp_path) as opened:
+    with Catalogue.create(tmp_path / "catalogue.sqlite", root=tmp_path) as opened:
         yield opened
         assert opened.check() == []
 
@@ -55,7 +55,7 @@ class TestTransactions:
 
         def change() -> None:
             with catalogue.transaction():
-                catalogue.clear("model m@1")
+                catalogue.unlabel(a, "tag", source="model m@1")
                 catalogue.label(a, "tag", "sky", source="model m@1")
                 raise KeyboardInterrupt
 
@@ -76,7 +76,7 @@ class TestTransactions:
     ) -> None:
         (a,) = fill(catalogue, "a.jpg")
         monkeypatch.setattr(schema, "BUSY_SECONDS", 0.01)
-        with Catalogue(catalogue.file, root=tmp_path) as other, catalogue.transaction():
+        with Catalogue.create(catalogue.file, root=tmp_path) as other, catalogue.transaction():
             catalogue.label(a, "tag", "sea")
             assert tags_of(other, "a.jpg") == []  # what is not committed is not seen
             with pytest.raises(VistermError, match="another program is writing"):
@@ -85,7 +85,7 @@ class TestTransactions:
 
     def test_a_reader_sees_whole_changes_only(self, catalogue: Catalogue, tmp_path: Path) -> None:
         a, b = fill(catalogue, "a.jpg", "b.jpg")
-        with Catalogue(catalogue.file, root=tmp_path) as reader:
+        with Catalogue.create(catalogue.file, root=tmp_path) as reader:
             for name in ("one", "two", "three"):
                 with catalogue.transaction():
                     catalogue.label(a, "class", name)
@@ -111,7 +111,7 @@ class TestTransactions:
                 os.kill(os.getpid(), signal.SIGKILL)
 
             root = Path(sys.argv[1])
-            catalogue = Catalogue(root / "catalogue.sqlite", root=root)
+            catalogue = Catalogue.create(root / "catalogue.sqlite", root=root)
             catalogue.label(1, "tag", "kept")
             catalogue._connection.execute("PRAGMA cache_size = 10")  # uncommitted pages reach the disk
             catalogue.add(files())
@@ -127,7 +127,7 @@ class TestSchema:
     def test_an_older_file_is_brought_forward_with_its_contents(self, tmp_path: Path) -> None:
         """A file of the first version meets a program that knows two more."""
         file = tmp_path / "c.sqlite"
-        with Catalogue(file, root=tmp_path) as catalogue:
+        with Catalogue.create(file, root=tmp_path) as catalogue:
             (a,) = fill(catalogue, "a.jpg")
             catalogue.label(a, "tag", "sea")
         later = (
@@ -150,17 +150,17 @@ class TestSchema:
         ]
         connection.close()
         with pytest.raises(InputError, match="made by a newer Visterm"):
-            Catalogue(file, root=tmp_path)
+            Catalogue.create(file, root=tmp_path)
 
     @pytest.mark.parametrize("fault", ["NOT SQL", "INSERT INTO path VALUES ('x', 99, 1, 1, 0)"])
     def test_a_step_that_fails_changes_nothing(self, tmp_path: Path, fault: str) -> None:
         file = tmp_path / "c.sqlite"
-        Catalogue(file, root=tmp_path).close()
+        Catalogue.create(file, root=tmp_path).close()
         connection = sqlite3.connect(file, isolation_level=None)
         with pytest.raises((sqlite3.Error, VistermError)):
             schema.migrate(connection, file, (*schema.MIGRATIONS, ["CREATE TABLE extra (x)", fault]))
         connection.close()
-        with Catalogue(file, root=tmp_path) as catalogue:
+        with Catalogue.create(file, root=tmp_path) as catalogue:
             assert catalogue.check() == []
             tables = catalogue._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'extra'").fetchall()
             assert tables == []
@@ -175,10 +175,14 @@ class TestSchema:
         for file in (database, text):
             before = file.read_bytes()
             with pytest.raises(InputError, match="not a catalogue of Visterm"):
-                Catalogue(file, root=tmp_path)
+                Catalogue.create(file, root=tmp_path)
             assert file.read_bytes() == before
-        with pytest.raises(VistermError, match="cannot be opened"):
-            Catalogue(tmp_path / "no" / "such" / "folder.sqlite", root=tmp_path)
+        absent = tmp_path / "no" / "such" / "folder.sqlite"
+        with pytest.raises(VistermError, match="cannot write"):
+            Catalogue.create(absent, root=tmp_path)
+        with pytest.raises(InputError, match="is missing"):
+            Catalogue(absent, root=tmp_path)
+        assert not absent.parent.exists()
 
     def test_the_settings_hold(self, catalogue: Catalogue) -> None:
         def pragma(name: str) -> object:

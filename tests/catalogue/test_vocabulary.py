@@ -11,12 +11,12 @@ from visterm.catalogue.catalogue import Catalogue
 from visterm.catalogue.pictures import Examined
 from visterm.catalogue.records import IMPORT, PERSON, Reading, Record, Region
 from visterm.catalogue.vocabulary import TermUse
-from visterm.errors import InputError
+from visterm.errors import InputError, VistermError
 
 
 @pytest.fixture
 def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
-    with Catalogue(tmp_path / "catalogue.sqlite", root=tmp_path) as opened:
+    with Catalogue.create(tmp_path / "catalogue.sqlite", root=tmp_path) as opened:
         opened.add(Examined(str(tmp_path / f"{number}.jpg"), f"{number:064x}", 1, 1, 4, 3, 1) for number in (1, 2, 3))
         yield opened
         assert opened.check() == []
@@ -143,16 +143,112 @@ def test_edits_survive_reopening(catalogue: Catalogue) -> None:
     import_tags(catalogue, 1, "boats", "blurry")
     catalogue.merge("tag", ["boats"], "boat")
     catalogue.drop("tag", "blurry")
-    with Catalogue(catalogue.file, root=catalogue.root) as again:
+    with Catalogue.create(catalogue.file, root=catalogue.root) as again:
         import_tags(again, 2, "boats", "blurry")
         assert labels(again) == [{"boat": (IMPORT, "accepted")}, {"boat": (IMPORT, "accepted")}, {}]
 
 
 def test_a_name_of_the_other_kind_is_pointed_out(tmp_path):
-    with Catalogue(tmp_path / "catalogue.sqlite", root=tmp_path) as catalogue:
+    with Catalogue.create(tmp_path / "catalogue.sqlite", root=tmp_path) as catalogue:
         catalogue.add([Examined(str(tmp_path / "a.jpg"), "0" * 64, 1, 1, 40, 30, 1)])
         catalogue.label(1, "class", "coast")
         with pytest.raises(InputError, match="there is a class of that name"):
             catalogue.rename("tag", "coast", "shore")
         with pytest.raises(InputError, match="the vocabulary lists those in use"):
             catalogue.rename("tag", "nowhere", "shore")
+
+
+def test_a_merged_name_that_was_restored_and_renamed_can_be_restored_again(catalogue: Catalogue) -> None:
+    catalogue.label(1, "tag", "a")
+    catalogue.merge("tag", ["a"], "b")
+    catalogue.restore("tag", "a")
+    catalogue.rename("tag", "a", "c")
+    catalogue.restore("tag", "a")  # it was renamed last, so only the name becomes free
+    assert labels(catalogue)[0] == {"c": (PERSON, "accepted")}
+    assert catalogue.aliases("tag") == {}
+    catalogue.label(2, "tag", "a")
+    assert labels(catalogue)[1] == {"a": (PERSON, "accepted")}
+    while catalogue.history.next()[0] is not None:
+        catalogue.history.undo()
+    assert labels(catalogue) == [{}, {}, {}]
+
+
+def test_what_chained_merges_gave_is_taken_back(catalogue: Catalogue) -> None:
+    catalogue.label(1, "tag", "a")
+    catalogue.label(2, "tag", "b")
+    catalogue.label(3, "tag", "a")
+    catalogue.label(3, "tag", "c", state="rejected")
+    catalogue.merge("tag", ["a"], "b")
+    catalogue.merge("tag", ["b"], "c")
+    assert labels(catalogue) == [{"c": (PERSON, "accepted")}] * 3
+    catalogue.restore("tag", "a")
+    assert labels(catalogue) == [
+        {"a": (PERSON, "accepted")},
+        {"c": (PERSON, "accepted")},
+        {"a": (PERSON, "accepted"), "c": (PERSON, "rejected")},
+    ]
+    catalogue.restore("tag", "b")
+    assert labels(catalogue)[1] == {"b": (PERSON, "accepted")}
+    catalogue.history.undo(2)
+    assert labels(catalogue) == [{"c": (PERSON, "accepted")}] * 3
+
+
+def test_a_name_restored_from_the_middle_of_a_chain_keeps_its_other_names(catalogue: Catalogue) -> None:
+    catalogue.label(1, "tag", "a")
+    catalogue.merge("tag", ["a"], "b")
+    catalogue.merge("tag", ["b"], "c")
+    catalogue.restore("tag", "b")
+    assert labels(catalogue)[0] == {"b": (PERSON, "accepted")}
+    assert catalogue.aliases("tag") == {"a": "b"}
+    catalogue.merge("tag", ["b"], "d")
+    catalogue.restore("tag", "a")
+    assert labels(catalogue)[0] == {"a": (PERSON, "accepted")}
+
+
+def test_what_a_person_said_after_a_merge_stays(catalogue: Catalogue) -> None:
+    catalogue.label(1, "tag", "a")
+    catalogue.label(2, "tag", "a")
+    catalogue.merge("tag", ["a"], "b")
+    catalogue.label(1, "tag", "b", state="rejected")
+    catalogue.merge("tag", ["b"], "c")
+    catalogue.label(2, "tag", "c", state="rejected")
+    catalogue.restore("tag", "a")
+    assert labels(catalogue)[:2] == [
+        {"a": (PERSON, "accepted"), "c": (PERSON, "rejected")},
+        {"a": (PERSON, "accepted"), "c": (PERSON, "rejected")},
+    ]
+
+
+def test_several_names_of_one_merge_are_restored_one_by_one(catalogue: Catalogue) -> None:
+    catalogue.label(1, "tag", "a")
+    catalogue.label(1, "tag", "b")
+    catalogue.label(2, "tag", "b", state="rejected")
+    catalogue.label(2, "tag", "a")
+    import_tags(catalogue, 3, "a", regions=(Region("a", 0, 0, 2, 2),))
+    catalogue.merge("tag", ["a", "b"], "c")
+    catalogue.merge("tag", ["c"], "d")
+    catalogue.restore("tag", "b")
+    assert labels(catalogue)[0].keys() == {"b", "d"}  # a gave it, too
+    catalogue.restore("tag", "a")
+    assert [sorted(found) for found in labels(catalogue)] == [["a", "b"], ["a", "b"], ["a"]]
+    assert [region.name for picture in catalogue.pictures() for region in picture.regions] == ["a"]
+
+
+@pytest.mark.parametrize("scores", [(None, None), (0.2, 0.7), (0.7, 0.2)])
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_what_two_merged_names_gave_goes_with_the_second(catalogue: Catalogue, order: str, scores: tuple) -> None:
+    for name, score in zip("ab", scores, strict=True):
+        catalogue.label(1, "tag", name, score=score)
+    catalogue.merge("tag", ["a", "b"], "c")
+    catalogue.restore("tag", order[0])
+    assert labels(catalogue)[0].keys() == {order[0], "c"}
+    catalogue.restore("tag", order[1])
+    assert labels(catalogue)[0].keys() == {"a", "b"}
+    catalogue.history.undo(2)
+    assert labels(catalogue)[0].keys() == {"c"}
+
+
+def test_a_change_that_contradicts_the_catalogue_is_not_called_damage(catalogue: Catalogue) -> None:
+    with pytest.raises(VistermError, match="nothing is damaged") as told, catalogue.transaction():
+        catalogue._connection.execute("INSERT INTO term (kind, name) VALUES ('tag', 'x'), ('tag', 'x')")
+    assert "backup" not in str(told.value)

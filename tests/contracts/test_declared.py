@@ -6,7 +6,7 @@ import inspect
 import subprocess
 import sys
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import pytest
 
@@ -16,7 +16,6 @@ from visterm.neighbours import CodeAnnotator, KnnAnnotator, TagProp, TwoPassKnn
 from visterm.subspace import CCA, PCA, ContextualDistance, KernelMap
 
 PACKAGES = (
-    "baselines",
     "calibration",
     "contracts",
     "distances",
@@ -30,8 +29,8 @@ PACKAGES = (
 
 
 def estimators(package):
-    for info in iter_modules(import_module(f"visterm.{package}").__path__):
-        module = import_module(f"visterm.{package}.{info.name}")
+    for info in walk_packages(import_module(f"visterm.{package}").__path__, f"visterm.{package}."):
+        module = import_module(info.name)
         for cls in vars(module).values():
             own = inspect.isclass(cls) and cls.__module__ == module.__name__
             if own and issubclass(cls, Estimator) and not cls.__name__.startswith("_"):

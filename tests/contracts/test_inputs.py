@@ -7,12 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from visterm.baselines import MajorityClass, TagFrequency
 from visterm.contracts import (
-    Annotator,
-    Classifier,
-    Ranker,
-    Task,
     check_classes,
     check_feature_mapping,
     check_features,
@@ -25,7 +20,7 @@ from visterm.contracts import (
     take,
 )
 from visterm.errors import InputError
-from visterm.ranking import TagRanker
+from visterm.neighbours import MajorityClass, TagFrequency
 
 X = np.arange(6.0).reshape(3, 2)
 
@@ -195,17 +190,6 @@ def test_unusable_queries_are_refused(Q, message):
 def test_good_queries_are_weights():
     np.testing.assert_array_equal(check_queries([[1.0, -0.5]], 2).toarray(), [[1.0, -0.5]])
     assert check_queries(np.empty((0, 2)), 2).shape == (0, 2)
-
-
-def test_the_protocols_tell_the_tasks_apart():
-    classifier = MajorityClass().fit(X, [1, 1, 2])
-    annotator = TagFrequency().fit(X, np.ones((3, 2)))
-    ranker = TagRanker.of_fitted(annotator, X, 2)
-    kinds = (Classifier, Annotator, Ranker)
-    assert [isinstance(classifier, kind) for kind in kinds] == [True, False, False]
-    assert [isinstance(annotator, kind) for kind in kinds] == [False, True, False]
-    assert [isinstance(ranker, kind) for kind in kinds] == [False, True, True]
-    assert [str(task) for task in Task] == ["classify", "tag", "search"]
 
 
 def test_the_floor_by_hand():

@@ -10,9 +10,9 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from visterm.contracts import inputs
-from visterm.distances import METRICS, BaseDistances, base_distances, combined, metric_named, metrics, select
+from visterm.distances import METRICS, BaseDistances, base_distances, metric_named, metrics, select
 from visterm.errors import InputError
-from visterm.neighbours import JEC, TagProp, TwoPassKnn
+from visterm.neighbours import JEC, LikelihoodTwoPassKnn, TagProp
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_float32_collections_are_not_copied_to_float64():
         np.testing.assert_allclose(found, cdist(train[:3], train, scipy_name), atol=1e-6)
 
 
-@pytest.mark.parametrize("method", [JEC, TagProp, TwoPassKnn])
+@pytest.mark.parametrize("method", [JEC, TagProp, LikelihoodTwoPassKnn])
 def test_methods_share_tables(X, method):
     rng = np.random.default_rng(1)
     tags = (rng.random((50, 4)) < 0.4).astype(int)
@@ -150,8 +150,7 @@ def test_methods_share_tables(X, method):
     model = method(metric="precomputed").fit(select(everything, train, train), tags[train])
     found = model.score_tags(select(everything, test, train))
     np.testing.assert_allclose(found, expected, rtol=0.02, atol=0.01)
-    rows, _ = model.neighbours_of(select(everything, test, train))
-    assert not set(rows.ravel()) & {3, 17}
+    assert not set(model.train_rows_) & {3, 17}
     # Some features given, others as distances.
     mixed = {"bag": "precomputed"}
     model = method(metric=mixed).fit(some(X, train) | {"bag": select(everything, train, train)["bag"]}, tags[train])
@@ -161,7 +160,7 @@ def test_methods_share_tables(X, method):
 
 def test_nearest_by_weighted_sums(X):
     model, weights = BaseDistances().fit(X, rows=np.arange(5, 50)), np.array([0.2, 1.0, 0.0])
-    joint = combined({name: table.astype(float) for name, table in model.transform(X).items()}, list(weights))
+    joint = np.tensordot(weights, np.stack(list(model.transform(X).values())).astype(float), axes=1)
     rows, base = model.nearest(X, 4, weights)
     np.testing.assert_allclose(base @ weights, np.sort(joint, axis=1)[:, :4], rtol=1e-5)
     np.testing.assert_allclose(np.take_along_axis(joint, rows, axis=1), base @ weights, rtol=1e-5)
@@ -206,16 +205,6 @@ def test_dimensions_count_as_often_as_their_weights(X):
             table * plain.scales_[name], cdist(dense[30:], dense[:30], "cityblock"), rtol=1e-5, atol=1e-6
         )
         assert sparse.issparse(weighed.train_features_[name]) == sparse.issparse(plain.train_features_[name])
-
-
-def test_weighted_sums(X):
-    tables = BaseDistances().fit(X).transform_training()
-    total = combined(tables, {"signed": 2.0, "bag": 0.0, "histogram": 0.5})
-    assert total.dtype == np.float32
-    np.testing.assert_allclose(total, 2 * tables["signed"] + 0.5 * tables["histogram"], rtol=1e-6)
-    np.testing.assert_allclose(combined(tables, [0.0, 0.5, 2.0]), total)
-    with pytest.raises(InputError, match="weights are for bag"):
-        combined(tables, {"bag": 1.0})
 
 
 def test_what_is_refused(X):

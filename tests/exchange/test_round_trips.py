@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
-from visterm.app.workspace import Workspace
 from visterm.catalogue.pictures import Label, Picture
+from visterm.catalogue.records import Reading, Record
 from visterm.exchange import FORMATS, export, open_labels
 from visterm.postcards import make_postcards
+from visterm.workspace import Workspace
 
 STRANGE = [
     "*", "?", "C++", "OR", "AND", "NOT", "-x", "--tag", "a,b", "a;b", "a|b", "a/b", "a\\b", '"quoted"', "'a'", '"',
@@ -121,3 +124,36 @@ def test_strange_tags_travel_from_one_workspace_to_another(tmp_path: Path, forma
             third.export(folder if format == "xmp" else file, format=format)
         second.add([folder], labels=[] if format == "xmp" else [file])
         assert said(second) == said(first) == [sorted(names)] * 2
+
+
+FORMULAS = ("=1+1", "+49 30 1", "-1", "@SUM(A1)", "\t=1", "'=1", "''", "'quoted'", "plain", "=cmd|' /C calc'!A0")
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv"])
+def test_no_cell_is_a_formula_and_all_come_back(tmp_path, format):
+    """A spreadsheet takes a cell that begins with one of these signs for a program."""
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for number in range(len(FORMULAS)):
+        Image.new("RGB", (20, 10), (20 * number, 0, 0)).save(folder / f"={number}.png")
+    with Workspace.create(folder) as photos:
+        photos.add()
+        for number, text in enumerate(FORMULAS):
+            photos.label([folder / f"={number}.png"], class_name=text, tags=[text], new=True)
+        photos.catalogue.apply(
+            [Record(f"={number}.png", caption=text) for number, text in enumerate(FORMULAS)],
+            base=folder,
+            reading=Reading("captions", "captions"),
+        )
+        file = folder / f"labels.{format}"
+        photos.export(file)
+        said = [(p.paths, p.class_label.name, [t.name for t in p.tags], p.caption) for p in photos.catalogue.pictures()]
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.reader(stream, delimiter="\t" if format == "tsv" else ","))
+    assert len(rows) == 1 + len(FORMULAS)
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    with Workspace.create(folder / "other") as photos:
+        photos.add([folder])
+        photos.add([folder], labels=[file])
+        back = [(p.paths, p.class_label.name, [t.name for t in p.tags], p.caption) for p in photos.catalogue.pictures()]
+    assert [row[1:] for row in back] == [row[1:] for row in said]

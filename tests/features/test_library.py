@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 from scipy import sparse
 
+from visterm.catalogue import examine
 from visterm.errors import InputError
 from visterm.features import FeatureLibrary, FeatureStore, features_of_files, one_or_several, stacked
 from visterm.storage import RowSpec
@@ -303,6 +304,16 @@ def test_featureless_pictures_are_named(library, tmp_path):
 def test_a_few_featureless_pictures_need_no_note(library, pictures, tmp_path):
     grey = tmp_path / "grey.png"
     Image.new("RGB", (8, 8), (90, 90, 90)).save(grey)
-    (done,) = library.describe(pictures | {"a" * 64: grey}, Means())
+    (done,) = library.describe(pictures | {examine(grey).sha256: grey}, Means())
     assert done.featureless == [str(grey)]
     assert done.notes == []
+
+
+def test_a_file_that_holds_another_picture_gives_no_features(library, pictures):
+    """Whatever was put there since: nothing is stored under a hash that its bytes do not have."""
+    first, second = list(pictures)[:2]
+    (done,) = library.describe({first: pictures[second], second: pictures[second]}, Means())
+    assert [(item.where, "has changed since it was added" in item.reason) for item in done.failed] == [
+        (str(pictures[second]), True)
+    ]
+    assert library.missing(Means(), [first, second]) == {first}

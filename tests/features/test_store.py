@@ -163,27 +163,28 @@ class TestChanges:
         (path,) = store.folder.glob("*.rows.npy")
         assert len(np.load(path)) == 3
 
-    def test_the_map_is_the_file_without_dead_rows(self, store: FeatureStore) -> None:
-        keys, rows = store.memory_map()
-        assert keys == store.keys()
+    def test_the_map_is_the_file(self, store: FeatureStore) -> None:
+        keys, rows = store.mapped()
+        assert store.mapped()[0] is keys
+        assert keys.keys() == store.keys()
         assert isinstance(rows, np.memmap)
         assert not rows.flags.writeable
-        np.testing.assert_array_equal(rows, store.rows(keys))
+        np.testing.assert_array_equal(rows, store.rows(store.keys()))
 
         store.remove([key(2)])
-        with pytest.raises(InputError, match=r"1 replaced or removed rows: call compact\(\) first"):
-            store.memory_map()
-        store.compact()
-        assert store.memory_map()[0] == [key(0), key(1), key(3)]
+        now, same = store.mapped()
+        assert now.find([key(3), key(2)]).tolist() == [3, -1]
+        assert keys.find([key(3), key(2)]).tolist() == [3, 2]
+        np.testing.assert_array_equal(same, rows)
 
     def test_bags_have_no_map(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="sparse"):
-            FeatureStore(tmp_path, BAGS).memory_map()
+            FeatureStore(tmp_path, BAGS).mapped()
 
     def test_a_reader_sees_what_is_committed_and_keeps_what_it_holds(self, store: FeatureStore) -> None:
         reader = FeatureStore.open(store.folder)
-        keys, rows = reader.memory_map()
-        blocks = reader.blocks(keys, block_bytes=1)
+        _, rows = reader.mapped()
+        blocks = reader.blocks(reader.keys(), block_bytes=1)
         _, first = next(blocks)
 
         store.append([key(5)], [[5, 5, 5]])

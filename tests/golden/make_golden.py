@@ -25,8 +25,8 @@ from typer.testing import CliRunner
 from visterm.collection.postcards import make_postcards
 
 from visterm import __version__
-from visterm.app.cli import app
 from visterm.compute.parallel import Engine
+from visterm.faces.cli import app
 
 VERSION = "0.1.0"
 #: Every file is as old as this, so that the catalogue knows the pictures again after they were unpacked.
@@ -79,10 +79,10 @@ MODELS: list[tuple[str, str, str, dict[str, Any]]] = [
     ("kernel-ccd", "kernel-ccd", f"{COLOUR}+{HUE}", {"n_dims": 6, "n_neighbors": 8, "n_components": 12}),
     ("kernel-ccd-sigmoids", "kernel-ccd", HUE, {"n_dims": 6, "n_neighbors": 8, "sigmoids": True, "n_folds": 2}),
     ("jec", "jec", f"{COLOUR}+{HUE}", {}),
-    ("tagprop", "tagprop", f"{COLOUR}+{HUE}", {"n_neighbors": 10, "max_iter": 10}),
-    ("tagprop-rank", "tagprop", BAG, {"n_neighbors": 8, "max_iter": 10, "weighting": "rank", "sigmoids": False}),
-    ("two-pass-knn", "two-pass-knn", f"{COLOUR}+{HUE}", {"max_iter": 10}),
-    ("two-pass-knn-sigmoids", "two-pass-knn", REGIONS, {"max_iter": 10, "sigmoids": True}),
+    ("tagprop", "tagprop-rare", f"{COLOUR}+{HUE}", {"n_neighbors": 10, "max_iter": 10}),
+    ("tagprop-rank", "tagprop-rare", BAG, {"n_neighbors": 8, "max_iter": 10, "weighting": "rank", "sigmoids": False}),
+    ("two-pass-knn", "two-pass-knn-likelihood", f"{COLOUR}+{HUE}", {"max_iter": 10}),
+    ("two-pass-knn-sigmoids", "two-pass-knn-likelihood", REGIONS, {"max_iter": 10, "sigmoids": True}),
     ("pamir", "pamir-warp", BAG, {"n_steps": 5000}),
     ("pamir-linear", "pamir", HUE, {"n_steps": 5000, "kernel": "linear", "loss": "hinge"}),
     ("cmrm", "cmrm", BAG, {}),

@@ -19,11 +19,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from visterm.app.cli import app
-from visterm.app.suggesting import _subjects
-from visterm.app.workspace import Workspace
+from visterm.collection.judging import TagJudge
 from visterm.contracts.tasks import Task
+from visterm.faces.cli import app
+from visterm.find.suggesting import _subjects
+from visterm.index import Index
 from visterm.measures import predict_tags
+from visterm.workspace import Workspace
 
 HERE = Path(__file__).parent
 EXPECTED = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
@@ -33,6 +35,8 @@ TOLERANCE = 1e-4
 INDEX_TOLERANCE = 1e-3
 #: ... and by this where they are computed, since an index rounds them to 16 bits.
 SEARCH_TOLERANCE = 2e-2
+#: Probabilities that are read from an index may differ by this: its logarithms have 16 bits.
+HALF_PRECISION = 3e-4
 #: Expected scores have six digits.
 ROUNDING = 2e-6
 
@@ -128,12 +132,12 @@ def own_tags(folder: Path, reference: str, pictures: Sequence[Path], n_best: int
     """The best tags of pictures by the method's own scores, which is what the first version answered."""
     with Workspace(folder) as photos:
         model = photos.shelf.model(Task.ANNOTATE, reference)
-        subjects = _subjects(photos, model, pictures, lacking="tags", wait=True)
-        scores = model.estimator.score_tags(subjects.X)
+        subjects = _subjects(photos, TagJudge(model, None), pictures, "tag", wait=True)
+        scores = model.estimator.score_tags(subjects.features())
         best = predict_tags(scores, n_best, frequencies=model.info.tag_counts)
         return {
-            Path(path).as_posix(): [(model.info.tags[c], float(scores[row, c])) for c in best[row]]
-            for row, path in enumerate(subjects.paths)
+            Path(each.path).as_posix(): [(model.info.tags[c], float(scores[row, c])) for c in best[row]]
+            for row, each in enumerate(subjects.rows)
         }
 
 
@@ -163,7 +167,10 @@ def test_the_pictures_are_known_again(ask):
 
 
 def test_the_collection_holds_what_it_held(ask):
-    check(EXPECTED["status"], ask("status"))
+    # A person called one village a town. The first version counted that picture twice.
+    classes = EXPECTED["status"]["classes"] | {"village": 2}
+    assert sum(classes.values()) == EXPECTED["status"]["n_with_class"]
+    check(EXPECTED["status"] | {"classes": classes}, ask("status"))
 
 
 def test_the_vocabulary_and_its_edits_stay(ask):
@@ -230,7 +237,9 @@ def test_the_model_answers_as_it_did(ask, golden, reference):
         assert set(answers) == set(expected)
         tolerance = tolerance_of([score for ranked in expected.values() for _, score in ranked])
         for picture, ranked in expected.items():
-            check_ranked(ranked, answers[picture], tolerance, f"{verb} {picture}")
+            # What the model says of pictures of the collection is read from its index, as everywhere.
+            rounding = HALF_PRECISION if verb == "classify" and picture != visitor else 0.0
+            check_ranked(ranked, answers[picture], tolerance + rounding, f"{verb} {picture}")
 
 
 # Finding
@@ -268,9 +277,11 @@ def test_look_alikes_are_the_same(ask, expected):
     check_ranked(known, got, tolerance_of([1.0, *(score for _, score in known)]), "similar")
 
 
-def test_indexes_and_features_are_used_as_they_are(run, tmp_path):
+def test_features_are_used_as_they_are_and_indexes_are_made_again(run, tmp_path):
     state = unpack(tmp_path) / ".visterm"
-    before = {part: files_below(state / part) for part in ("features", "index", "recipes")}
+    before = {part: files_below(state / part) for part in ("features", "recipes")}
+    indexes = {folder.name for folder in (state / "index").iterdir()}
+    assert all(Index.is_outdated(state / "index" / name) for name in indexes)
     assert all(before.values())
     for search in EXPECTED["searches"]:
         if not search["arguments"][0].startswith("like:"):  # compares by network features, which this workspace lacks
@@ -279,7 +290,9 @@ def test_indexes_and_features_are_used_as_they_are(run, tmp_path):
     run(tmp_path, "classify", "-m", "slda")
     run(tmp_path, "tag", "-m", "tagprop")
     for part, files in before.items():
-        assert files_below(state / part) == files, part
+        assert files_below(state / part).items() >= files.items(), part
+    renewed = {folder.name for folder in (state / "index").iterdir() if not Index.is_outdated(folder)}
+    assert renewed >= indexes
 
 
 def test_indexes_made_again_find_the_same(run, tmp_path):

@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from visterm.graph import approximate, nearest_of_all
+from visterm.graph import nearest_of_all
+from visterm.graph.nearest import approximate
 
 
 @pytest.fixture

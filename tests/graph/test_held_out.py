@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from visterm.graph.held_out import hide_tags, tag_surprise
+from visterm.graph.inference.held_out import hide_tags, tag_surprise
 
 
 def test_the_tags_of_some_tagged_pictures_are_hidden(rng):

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import digamma, entr, gammaln, lambertw, polygamma, softmax, xlogy
 
-from visterm.graph import _kernels, _kernels_dirichlet, _kernels_nearest
-from visterm.topics.special import trigamma
+from visterm.graph.inference import _kernels, _kernels_dirichlet
+from visterm.graph.nearest import _kernels_nearest
+from visterm.topics.inference._kernels_lda import trigamma
 
 
 def regulariser(p, pull, strength, degree):

@@ -121,7 +121,7 @@ def test_lapvar2_mixes_as_long_as_that_helps(case, links):
 
 
 def test_a_sweep_equals_the_updates_one_by_one(links, rng):
-    from visterm.graph._kernels import best_discrete
+    from visterm.graph.inference._kernels import best_discrete
 
     scores, state = rng.normal(size=(12, 4)), rng.dirichlet(np.ones(4), size=12)
     order = rng.permutation(12)

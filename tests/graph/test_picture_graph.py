@@ -53,40 +53,26 @@ def test_weights(metric, rng):
             PictureGraph(4, metric=metric, weights="cosine").fit(X)
 
 
-def test_thresholds(rng):
-    X = rng.normal(size=(60, 3))
-    distances = cdist(X, X)
-    within = (distances <= 1.0) & ~np.eye(60, dtype=bool)
-    graph = PictureGraph(None, max_distance=1.0, metric="euclidean").fit(X)
-    np.testing.assert_array_equal(graph.links_.toarray() > 0, within)
-    both = PictureGraph(3, max_distance=1.0, metric="euclidean").fit(X).links_.toarray() > 0
-    nearest = PictureGraph(3, metric="euclidean").fit(X).links_.toarray() > 0
-    np.testing.assert_array_equal(both, nearest & within)
-
-
 def test_components_are_reported():
     X = np.array([[0.0], [0.1], [0.2], [50.0], [50.1], [99.0]])
-    graph = PictureGraph(None, max_distance=1.0, metric="euclidean").fit(X)
-    assert graph.component_of_.tolist() == [0, 0, 0, 1, 1, 2]
-    assert graph.n_components_ == 3
+    graph = PictureGraph(1, metric="euclidean").fit(X)
+    assert graph.component_of_.tolist() == [0, 0, 0, 1, 1, 1]
+    assert graph.n_components_ == 2
 
 
-@given(st.integers(0, 10**6), st.sampled_from([(3, None), (None, 0.6), (4, 0.8)]), st.booleans())
+@given(st.integers(0, 10**6), st.sampled_from([1, 3, 4]), st.booleans())
 @settings(max_examples=40, deadline=None)
-def test_pictures_come_and_go_as_if_they_had_always_been_there(seed, choice, is_sparse):
+def test_pictures_come_as_if_they_had_always_been_there(seed, n_neighbors, is_sparse):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 3)).round(1)  # with ties and copies
     X[5] = X[6] = X[30]
     rows = sparse.csr_array(X) if is_sparse else X
-    n_neighbors, max_distance = choice
-    graph = PictureGraph(n_neighbors, max_distance=max_distance, metric="euclidean")
+    graph = PictureGraph(n_neighbors, metric="euclidean")
     first = int(rng.integers(1, 39))
     grown = clone(graph).fit(rows[:first])
     middle = int(rng.integers(first, 40))
     grown.add(rows[first:middle]).add(rows[middle:])
     assert_same_graph(grown, clone(graph).fit(rows))
-    gone = rng.choice(40, int(rng.integers(1, 39)), replace=False)
-    assert_same_graph(grown.remove(gone), clone(graph).fit(rows[np.setdiff1d(np.arange(40), gone)]))
 
 
 def test_the_width_of_heat_is_that_of_all_pictures(rng):
@@ -96,7 +82,6 @@ def test_the_width_of_heat_is_that_of_all_pictures(rng):
     assert grown.width_ == pytest.approx(whole.width_)
     assert whole.width_ > 2 * clone(graph).fit(X[:20]).width_
     assert_same_graph(grown, whole)
-    assert_same_graph(grown.remove(np.arange(20, 40)), clone(graph).fit(X[:20]))
 
 
 def test_new_pictures_see_the_graph_without_entering_it(rng):
@@ -171,8 +156,7 @@ def test_one_picture_is_a_graph():
     [
         ({"n_neighbors": 0}, "n_neighbors.* range \\[1, inf"),
         ({"n_neighbors": 2.5}, "n_neighbors.* must be an int"),
-        ({"n_neighbors": None}, "set n_neighbors, max_distance or both"),
-        ({"max_distance": -1.0}, "max_distance.* range \\[0.0, inf"),
+        ({"n_neighbors": None}, "n_neighbors.* must be an int"),
         ({"metric": "manhattan"}, "unknown metric"),
         ({"metric": "manhattan", "weights": "cosine"}, "unknown metric"),
         ({"weights": "strong"}, "weights.* among .*heat.* Got 'strong'"),
@@ -187,11 +171,6 @@ def test_wrong_pictures_are_refused(rng):
     graph = PictureGraph(2).fit(rng.random((5, 3)))
     with pytest.raises(InputError, match="features"):
         graph.add(rng.random((2, 4)))
-    for rows in ([5], [-1], [2, 5], [-1, 2]):
-        with pytest.raises(InputError, match="the pictures are 0 to 4"):
-            graph.remove(rows)
-    with pytest.raises(InputError, match="not all"):
-        graph.remove(range(5))
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -201,26 +180,6 @@ def test_large_graphs_do_not_depend_on_the_unit_of_the_features(kind, scale):
     usual, other = (nearest_of_all(kind(X * unit), 5) for unit in (1.0, scale))
     np.testing.assert_array_equal(other[0], usual[0])
     np.testing.assert_allclose(other[1], usual[1] * scale, rtol=1e-4)
-
-
-@pytest.mark.parametrize("n_neighbors", [None, 2])
-def test_pictures_exactly_at_the_distance_are_linked(n_neighbors):
-    graph = PictureGraph(n_neighbors, max_distance=0.5, metric="l1").fit([[0.0], [0.5], [1.25]])
-    assert graph.links_.toarray().tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
-    assert graph.neighbours_of([[-0.5], [1.0], [1.75], [2.0]])[0].sum(axis=1).tolist() == [1, 2, 1, 0]
-    assert graph.add([[1.75]]).links_[[3]].toarray().tolist() == [[0, 0, 1, 0]]
-    assert_same_graph(graph, clone(graph).fit([[0.0], [0.5], [1.25], [1.75]]))
-
-
-@pytest.mark.parametrize("n_blocks", [2, 3, 7])
-def test_pictures_within_a_distance_are_found_in_blocks(n_blocks, rng, monkeypatch):
-    X = rng.normal(size=(21, 3))
-    graph = PictureGraph(None, max_distance=1.5, metric="euclidean")
-    whole = clone(graph).fit(X)
-    monkeypatch.setattr(picture_graph, "BLOCK_BYTES", 16 * 21 * (1 + 20 // n_blocks))
-    assert_same_graph(clone(graph).fit(X), whole)
-    new = rng.normal(size=(20, 3))
-    np.testing.assert_array_equal(whole.neighbours_of(new)[0].toarray(), cdist(new, X) <= 1.5)
 
 
 @pytest.mark.parametrize("first", [np.asarray, sparse.csr_array])
@@ -237,15 +196,14 @@ def test_dense_and_sparse_pictures_are_linked_alike(first, second, rng):
 def test_of_several_copies_a_picture_is_the_first(rng):
     X = rng.normal(size=(9, 3))
     X[3] = X[4] = X[7]
-    for copies in (PictureGraph(n, max_distance=far, metric="euclidean").fit(X) for n, far in ((5, None), (None, 9.0))):
+    for copies in (PictureGraph(n, metric="euclidean").fit(X) for n in (5, 8)):
         assert copies.neighbours_of(X[[7, 0, 3, 8]])[1].tolist() == [3, 0, 3, 8]
 
 
-def test_adding_and_removing_nothing_changes_nothing(rng):
+def test_adding_nothing_changes_nothing(rng):
     X = rng.normal(size=(9, 3))
     graph = PictureGraph(2, metric="euclidean").fit(X)
     assert_same_graph(graph.add(X[:0]), PictureGraph(2, metric="euclidean").fit(X))
-    assert_same_graph(graph.remove([]), PictureGraph(2, metric="euclidean").fit(X))
 
 
 def test_the_width_of_heat_is_1_where_no_two_pictures_differ():

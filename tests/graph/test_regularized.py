@@ -12,9 +12,11 @@ from sklearn.utils import get_tags
 
 from visterm.calibration import TagConfidence
 from visterm.errors import InputError
-from visterm.graph import GraphMixture, GraphRegularized, LapVar, PictureGraph, cases
-from visterm.graph.held_out import hide_tags
-from visterm.graph.supervised import _SupervisedOverGraph
+from visterm.graph import GraphMixture, GraphRegularized, LapVar, PictureGraph
+from visterm.graph.inference import allocation, aspects
+from visterm.graph.inference.held_out import hide_tags
+from visterm.graph.inference.supervised import PulledInference
+from visterm.graph.regularized import case_of
 from visterm.models import Model, ModelInfo, load_model, save_model
 from visterm.topics import (
     LDA,
@@ -23,6 +25,7 @@ from visterm.topics import (
     JointTopics,
     Labelled,
     LinkLDA,
+    RefinedSupervisedLDA,
     SupervisedLDA,
     UnigramMixture,
     infer_labelled,
@@ -34,11 +37,11 @@ MODELS = {
     "mixture": UnigramMixture(3, random_state=0),
     "plsa": PLSA(3, asymmetric=False, held_out_share=0, random_state=0),
     "lda": LDA(3, random_state=0),
-    "slda": SupervisedLDA(3, alpha=0.5, refine=0, random_state=0),
+    "slda": SupervisedLDA(3, alpha=0.5, random_state=0),
 }
 #: The same models, not run to convergence, and a refined one.
 UNFINISHED = {name: clone(model).set_params(max_iter=4) for name, model in MODELS.items()} | {
-    "slda-refined": SupervisedLDA(3, alpha=0.5, refine=3, random_state=0)
+    "slda-refined": RefinedSupervisedLDA(3, alpha=0.5, refine=3, random_state=0)
 }
 
 
@@ -160,10 +163,10 @@ def test_aspects_are_left_when_they_hardly_change(links, rng, monkeypatch):
 
     once = Aspects(start, words).step(counts)[0].picture_topics
     assert 0.01 < np.abs(once - start).max() < 0.5
-    settled = cases._settled_aspects(counts, words, start, pull, LapVar(links, 1.0))
+    settled = aspects.settled_aspects(counts, words, start, pull, LapVar(links, 1.0))
     assert np.abs(settled - once).max() > 0.01
-    monkeypatch.setattr(cases, "_SETTLED", 0.5)
-    np.testing.assert_allclose(cases._settled_aspects(counts, words, start, pull, LapVar(links, 1.0)), once)
+    monkeypatch.setattr(aspects, "_SETTLED", 0.5)
+    np.testing.assert_allclose(aspects.settled_aspects(counts, words, start, pull, LapVar(links, 1.0)), once)
 
 
 def test_posteriors_are_left_when_they_hardly_change(links, rng, monkeypatch):
@@ -174,12 +177,12 @@ def test_posteriors_are_left_when_they_hardly_change(links, rng, monkeypatch):
         return variables.free()
 
     def settled():
-        return cases.Settled.of(bags, topics, alpha, start, pull, LapVar(links, 1.0))
+        return allocation.Settled.of(bags, topics, alpha, start, pull, LapVar(links, 1.0))
 
     once = infer_topics(bags, topics, alpha, start=start, max_sweeps=1).gamma
     assert np.abs(settled().gamma - once).max() > 0.01
     np.testing.assert_allclose(settled().gamma, infer_topics(bags, topics, alpha).gamma, atol=0.02)
-    monkeypatch.setattr(cases, "_SETTLED", 0.5)
+    monkeypatch.setattr(allocation, "_SETTLED", 0.5)
     np.testing.assert_allclose(settled().gamma, once)
     np.testing.assert_allclose(settled().means, once / once.sum(axis=1, keepdims=True))
     np.testing.assert_allclose(settled().targets, infer_topics(bags, topics, alpha, start=once, max_sweeps=1).gamma)
@@ -201,7 +204,7 @@ def test_the_objective_of_allocation_is_the_bound_of_the_pulled_posteriors_minus
     topics, alpha, links = fitted.model_.topic_codewords_, fitted.model_.alpha_, fitted.graph_.links_.toarray()
     bags, gamma = sparse.csr_array(X), rng.gamma(5, size=(12, 2))
     for _ in range(100):  # the only maximum under these topics
-        gamma = cases._pulled(bags, topics, alpha, gamma, LapVar(links, 5.0))
+        gamma = allocation.pulled(bags, topics, alpha, gamma, LapVar(links, 5.0))
     bound = infer_topics(bags, topics, alpha, start=gamma, max_sweeps=0).statistics.bound
     p = gamma / gamma.sum(axis=1, keepdims=True)
     price = 5.0 / 2 * np.trace(p.T @ (np.diag(links.sum(axis=1)) - links) @ p)
@@ -232,7 +235,7 @@ def test_the_curvature_of_tiny_bags_is_that_of_one_token(counts):
         (PLSA(3, n_tokens=0.5), 1),
         (PLSA(3, n_tokens=7), 7),
     ):
-        assert cases.case_of(model).curvature(model, X / 1000) == pytest.approx(expected)
+        assert case_of(model).curvature(model, sparse.csr_array(X / 1000)) == pytest.approx(expected)
 
 
 def test_new_pictures_are_checked_for_the_model_and_for_the_graph(model, counts):
@@ -251,13 +254,12 @@ def test_the_objective_of_supervised_lda_is_that_of_the_pulled_posteriors(links,
     bags = sparse.csr_array(rng.poisson(2.0, (12, 6)) + 1.0)
     data = Labelled(bags, rng.integers(-1, 2, 12), np.ones(12), sparse.csr_array((rng.random((12, 3)) < 0.4) + 0.0))
     of_codewords, of_tags = rng.dirichlet(np.ones(6), 3), rng.dirichlet(np.ones(3), 3)
-    joint = JointTopics(of_codewords, of_tags, rng.normal(size=(2, 3)), np.full(3, 0.5), np.zeros(2))
-    over = _SupervisedOverGraph(3, max_sweeps=1)
-    over.lapvar = LapVar(links, 5.0)
+    joint = JointTopics(of_codewords, of_tags, rng.normal(size=(2, 3)), np.full(3, 0.5))
+    lapvar = LapVar(links, 5.0)
     gamma = rng.gamma(2, size=(12, 3)) + 0.5
     targets = gamma.copy()
     alone = infer_labelled(data, joint, targets, max_sweeps=1).statistics.bound
-    found = over._infer_labelled(data, joint, gamma).statistics
+    found = PulledInference(lapvar)(data, joint, gamma, max_sweeps=1).statistics
 
     def own(at):  # the terms of the bound that depend on gamma, given the expected counts
         logs = digamma(at) - digamma(at.sum(axis=1, keepdims=True))
@@ -265,7 +267,7 @@ def test_the_objective_of_supervised_lda_is_that_of_the_pulled_posteriors(links,
 
     means = gamma / gamma.sum(axis=1, keepdims=True)
     assert own(gamma) < own(targets) - 0.1
-    assert found.bound == pytest.approx(alone + own(gamma) - own(targets) - over.lapvar.penalty(means))
+    assert found.bound == pytest.approx(alone + own(gamma) - own(targets) - lapvar.penalty(means))
     logs = digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))
     np.testing.assert_allclose(found.log_proportions, logs.sum(axis=0))
 
@@ -327,8 +329,10 @@ def test_small_strengths_grow_too(counts):
 def test_of_equally_good_strengths_the_first_is_taken(counts):
     """Without links, all are the same."""
     X, tags, _ = counts
-    apart = PictureGraph(None, max_distance=0.0)
-    fitted = GraphRegularized(UnigramMixture(3, random_state=0), apart, strengths=(0.5, 2.0, 1.0)).fit(X, tags)
+    apart = PictureGraph(5).fit(X)
+    apart.links_ = sparse.csr_array(apart.links_.shape)
+    model = GraphRegularized(UnigramMixture(3, random_state=0), strengths=(0.5, 2.0, 1.0))
+    fitted = model.fit(X, tags, graph=apart)
     assert np.ptp(fitted.held_out_[:, 1]) == 0
     assert fitted.strength_ == 0.5
 
@@ -425,7 +429,7 @@ def test_wrong_settings_are_refused(counts):
         (LinkLDA(2), "cannot be regularised"),
         (PLSA(2), "asymmetric=False"),
         (LDA(2, learn_alpha=True), "learn_alpha=False"),
-        (SupervisedLDA(2, held_out_share=0.1), "held_out_share=0"),
+        (RefinedSupervisedLDA(2, held_out_share=0.1), "held_out_share=0"),
         (SupervisedLDA(2, n_restarts=2), "set held_out_share=0, n_restarts=1"),
         (UnigramMixture(0), "n_topics.* range \\[1, inf"),
         (PLSA(0, asymmetric=False, held_out_share=0), "n_topics.* range \\[1, inf"),

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from visterm.collection.evidence import Evidence
 from visterm.errors import InputError
+from visterm.find.rank.searcher import Searcher
 from visterm.language import check_language, singular, stop_words
 from visterm.language.english import IRREGULAR, UNCHANGED
-from visterm.search.evidence import Evidence
-from visterm.search.searcher import Searcher
 
 GERMAN = """
     häuser:haus bäume:baum hunde:hund katzen:katze kinder:kind männer:mann berge:berg blumen:blume vögel:vogel

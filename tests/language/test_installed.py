@@ -1,4 +1,4 @@
-"""Where word vectors of a user are kept, on every system, and where earlier ones are found."""
+"""Where word vectors of a user are kept, on every system."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from visterm.language.installed import vectors_file
+from visterm.language.installed import installed, vectors_file
 
 
 @pytest.fixture
@@ -30,14 +30,16 @@ def test_on_linux_it_is_the_share_folder(home, monkeypatch, configured):
     assert vectors_file() == home / ".local" / "share" / "visterm" / "words.safetensors"
 
 
-def test_vectors_installed_in_the_share_folder_are_found_on_other_systems(home, monkeypatch):
+def test_other_systems_have_their_own_folder(home, monkeypatch):
     own = home / "Library" / "visterm"
     monkeypatch.setattr("platformdirs.user_data_path", lambda *_names, **_options: own)
     assert vectors_file() == own / "words.safetensors"
-    earlier = home / ".local" / "share" / "visterm" / "words.safetensors"
-    earlier.parent.mkdir(parents=True)
-    earlier.touch()
-    assert vectors_file() == earlier
-    own.mkdir(parents=True)
-    (own / "words.safetensors").touch()
-    assert vectors_file() == own / "words.safetensors"
+
+
+def test_a_home_that_may_not_be_entered_has_no_vectors(monkeypatch, tmp_path):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr("os.stat", refuse)
+    assert installed() is None

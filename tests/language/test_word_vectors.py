@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file
 from scipy import sparse
 
+from visterm.collection.evidence import Evidence
 from visterm.errors import InputError, VistermError
+from visterm.find.rank.searcher import Searcher
 from visterm.language import NEAR, Thesaurus, WordVectors, compile_vectors, vector_files
 from visterm.language.word_vectors import word_hash
-from visterm.search.evidence import Evidence
-from visterm.search.searcher import Searcher
 
 TINY = """\
 dog 1 0 0 0

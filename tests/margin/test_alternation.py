@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from visterm.compute import progress
-from visterm.margin.alternation import Alternation, Duals
-from visterm.margin.inner_products import GramInnerProducts
-from visterm.margin.losses import SmoothHinge, Squared
+from visterm.margin.mtl_sdca import Duals, MultitaskSDCA
+from visterm.margin.solver.inner_products import GramInnerProducts
+from visterm.margin.solver.losses import SmoothHinge
 
 #: Every start lies within this gap, so a step that is not worse than before stays where it starts.
 ANY_GAP = 5.0
 C, LAM, MU, LOSS = 0.7, 0.3, 0.2, SmoothHinge()
 
 
-def learn(X, labels, start=None, *, loss=LOSS, lam=LAM, mu=MU, tol=ANY_GAP, max_iter=1):
-    settings = Alternation(C, mu, lam, None, loss, tol, max_iter)
+def learn(X, labels, start=None, *, loss="smooth_hinge", lam=LAM, mu=MU, tol=ANY_GAP, max_iter=1):
+    model = MultitaskSDCA(C, mu=mu, lam=lam, loss=loss, tol=tol, max_iter=max_iter)
     with progress.task("Learning") as bar:
-        return settings.learn(GramInnerProducts(X @ X.T), labels, np.random.default_rng(0), bar, start)
+        return model._learn(GramInnerProducts(X @ X.T), labels, np.random.default_rng(0), bar, start)
 
 
 class ByHand:
@@ -123,5 +123,5 @@ def test_no_rounds_are_one_vs_all():
 def test_the_objective_does_not_even_rise_by_rounding(seed):
     rng = np.random.default_rng(seed)
     X, labels = rng.normal(size=(6, 3)), np.where(rng.random((2, 6)) < 0.5, 1.0, -1.0)
-    learned = learn(X, labels, loss=Squared(), lam=0.05, mu=0.05, tol=1e-16, max_iter=60)
+    learned = learn(X, labels, loss="squared", lam=0.05, mu=0.05, tol=1e-16, max_iter=60)
     assert np.diff(learned.objectives).max() <= 0

@@ -13,15 +13,16 @@ from visterm.margin import (
     GramInnerProducts,
     Hinge,
     Logistic,
+    Problem,
     SDCAClassifier,
     TopKSDCA,
     choose_c,
     choose_parameters,
     folds,
     gram,
-    selection,
     solve,
 )
+from visterm.margin.functions import selection
 
 
 def plain_search(G, labels, codes, weights):
@@ -33,7 +34,7 @@ def plain_search(G, labels, codes, weights):
         def learn(rows, C=C):
             every = np.broadcast_to(C * weights[rows], (len(labels), len(rows)))
             inner = GramInnerProducts(G[np.ix_(rows, rows)], 1.0)
-            return solve(inner, labels[:, rows], every, Logistic(), tol=1e-6, rng=np.random.default_rng(1))
+            return solve(Problem(inner, labels[:, rows], every, Logistic()), tol=1e-6, rng=np.random.default_rng(1))
 
         for part in folds(codes, selection.N_FOLDS, np.random.default_rng(0)):
             rest = np.setdiff1d(np.arange(len(codes)), part)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visterm.margin.closed_form import Spectrum, is_closed, solve_coupled_squared, solve_squared
-from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts
-from visterm.margin.losses import Hinge, Squared, SquaredHinge
+from visterm.margin.solver.coupled import CoupledProblem, Spectrum, is_closed
+from visterm.margin.solver.inner_products import FeatureInnerProducts, GramInnerProducts
+from visterm.margin.solver.losses import Hinge, Squared, SquaredHinge
+from visterm.margin.solver.tasks import Problem
 
 C = 0.3
 
@@ -42,10 +43,11 @@ def test_the_coefficients_solve_their_equation(tasks, form):
     alone = np.linalg.solve(np.eye(n) + 2 * C * G, 2 * C * y.T).T
     np.testing.assert_allclose(spectrum.theta(y, C), alone, atol=1e-12)
     np.testing.assert_allclose(spectrum.theta(y, C, M), coupled, atol=1e-12)
-    found = solve_squared(products, spectrum, y, C, Squared())
+    weights = np.full_like(y, C)
+    found = Problem(products, y, weights, Squared()).evaluate(spectrum.solve(y, C))
     np.testing.assert_allclose(found.theta, alone, atol=1e-12)
     np.testing.assert_allclose(found.gaps, 0, atol=1e-12)
-    found = solve_coupled_squared(products, spectrum, M, y, C, Squared())
+    found = CoupledProblem(products, y, weights, Squared(), M).evaluate(spectrum.solve(y, C, M))
     np.testing.assert_allclose(found.theta, coupled, atol=1e-12)
     np.testing.assert_allclose(found.scores, M @ coupled @ G, atol=1e-12)
     assert found.gap == pytest.approx(0, abs=1e-12)

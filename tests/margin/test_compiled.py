@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visterm.margin import _kernels
-from visterm.margin.dual import Block, Coordinates
-from visterm.margin.losses import Hinge, Logistic, SmoothHinge, Squared, SquaredHinge
+from visterm.margin.solver import _kernels
+from visterm.margin.solver.arrays import Block, Coordinates
+from visterm.margin.solver.losses import Hinge, Logistic, SmoothHinge, Squared, SquaredHinge
 
 LOSSES = [Hinge(), SmoothHinge(0.5), SquaredHinge(), Squared(), Logistic()]
 by_loss = pytest.mark.parametrize("loss", LOSSES, ids=str)
@@ -107,7 +107,7 @@ def test_a_block_steps_one_coordinate_after_the_other(loss, tasks):
     for t in range(2):
         for i in rows:
             if C[t, i] > 0:
-                b[t, i] = loss.step(b[t, i], y[t, i] * ((C * b * y)[t] @ G[:, i]), C[t, i] * G[i, i])
+                b[t, i] = _kernels.best_dual(b[t, i], y[t, i] * (C * b * y)[t] @ G[:, i], C[t, i] * G[i, i], loss.code)
     at = copy(start)
     f = np.ascontiguousarray(((at.C * at.b * at.y) @ G)[:, rows])
     block = Block(np.ascontiguousarray(G[np.ix_(rows, rows)]), rows, f, np.ones((2, 4)))
@@ -126,7 +126,7 @@ def test_a_coupled_block_steps_all_tasks_of_a_picture(loss, tasks):
         for t in range(2):
             if C[t, i] > 0:
                 score = M[t] @ (C * b * y) @ G[:, i]
-                b[t, i] = loss.step(b[t, i], y[t, i] * score, C[t, i] * M[t, t] * G[i, i])
+                b[t, i] = _kernels.best_dual(b[t, i], y[t, i] * score, C[t, i] * M[t, t] * G[i, i], loss.code)
     at = copy(start)
     f = np.ascontiguousarray((M @ (at.C * at.b * at.y) @ G)[:, rows])
     block = Block(np.ascontiguousarray(G[np.ix_(rows, rows)]), rows, f, np.ones((2, 4)))
@@ -205,7 +205,7 @@ def test_refining_ends_after_the_first_pass_below_the_target():
     for order in ((0, 1), (1, 0)):
         b = np.zeros(2)
         for i in order:
-            b[i] = loss.step(b[i], 0.5 * G[i] @ b, 0.5 * G[i, i])
+            b[i] = _kernels.best_dual(b[i], 0.5 * G[i] @ b, 0.5 * G[i, i], loss.code)
         assert 1e-6 < gap_of(G, Coordinates(b, np.ones(2), np.full(2, 0.5)), loss) < 0.05
         passes.add(tuple(b.round(9)))
     assert ends <= passes  # each seed gives one of the two orders

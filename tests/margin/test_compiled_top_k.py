@@ -5,21 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visterm.margin import _kernels_top_k
-from visterm.margin._kernels_top_k import PictureDuals, ascend_pictures, picture_values, project_top_k
-from visterm.margin.dual import Block
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 13])
-def test_the_heap_sorts(n):
-    rng = np.random.default_rng(n)
-    for _ in range(6):
-        b = rng.normal(size=n)
-        assert _kernels_top_k._descending(b).tolist() == np.argsort(-b).tolist()
-    b = rng.integers(0, 3, n).astype(float)
-    order = _kernels_top_k._descending(b)
-    assert sorted(order) == list(range(n))
-    assert (np.diff(b[order]) <= 0).all()
+from visterm.margin.solver import _kernels_top_k
+from visterm.margin.solver._kernels_top_k import ascend_pictures, picture_values, project_top_k
+from visterm.margin.solver.arrays import Block, PictureDuals
 
 
 def projected(b, k, rho):

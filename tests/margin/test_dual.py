@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from visterm.margin.dual import Problem, Solution, warn_unconverged
-from visterm.margin.inner_products import GramInnerProducts
-from visterm.margin.losses import Hinge, SquaredHinge
+from visterm.margin.solver.ascent import Solution, warn_unconverged
+from visterm.margin.solver.inner_products import GramInnerProducts
+from visterm.margin.solver.losses import Hinge, SquaredHinge
+from visterm.margin.solver.tasks import Problem
 
 
 def two_pictures(offset=None):
@@ -38,10 +39,12 @@ def test_the_scores_of_dual_variables_of_zero_are_zero():
     ("offset", "gap", "scale"), [(None, 1.0, 2.5), (0.0, 1.0, 2.5), (7.5, 0.25, 10), (-8, 0.3125, 8)]
 )
 def test_the_gap_is_relative_to_the_larger_objective(offset, gap, scale):
-    found = two_pictures(offset).evaluate(np.zeros((1, 2)))
+    problem = two_pictures(offset)
+    found = problem.evaluate(np.zeros((1, 2)))
     np.testing.assert_allclose(found.gaps, [gap])
     np.testing.assert_allclose(found.scales, [scale])
-    for same in (two_pictures(offset).part(np.array([0])), two_pictures(offset).in_double()):
+    single = Problem(problem.products.in_single(), problem.y, problem.C, Hinge(), problem.offset)
+    for same in (problem.part(np.array([0])), single.in_double(np.array([0]))):
         np.testing.assert_allclose(same.evaluate(np.zeros((1, 2))).gaps, [gap])
 
 
@@ -61,12 +64,13 @@ def test_a_start_is_taken_into_the_range_of_the_loss():
 
 def test_single_precision_becomes_double():
     problem = two_pictures()
-    single = Problem(problem.products.in_single(), problem.y.astype(np.float32), problem.C.astype(np.float32), Hinge())
+    single = Problem(problem.products.in_single(), problem.y, problem.C, Hinge())
     found = single.evaluate(single.start(np.array([[0.5, 0.5]])))
     assert {getattr(found, name).dtype.name for name in ("b", "theta", "scores")} == {"float32"}
     found.to_double()
     assert {getattr(found, name).dtype.name for name in ("b", "theta", "scores")} == {"float64"}
-    double = single.in_double()
+    double = single.in_double(np.array([0]))
+    assert double.in_double(np.array([0])) is None
     assert {array.dtype.name for array in (double.y, double.C, double.products.G)} == {"float64"}
 
 

@@ -8,11 +8,11 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from visterm.errors import InputError
-from visterm.margin import expansion
-from visterm.margin.expansion import folds, precision
-from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts
-from visterm.margin.product_kernel import ProductKernel
+from visterm.margin.functions import expansion
+from visterm.margin.functions.expansion import folds, precision
+from visterm.margin.functions.product_kernel import ProductKernel
 from visterm.margin.sdca import SDCAClassifier
+from visterm.margin.solver.inner_products import FeatureInnerProducts, GramInnerProducts
 
 FITTED = {"coef_", "dual_coef_", "support_", "support_vectors_", "product_kernel_", "feature_widths_"}
 

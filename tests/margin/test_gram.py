@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.margin import kernels
+from visterm.margin.functions import kernels
 
 
 def test_numbers_that_a_name_leaves_out():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts
+from visterm.margin.solver.inner_products import FeatureInnerProducts, GramInnerProducts
 
 X = np.random.default_rng(0).normal(size=(9, 3))
 THETA = np.random.default_rng(1).normal(size=(2, 9))

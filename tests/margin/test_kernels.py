@@ -11,7 +11,8 @@ from sklearn.metrics.pairwise import additive_chi2_kernel
 
 from visterm.contracts import inputs
 from visterm.errors import InputError
-from visterm.margin import SDCAClassifier, kernels
+from visterm.margin import SDCAClassifier
+from visterm.margin.functions import kernels
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from visterm.margin import KernelRidgeAnnotator, kernels
+from visterm.margin import KernelRidgeAnnotator
+from visterm.margin.functions import kernels
 from visterm.ranking import CaptionRidge
 
 N = 24

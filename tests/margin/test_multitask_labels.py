@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from visterm.calibration import fit_platt, fit_temperature, tag_scales
+from visterm.calibration import fit_temperature, tag_scales
 from visterm.errors import InputError
 from visterm.margin import mtl_sdca
 from visterm.margin.mtl_sdca import MultitaskSDCA
 
-OF_TAGS = ("tag_means_", "tag_scales_", "tag_platt_", "shared_tags_", "n_tags_", "tag_counts_", "mean_n_tags_")
+OF_TAGS = ("tag_means_", "tag_scales_", "shared_tags_", "n_tags_", "tag_counts_", "mean_n_tags_")
 
 
 @pytest.fixture
@@ -54,7 +54,6 @@ def test_calibration_is_that_of_the_scores_of_held_out_pictures(problem, monkeyp
     means, scales = tag_scales(of_tags, present, 0.5)
     np.testing.assert_allclose(model.tag_means_, means)
     np.testing.assert_allclose(model.tag_scales_, scales)
-    np.testing.assert_allclose(model.tag_platt_, fit_platt(of_tags, present))
 
 
 def test_tags_learned_alone_are_scaled_by_scores_of_pictures_left_out(problem):
@@ -70,7 +69,6 @@ def test_tags_learned_alone_are_scaled_by_scores_of_pictures_left_out(problem):
     means, scales = tag_scales(left_out, labels > 0, 1.0)
     np.testing.assert_allclose(model.tag_means_[alone], means, atol=1e-5)
     np.testing.assert_allclose(model.tag_scales_[alone], scales, rtol=1e-4)
-    np.testing.assert_allclose(model.tag_platt_[alone], fit_platt(left_out, labels > 0), rtol=1e-3)
 
 
 def test_a_new_fit_forgets_tasks_that_it_does_not_have(problem):
@@ -115,7 +113,6 @@ def test_without_any_label_there_is_nothing_to_learn(problem):
 def test_a_single_picture_is_enough_for_tags():
     model = MultitaskSDCA(random_state=0).fit([[1.0, 2.0]], tags=[[1, 0]])
     assert (np.diff(model.score_tags([[1.0, 2.0]])) < 0).all()
-    assert np.isfinite(model.tag_probabilities([[1.0, 2.0]])).all()
 
 
 def test_every_tag_keeps_its_place_whether_it_is_shared_or_not(problem):

@@ -9,8 +9,9 @@ import pytest
 
 from visterm.contracts import check_tags
 from visterm.errors import InputError
-from visterm.margin import GramInnerProducts, KernelRidgeAnnotator, kernel_ridge
-from visterm.margin.negatives import LessonRidge, Lessons
+from visterm.margin import GramInnerProducts, KernelRidgeAnnotator
+from visterm.margin.solver import ridge as kernel_ridge
+from visterm.margin.solver.ridge import LessonRidge, Lessons
 from visterm.ranking import CaptionRidge
 
 ALPHA, N_TAGS = 0.3, 3
@@ -72,11 +73,11 @@ def test_every_tag_has_rows_of_its_own(X, tags, denied):
 def test_left_out_scores_are_those_of_fits_without_the_picture(X, tags, denied, monkeypatch):
     seen = {}
 
-    def keep(left_out, present):
+    def keep(left_out, present, _power):
         seen["left_out"] = left_out
-        return np.zeros((present.shape[1], 2))
+        return np.zeros(present.shape[1]), np.ones(present.shape[1])
 
-    monkeypatch.setattr("visterm.margin.ridge_tags.fit_platt", keep)
+    monkeypatch.setattr("visterm.margin.ridge_tags.tag_scales", keep)
     KernelRidgeAnnotator(ALPHA, kernel="linear").fit(X, tags, denied=denied)
     for place, row in enumerate(np.flatnonzero(tags.any(axis=1))):
         for tag in range(N_TAGS):

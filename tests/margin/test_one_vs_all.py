@@ -7,16 +7,16 @@ import pytest
 
 from visterm.errors import InputError
 from visterm.margin import SDCAClassifier, StackedSDCA, TopKSDCA
-from visterm.margin.inner_products import FeatureInnerProducts
-from visterm.margin.one_vs_all import (
+from visterm.margin.functions.expansion import generator
+from visterm.margin.functions.one_vs_all import (
     OneVsAll,
     check_picture_weight,
     class_labels,
     cross_scores,
-    generator,
     known_rows,
     picture_weights,
 )
+from visterm.margin.solver.inner_products import FeatureInnerProducts
 
 
 class Given(OneVsAll):

@@ -13,13 +13,13 @@ from scipy import sparse
 
 from visterm.distances import base_distances, metric_named
 from visterm.errors import InputError
-from visterm.margin import product_kernel
+from visterm.margin.functions import product_kernel
+from visterm.margin.functions.product_kernel import ProductKernel
+from visterm.margin.functions.selection import choose_parameters
 from visterm.margin.mtl_sdca import MultitaskSDCA
-from visterm.margin.product_kernel import ProductKernel
 from visterm.margin.ridge_tags import KernelRidgeAnnotator
 from visterm.margin.sdca import SDCAClassifier
 from visterm.margin.sdca_stacked import StackedSDCA
-from visterm.margin.selection import choose_parameters
 from visterm.models.state import pack, unpack
 
 

@@ -10,10 +10,10 @@ from scipy import sparse
 from sklearn.kernel_ridge import KernelRidge
 
 from visterm.errors import InputError
-from visterm.margin import kernel_ridge
-from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts
-from visterm.margin.kernel_ridge import Ridge, least_squares_machines, ridge
 from visterm.margin.ridge_tags import KernelRidgeAnnotator
+from visterm.margin.solver import ridge as kernel_ridge
+from visterm.margin.solver.inner_products import FeatureInnerProducts, GramInnerProducts
+from visterm.margin.solver.ridge import Ridge, least_squares_machines, ridge
 
 
 @pytest.fixture
@@ -72,17 +72,6 @@ def test_words_are_scaled_half_way(problem):
     model = KernelRidgeAnnotator().fit(np.abs(X), tags)
     half_way = model.score_tags(np.abs(X)) * np.sqrt(model.tag_scales_)
     np.testing.assert_allclose(model.word_scores(np.abs(X)), half_way, rtol=1e-5)
-
-
-def test_tag_probabilities_are_calibrated():
-    rng = np.random.default_rng(1)
-    X = rng.random((600, 8))
-    p = 1 / (1 + np.exp(-8 * (X[:, 0] - 0.5)))
-    tags = np.stack([rng.random(600) < p, np.ones(600)], axis=1).astype(float)
-    model = KernelRidgeAnnotator(kernel="linear", alpha=1.0).fit(X[:400], tags[:400])
-    probabilities = model.tag_probabilities(X[400:])
-    assert np.abs(probabilities[:, 0] - p[400:]).mean() < 0.1
-    assert probabilities[:, 1].min() > 0.9
 
 
 def test_blocks_of_tags_and_sparse_targets_change_nothing(problem, monkeypatch):

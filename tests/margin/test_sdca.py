@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from visterm.errors import InputError, MissingExtraError
-from visterm.margin import similarity_plot
-from visterm.margin.elastic_net import ElasticNetSDCA
-from visterm.margin.expansion import folds
-from visterm.margin.losses import Hinge
-from visterm.margin.one_vs_all import generator
+from visterm.errors import InputError
+from visterm.margin.functions.expansion import folds, generator
+from visterm.margin.functions.selection import choose_parameters
 from visterm.margin.sdca import SDCAClassifier
 from visterm.margin.sdca_stacked import StackedSDCA
-from visterm.margin.selection import choose_parameters
 
 
 @pytest.mark.parametrize("kernel", ["linear", "cosine", "hellinger", "chi2", "exp-chi2"])
 def test_kernels_agree_with_their_matrix(kernel, blobs):
-    from visterm.margin.kernels import gram
+    from visterm.margin.functions.kernels import gram
 
     X = np.abs(blobs.X)
     given = SDCAClassifier(kernel="precomputed", tol=1e-6, calibration_folds=0, random_state=0)
@@ -115,33 +109,6 @@ def test_hostile_input(blobs):
     assert np.isfinite(SDCAClassifier(random_state=0).fit(X, y).predict_proba(X)).all()
 
 
-def test_elastic_net_without_l1_is_the_plain_machine(blobs):
-    sparse_one = ElasticNetSDCA(C=0.5, l1=0.0, loss="smooth_hinge", tol=1e-7, random_state=0).fit(blobs.X, blobs.y)
-    plain = SDCAClassifier(C=0.5, loss="smooth_hinge", tol=1e-7, random_state=0).fit(blobs.X, blobs.y)
-    np.testing.assert_allclose(sparse_one.coef_, plain.coef_, atol=1e-3)
-
-
-def test_elastic_net_reaches_its_optimum_and_shrinks(blobs):
-    from scipy.optimize import minimize
-
-    X, y = np.hstack([blobs.X, np.ones((len(blobs.X), 1))]), blobs.labels[0]
-    model = ElasticNetSDCA(C=0.5, l1=2.0, tol=1e-6, random_state=0).fit(blobs.X, (blobs.y == 0).astype(int))
-
-    def objective(w):
-        return 0.5 * w @ w + 2.0 * np.abs(w[:-1]).sum() + 0.5 * Hinge().value(y * (X @ w)).sum()
-
-    ours = objective(np.append(model.coef_[0], model.intercept_))
-    for start in (np.zeros(X.shape[1]), np.append(model.coef_[0], model.intercept_)):
-        assert ours <= minimize(objective, start, method="Powell").fun + 1e-4
-    sizes = [
-        np.count_nonzero(ElasticNetSDCA(C=0.5, l1=l1, random_state=0).fit(blobs.X, blobs.y).coef_)
-        for l1 in (0, 12, 100)
-    ]
-    assert sizes[0] > sizes[1] > sizes[2] == 0
-    with pytest.raises(InputError, match="'kernel' parameter"):
-        ElasticNetSDCA(kernel="chi2").fit(blobs.X, blobs.y)
-
-
 def test_choosing_parameters_is_cross_validation(blobs):
     grid = [10.0, 0.01, 1.0]
     choice = choose_parameters(
@@ -168,7 +135,7 @@ def test_choosing_parameters_is_cross_validation(blobs):
 
 
 def test_choosing_parameters_needs_no_probabilities(blobs, monkeypatch):
-    monkeypatch.setattr("visterm.margin.sdca.fit_temperature", None)
+    monkeypatch.setattr("visterm.margin.functions.one_vs_all.fit_temperature", None)
     assert choose_parameters(SDCAClassifier(), blobs.X, blobs.y, {"C": [1.0]}).parameters == {"C": 1.0}
 
 
@@ -190,21 +157,3 @@ def test_the_second_layer_learns_from_the_scores_of_the_first(blobs, C_second):
     stacked = StackedSDCA(0.5, C_second=C_second, loss="smooth_hinge", **settings).fit(X, y)
     np.testing.assert_allclose(stacked.decision_function(X), second.decision_function(scores), atol=0.01)
     assert np.abs(stacked.decision_function(X) - scores).max() > 0.1
-
-
-def test_similarity_as_a_picture(tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib is the extra 'plots' and is not installed")
-    similarity = np.array([[1.0, 0.1, 0.9], [0.1, 1.0, 0.2], [0.9, 0.2, 1.0]])
-    order = similarity_plot.similarity_order(similarity).tolist()
-    assert abs(order.index(0) - order.index(2)) == 1
-    similarity_plot.save_similarity(similarity, ["a", "b", "c"], tmp_path / "similarity.png")
-    assert (tmp_path / "similarity.png").stat().st_size > 1000
-    with pytest.raises(InputError, match="names"):
-        similarity_plot.save_similarity(similarity, ["a"], tmp_path / "no.png")
-
-
-def test_a_plot_without_matplotlib_names_the_extra(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtraError, match=r"matplotlib.*pip install 'visterm\[plots\]'"):
-        similarity_plot.save_similarity(np.eye(2), ["a", "b"], tmp_path / "no.png")
-    assert not list(tmp_path.iterdir())

@@ -11,12 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from visterm.errors import InputError
-from visterm.margin import _kernels_top_k, sdca_top_k
-from visterm.margin._kernels_top_k import PictureDuals, ascend_pictures, picture_values, project_top_k
-from visterm.margin.dual import Block
-from visterm.margin.inner_products import FeatureInnerProducts, GramInnerProducts
-from visterm.margin.sdca_top_k import TopKSDCA, TopKSolution, _evaluate, _refine, solve_top_k
-from visterm.margin.solver import REFINE_FALL, REFINE_SHARE
+from visterm.margin.sdca_top_k import TopKSDCA
+from visterm.margin.solver import _kernels_top_k, ascent, top_k
+from visterm.margin.solver._kernels_top_k import ascend_pictures, picture_values, project_top_k
+from visterm.margin.solver.arrays import Block, PictureDuals
+from visterm.margin.solver.ascent import REFINE_FALL, REFINE_SHARE, Solution, solve
+from visterm.margin.solver.inner_products import FeatureInnerProducts, GramInnerProducts
+from visterm.margin.solver.top_k import TopKProblem
 
 
 def cost(p, b, rho):
@@ -125,16 +126,17 @@ def test_gap_bounds_the_distance_to_the_optimum(many_blobs, k, form):
     blobs = many_blobs(n_classes=5)
     pictures = form(blobs.X @ blobs.X.T if form is GramInnerProducts else blobs.X, 1.0)
     C = np.full(len(blobs.y), 0.7)
-    rough = solve_top_k(pictures, blobs.y, 5, C, k, tol=1e-2, rng=np.random.default_rng(0))
-    fine = solve_top_k(pictures, blobs.y, 5, C, k, tol=1e-5, rng=np.random.default_rng(1))
+    problem = TopKProblem(pictures, blobs.y, C, 5, k)
+    rough = solve(problem, tol=1e-2, rng=np.random.default_rng(0))
+    fine = solve(problem, tol=1e-5, rng=np.random.default_rng(1))
     assert 0 <= fine.gap <= 1e-5
-    assert rough.dual <= fine.primal + 1e-9
-    assert fine.dual <= rough.primal + 1e-9
+    assert rough.dual[0] <= fine.objective + 1e-9
+    assert fine.dual[0] <= rough.objective + 1e-9
     duals = [dual for _, dual in fine.trace]
-    assert (np.diff(duals) >= -1e-9 * abs(fine.dual)).all()
+    assert (np.diff(duals) >= -1e-9 * abs(fine.dual[0])).all()
     losses = [loss_of(fine.scores[:, i], label, k) for i, label in enumerate(blobs.y)]
     G = blobs.X @ blobs.X.T + 1.0
-    assert fine.primal == pytest.approx(0.5 * np.vdot(fine.theta @ G, fine.theta) + C @ losses)
+    assert fine.objective == pytest.approx(0.5 * np.vdot(fine.theta @ G, fine.theta) + C @ losses)
 
 
 def test_k_of_one_is_the_machine_of_crammer_and_singer(blobs):
@@ -181,9 +183,14 @@ def problem(many_blobs):
     return FeatureInnerProducts(blobs.X, 1.0), blobs.y, rng.uniform(0.5, 2.0, 24), p
 
 
+def objectives(state):
+    return float(state.primal[0]), float(state.dual[0])
+
+
 def test_objectives_by_hand(problem):
     products, y, C, p = problem
-    state = _evaluate(products, y, C, 1, p)
+    state = TopKProblem(products, y, C, 4, 1).evaluate(p)
+    primal, dual = objectives(state)
     X = np.hstack([products.X, np.ones((24, 1))])
     W = np.zeros((4, X.shape[1]))  # (2) of the paper: every rival of a picture pushes, its own class pulls
     for i in range(24):
@@ -191,78 +198,86 @@ def test_objectives_by_hand(problem):
         W[y[i]] += C[i] * p[:, i].sum() * X[i]
     np.testing.assert_allclose(state.scores, W @ X.T)
     losses = np.array([loss_of(scores, label, 1) for scores, label in zip(state.scores.T, y, strict=True)])
-    assert state.primal == pytest.approx(0.5 * (W**2).sum() + C @ losses)
-    assert state.dual == pytest.approx(C @ p.sum(axis=0) - 0.5 * (W**2).sum())
-    assert state.gap == pytest.approx((state.primal - state.dual) / max(abs(state.primal), abs(state.dual)))
+    assert primal == pytest.approx(0.5 * (W**2).sum() + C @ losses)
+    assert dual == pytest.approx(C @ p.sum(axis=0) - 0.5 * (W**2).sum())
+    assert state.gap == pytest.approx((primal - dual) / max(abs(primal), abs(dual)))
     slopes = (state.scores[y, np.arange(24)] - state.scores) * p  # how far each dual variable is used
     np.testing.assert_allclose(state.picture_gaps, C * (losses - p.sum(axis=0) + slopes.sum(axis=0)), atol=1e-9)
     assert state.picture_gaps.min() > -1e-9
-    assert state.picture_gaps.sum() == pytest.approx(state.primal - state.dual)
+    assert state.picture_gaps.sum() == pytest.approx(primal - dual)
 
 
 def test_the_gap_of_nothing_is_zero():
     empty = np.zeros((2, 0))
-    assert TopKSolution(empty, empty, empty, 0.0, 0.0, empty[0], []).gap == 0
-    assert TopKSolution(empty, empty, empty, 2.0, -4.0, empty[0], []).gap == 1.5
+    assert Solution(empty, empty, empty, np.array([0.0]), np.array([0.0])).gap == 0
+    assert Solution(empty, empty, empty, np.array([2.0]), np.array([-4.0])).gap == 1.5
 
 
 @pytest.mark.parametrize("weight", [0.01, 30.0])
 @pytest.mark.parametrize(("tol", "aim"), [(1e-9, "fall"), (0.3, "tol")])
 def test_refining_ends_when_the_gap_of_the_active_pictures_has_fallen(problem, weight, tol, aim, monkeypatch):
-    monkeypatch.setattr(sdca_top_k, "_ACTIVE_ROWS", 15)
+    monkeypatch.setattr(top_k, "ACTIVE_ROWS", 15)
     products, y, C, _ = problem
     C = weight * C
-    state = _evaluate(products, y, C, 2, np.zeros((4, 24)))
-    gap = state.primal - state.dual
-    target = {"fall": REFINE_FALL * gap, "tol": REFINE_SHARE * tol * state.primal}[aim]
+    joint = TopKProblem(products, y, C, 4, 2)
+    state = joint.evaluate(np.zeros((4, 24)))
+    primal, dual = objectives(state)
+    target = {"fall": REFINE_FALL * (primal - dual), "tol": REFINE_SHARE * tol * primal}[aim]
     active = np.sort(np.argsort(-state.picture_gaps, kind="stable")[:15])
     expected, rng = np.zeros((4, 24)), np.random.default_rng(7)
     n_rounds = 0
     while True:
         n_rounds += 1
-        now = _evaluate(products, y, C, 2, expected)
+        now = joint.evaluate(expected)
         block = Block(products.block(active), active, np.ascontiguousarray(now.scores[:, active]), np.zeros((4, 15)))
         ascend_pictures(block, rng.permutation(15), PictureDuals(expected, y, C), 2)
-        if _evaluate(products, y, C, 2, expected).picture_gaps[active].sum() <= target:
+        if joint.evaluate(expected).picture_gaps[active].sum() <= target:
             break
-    _refine(products, y, C, 2, state, tol, np.random.default_rng(7))
-    np.testing.assert_allclose(state.p, expected, atol=1e-9)
+    assert not joint.refine(state, np.array([0]), tol, np.random.default_rng(7)).any()
+    np.testing.assert_allclose(state.b, expected, atol=1e-9)
+    np.testing.assert_allclose(objectives(state), objectives(joint.evaluate(expected)))
     assert (n_rounds > 1) == (weight > 1)
 
 
 def test_pictures_that_are_nearly_right_are_not_refined(problem):
     products, y, C, _ = problem
     C = np.where(np.arange(24) < 20, C, 0.004 * C)
-    state = _evaluate(products, y, C, 1, np.zeros((4, 24)))
-    gap = state.primal - state.dual
-    left_out = state.picture_gaps <= sdca_top_k._ACTIVE_SHARE * REFINE_FALL * gap / 24
+    joint = TopKProblem(products, y, C, 4, 1)
+    state = joint.evaluate(np.zeros((4, 24)))
+    primal, dual = objectives(state)
+    left_out = state.picture_gaps <= top_k.ACTIVE_SHARE * REFINE_FALL * (primal - dual) / 24
     assert 0 < left_out.sum() <= 4
-    _refine(products, y, C, 1, state, 1e-9, np.random.default_rng(0))
-    assert not state.p[:, left_out].any()
-    assert state.p.any(axis=0).sum() > 12
+    joint.refine(state, np.array([0]), 1e-9, np.random.default_rng(0))
+    assert not state.b[:, left_out].any()
+    assert state.b.any(axis=0).sum() > 12
 
 
 def test_a_small_gap_is_not_refined(problem):
     products, y, C, p = problem
-    state = _evaluate(products, y, C, 2, p)
+    joint = TopKProblem(products, y, C, 4, 2)
+    state = joint.evaluate(p)
+    primal, dual = objectives(state)
     before = p.copy()
-    _refine(products, y, C, 2, state, 1.001 * state.gap / REFINE_SHARE * max(1, -state.dual / state.primal), None)
-    np.testing.assert_array_equal(state.p, before)
-    _refine(products, y, C, 2, state, 0.1 * state.gap / REFINE_SHARE, np.random.default_rng(0))
-    assert (state.p != before).any()
+    joint.refine(state, np.array([0]), 1.001 * state.gap / REFINE_SHARE * max(1, -dual / primal), None)
+    np.testing.assert_array_equal(state.b, before)
+    joint.refine(state, np.array([0]), 0.1 * state.gap / REFINE_SHARE, np.random.default_rng(0))
+    assert (state.b != before).any()
 
 
 def test_each_pass_goes_over_all_pictures_and_then_over_the_worst(problem, monkeypatch):
     products, y, C, _ = problem
 
+    joint = TopKProblem(products, y, C, 4, 2)
+    monkeypatch.setattr(ascent, "MAX_SWEEPS", 1)
+
     def once():
         with pytest.warns(ConvergenceWarning, match="duality gap is still"):
-            return solve_top_k(products, y, 4, C, 2, tol=1e-12, rng=np.random.default_rng(0), max_sweeps=1)
+            return solve(joint, tol=1e-12, rng=np.random.default_rng(0))
 
     both = once()
-    monkeypatch.setattr(sdca_top_k, "_refine", lambda *_: None)
+    monkeypatch.setattr(top_k, "REFINE_ROUNDS", 0)
     swept = once()
     assert [len(found.trace) for found in (both, swept)] == [2, 2]
-    assert swept.trace[-1] == (swept.primal, swept.dual)
-    assert both.dual > swept.dual > swept.trace[0][1]
-    assert swept.p.any(axis=0).sum() > 12
+    assert swept.trace[-1] == objectives(swept)
+    assert both.dual[0] > swept.dual[0] > swept.trace[0][1]
+    assert swept.b.any(axis=0).sum() > 12

@@ -8,13 +8,21 @@ import numpy as np
 import pytest
 
 from visterm.compute import progress
-from visterm.margin import trace_norm
-from visterm.margin.alternation import Alternation, Steps
-from visterm.margin.coupled import CoupledSolution
-from visterm.margin.dual import Problem
-from visterm.margin.inner_products import GramInnerProducts
-from visterm.margin.losses import SmoothHinge
-from visterm.margin.trace_norm import GROWTH, HARDLY, LEAST_GROWTH, LEAST_SHARE, LESS, MORE, Optimum, find_optimum
+from visterm.margin.solver import alternation
+from visterm.margin.solver.alternation import (
+    GROWTH,
+    HARDLY,
+    LEAST_GROWTH,
+    LEAST_SHARE,
+    LESS,
+    MORE,
+    Optimum,
+    Steps,
+    find_optimum,
+)
+from visterm.margin.solver.coupled import CoupledProblem
+from visterm.margin.solver.inner_products import GramInnerProducts
+from visterm.margin.solver.losses import SmoothHinge
 
 N, N_TASKS, LAM, MU, LOSS = 14, 3, 0.2, 0.03, SmoothHinge(0.5)
 C = np.sqrt(LAM * MU / N_TASKS)
@@ -27,14 +35,14 @@ class Setting:
         rng = np.random.default_rng(0)
         self.X, self.labels = rng.normal(size=(N, 5)), np.where(rng.random((N_TASKS, N)) < 0.4, 1.0, -1.0)
         self.labels[0, 2], self.labels[1, 3] = 2.0, 0.0
-        settings = Alternation(1.0, MU, LAM, None, LOSS, tol, 5, "optimum")
-        self.steps = Steps(settings, GramInnerProducts(self.X @ self.X.T), self.labels, np.random.default_rng(0))
+        products, rng = GramInnerProducts(self.X @ self.X.T), np.random.default_rng(0)
+        self.steps = Steps(products, self.labels, rng, loss="smooth_hinge:0.5", C=1.0, lam=LAM, mu=MU, tol=tol)
         self.weight, self.y = np.abs(self.labels), np.where(self.labels < 0, -1.0, 1.0)
 
     def mapped(self, M, b):
         """The V step at given dual variables."""
         weights = self.weight / (MU * N * N_TASKS)
-        return CoupledSolution(Problem(self.steps.products, self.y, weights, LOSS), M, b)
+        return CoupledProblem(self.steps.products, self.y, weights, LOSS, M).evaluate(b)
 
     def V(self, M, b):
         return self.X.T @ (self.weight * b * self.y).T @ M / (MU * N * N_TASKS)
@@ -151,17 +159,17 @@ def test_every_step_is_solved_to_a_share_of_the_gap_that_is_left(first, monkeypa
             gaps.append(self.gap)
 
     setting.steps.map = keep_tol
-    monkeypatch.setattr(trace_norm, "Optimum", Kept)
+    monkeypatch.setattr(alternation, "Optimum", Kept)
     with progress.task("") as bar:
         found, b = find_optimum(setting.steps, first, np.zeros((N_TASKS, N)), bar)
     assert found.gap <= 1e-5
     assert found.n_rounds == len(tols)
-    share, shares = trace_norm.STEP_SHARE, []
+    share, shares = alternation.STEP_SHARE, []
     for before, gap in itertools.pairwise(gaps):
         shares.append(share)
         if gap > HARDLY * before:
-            share = max(share / 2, trace_norm.LEAST_STEP_SHARE)
+            share = max(share / 2, alternation.LEAST_STEP_SHARE)
     np.testing.assert_allclose(tols, np.array(shares) * np.minimum(gaps[:-1], 1.0))
-    assert shares[-1] < trace_norm.STEP_SHARE
+    assert shares[-1] < alternation.STEP_SHARE
     assert setting.dual(b) <= found.objectives[-1]
     assert found.objectives[-1] == pytest.approx(setting.objective(setting.X.T @ found.theta.T))

@@ -139,8 +139,8 @@ def test_untagged_pictures_count_nowhere(data):
     assert evaluate(MEASURES, truth[tagged_rows], scores[tagged_rows], frequencies=frequencies) == pytest.approx(
         evaluate(MEASURES, truth, scores, frequencies=frequencies)
     )
-    assert (np.isnan(TagAccuracy().per_picture(truth, scores)) == ~tagged_rows).all()
-    assert (np.isnan(CompleteLength().per_picture(truth, scores)) == ~tagged_rows).all()
+    for measure in (TagAccuracy(), CompleteLength()):
+        assert (np.isnan(measure.values(measure.read(truth, scores))) == ~tagged_rows).all()
     assert (np.isnan(MeanRecall(1).per_word(truth, scores)) == ~truth.any(axis=0)).all()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,25 @@ def lda(**changed):
 def test_what_fit_leaves_is_accepted():
     check_fitted(lda())
     check_fitted(KnnAnnotator(2).fit(np.eye(4), np.eye(4)))
+
+
+def test_a_class_adds_to_what_its_bases_declare():
+    class Shifted(KnnAnnotator):
+        _fitted_constraints: ClassVar = {"shift_": "n_tags", "n_neighbors_": "int >=0"}
+
+    fitted = Shifted(2).fit(np.eye(4), np.eye(4))
+    fitted.n_neighbors_ = 0  # KnnAnnotator itself would refuse this
+    fitted.shift_ = np.zeros(4)
+    check_fitted(fitted)
+    fitted.shift_ = np.zeros(3)
+    with pytest.raises(InputError, match="shift_ of Shifted has the size 3 where n_tags is 4"):
+        check_fitted(fitted)
+    fitted.train_rows_, fitted.shift_ = np.arange(3), np.zeros(4)
+    with pytest.raises(InputError, match=r"of Shifted has the size .* where n_train is"):
+        check_fitted(fitted)
+    fitted.train_rows_, fitted.tag_counts_ = np.arange(4), np.full(4, -1)
+    with pytest.raises(InputError, match="tag_counts_ of Shifted goes down to -1"):
+        check_fitted(fitted)
 
 
 @pytest.mark.parametrize(

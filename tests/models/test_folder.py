@@ -77,7 +77,7 @@ def saved(tmp_path):
 def change(path, **values):
     contents = json.loads((path / "model.json").read_text(encoding="utf-8"))
     contents |= values
-    for name in ("files", "checksum"):  # as in models of earlier versions
+    for name in ("files", "checksum"):  # as in models of format 1
         contents.pop(name, None)
     (path / "model.json").write_text(json.dumps(contents), encoding="utf-8")
 
@@ -186,10 +186,10 @@ def test_descriptions_that_are_none(saved, contents):
         load_model(saved)
 
 
-@pytest.mark.parametrize("number", [0, 4, "1", None, [1], True])
+@pytest.mark.parametrize("number", [0, 2, 3, 4, 6, "1", None, [1], True])
 def test_other_formats_are_refused(saved, number):
     change(saved, format=number)
-    with pytest.raises(InputError, match="reads formats up to 3"):
+    with pytest.raises(InputError, match="has model format"):
         read_info(saved)
 
 
@@ -331,33 +331,80 @@ def test_models_of_format_1_are_brought_forward_and_stay_as_they_are(saved):
     assert upgraded["relevance"]["fitted"] == {"temperature_": 4.0}
 
 
-@pytest.mark.parametrize(("loss", "method"), [("warp", "pamir-warp"), ("hinge", "pamir")])
-def test_models_of_format_2_tell_which_pamir_they_are(loss, method):
-    from visterm.models.upgrades import from_format_2
-
-    contents = {"method": "pamir", "estimator": {"$": "estimator", "parameters": {"loss": loss}}}
-    assert from_format_2(contents) == contents | {"method": method}
-    other = {"method": "sdca", "estimator": {"$": "estimator", "parameters": {"loss": "warp"}}}
-    assert from_format_2(other) == other
-    assert from_format_2({"method": "pamir", "estimator": None})["method"] == "pamir"
+def _stored(name, **parameters):
+    return {"$": "estimator", "class": name, "parameters": parameters, "fitted": {"bandwidth_": 0.1}}
 
 
 @pytest.mark.parametrize(
     ("method", "parameters", "name"),
     [
+        ("pamir", {"loss": "warp"}, "pamir-warp"),
+        ("pamir", {"loss": "hinge"}, "pamir"),
+        ("sdca", {"loss": "warp"}, "sdca"),
         ("slda", {"refine": 25}, "slda-refined"),
         ("slda", {"refine": 0}, "slda"),
         ("corr-lda", {"refine": 5}, "corr-lda-refined"),
         ("slda-committee", {"refine": 25}, "slda-committee"),
+        ("tagprop", {"tag_power": 1.0}, "tagprop-rare"),
+        ("tagprop", {"tag_power": 0}, "tagprop"),
+        ("jec", {"tag_power": 1.0}, "jec"),
         ("knn", {}, "knn"),
     ],
 )
-def test_refined_topic_models_of_format_2_get_the_name_of_their_method(saved, method, parameters, name):
+def test_what_improves_on_a_papers_method_gets_its_own_name(saved, method, parameters, name):
     estimator = json.loads((saved / "model.json").read_text(encoding="utf-8"))["estimator"]
-    change(saved, format=2, method=method, estimator=estimator | {"parameters": parameters})
+    change(saved, format=1, method=method, estimator=estimator | {"parameters": parameters})
     assert read_info(saved).method == name
-    change(saved, format=3, method=method)
+    change(saved, format=5, method=method)
     assert read_info(saved).method == method
+
+
+def test_two_pass_neighbours_of_format_1_are_calibrated():
+    from visterm.models.upgrades import from_format_1
+
+    stored = _stored("visterm.neighbours.two_pass:TwoPassKnn", n_neighbors=3, learning="likelihood", tag_power=1.0)
+    found = from_format_1({"method": "two-pass-knn", "estimator": stored})
+    assert found["method"] == "two-pass-knn-likelihood"
+    assert found["estimator"]["class"] == "visterm.neighbours:LikelihoodTwoPassKnn"
+    assert found["estimator"]["parameters"] == {"n_neighbors": 3, "tag_power": 1.0}
+
+
+def test_baselines_of_format_1_are_found_among_the_neighbours():
+    from visterm.models.upgrades import from_format_1
+
+    inside = {"$": "estimator", "class": "visterm.ranking.tag_ranker:TagRanker", "fitted": {}}
+    inside["parameters"] = {"annotator": _stored("visterm.baselines.floor:TagFrequency")}
+    found = from_format_1({"method": "tag-frequency", "estimator": inside})["estimator"]
+    assert found["class"] == "visterm.ranking:TagRanker"
+    assert found["parameters"]["annotator"]["class"] == "visterm.neighbours:TagFrequency"
+
+
+@pytest.mark.parametrize("kind", ["SupervisedLDA", "CorrLDA", "LDA"])
+def test_topic_models_of_format_1_become_those_of_papers_or_refined_ones(kind):
+    from visterm.models.upgrades import from_format_1
+
+    plain = {"n_topics": 3, "refine": 0, "refine_ridge": 0.6, "held_out_share": 0.0}
+    stored = _stored(f"visterm.topics.some:{kind}", **plain) | {"fitted": {"alpha_": 1.0, "temperature_": 1.0}}
+    found = from_format_1({"method": "slda-committee", "estimator": _stored("visterm.x:Y", members=[stored])})
+    (member,) = found["estimator"]["parameters"]["members"]
+    assert member["class"] == f"visterm.topics:{kind}"
+    assert (member["parameters"], member["fitted"]) == ({"n_topics": 3}, {"alpha_": 1.0})
+    for name in ("refine", "held_out_share"):
+        changed = stored | {"parameters": plain | {name: 0.5}}
+        member = from_format_1({"estimator": changed})["estimator"]
+        if kind == "LDA":
+            assert member["parameters"] == {"n_topics": 3}
+        else:
+            assert member == changed | {"class": f"visterm.topics:Refined{kind}"}
+
+
+def test_graphs_of_format_1_may_have_had_a_largest_distance():
+    from visterm.models.upgrades import from_format_1
+
+    without = _stored("visterm.graph:PictureGraph", n_neighbors=3, max_distance=None)
+    assert from_format_1({"estimator": without})["estimator"]["parameters"] == {"n_neighbors": 3}
+    far = _stored("visterm.graph:PictureGraph", n_neighbors=3, max_distance=0.5)
+    assert from_format_1({"estimator": far})["estimator"] == far  # it cannot be loaded any more
 
 
 def test_a_name_that_a_package_only_borrowed_is_refused(saved, monkeypatch):
@@ -409,8 +456,8 @@ def test_a_model_is_on_disk_before_it_gets_its_name(tmp_path, monkeypatch):
     assert synced[3:] == [f".model.{os.getpid()}.unfinished", "renamed", tmp_path.name]
 
 
-def test_models_of_earlier_versions_have_no_number(saved):
+def test_models_of_format_1_have_no_number(saved):
     contents = json.loads((saved / "model.json").read_text(encoding="utf-8"))
     del contents["sequence"], contents["checksum"], contents["files"]
-    (saved / "model.json").write_text(json.dumps(contents), encoding="utf-8")
+    (saved / "model.json").write_text(json.dumps(contents | {"format": 1}), encoding="utf-8")
     assert load_model(saved).info.sequence == 0

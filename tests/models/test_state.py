@@ -14,10 +14,9 @@ from safetensors.numpy import load, save
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from visterm.baselines import TagFrequency
 from visterm.errors import InputError
 from visterm.models.state import pack, unpack
-from visterm.neighbours import KnnAnnotator, KnnClassifier
+from visterm.neighbours import KnnAnnotator, KnnClassifier, TagFrequency
 from visterm.ranking import TagRanker
 
 DTYPES = st.sampled_from([np.bool_, np.int8, np.uint8, np.int32, np.int64, np.float16, np.float32, np.float64, ">f8"])

@@ -24,8 +24,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from visterm.app import suggesting
+from visterm.collection.rows import PictureRow
 from visterm.errors import VistermError
+from visterm.find import suggesting
 from visterm.models import load_model, using
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "workspace.tar.xz"
@@ -120,6 +121,16 @@ def tampered_tensors(data: bytes, rng: np.random.Generator) -> bytes:
     return struct.pack("<Q", len(text)) + text + bytes(body)
 
 
+def asked_about(case: Case):
+    """What looks at the pictures of the case, whatever is named."""
+
+    def subjects(holdings, judge, *_, **__):
+        log_p = judge.look(case.X, N_PICTURES)
+        return suggesting._Subjects(log_p, [PictureRow("x")] * N_PICTURES, [], lambda: case.X)
+
+    return subjects
+
+
 def attempt(case: Case, rng: np.random.Generator, folder: Path) -> str:
     """Tamper with the model, load it and ask it; "answers", or the class of the error. Others than ours are raised."""
     contents, tensors = copy.deepcopy(case.contents), case.tensors
@@ -132,13 +143,12 @@ def attempt(case: Case, rng: np.random.Generator, folder: Path) -> str:
     (folder / "model.safetensors").write_bytes(tensors)
     try:
         model = load_model(folder)
-        subjects = suggesting._Subjects(case.X, ["x"] * N_PICTURES, [None] * N_PICTURES, [])
-        suggesting._subjects, kept = (lambda *_, **__: subjects), suggesting._subjects
+        suggesting._subjects, kept = asked_about(case), suggesting._subjects
         try:
             if "classify" in case.contents["tasks"]:
-                suggesting.classify(None, model)
+                suggesting.classify_by(model, None)
             if "tag" in case.contents["tasks"] or "search" in case.contents["tasks"]:
-                suggesting.tag(None, model)
+                suggesting.tag_by(model, None, (), suggesting.Wanted())
             if hasattr(model.estimator, "transform"):
                 with using(model):
                     model.estimator.transform(case.X)
@@ -180,12 +190,11 @@ def attempt_unchanged(case: Case, folder: Path) -> None:
     (folder / "model.json").write_text(json.dumps(case.contents), encoding="utf-8")
     (folder / "model.safetensors").write_bytes(case.tensors)
     model = load_model(folder)
-    subjects = suggesting._Subjects(case.X, ["x"] * N_PICTURES, [None] * N_PICTURES, [])
-    suggesting._subjects, kept = (lambda *_, **__: subjects), suggesting._subjects
+    suggesting._subjects, kept = asked_about(case), suggesting._subjects
     if "classify" in case.contents["tasks"]:
-        suggesting.classify(None, model)
+        suggesting.classify_by(model, None)
     if "classify" not in case.contents["tasks"] or len(case.contents["tasks"]) > 1:
-        suggesting.tag(None, model)
+        suggesting.tag_by(model, None, (), suggesting.Wanted())
     suggesting._subjects = kept
 
 

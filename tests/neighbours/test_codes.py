@@ -18,9 +18,9 @@ from visterm.neighbours import (
     ccd2,
     choose_neighbours,
     f_by_neighbours,
-    neighbour_count,
 )
 from visterm.neighbours.ccd2 import DIMS
+from visterm.neighbours.voting import neighbour_count
 from visterm.subspace import CCA, PCA, PLS, ContextualDistance
 
 
@@ -63,8 +63,8 @@ def test_features_together_know_more_than_each():
 def test_kernels_of_several_features(collection, kernel):
     X, tags = collection
     model = CodeAnnotator(kernel=kernel).fit(X, tags)
-    rows, weights = model.neighbours_of(part(X, slice(5)))
-    np.testing.assert_allclose(np.einsum("ik,ikt->it", weights, tags[rows]), model.score_tags(part(X, slice(5))))
+    near = model.neighbours_._neighbours(model.transform(part(X, slice(5))))
+    np.testing.assert_allclose(tags[near].mean(axis=1), model.score_tags(part(X, slice(5))))
 
 
 def test_f_of_every_number_of_neighbours(collection):
@@ -120,8 +120,9 @@ def test_codes_of_a_few_bytes_lose_little(collection):
     assert lost[8] < lost[2] < lost[1]
     untagged = tags.copy()
     untagged[:10] = 0
-    rows, _ = QuantizedKnnAnnotator(3, n_bytes=2).fit(X["gist"], untagged).neighbours_of(X["gist"][:4])
-    assert rows.min() >= 10
+    model = QuantizedKnnAnnotator(3, n_bytes=2).fit(X["gist"], untagged)
+    np.testing.assert_array_equal(model.train_rows_, np.arange(10, len(tags)))
+    assert model._neighbours(X["gist"][:4]).max() < len(model.train_rows_)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,6 @@ def test_nothing_is_given_that_never_stands_with_the_tags_of_the_nearest():
     assert model.score_tags([[9.0]]).tolist() == [[0, 0, 0, 0, 0.75]]
 
 
-def test_all_neighbours_weigh_the_same():
-    rows, weights = JEC(4, metric="l1").fit([[0.0], [1.0], [2.0], [9.0]], TAGS).neighbours_of([[1.9], [0.1]])
+def test_neighbours_are_the_nearest_first():
+    rows = JEC(4, metric="l1").fit([[0.0], [1.0], [2.0], [9.0]], TAGS)._neighbours([[1.9], [0.1]])
     assert rows.tolist() == [[2, 1, 0, 3], [0, 1, 2, 3]]
-    assert (weights == 0.25).all()

@@ -11,7 +11,7 @@ from visterm.errors import InputError
 from visterm.measures import WordF
 from visterm.models.state import pack, unpack
 from visterm.neighbours import KernelContextualAnnotator, KnnAnnotator, TagProp, kernel_ccd
-from visterm.neighbours.votes import Votes, fading
+from visterm.neighbours.voting.votes import Votes, fading
 
 
 @pytest.fixture
@@ -99,7 +99,8 @@ def test_votes_are_evidence(collection):
     X, tags = collection
     tags[:20] = 0
     model = clone(METHOD).set_params(tag_power=0).fit(X, tags)
-    rows, weights = model.neighbours_of(part(X, slice(4)))
+    places, weights = model._neighbours(part(X, slice(4)))
+    rows = model.train_rows_[places]
     assert rows.min() >= 20
     np.testing.assert_allclose(weights.sum(axis=1), 1)
     np.testing.assert_allclose(np.einsum("ik,ikt->it", weights, tags[rows]), model.score_tags(part(X, slice(4))))

@@ -16,21 +16,23 @@ from visterm.neighbours import (
     SUBSPACES,
     CodeAnnotator,
     KnnAnnotator,
+    LikelihoodTwoPassKnn,
     TagProp,
     TwoPassKnn,
     _kernels,
-    dimension_pairs,
+    two_pass_knn,
 )
-from visterm.neighbours.dimension_pairs import DimensionPairs
-from visterm.neighbours.votes import Votes, fading
+from visterm.neighbours.two_pass_knn import DimensionPairs
+from visterm.neighbours.voting.votes import Votes, fading
 
 METHODS = [
     JEC(),
     TagProp(20),
     TagProp(20, weighting="rank"),
+    TagProp(20, tag_power=1.0),
     TwoPassKnn(2),
-    TwoPassKnn(2, learning="margin", sigmoids=False),
-    TwoPassKnn(2, learning="margin", weights="dimensions"),
+    TwoPassKnn(2, weights="features"),
+    LikelihoodTwoPassKnn(2),
 ]
 
 
@@ -79,20 +81,15 @@ def test_blocks_do_not_matter(method, collection, monkeypatch):
 
 
 @named()
-def test_neighbours_are_evidence(method, collection):
+def test_pictures_without_tags_are_no_neighbours(method, collection):
     from sklearn.base import clone
 
     X, tags = collection
     untagged = tags.copy()
     untagged[:10] = 0
     model = clone(method).fit(X, untagged)
-    rows, weights = model.neighbours_of(rows_of(X, slice(3)))
-    assert rows.shape == weights.shape
-    assert rows.min() >= 10  # rows of what was given to fit
-    np.testing.assert_allclose(weights.sum(axis=1), 1)
-    if isinstance(method, TwoPassKnn) and not method.tag_power:
-        votes = np.einsum("ik,ikt->it", weights, untagged[rows])
-        np.testing.assert_allclose(votes, model.score_tags(rows_of(X, slice(3))), rtol=1e-6)
+    alone = clone(method).fit(rows_of(X, slice(10, None)), untagged[10:])
+    np.testing.assert_allclose(model.score_tags(rows_of(X, slice(3))), alone.score_tags(rows_of(X, slice(3))))
 
 
 @named()
@@ -131,14 +128,14 @@ def test_base_distances_count_the_same(collection):
     expected = sum(
         cdist(X[name], X[name], "cityblock") / cdist(X[name], X[name], "cityblock").max() for name in X
     )  # fmt: skip
-    rows, _ = model.neighbours_of(X)
+    rows = model._neighbours(X)
     np.testing.assert_array_equal(rows, np.argsort(expected, axis=1, kind="stable")[:, :5])
 
 
 def test_greedy_transfer_by_hand(collection):
     X, tags = collection
     model = JEC(4).fit(X, tags)
-    rows, _ = model.neighbours_of(X)
+    rows = model._neighbours(X)
     counts, together = tags.sum(axis=0), tags.T @ tags
     for scores, near in zip(model.score_tags(X), rows, strict=True):
         first = set(np.flatnonzero(tags[near[0]]))
@@ -202,7 +199,7 @@ def test_a_probability_that_is_cut_off_has_no_slope():
 def test_targets_and_impostors_by_hand(collection):
     """Targets: the nearest of each tag of the picture; others count by the share of its tags that they lack."""
     X, tags = collection
-    model = TwoPassKnn(2, metric="l1", learning="none", tag_power=0).fit(X, tags)
+    model = TwoPassKnn(2, metric="l1", weights="equal").fit(X, tags)
     joint = sum(cdist(X[name], X[name], "cityblock") / model.distances_.scales_[name] for name in X) / 2
     np.fill_diagonal(joint, np.inf)
     rows, base = model._sent(X)
@@ -250,7 +247,7 @@ def test_rank_weights_are_at_their_optimum(collection):
 
 def test_two_passes_by_hand(collection):
     X, tags = collection
-    model = TwoPassKnn(2, metric="l1", bandwidth=0.3, learning="none", tag_power=0).fit(X, tags)
+    model = TwoPassKnn(2, metric="l1", bandwidth=0.3, weights="equal").fit(X, tags)
     joint = sum(cdist(X[name], X[name], "cityblock") / model.distances_.scales_[name] for name in X) / 2
     for scores, distances in zip(model.score_tags(X), joint, strict=True):
         sent = set()
@@ -311,9 +308,9 @@ def test_distances_and_slopes_by_dimension(histograms):
 def test_weights_of_dimensions_find_those_that_know_the_tags(histograms):
     X, tags = histograms
     train, test = rows_of(X, slice(60)), rows_of(X, slice(60, 90))
-    settings = {"learning": "margin", "bandwidth": 0.2, "tag_power": 0}
-    plain = TwoPassKnn(3, metric={"useful": "chi2", "noise": "l1"}, **settings).fit(train, tags[:60])
-    model = TwoPassKnn(3, weights="dimensions", **settings).fit(train, tags[:60])
+    metrics = {"useful": "chi2", "noise": "l1"}
+    plain = TwoPassKnn(3, metric=metrics, weights="features", bandwidth=0.2).fit(train, tags[:60])
+    model = TwoPassKnn(3, bandwidth=0.2).fit(train, tags[:60])
     learned = model.distances_.dimension_weights_
     np.testing.assert_allclose([weights.mean() for weights in learned.values()], 1)
     assert learned["useful"][:2].min() > 2 * learned["useful"][2:].max()
@@ -323,40 +320,38 @@ def test_weights_of_dimensions_find_those_that_know_the_tags(histograms):
     assert model.objective_[-1] < plain.objective_[-1]  # it could have weighed all dimensions of a feature the same
     right = [(each.score_tags(test).argmax(axis=1) == tags[60:].argmax(axis=1)).mean() for each in (plain, model)]
     assert right[1] > right[0] + 0.1
-    alone = TwoPassKnn(3, weights="dimensions", **settings).fit(train["useful"], tags[:60])
+    alone = TwoPassKnn(3, bandwidth=0.2).fit(train["useful"], tags[:60])
     assert alone.distances_.dimension_weights_["x"].argmax() < 2
 
 
 def test_which_dimensions_can_be_weighed(histograms, monkeypatch):
     X, tags = histograms
-    with pytest.raises(InputError, match="choose learning='margin'"):
-        TwoPassKnn(weights="dimensions").fit(X, tags)
     with pytest.raises(InputError, match=r"'noise' cannot be weighed with the metric euclidean: .* chi2, l1"):
-        TwoPassKnn(weights="dimensions", learning="margin", metric={"noise": "euclidean"}).fit(X, tags)
-    monkeypatch.setattr(dimension_pairs, "MOST_COMPARED", 10 * 26 * 40)
+        TwoPassKnn(metric={"noise": "euclidean"}).fit(X, tags)
+    monkeypatch.setattr(two_pass_knn, "MOST_COMPARED", 10 * 26 * 40)
     pairs = DimensionPairs(BaseDistances("l1").fit(X), np.zeros((90, 40), np.intp))
     assert pairs.asked.tolist() == np.linspace(0, 89, 10).astype(int).tolist()
 
 
-@pytest.mark.parametrize("learning", ["margin", "likelihood"])
-def test_learned_metrics_prefer_what_knows_the_tags(collection, learning):
+@pytest.mark.parametrize("method", [TwoPassKnn(3, weights="features"), LikelihoodTwoPassKnn(3)])
+def test_learned_metrics_prefer_what_knows_the_tags(collection, method):
     X, tags = collection
-    model = TwoPassKnn(3, learning=learning).fit(X, tags)
+    model = method.fit(X, tags)
     assert model.feature_weights_["useful"] > model.feature_weights_["noise"]
     np.testing.assert_allclose(sum(model.feature_weights_.values()), 1)
     steps = np.diff(model.objective_)
-    assert (steps <= 1e-12).all() if learning == "margin" else (steps >= -1e-12).all()
-    equal = TwoPassKnn(3, learning="none").fit(X, tags)
+    assert (steps <= 1e-12).all() if type(method) is TwoPassKnn else (steps >= -1e-12).all()
+    equal = TwoPassKnn(3, weights="equal").fit(X, tags)
     assert equal.feature_weights_ == {"useful": 0.5, "noise": 0.5}
-    assert equal.bandwidth_ == 0.02
+    assert equal.bandwidth_ == 0.03
     assert len(equal.objective_) == 0  # no step was taken
-    with pytest.raises(InputError, match=r"learning.*likelihood"):
-        TwoPassKnn(learning="lmnn").fit(X, tags)
+    with pytest.raises(InputError, match=r"weights.*features"):
+        TwoPassKnn(weights="words").fit(X, tags)
 
 
 def test_who_is_sent_to_training_pictures(collection, monkeypatch):
     X, tags = collection
-    model = TwoPassKnn(2, metric="l1", learning="none", tag_power=0).fit(X, tags)
+    model = TwoPassKnn(2, metric="l1", weights="equal").fit(X, tags)
     joint = sum(cdist(X[name], X[name], "cityblock") / model.distances_.scales_[name] for name in X) / 2
     np.fill_diagonal(joint, np.inf)
     rows, near = model._sent(X)
@@ -382,8 +377,8 @@ def test_annotation_by_codes(subspace, kernel, collection):
     scores = model.score_tags(X["useful"])
     assert scores.shape == (60, 5)
     assert scores[tags > 0].mean() > scores[tags == 0].mean() + 0.15
-    rows, weights = model.neighbours_of(X["useful"][:2])
-    np.testing.assert_allclose(np.einsum("ik,ikt->it", weights, tags[rows]), scores[:2])
+    near = model.neighbours_._neighbours(model.transform(X["useful"][:2]))
+    np.testing.assert_allclose(tags[near].mean(axis=1), scores[:2])
     with pytest.raises(InputError, match=r"subspace.*ccd2"):
         CodeAnnotator("lda").fit(X["useful"], tags)
 
@@ -411,20 +406,20 @@ def test_halves_are_widened_only_block_by_block(model, collection, monkeypatch):
     assert set(given) == set(map(id, halves.values()))
 
 
-def test_evidence_of_plain_neighbours(collection):
+def test_plain_neighbours_are_tagged_pictures(collection):
     X, tags = collection
     untagged = tags.copy()
     untagged[:5] = 0
-    rows, weights = KnnAnnotator(3).fit(X["useful"], untagged).neighbours_of(X["useful"][:2])
+    model = KnnAnnotator(3).fit(X["useful"], untagged)
+    rows = model.train_rows_[model._neighbours(X["useful"][:2])]
     assert rows.shape == (2, 3)
     assert rows.min() >= 5
-    np.testing.assert_allclose(weights, 1 / 3)
 
 
 def test_blocks_of_pictures_change_no_vote(monkeypatch):
     from scipy import sparse
 
-    from visterm.neighbours import votes
+    from visterm.neighbours.voting import votes
 
     rng = np.random.default_rng(0)
     tags = sparse.csr_array((rng.random((30, 5)) < 0.4).astype(np.float32))
@@ -442,7 +437,7 @@ def test_blocks_of_pictures_change_no_vote(monkeypatch):
 
 
 def test_only_very_many_votes_are_kept_in_single_precision(monkeypatch):
-    from visterm.neighbours import votes
+    from visterm.neighbours.voting import votes
 
     tags, neighbours = sparse.csr_array(np.eye(3)), np.array([[0, 1], [2, 0]])
     shares = np.array([[0.9, 0.1], [0.7, 0.3]])
@@ -455,7 +450,7 @@ def test_only_very_many_votes_are_kept_in_single_precision(monkeypatch):
 
 @pytest.mark.parametrize("weighting", ["distance", "rank"])
 def test_a_sample_of_many_pictures_teaches_the_same_weights(weighting, monkeypatch):
-    from visterm.neighbours import votes
+    from visterm.neighbours.voting import votes
 
     rng = np.random.default_rng(0)
     tags = np.repeat(np.eye(4, dtype=int), 100, axis=0)

@@ -9,7 +9,7 @@ from scipy import sparse
 from visterm.calibration import fit_deviations, fit_sigmoids, sigmoid
 from visterm.compute import progress
 from visterm.neighbours import TagProp, tagprop
-from visterm.neighbours.votes import Votes, fading, maximise_likelihood, tally
+from visterm.neighbours.voting.votes import Votes, fading, maximise_likelihood, tally
 
 
 @pytest.fixture
@@ -43,8 +43,7 @@ def test_every_round_finds_neighbours_anew_and_learns_under_the_sigmoids(collect
             Votes(rows, sparse.csr_array(tags)),
             base,
             weights_of(first),
-            first.slope_,
-            first.offset_,
+            (first.slope_, first.offset_),
             max_iter=50,
             bar=bar,
         )
@@ -80,7 +79,7 @@ def test_votes_of_ranks_sum_to_one_with_few_pictures(n_neighbors):
     """Four pictures: each has three neighbours to learn from, a new picture has four."""
     X, tags = np.array([[0.0], [0.2], [1.0], [1.1]]), np.array([[1, 0], [1, 1], [0, 1], [0, 1]])
     model = TagProp(n_neighbors, weighting="rank", metric="l1").fit(X, tags)
-    rows, shares = model.neighbours_of([[0.3]])
+    rows, shares = model._neighbours([[0.3]])
     assert rows[0, :3].tolist() == [1, 0, 2]
     np.testing.assert_allclose(shares[0, :3], model.rank_weights_)
     assert not shares[0, 3:].any()
@@ -122,6 +121,6 @@ def test_shares_of_votes_never_exceed_one():
     """The shares of 30 neighbours that carry the same tag may add up to a little more than one."""
     X = np.random.default_rng(0).random((40, 2))
     model = TagProp(30, metric="l1", tag_power=0, sigmoids=False).fit(X, np.ones((40, 1)))
-    rows, shares = model.neighbours_of(X)
+    rows, shares = model._neighbours(X)
     assert tally(shares, rows, model.train_tags_).max() > 1
     assert model.score_tags(X).max() == 1

@@ -10,9 +10,9 @@ from scipy.spatial.distance import cdist
 
 from visterm.calibration import fit_deviations, fit_sigmoids
 from visterm.distances import BaseDistances
-from visterm.neighbours import TwoPassKnn, _kernels, two_pass_knn
-from visterm.neighbours.dimension_pairs import DimensionPairs
-from visterm.neighbours.votes import Votes, fading
+from visterm.neighbours import LikelihoodTwoPassKnn, TwoPassKnn, _kernels, two_pass_knn
+from visterm.neighbours.two_pass_knn import DimensionPairs
+from visterm.neighbours.voting.votes import Votes, fading
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def sent_to(joint, tags, n_neighbors):
 
 def test_the_margin_is_minimal_by_features(collection):
     X, tags = collection
-    model = TwoPassKnn(2, metric="l1", learning="margin", tag_power=0, max_iter=200).fit(X, tags)
+    model = TwoPassKnn(2, metric="l1", weights="features", max_iter=200).fit(X, tags)
     base = distances_of(model, X)
     loss_of = margin_loss(tags, 2, sent_to(base.mean(axis=0), tags, 2))
 
@@ -100,7 +100,7 @@ def test_the_margin_is_minimal_by_features(collection):
 
 def test_the_margin_is_minimal_by_dimensions(collection):
     X, tags = collection
-    model = TwoPassKnn(2, learning="margin", weights="dimensions", metric="l1", tag_power=0, max_iter=200).fit(X, tags)
+    model = TwoPassKnn(2, weights="dimensions", metric="l1", max_iter=200).fit(X, tags)
     base = distances_of(model, X)
     loss_of = margin_loss(tags, 2, sent_to(base.mean(axis=0), tags, 2))
     apart = np.concatenate(
@@ -121,15 +121,15 @@ def test_the_margin_is_minimal_by_dimensions(collection):
 
 def test_without_a_step_the_bandwidth_stays(collection):
     X, tags = collection
-    model = TwoPassKnn(2, bandwidth=0.3, max_iter=0).fit(X, tags)
+    model = LikelihoodTwoPassKnn(2, bandwidth=0.3, max_iter=0).fit(X, tags)
     assert model.bandwidth_ == pytest.approx(0.3)
     np.testing.assert_allclose(weights_of(model), 0.5)
 
 
 def test_the_likelihood_teaches_the_weights_and_the_bandwidth(collection):
     X, tags = collection
-    model = TwoPassKnn(2, metric="l1", bandwidth=2.0, tag_power=0, max_iter=200).fit(X, tags)
-    start = TwoPassKnn(2, metric="l1", learning="none", tag_power=0).fit(X, tags)
+    model = LikelihoodTwoPassKnn(2, metric="l1", bandwidth=2.0, tag_power=0, max_iter=200).fit(X, tags)
+    start = TwoPassKnn(2, metric="l1", weights="equal").fit(X, tags)
     rows, base = start._sent(X)
     votes = Votes(rows, model.train_tags_)
 
@@ -145,36 +145,34 @@ def test_the_likelihood_teaches_the_weights_and_the_bandwidth(collection):
 
 def test_features_that_mislead_lose_their_weight(contrary):
     X, tags = contrary
-    model = TwoPassKnn(2, metric="l1", bandwidth=0.5, tag_power=0).fit(X, tags)
+    model = LikelihoodTwoPassKnn(2, metric="l1", bandwidth=0.5, tag_power=0).fit(X, tags)
     assert model.feature_weights_ == {"a": 0.5, "b": 0.5}
     assert model.bandwidth_ == 0.5
-    margin = TwoPassKnn(2, metric="l1", learning="margin", weights="dimensions", tag_power=0).fit(X, tags)
+    margin = TwoPassKnn(2, metric="l1").fit(X, tags)
     assert margin.feature_weights_ == {"a": 0.5, "b": 0.5}
     assert all((one == 1).all() for one in margin.distances_.dimension_weights_.values())
 
 
-@pytest.mark.parametrize("learning", ["likelihood", "margin", "none"])
-def test_scores_are_learned_from_those_whom_the_learned_weights_select(collection, learning):
+def test_scores_are_learned_from_those_whom_the_learned_weights_select(collection):
     X, tags = collection
-    model = TwoPassKnn(2, learning=learning, bandwidth=0.3, tag_power=0.5).fit(X, tags)
+    model = LikelihoodTwoPassKnn(2, bandwidth=0.3, tag_power=0.5).fit(X, tags)
     rows, base = model._sent(X)
     held_out = Votes(rows, model.train_tags_).tally(fading(base, weights_of(model) / model.bandwidth_))
     slope, offset = fit_deviations(held_out, tags > 0, power=0.5)
     np.testing.assert_allclose(model.slope_, slope)
     np.testing.assert_allclose(model.offset_, offset)
-    sigmoids = TwoPassKnn(2, learning=learning, bandwidth=0.3, tag_power=0, sigmoids=True).fit(X, tags)
+    sigmoids = LikelihoodTwoPassKnn(2, bandwidth=0.3, tag_power=0, sigmoids=True).fit(X, tags)
     slope, _ = fit_sigmoids(held_out, tags > 0, 1 / tags.sum(), 1 / (tags == 0).sum(), shrinkage=1.0)
     np.testing.assert_allclose(sigmoids.slope_, slope)
-    assert np.isinf(TwoPassKnn(2, learning=learning, tag_power=0).fit(X, tags).slope_).all()
+    assert np.isinf(LikelihoodTwoPassKnn(2, tag_power=0).fit(X, tags).slope_).all()
 
 
 def test_one_feature_has_nothing_to_weigh_by_the_margin(collection):
     X, tags = collection
-    model = TwoPassKnn(2, learning="margin").fit(X["useful"], tags)
+    model = TwoPassKnn(2, weights="features").fit(X["useful"], tags)
     assert len(model.objective_) == 0
     assert model.feature_weights_ == {"x": 1.0}
-    assert np.isfinite(model.slope_).all()
-    learned = TwoPassKnn(2, metric="l1").fit(X["useful"], tags)
+    learned = LikelihoodTwoPassKnn(2, metric="l1").fit(X["useful"], tags)
     assert len(learned.objective_) > 1
     rows, base = learned._sent({"x": X["useful"]})
     held_out = Votes(rows, learned.train_tags_).tally(fading(base, np.array([1 / learned.bandwidth_])))
@@ -183,44 +181,39 @@ def test_one_feature_has_nothing_to_weigh_by_the_margin(collection):
 
 def test_two_pictures_are_enough_to_learn():
     X, tags = {"a": np.array([[1.0], [2.0]]), "b": np.array([[3.0], [5.0]])}, np.array([[1, 0], [1, 1]])
-    for method in (TwoPassKnn(), TwoPassKnn(learning="margin"), TwoPassKnn(learning="none")):
-        assert np.isfinite(method.fit(X, tags).slope_).all()
-    one = TwoPassKnn().fit({name: block[:1] for name, block in X.items()}, tags[:1])
-    assert np.isinf(one.slope_).all()
-    assert one.feature_weights_ == {"a": 0.5, "b": 0.5}
-    assert len(one.objective_) == 0
+    assert np.isfinite(LikelihoodTwoPassKnn().fit(X, tags).slope_).all()
+    for weights in ("dimensions", "features"):
+        assert np.isfinite(TwoPassKnn(weights=weights).fit(X, tags).score_tags(X)).all()
+    only = {name: block[:1] for name, block in X.items()}
+    assert np.isinf(LikelihoodTwoPassKnn().fit(only, tags[:1]).slope_).all()
+    for method in (TwoPassKnn(), LikelihoodTwoPassKnn()):
+        one = method.fit(only, tags[:1])
+        assert one.feature_weights_ == {"a": 0.5, "b": 0.5}
+        assert len(one.objective_) == 0
 
 
 def test_who_votes_and_how_much(collection):
     X, tags = collection
-    model = TwoPassKnn(1, metric="l1", bandwidth=0.4, learning="none", tag_power=0).fit(X, tags)
-    rows, votes = model.neighbours_of(X)
+    model = TwoPassKnn(1, metric="l1", bandwidth=0.4, weights="equal").fit(X, tags)
     joint = distances_of(model, X).mean(axis=0)
-    most = 0
-    for near, cast, distances in zip(rows, votes, joint, strict=True):
+    for votes, distances in zip(model._votes(joint), joint, strict=True):
         chosen = np.unique([carriers[np.argmin(distances[carriers])] for carriers in map(np.flatnonzero, tags.T)])
+        assert np.flatnonzero(votes).tolist() == chosen.tolist()
         expected = np.exp(-distances[chosen] / 0.4)
-        order = np.argsort(distances[chosen], kind="stable")
-        assert near[: len(chosen)].tolist() == chosen[order].tolist()
-        np.testing.assert_allclose(cast[: len(chosen)], expected[order] / expected.sum())
-        assert not cast[len(chosen) :].any()
-        most = max(most, len(chosen))
-    assert rows.shape == votes.shape == (30, most)
+        np.testing.assert_allclose(votes[chosen], expected / expected.sum())
+    np.testing.assert_allclose(model.score_tags(X), model._votes(joint) @ tags)
 
 
 def test_no_pictures_have_no_neighbours(collection):
     X, tags = collection
-    model = TwoPassKnn(1, learning="none").fit(X, tags)
+    model = TwoPassKnn(1, weights="equal").fit(X, tags)
     nobody = {name: block[:0] for name, block in X.items()}
     assert model.score_tags(nobody).shape == (0, 4)
-    rows, votes = model.neighbours_of(nobody)
-    assert rows.shape == votes.shape == (0, 0)
-    assert rows.dtype == np.intp
 
 
 def test_of_many_that_are_sent_only_the_nearest_teach(collection, monkeypatch):
     X, tags = collection
-    model = TwoPassKnn(3, learning="none", tag_power=0).fit(X, tags)
+    model = TwoPassKnn(3, weights="equal").fit(X, tags)
     rows, base = model._sent(X)
     monkeypatch.setattr(two_pass_knn, "_MOST_SENT", 2)
     few, near = model._sent(X)
@@ -233,7 +226,7 @@ def test_which_metrics_weigh_dimensions():
     X = {"bag": np.array([[0.0, 2.0], [1.0, 0.5]]), "share": np.full((2, 1), 0.5), "gist": np.array([[-1.0], [2.0]])}
 
     def metrics(metric, weights="dimensions"):
-        model = TwoPassKnn(metric=metric, weights=weights, learning="margin", tag_power=0, max_iter=1)
+        model = TwoPassKnn(metric=metric, weights=weights, max_iter=1)
         return list(model.fit(X, [[1, 0], [0, 1]]).distances_.metrics_.values())
 
     assert metrics("auto") == ["chi2", "chi2", "l1"]
@@ -245,7 +238,7 @@ def test_which_metrics_weigh_dimensions():
 def test_unused_places_have_no_votes(collection):
     """Each picture has its own number of neighbours. With a wide bandwidth, all those count the same, nobody else."""
     X, tags = collection
-    model = TwoPassKnn(1, metric="l1", bandwidth=1e9, learning="none", tag_power=1).fit(X, tags)
+    model = LikelihoodTwoPassKnn(1, metric="l1", bandwidth=1e9, max_iter=0).fit(X, tags)
     sent = sent_to(distances_of(model, X).mean(axis=0), tags, 1)
     assert len({len(near) for near in sent}) > 1
     held_out = np.array([tags[near].mean(axis=0) for near in sent])
@@ -257,7 +250,7 @@ def test_unused_places_have_no_votes(collection):
 def test_nobody_is_a_target_in_an_unused_place():
     """The only other picture with the tag of the second one is the first, which unused places name, too."""
     tags = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0, 1]])
-    model = TwoPassKnn(2, metric="l1", learning="none").fit(np.arange(5.0)[:, None], tags)
+    model = TwoPassKnn(2, metric="l1", weights="equal").fit(np.arange(5.0)[:, None], tags)
     rows, base = model._sent(np.arange(5.0)[:, None])
     targets, gains = model._roles(rows, base)
     assert rows[:2].tolist() == [[1, 2, 3, 0], [0, 2, 3, 0]]
@@ -271,7 +264,7 @@ def test_weights_may_become_small():
     tags = (rng.random((30, 4)) < 0.35).astype(np.float32)
     tags[tags.sum(axis=1) == 0, 0] = 1
     X = {"useful": 0.3 * tags @ rng.random((4, 2)) + rng.random((30, 2)), "noise": rng.random((30, 2))}
-    model = TwoPassKnn(2, metric="l1", bandwidth=2.0, tag_power=0).fit(X, tags)
+    model = LikelihoodTwoPassKnn(2, metric="l1", bandwidth=2.0, tag_power=0).fit(X, tags)
     assert model.feature_weights_ == {"useful": 1.0, "noise": 0.0}
     assert 1 < model.bandwidth_ < 1.5
 

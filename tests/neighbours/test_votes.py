@@ -9,9 +9,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
 from visterm.compute import progress
-from visterm.neighbours import votes
-from visterm.neighbours._non_negative import minimise
-from visterm.neighbours.votes import Votes, count_votes, fading, maximise_likelihood
+from visterm.neighbours.voting import votes
+from visterm.neighbours.voting.votes import Votes, count_votes, fading, maximise_likelihood, minimise
 
 NONE = np.full(4, np.inf), np.zeros(4)
 
@@ -81,7 +80,7 @@ def test_the_weights_are_the_most_likely_ones(neighbourhood, with_sigmoids):
     with progress.task("Testing", total=None) as bar:
         calibration = (slope, offset) if with_sigmoids else NONE
         weights, trace = maximise_likelihood(
-            Votes(rows, sparse.csr_array(tags)), base, np.array([3.0, 3.0]), *calibration, max_iter=50, bar=bar
+            Votes(rows, sparse.csr_array(tags)), base, np.array([3.0, 3.0]), calibration, max_iter=50, bar=bar
         )
     np.testing.assert_allclose(weights, best.x, atol=1e-3)
     assert best.x.max() > 0.5

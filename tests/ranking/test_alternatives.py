@@ -17,8 +17,8 @@ from visterm.ranking.cmrm import CMRM
 from visterm.ranking.cmtt import CMTT
 from visterm.ranking.concept_svm import ConceptSVM
 from visterm.ranking.queries import from_tags, query_vectors
+from visterm.ranking.spaces.visterms import visterm_idf, weighed
 from visterm.ranking.tag_ranker import FLOOR, TagRanker
-from visterm.ranking.visterms import visterm_idf, weighed
 
 COUNTS = np.array([[3.0, 0, 1, 0], [0, 2, 2, 1], [1, 1, 0, 4]])
 TAGS = np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0]])
@@ -241,7 +241,7 @@ def test_rare_words_get_least_squares_machines_if_words_are_many(captioned, monk
 def test_rare_words_choose_their_own_c(machines, monkeypatch):
     """Brute force: least squares of the other pictures, for each picture."""
     monkeypatch.setattr("visterm.ranking.concept_svm.MAX_WORK", 0)
-    monkeypatch.setattr("visterm.margin.kernel_ridge._BLOCK_BYTES", 8 * 14)  # one word
+    monkeypatch.setattr("visterm.margin.solver.ridge._BLOCK_BYTES", 8 * 14)  # one word
     X, candidates = machines.extended, (0.001, 3.0)
     tags = np.hstack([np.ones((14, 1), int), machines.tags, 1 - machines.tags])
 
@@ -264,7 +264,7 @@ def test_rare_words_choose_their_own_c(machines, monkeypatch):
 def test_the_gram_matrix_is_freed_before_the_last_inverse_is_computed_and_before_machines_are_kept(
     captioned, monkeypatch
 ):
-    from visterm.margin import kernel_ridge
+    from visterm.margin.solver import ridge as kernel_ridge
 
     inverse, compute, keep = kernel_ridge._inverse, ConceptSVM._training_gram, ConceptSVM._keep
     kept, is_freed = [], []

@@ -7,12 +7,12 @@ import pytest
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.margin import kernels
-from visterm.margin.product_kernel import ProductKernel
+from visterm.margin.functions import kernels
+from visterm.margin.functions.product_kernel import ProductKernel
 from visterm.measures import AveragePrecision
 from visterm.ranking.pamir import PAMIR
 from visterm.ranking.queries import Queries, from_tags, query_vectors
-from visterm.ranking.visterms import damped, visterm_idf, weighed
+from visterm.ranking.spaces.visterms import damped, visterm_idf, weighed
 
 
 def pamir(**parameters):

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal, norm
 
 from visterm.errors import InputError
 from visterm.ranking.pamir import PAMIR
-from visterm.ranking.picture_kernels import LocalDescriptors, PictureGaussians, best_matches, expected_likelihood
+from visterm.ranking.spaces.picture_kernels import LocalDescriptors, PictureGaussians, best_matches, expected_likelihood
 
 
 @pytest.fixture

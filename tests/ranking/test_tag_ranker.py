@@ -9,7 +9,6 @@ from sklearn.exceptions import NotFittedError
 
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
-from visterm.margin.ridge_tags import KernelRidgeAnnotator
 from visterm.neighbours import KnnAnnotator
 from visterm.ranking.queries import query_vectors
 from visterm.ranking.tag_ranker import FLOOR, TagRanker
@@ -102,17 +101,14 @@ def test_no_pictures_and_unfitted():
         ranker.score_queries(PROBABILITIES, [[np.nan, 0, 0]])
 
 
-def test_calibrated_probabilities_of_an_annotator_that_has_them(captioned):
-    annotator = KernelRidgeAnnotator(kernel="hellinger")
-    ranker = TagRanker(annotator, probabilities=True, equal_words=True).fit(captioned.X, captioned.tags)
-    probabilities = ranker.annotator_.tag_probabilities(captioned.X_test)
+def test_words_of_equal_weight_multiply_their_probabilities(captioned):
+    ranker = TagRanker(KnnAnnotator(8, shrinkage=1.0), equal_words=True).fit(captioned.X, captioned.tags)
+    probabilities = ranker.annotator_.score_tags(captioned.X_test)
     Q = query_vectors([[1, 0, 1, 0, 0]], ranker.idf_)
     expected = np.log(np.maximum(probabilities[:, [0, 2]], FLOOR)).sum(axis=1)
     np.testing.assert_allclose(ranker.score_queries(captioned.X_test, Q)[0], expected)
     explained = ranker.explain(captioned.X_test[:1], Q)
     assert dict(explained.words) == pytest.approx(dict(zip((0, 2), np.log(probabilities[0, [0, 2]]), strict=True)))
-    with pytest.raises(InputError, match="KnnAnnotator has no tag_probabilities"):
-        TagRanker(KnnAnnotator(), probabilities=True).fit(captioned.X, captioned.tags)
 
 
 def test_many_pictures_are_scaled_on_some_from_first_to_last(monkeypatch):

@@ -12,10 +12,10 @@ from numba import njit
 from scipy import sparse
 
 from visterm.errors import InputError
-from visterm.ranking import _kernels
-from visterm.ranking.arrays import QueryArrays, StepRule
 from visterm.ranking.queries import from_tags, idf, query_vectors
-from visterm.ranking.triplets import (
+from visterm.ranking.spaces import _kernels
+from visterm.ranking.spaces.arrays import QueryArrays, StepRule
+from visterm.ranking.spaces.triplets import (
     FeatureSpace,
     GramSpace,
     Triplets,

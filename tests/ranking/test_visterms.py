@@ -9,7 +9,7 @@ from scipy import sparse
 from visterm.errors import InputError
 from visterm.ranking.concept_svm import ConceptSVM
 from visterm.ranking.pamir import PAMIR
-from visterm.ranking.visterms import weighed
+from visterm.ranking.spaces.visterms import weighed
 
 
 def pamir(**parameters):

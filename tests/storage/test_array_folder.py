@@ -15,7 +15,6 @@ import pytest
 
 from visterm.errors import InputError, VistermError
 from visterm.features import FeatureStore
-from visterm.search.index import Index
 from visterm.storage import ArrayFile, ArrayFolder, BusyError, RowSpec
 
 
@@ -30,20 +29,10 @@ def store_in(folder):
     return store
 
 
-def index_in(folder):
-    index = Index(2, folder=folder)
-    index.add(keys_of(range(12)), np.arange(24).reshape(12, 2))
-    index.remove(keys_of([1]))
-    return index
-
-
 CHANGES = {
     "append": (store_in, lambda store: store.append(keys_of([7, 8]), [[1, 1], [2, 2]])),
     "remove": (store_in, lambda store: store.remove(keys_of([2]))),
     "compact": (store_in, lambda store: store.compact()),
-    "index add": (index_in, lambda index: index.add(keys_of([0, 7]), [[1, 1], [2, 2]])),
-    "index merge": (index_in, lambda index: index.add(keys_of(range(9, 30)), np.ones((21, 2)))),
-    "index remove": (index_in, lambda index: index.remove(keys_of([2]))),
 }
 
 
@@ -98,20 +87,17 @@ def test_two_manifests_within_one_tick_of_the_clock_are_told_apart(tmp_path):
 
 
 def test_nothing_is_read_while_the_manifest_stays_the_same(tmp_path, monkeypatch):
-    for target in (store_in(tmp_path / "store"), index_in(tmp_path / "index")):
-        file = target._folder.path / "manifest.json"
-        os.utime(file, ns=(0, 10**18))  # long ago
-        before = target._folder.current()
-        with monkeypatch.context() as patch:
-            patch.setattr(Path, "read_bytes", None)
-            assert target._folder.current() is before
+    target = store_in(tmp_path)
+    os.utime(tmp_path / "manifest.json", ns=(0, 10**18))  # long ago
+    before = target._folder.current()
+    monkeypatch.setattr(Path, "read_bytes", None)
+    assert target._folder.current() is before
 
 
-@pytest.mark.parametrize(("make", "change"), [(store_in, "compact"), (index_in, "index merge")])
-def test_a_reader_tries_again_when_files_went_while_it_read(tmp_path, monkeypatch, make, change):
+def test_a_reader_tries_again_when_files_went_while_it_read(tmp_path, monkeypatch):
     """Between its reading of the manifest and of the files, another writer puts others in their place."""
-    writer = make(tmp_path)
-    reader = type(writer).open(tmp_path)
+    writer = store_in(tmp_path)
+    reader = FeatureStore.open(tmp_path)
     writer.remove(keys_of([3]))
     original, calls = ArrayFolder.manifest, []
 
@@ -119,7 +105,7 @@ def test_a_reader_tries_again_when_files_went_while_it_read(tmp_path, monkeypatc
         manifest = original(folder)
         if folder is reader._folder and not calls:
             calls.append(1)
-            CHANGES[change][1](writer)
+            writer.compact()
         return manifest
 
     with monkeypatch.context() as patch:
@@ -128,39 +114,18 @@ def test_a_reader_tries_again_when_files_went_while_it_read(tmp_path, monkeypatc
     assert calls
 
 
-@pytest.mark.parametrize("make", [store_in, index_in])
-def test_a_missing_file_is_told_once_and_for_all(tmp_path, make):
-    target = make(tmp_path)
+def test_a_missing_file_is_told_once_and_for_all(tmp_path):
+    target = store_in(tmp_path)
     file = max(tmp_path.glob("*.npy"), key=lambda path: path.stat().st_size)
     file.unlink()
     with pytest.raises(InputError, match=f"{file.name} is missing: delete the folder, and it is created again"):
-        type(target).open(tmp_path).keys()
+        FeatureStore.open(tmp_path).keys()
     assert any(file.name in problem for problem in target.check())
 
 
-def test_an_index_tells_what_is_wrong_with_its_files(tmp_path):
-    index = index_in(tmp_path)
-    assert index.check() == []
-    assert Index(2).check() == []
-    (vectors,) = tmp_path.glob("*.vectors.npy")
-    whole = vectors.read_bytes()
-    vectors.write_bytes(whole[:-1])
-    assert [problem.partition(":")[0] for problem in index.check()] == [vectors.name]
-    vectors.write_bytes(whole)
-    (tmp_path / "0123456789abcdef.vectors.npy").touch()
-    assert len(index.check()) == 1
-    index.add(keys_of([99]), [[1, 1]])
-    assert index.check() == []
-    (dead,) = tmp_path.glob("*.dead.npy")
-    np.save(dead, np.array([77]))
-    changed, wrong = index.check()
-    assert "fails its checksum" in changed
-    assert "lists columns" in wrong
-
-
-@pytest.mark.parametrize("kind", ["keys", "rows", "vectors", "manifest"])
+@pytest.mark.parametrize("kind", ["keys", "removed", "rows", "manifest"])
 def test_changed_bytes_fail_their_checksum(tmp_path, kind):
-    target = index_in(tmp_path) if kind == "vectors" else store_in(tmp_path)
+    target = store_in(tmp_path)
     assert target.check() == []
     (file,) = tmp_path.glob("manifest.json" if kind == "manifest" else f"*.{kind}*")
     data = bytearray(file.read_bytes())
@@ -229,22 +194,8 @@ def test_threads_wait_for_each_other_unless_they_do_not_want_to(tmp_path):
 
 
 def test_folders_of_the_first_version_open(tmp_path):
-    """Indexes were written by ``numpy.save``, and could have lists, of which nothing is read."""
-    keys, rows = keys_of(range(3)), np.arange(6, dtype=np.float16).reshape(2, 3)
-    name, dead = "0123456789abcdef", "fedcba9876543210"
-    (tmp_path / f"{name}.keys").write_text("\n".join(keys))
-    np.save(tmp_path / f"{name}.vectors.npy", rows)
-    np.save(tmp_path / f"{dead}.dead.npy", np.array([1]))
-    about = {"n_dims": 2, "metric": "dot", "dtype": "float16", "about": "words"}
-    segments = [{"name": name, "n": 3, "dead": dead, "lists": True}]
-    manifest = {"format": "visterm index", "version": 1, "about": about, "segments": segments}
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    index = Index.open(tmp_path)
-    assert index.keys() == [keys[0], keys[2]]
-    assert index.nearest([1, 0], 5).scores.tolist() == [2, 0]
-    index.add(keys[1:2], [[9, 9]])
-    assert Index.open(tmp_path).nearest([1, 0], 1).keys == keys[1:2]
-
+    """Their files could be written by ``numpy.save``, and have no checksums."""
+    keys = keys_of(range(3))
     folder = tmp_path / "features"
     folder.mkdir()
     np.save(folder / "01234567.rows.npy", np.eye(3, dtype=np.float32))
@@ -263,7 +214,8 @@ def test_folders_of_the_first_version_open(tmp_path):
 def test_an_array_made_at_once_is_the_one_that_grew(tmp_path):
     rows = np.arange(6, dtype="<f4").reshape(3, 2)
     whole, grown = ArrayFile(tmp_path / "a.npy", "<f4", 2), ArrayFile(tmp_path / "b.npy", "<f4", 2)
-    whole.create(rows)
+    whole.create()
+    whole.extend(rows, start=0)
     grown.create()
     grown.extend(rows[:1], start=0)
     grown.extend(rows[1:], start=1)
@@ -271,12 +223,11 @@ def test_an_array_made_at_once_is_the_one_that_grew(tmp_path):
     np.testing.assert_array_equal(np.load(whole.path), rows)
 
 
-@pytest.mark.parametrize("make", [store_in, index_in])
-def test_a_full_disk_leaves_no_folder_without_a_manifest(tmp_path, monkeypatch, make):
+def test_a_full_disk_leaves_no_folder_without_a_manifest(tmp_path, monkeypatch):
     def full(path, text):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("visterm.storage.array_folder.write_text_atomically", full)
     with pytest.raises(VistermError, match="No space left"):
-        make(tmp_path / "new")
+        store_in(tmp_path / "new")
     assert not (tmp_path / "new").exists()

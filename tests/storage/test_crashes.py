@@ -6,7 +6,6 @@ Two kinds are tested: the feature store, whose files grow, and the index, whose 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 import signal
@@ -27,7 +26,6 @@ import pytest
 from visterm.compute import progress
 from visterm.errors import VistermError
 from visterm.features import FeatureStore
-from visterm.search.index import Index
 from visterm.storage import BusyError, RowSpec
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are forked and killed")
@@ -45,26 +43,15 @@ def keys_of(numbers: range) -> list[str]:
     return [sha256(str(number).encode()).hexdigest() for number in numbers]
 
 
-def opened(folder: Path) -> FeatureStore | Index:
-    """The store or the index that is in ``folder``."""
-    is_index = json.loads((folder / "manifest.json").read_text())["format"] == "visterm index"
-    return Index.open(folder) if is_index else FeatureStore.open(folder)
-
-
 def contents(folder: Path) -> dict[str, list[float]]:
-    found = opened(folder)
-    if isinstance(found, Index):
-        snapshot = found.snapshot()
-        slots = np.flatnonzero(snapshot.alive())
-        names = snapshot.keys()
-        return dict(zip([names[slot] for slot in slots], snapshot.vectors(slots).tolist(), strict=True))
+    found = FeatureStore.open(folder)
     keys = found.keys()
     rows = found.rows(keys)
     return dict(zip(keys, (rows.toarray() if found.spec.sparse else rows).tolist(), strict=True))
 
 
-def add(target: FeatureStore | Index, numbers: range, rows: list[list[float]]) -> None:
-    (target.add if isinstance(target, Index) else target.append)(keys_of(numbers), rows)
+def add(store: FeatureStore, numbers: range, rows: list[list[float]]) -> None:
+    store.append(keys_of(numbers), rows)
 
 
 def in_child(work: Callable[[], object]) -> int:
@@ -132,32 +119,18 @@ def write_one_by_one(store: FeatureStore) -> None:
         writer.add(keys_of(range(9, 10))[0], [9, 9])
 
 
-STORE_CHANGES: dict[str, Callable[[Any], object]] = {
+CHANGES: dict[str, Callable[[Any], object]] = {
     "append": lambda store: add(store, range(2, 6), [[7, 7]] * 4),
     "remove": lambda store: store.remove(keys_of(range(1, 3))),
     "compact": lambda store: store.compact(),
     "writer": write_one_by_one,
 }
-INDEX_CHANGES: dict[str, Callable[[Any], object]] = {
-    "index add": lambda index: add(index, range(2, 4), [[7, 7]] * 2),  # a new segment, and columns that die in others
-    "index merge": lambda index: add(index, range(2, 14), [[7, 7]] * 12),
-    "index remove": lambda index: index.remove(keys_of(range(4, 7))),
-    "index drop": lambda index: index.remove(keys_of(range(12))),
-}
-CHANGES = STORE_CHANGES | INDEX_CHANGES
 
 
 @pytest.fixture
 def template(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A store or an index with live, replaced and removed rows."""
+    """A store with live, replaced and removed rows."""
     folder = tmp_path / "template"
-    if request.getfixturevalue("change") in INDEX_CHANGES:
-        index = Index(2, folder=folder)
-        index.add(keys_of(range(12)), [[number, 1] for number in range(12)])
-        index.add(keys_of(range(2)), [[5, 5]] * 2)
-        index.remove(keys_of(range(3, 4)))
-        assert len(index.snapshot().segments) == 2
-        return folder
     store = FeatureStore(folder, RowSpec(2, "float32", sparse=request.param == "sparse"))
     store.append(keys_of(range(4)), [[0, 1], [2, 0], [0, 0], [6, 7]])
     store.append(keys_of(range(1)), [[5, 5]])
@@ -169,7 +142,7 @@ def committed_states(template: Path, change: str) -> list[dict[str, list[float]]
     """What the store may hold when ``change`` is interrupted, the state after it last."""
     after = template.with_name("after")
     shutil.copytree(template, after)
-    CHANGES[change](opened(after))
+    CHANGES[change](FeatureStore.open(after))
     states = [contents(template), contents(after)]
     if change == "writer":
         states.insert(1, {key: row for key, row in states[1].items() if row != [9, 9]})
@@ -178,8 +151,7 @@ def committed_states(template: Path, change: str) -> list[dict[str, list[float]]
 
 @pytest.mark.parametrize(
     ("template", "change"),
-    [(kind, change) for kind in ("dense", "sparse") for change in STORE_CHANGES]
-    + [("dense", change) for change in INDEX_CHANGES],
+    [(kind, change) for kind in ("dense", "sparse") for change in CHANGES],
     indirect=["template"],
 )
 def test_a_kill_at_any_step_leaves_a_committed_state(template: Path, change: str) -> None:
@@ -190,14 +162,14 @@ def test_a_kill_at_any_step_leaves_a_committed_state(template: Path, change: str
         shutil.copytree(template, folder)
 
         def killed(folder: Path = folder, step: int = step) -> None:
-            store = opened(folder)
+            store = FeatureStore.open(folder)
             with interrupted(step, lambda: os.kill(os.getpid(), signal.SIGKILL)):
                 CHANGES[change](store)
 
         exit_code = in_child(killed)
         seen.append(states.index(contents(folder)))
 
-        store = opened(folder)
+        store = FeatureStore.open(folder)
         add(store, range(50, 51), [[1, 1]])  # not blocked by the dead process's lock, which it tidies after
         assert store.check() == []
         assert contents(folder) == states[seen[-1]] | {keys_of(range(50, 51))[0]: [1, 1]}
@@ -210,7 +182,7 @@ def test_a_kill_at_any_step_leaves_a_committed_state(template: Path, change: str
     assert seen[-1] == states.index(states[-1])
 
 
-def complaint(change: Callable[[Any], object], store: FeatureStore | Index) -> str:
+def complaint(change: Callable[[Any], object], store: FeatureStore) -> str:
     """The message of the error that ``change`` ends with, or nothing."""
     try:
         change(store)
@@ -222,7 +194,7 @@ def complaint(change: Callable[[Any], object], store: FeatureStore | Index) -> s
 @pytest.mark.parametrize("forever", [False, True], ids=["once", "forever"])
 @pytest.mark.parametrize(
     ("template", "change"),  # sparse stores have more files, and so more steps, than dense ones
-    [("sparse", change) for change in STORE_CHANGES] + [("dense", change) for change in INDEX_CHANGES],
+    [("sparse", change) for change in CHANGES],
     indirect=["template"],
 )
 def test_a_full_disk_at_any_step_leaves_a_committed_state(template: Path, change: str, forever: bool) -> None:
@@ -230,7 +202,7 @@ def test_a_full_disk_at_any_step_leaves_a_committed_state(template: Path, change
     for step in count():
         folder = template.with_name(f"{change}-{step}-{forever}")
         shutil.copytree(template, folder)
-        store = opened(folder)
+        store = FeatureStore.open(folder)
         failed = []
 
         def fail(failed: list[int] = failed) -> None:

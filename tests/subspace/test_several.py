@@ -111,7 +111,7 @@ def test_what_is_refused(method, collection):
         model.transform(X["gist"])
     with pytest.raises(InputError, match="widths"):
         model.transform({"gist": X["gist"]})
-    with pytest.raises(InputError, match="cannot be combined"):
+    with pytest.raises(InputError, match="cannot be added"):
         _ = Moments().fit(X, tags) + Moments().fit(X["gist"], tags)
 
 

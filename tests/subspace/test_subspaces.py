@@ -13,6 +13,8 @@ from sklearn import cross_decomposition, decomposition
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
+from visterm.compute import eigenvectors
+from visterm.compute.eigenvectors import leading
 from visterm.contracts import inputs
 from visterm.errors import InputError
 from visterm.neighbours import KnnAnnotator
@@ -24,12 +26,10 @@ from visterm.subspace import (
     FeatureMaps,
     KernelMap,
     Moments,
-    eigenvectors,
     kernel_map,
-    moments,
     pca,
 )
-from visterm.subspace.eigenvectors import leading
+from visterm.subspace.linear import moments
 
 ALL = [PCA(3), PCA(3, whiten=True), PLS(3), PLS(3, normalize=True), CCA(3), ContextualDistance(3, views=1),
        ContextualDistance(3, views=2, beta=0.3)]  # fmt: skip
@@ -211,7 +211,7 @@ def test_cca_is_the_svd_of_the_whitened_cross_covariance(pictures):
     np.testing.assert_allclose(model.correlations_, expected[:4], rtol=1e-8)
     codes = model.transform(X)
     np.testing.assert_allclose(np.cov(codes.T, bias=True), np.eye(4), atol=1e-8)  # U_x^T C_xx U_x = I
-    words = model.transform_tags(tags)
+    words = (tags - model.y_mean_) @ model.tag_components_  # U_y^T (y - y_mean)
     np.testing.assert_allclose(words.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(codes.T @ words / len(X), np.diag(expected[:4]), atol=1e-7)
     C = Moments().fit(X, tags)
@@ -530,14 +530,28 @@ def test_leading_eigenvectors(size, n):
 def test_eigenvectors_are_the_same_in_every_way(monkeypatch):
     A = np.random.default_rng(0).standard_normal((40, 60))
     matrix = A @ A.T
+    small = leading(matrix, 2)
+    monkeypatch.setattr(eigenvectors, "_SMALL", 0)
     few = leading(matrix, 2)
     monkeypatch.setattr(eigenvectors, "_MANY", 40)
     of_all = leading(matrix, 2)
     monkeypatch.setattr(eigenvectors, "_LARGE", 39)
     by_lanczos = leading(matrix, 2)
-    for values, vectors in (of_all, by_lanczos):
-        np.testing.assert_allclose(values, few[0])
-        np.testing.assert_allclose(vectors, few[1], atol=1e-8)
+    for values, vectors in (few, of_all, by_lanczos):
+        np.testing.assert_allclose(values, small[0])
+        np.testing.assert_allclose(vectors, small[1], atol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(9, 30), (30, 9), (12, 12)])
+def test_principal_axes_are_those_of_scikit_learn(shape):
+    rows = np.random.default_rng(3).standard_normal(shape)
+    rows -= rows.mean(axis=0)
+    axes = eigenvectors.principal_axes(rows, 5)
+    expected = decomposition.PCA(5).fit(rows).components_
+    np.testing.assert_allclose(np.abs(np.sum(axes.T * expected, axis=1)), 1, rtol=1e-8)
+    assert (axes[np.abs(axes).argmax(axis=0), np.arange(5)] > 0).all()
+    none = eigenvectors.principal_axes(rows[[0, 0, 1]] - rows[[0, 0, 1]].mean(axis=0), 2)
+    np.testing.assert_allclose(np.linalg.norm(none, axis=0)[0], 1)
 
 
 def test_what_does_not_vary_has_no_inverse():
@@ -558,7 +572,7 @@ def test_whitening_of_tags_is_the_same_by_cholesky_and_by_eigenvectors(monkeypat
     slow = CCA(4).fit(X, tags)
     np.testing.assert_allclose(quick.correlations_, slow.correlations_)
     np.testing.assert_allclose(quick.components_, slow.components_, atol=1e-8)
-    np.testing.assert_allclose(quick.transform_tags(tags), slow.transform_tags(tags), atol=1e-8)
+    np.testing.assert_allclose(quick.tag_components_, slow.tag_components_, atol=1e-8)
 
 
 def test_a_small_subspace_codes_the_same_but_learns_no_more(pictures):

@@ -9,7 +9,7 @@ from scipy import sparse
 from visterm.compute.parallel import Shard
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
-from visterm.topics.bags import check_bags, check_tag_bags, distributions, rows_of
+from visterm.topics.inference.em import check_bags, check_tag_bags, distributions, rows_of
 
 
 def unordered():

@@ -7,7 +7,8 @@ import pytest
 from scipy.optimize import approx_fprime
 from scipy.special import logsumexp
 
-from visterm.topics.class_response import RootScale, root_ratios, roots, softmax_regression
+from visterm.topics.inference.labelled import softmax_regression
+from visterm.topics.inference.refine import RootScale, roots
 
 
 def test_scaled_coefficients_come_back_from_unscaled_ones():
@@ -30,12 +31,6 @@ def test_roots_that_do_not_vary_are_not_scaled_up():
     none = RootScale.of(np.empty((0, 2)))
     proportions = np.array([[0.3, 0.7]])
     np.testing.assert_array_equal(none.features(proportions)[:, :2], roots(proportions))
-
-
-def test_ratios_of_roots_are_finite_at_zero():
-    proportions = np.array([0.0, 1e-6, 0.3, 1.0])
-    np.testing.assert_allclose(proportions * root_ratios(proportions), roots(proportions))
-    assert np.isfinite(root_ratios(proportions)).all()
 
 
 @pytest.mark.parametrize("with_slope", [False, True])

@@ -6,9 +6,18 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
-from visterm.topics._kernels_class import add_logarithms, class_evidence, class_room, class_term_of, largest_row
-from visterm.topics._kernels_codeword import best_topics, local_bound, relative_entropy, step_back
-from visterm.topics._kernels_slda import Picture, Room, TopicTables, sweep, tag_evidence
+from visterm.topics.inference._kernels_class import (
+    add_logarithms,
+    best_topics,
+    class_evidence,
+    class_room,
+    class_term_of,
+    largest_row,
+    local_bound,
+    relative_entropy,
+    step_back,
+)
+from visterm.topics.inference._kernels_slda import Picture, Room, TopicTables, sweep, tag_evidence
 
 COUNTS, OWN, WEIGHT = np.array([1.0, 2.5]), 2, 0.7
 

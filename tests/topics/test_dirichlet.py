@@ -8,8 +8,10 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import digamma, gammaln
 
-from visterm.topics import dirichlet, infer_topics
-from visterm.topics.dirichlet import fit_dirichlet, picture_bounds
+from visterm.topics import infer_topics
+from visterm.topics.inference import em
+from visterm.topics.inference.em import fit_dirichlet
+from visterm.topics.theme_lda import picture_bounds
 
 
 @given(
@@ -40,7 +42,7 @@ def test_agrees_with_a_general_optimiser():
 
 
 def test_a_step_near_the_answer_squares_its_error(monkeypatch):
-    monkeypatch.setattr(dirichlet, "_MAX_STEPS", 1)
+    monkeypatch.setattr(em, "_MAX_STEPS", 1)
     answer = np.array([1.0, 3.0, 0.3])
     sums = 7 * (digamma(answer) - digamma(answer.sum())) + 0.5  # the derivative at the answer is zero
     for error in (1e-2, 1e-3):
@@ -52,13 +54,13 @@ def test_a_step_near_the_answer_squares_its_error(monkeypatch):
 def test_far_from_the_answer_steps_are_shortened(start):
     answer = np.array([1.0, 3.0, 0.3])
     sums = 7 * (digamma(answer) - digamma(answer.sum()))
-    np.testing.assert_allclose(fit_dirichlet(sums, 7, np.full(3, start)), answer, rtol=1e-3)
+    np.testing.assert_allclose(fit_dirichlet(sums, 7, np.full(3, start), rate=0), answer, rtol=1e-3)
 
 
 def test_the_answer_depends_on_the_mean_alone():
     means = digamma([1.0, 3.0, 0.3]) - digamma(4.3)
     for n in (1e-6, 1, 1e6):
-        np.testing.assert_allclose(fit_dirichlet(n * means, n, np.ones(3)), [1.0, 3.0, 0.3], rtol=1e-3)
+        np.testing.assert_allclose(fit_dirichlet(n * means, n, np.ones(3), rate=0), [1.0, 3.0, 0.3], rtol=1e-3)
 
 
 def test_a_single_topic_keeps_its_alpha_and_a_start_stays_as_it_was():
@@ -70,7 +72,7 @@ def test_a_single_topic_keeps_its_alpha_and_a_start_stays_as_it_was():
 
 def test_one_picture_needs_the_prior():
     sums = np.log([0.2, 0.8])
-    assert fit_dirichlet(sums, 1, np.ones(2), rate=0.1).max() < 100
+    assert fit_dirichlet(sums, 1, np.ones(2)).max() < 100
 
 
 def test_bounds_of_pictures_sum_to_the_bound_of_the_e_step():

@@ -76,38 +76,12 @@ def test_perplexity_of_one_topic_is_that_of_its_frequencies():
     assert model.perplexity(X) == pytest.approx(np.exp(-likelihood))
 
 
-def test_all_pictures_are_learned_from_unless_some_are_held_out():
-    X, _ = pictures(40)
-    assert LDA(2, max_iter=2).fit(X).online_["n_pictures"] == 40
-    assert LDA(2, max_iter=2, held_out_share=0.25).fit(X).online_["n_pictures"] == 30
-
-
 def test_merged_statistics_of_shards_give_the_same_topics():
     X, _ = pictures()
     model = LDA(3, random_state=0).fit(X)
     whole = model.infer(X).statistics
     merged = model.infer(X[:70]).statistics + model.infer(X[70:]).statistics
     np.testing.assert_allclose(normalised(merged.codewords, 0.01), normalised(whole.codewords, 0.01), rtol=1e-9)
-
-
-def test_batches_find_the_topics_too():
-    X, _ = pictures(1000)
-    model = LDA(3, random_state=0)
-    for rows in np.array_split(np.arange(1000), 20):
-        model.partial_fit(X[rows])
-    whole = LDA(3, random_state=0).fit(X)
-    unseen, _ = pictures(seed=1)
-    assert model.perplexity(unseen) < 1.05 * whole.perplexity(unseen)
-    before = model.topic_codewords_.copy()
-    model.partial_fit(X[:5])
-    assert not np.array_equal(before, model.topic_codewords_)
-
-
-def test_held_out_pictures_are_not_learned_from():
-    X, _ = pictures()
-    model = LDA(3, held_out_share=0.5, max_iter=20, random_state=0).fit(X)
-    assert model.n_iter_ <= 20
-    assert model.perplexity(X) < 30
 
 
 def test_start_topics_are_far_apart_and_deal_with_few_or_empty_pictures():

@@ -9,17 +9,17 @@ from scipy.special import softmax
 
 from visterm.compute.threads import one_blas_thread
 from visterm.topics import (
-    LDA,
-    CorrLDA,
-    SupervisedLDA,
+    Labelled,
+    RefinedCorrLDA,
+    RefinedSupervisedLDA,
     TopicStatistics,
     improve_coefficients,
     infer_labelled,
     infer_topics,
     normalised,
 )
-from visterm.topics.online import OnlineStatistics
-from visterm.topics.refine import refine
+from visterm.topics.inference.online import OnlineStatistics
+from visterm.topics.inference.refine import refine
 
 
 @pytest.fixture(autouse=True)
@@ -39,11 +39,10 @@ def collection(seed=0, n_pictures=60):
 
 
 MODELS = {
-    "lda": LDA(3, random_state=0),
-    "slda": SupervisedLDA(3, random_state=0),
-    "slda-refined": SupervisedLDA(3, refine=3, random_state=0),
-    "corr-lda": CorrLDA(3, random_state=0),
-    "corr-lda-refined": CorrLDA(3, refine=3, random_state=0),
+    "slda": RefinedSupervisedLDA(3, refine=0, random_state=0),
+    "slda-refined": RefinedSupervisedLDA(3, refine=3, random_state=0),
+    "corr-lda": RefinedCorrLDA(3, refine=0, random_state=0),
+    "corr-lda-refined": RefinedCorrLDA(3, refine=3, random_state=0),
 }
 
 
@@ -52,9 +51,14 @@ def new(name):
 
 
 def labels(model, y, tags):
-    if isinstance(model, LDA):
-        return ()
-    return (tags,) if isinstance(model, CorrLDA) else (y, tags)
+    return (tags,) if isinstance(model, RefinedCorrLDA) else (y, tags)
+
+
+def statistics_of(model, X, tags):
+    """The expected counts of codewords in a batch: ten times the sweeps of an iteration."""
+    data, topics = Labelled.without_classes(sparse.csr_array(X), sparse.csr_array(tags)), model._model()
+    gamma = infer_topics(data.bags, topics.codewords, topics.alpha).gamma
+    return infer_labelled(data, topics, gamma, max_sweeps=20).statistics.codewords
 
 
 def sums(n_pictures, value):
@@ -117,28 +121,26 @@ def test_batches_continue_a_fit_and_a_fit_forgets_batches(name):
         again.partial_fit(X[rows, ::-1], *labels(model, y[rows], tags[rows]))
     again.fit(X, *labels(model, y, tags)).partial_fit(more_X, *labels(model, more_y, more_tags))
     np.testing.assert_array_equal(again.topic_codewords_, model.topic_codewords_)
-    if not isinstance(model, LDA):
-        np.testing.assert_array_equal(again.score_tags(X), model.score_tags(X))
-        np.testing.assert_array_equal(model.tag_counts_, (tags.sum(axis=0) + more_tags.sum(axis=0)))
+    np.testing.assert_array_equal(again.score_tags(X), model.score_tags(X))
+    np.testing.assert_array_equal(model.tag_counts_, (tags.sum(axis=0) + more_tags.sum(axis=0)))
 
 
 def test_topics_after_a_batch_are_those_of_the_averaged_statistics():
-    X, _, _ = collection()
-    more, _, _ = collection(1, 20)
-    model = LDA(3, random_state=0).fit(X)
-    topics, average = model.topic_codewords_, OnlineStatistics.unpacked(model.online_).average.codewords
-    batch = infer_topics(sparse.csr_array(more), topics, model.alpha_).statistics.codewords
+    X, _, tags = collection()
+    more, _, more_tags = collection(1, 20)
+    model = new("corr-lda").fit(X, tags)
+    average, batch = OnlineStatistics.unpacked(model.online_).average.codewords, statistics_of(model, more, more_tags)
     step = (60 / 20 + 2) ** -0.6
     mixed = (1 - step) * average + step * batch / 20
-    np.testing.assert_allclose(model.partial_fit(more).topic_codewords_, normalised(80 * mixed, 0.01))
-    model = LDA(3, random_state=0).fit(X).partial_fit(more, n_total=7000)
+    np.testing.assert_allclose(model.partial_fit(more, more_tags).topic_codewords_, normalised(80 * mixed, 0.01))
+    model = new("corr-lda").fit(X, tags).partial_fit(more, more_tags, n_total=7000)
     np.testing.assert_allclose(model.topic_codewords_, normalised(7000 * mixed, 0.01))
 
 
 @pytest.mark.parametrize("n_total", [None, 1000])
 def test_coefficients_go_the_batch_s_share_of_the_way_to_its_optimum(n_total):
     X, y, _ = collection()
-    model = SupervisedLDA(3, max_sweeps=5, random_state=0).fit(X[:40], y[:40])
+    model = RefinedSupervisedLDA(3, refine=0, max_sweeps=5, random_state=0).fit(X[:40], y[:40])
     before = model._model()
     bags = sparse.csr_array(X[40:])
     data = model._labelled(bags, np.ones(20, bool), y[40:], sparse.csr_array((20, 0)))
@@ -181,7 +183,6 @@ def test_refinement_is_a_factor_that_moves_with_the_topics(name):
     X, y, tags = collection()
     model = new(name).fit(X, *labels(MODELS[name], y, tags))
     before, refined = model._unrefined(), model._model()
-    assert not before.intercepts.any()
     more, _, _ = collection(1, 20)
     model.partial_fit(more, *labels(model, np.full(20, -1), np.zeros((20, 3))))  # no label to refine by
     after, found = model._unrefined(), model._model()
@@ -200,10 +201,10 @@ def test_a_batch_is_refined_with_its_share_of_the_priors(monkeypatch):
         asked.append([settings[name] for name in ("n_passes", "ridge", "smoothing")] + [settings.get("step", 1.0)])
         return refine(data, model, **settings)
 
-    monkeypatch.setattr("visterm.topics.joint_model.refine", recorded)
+    monkeypatch.setattr("visterm.topics.slda_refined.refine", recorded)
     X, y, _ = collection()
-    SupervisedLDA(4, refine=3, refine_ridge=0.5, smoothing=0.02, random_state=0).fit(X, y)
-    model = SupervisedLDA(4, refine=3, refine_ridge=0.5, smoothing=0.02, random_state=0)
+    RefinedSupervisedLDA(4, refine=3, refine_ridge=0.5, smoothing=0.02, random_state=0).fit(X, y)
+    model = RefinedSupervisedLDA(4, refine=3, refine_ridge=0.5, smoothing=0.02, random_state=0)
     model.partial_fit(X[:20], y[:20], n_total=80).partial_fit(X[20:60], y[20:60], n_total=80)
     np.testing.assert_allclose(
         asked, [[3, 2.0, 0.02, 1.0], [3, 0.5, 0.005, 1.0], [3, 1.0, 0.01, (20 / 40 + 2) ** -0.6]]
@@ -227,9 +228,9 @@ def test_a_batch_of_the_first_class_alone_teaches_that_class(name):
 
 def test_a_first_batch_may_be_a_single_picture():
     X, y, tags = collection()
-    model = SupervisedLDA(3, random_state=0).partial_fit(X[:1], y[:1], tags[:1], classes=[0, 1, 2])
+    model = RefinedSupervisedLDA(3, refine=0, random_state=0).partial_fit(X[:1], y[:1], tags[:1], classes=[0, 1, 2])
     data = model._labelled(sparse.csr_array(X[:1]), np.ones(1, bool), y[:1], sparse.csr_array(tags[:1]))
-    start, gamma = SupervisedLDA(3)._start(data, 3, np.random.RandomState(0))
+    start, gamma = RefinedSupervisedLDA(3)._start(data, 3, np.random.RandomState(0))
     inferred = infer_labelled(data, start, gamma, max_sweeps=20)
     np.testing.assert_allclose(model.objective_, [inferred.statistics.bound])
     np.testing.assert_allclose(
@@ -238,13 +239,14 @@ def test_a_first_batch_may_be_a_single_picture():
     np.testing.assert_allclose(model.predict_proba(X), softmax(model.decision_function(X), axis=1))
 
 
-@pytest.mark.parametrize("name", ["lda", "slda"])
+@pytest.mark.parametrize("name", ["corr-lda", "slda"])
 def test_the_objective_of_a_batch_is_its_bound_per_picture(name):
     X, y, tags = collection()
     model = new(name).fit(X, *labels(MODELS[name], y, tags))
     for n in (1, 4):
         bound = model.infer(X[:n]).statistics.bound
-        assert model.partial_fit(X[:n]).objective_[-1] == pytest.approx(bound / n, rel=1e-3)
+        unlabelled = labels(model, np.full(n, -1), np.zeros((n, 3)))
+        assert model.partial_fit(X[:n], *unlabelled).objective_[-1] == pytest.approx(bound / n, rel=1e-3)
     assert model.n_iter_ == len(model.objective_)
 
 
@@ -252,7 +254,7 @@ def test_tags_of_all_batches_are_counted():
     X, _, tags = collection()
     tags[0] = 1
     tags[3:6] = 0
-    model = CorrLDA(3, random_state=0).partial_fit(X[:2], tags[:2]).partial_fit(X[2:10], tags[2:10])
+    model = RefinedCorrLDA(3, refine=0, random_state=0).partial_fit(X[:2], tags[:2]).partial_fit(X[2:10], tags[2:10])
     assert model.tag_counts_.tolist() == tags[:10].sum(axis=0).tolist()
     assert model.mean_n_tags_ == pytest.approx(tags[:10].sum() / 7)
     model.partial_fit(X[:3], np.zeros((3, 3)))
@@ -260,15 +262,14 @@ def test_tags_of_all_batches_are_counted():
 
 
 def test_topics_of_earlier_versions_count_as_if_a_batch_like_the_next_had_made_them():
-    X, _, _ = collection()
-    more, _, _ = collection(1, 20)
-    model = LDA(3, random_state=0).fit(X)
+    X, _, tags = collection()
+    more, _, more_tags = collection(1, 20)
+    model = new("corr-lda").fit(X, tags)
     del model.online_
-    topics = model.topic_codewords_
-    batch = infer_topics(sparse.csr_array(more), topics, model.alpha_).statistics.codewords
+    topics, batch = model.topic_codewords_, statistics_of(model, more, more_tags)
     step = (20 / 20 + 2) ** -0.6
     mixed = (1 - step) * topics * more.sum() / 3 + step * batch
-    np.testing.assert_allclose(model.partial_fit(more).topic_codewords_, normalised(2 * mixed, 0.01))
+    np.testing.assert_allclose(model.partial_fit(more, more_tags).topic_codewords_, normalised(2 * mixed, 0.01))
 
 
 def test_tags_of_earlier_versions_count_as_many_as_those_of_the_next_batch():

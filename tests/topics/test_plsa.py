@@ -10,11 +10,19 @@ from sklearn.decomposition import NMF
 from visterm.compute.threads import in_threads
 from visterm.errors import InputError
 from visterm.topics import PLSA, Aspects
-from visterm.topics import aspects as aspects_module
-from visterm.topics._kernels_plsa import expected_ratios
-from visterm.topics._kernels_plsa import fold_in as fold_in_kernel
-from visterm.topics.aspects import PATIENCE, completion, find_schedule, fold_in, follow, steps_of_both, steps_of_words
-from visterm.topics.bags import Bags
+from visterm.topics.inference import aspects as aspects_module
+from visterm.topics.inference._kernels_plsa import expected_ratios
+from visterm.topics.inference._kernels_plsa import fold_in as fold_in_kernel
+from visterm.topics.inference.aspects import (
+    PATIENCE,
+    completion,
+    find_schedule,
+    fold_in,
+    follow,
+    steps_of_both,
+    steps_of_words,
+)
+from visterm.topics.inference.em import Bags
 
 
 def random_counts(seed, n_pictures=9, n_words=6):

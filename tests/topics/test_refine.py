@@ -11,14 +11,23 @@ from scipy.optimize import approx_fprime
 from scipy.special import digamma, polygamma, softmax
 
 from visterm.compute.threads import one_blas_thread
-from visterm.topics import JointTopics, Labelled, SupervisedLDA, infer_topics, roots, starting_gamma
-from visterm.topics._kernels_refine import propagate_back
-from visterm.topics.bags import Bags
-from visterm.topics.class_response import RootScale, slopes_of_roots
-from visterm.topics.joint_inference import mean_assignments
-from visterm.topics.refine import (
+from visterm.topics import (
+    JointTopics,
+    Labelled,
+    RefinedSupervisedLDA,
+    RefinedTopics,
+    SupervisedLDA,
+    infer_topics,
+    roots,
+    starting_gamma,
+)
+from visterm.topics.inference._kernels_refine import propagate_back
+from visterm.topics.inference.em import Bags
+from visterm.topics.inference.labelled import mean_assignments
+from visterm.topics.inference.refine import (
     SWEEPS,
     Refined,
+    RootScale,
     _Adam,
     _by_logits,
     _probabilities,
@@ -26,6 +35,7 @@ from visterm.topics.refine import (
     label_likelihood,
     label_value,
     refine,
+    slopes_of_roots,
     sweep,
     topic_gradient,
 )
@@ -44,7 +54,7 @@ def problem(seed, n_pictures=12, n_topics=4):
     bags = sparse.csr_array(rng.poisson(2.0, (n_pictures, 8)).astype(float))
     tags = sparse.csr_array((rng.random((n_pictures, 3)) < 0.4).astype(np.float32))
     data = Labelled(bags, rng.integers(-1, 3, n_pictures), rng.uniform(0.5, 2, n_pictures), tags)
-    model = JointTopics(
+    model = RefinedTopics(
         rng.dirichlet(np.ones(8), n_topics),
         rng.dirichlet(np.ones(3), n_topics),
         rng.normal(size=(3, n_topics)),
@@ -182,12 +192,12 @@ def test_held_out_pictures_choose_the_model():
     unseen, _ = problem(5, n_pictures=60)
     look = held_out_score(unseen)
     settings = {"n_passes": 30, "ridge": RIDGE, "smoothing": SMOOTHING}
-    chosen, _ = refine(data, model, **settings, random=np.random.RandomState(0), look=look)
+    chosen, _ = refine(data, model, **settings, random=np.random.RandomState(0), score=look)
     last, _ = refine(data, model, **settings, random=np.random.RandomState(0))
     assert look(chosen) >= look(last)
 
 
-def run(data, model, *, n_passes=1, step=0.5, look=None):
+def run(data, model, *, n_passes=1, step=0.5, score=None):
     return refine(
         data,
         model,
@@ -195,7 +205,7 @@ def run(data, model, *, n_passes=1, step=0.5, look=None):
         ridge=RIDGE,
         smoothing=SMOOTHING,
         random=np.random.RandomState(0),
-        look=look,
+        score=score,
         step=step,
     )
 
@@ -221,7 +231,7 @@ def with_more(data, bags, classes, tags):
 
 
 def test_a_pass_begins_with_the_value_of_the_model_it_continues(monkeypatch):
-    monkeypatch.setattr("visterm.topics.refine._KEPT_SHARE", 1.0)  # no codeword is left out
+    monkeypatch.setattr("visterm.topics.inference.refine._KEPT_SHARE", 1.0)  # no codeword is left out
     data, model = problem(6)
     model = replace(model, intercepts=np.array([0.3, -0.2, 0.1]))
     scale, gamma = scale_of(data, model), infer_topics(data.bags, model.codewords, model.alpha).gamma
@@ -232,7 +242,7 @@ def test_a_pass_begins_with_the_value_of_the_model_it_continues(monkeypatch):
 
 
 def test_steps_are_those_of_adam_at_the_rates_of_topics_and_coefficients(monkeypatch):
-    monkeypatch.setattr("visterm.topics.refine._BATCH_PICTURES", 6)
+    monkeypatch.setattr("visterm.topics.inference.refine._BATCH_PICTURES", 6)
     data, model = problem(7)  # two batches of six: the first step is half as long as the rate, the second is none
     data = replace(data, classes=np.arange(12) % 3)
     found, objective = run(data, model)
@@ -246,7 +256,7 @@ def test_steps_are_those_of_adam_at_the_rates_of_topics_and_coefficients(monkeyp
 
 
 def test_a_step_raises_the_value_of_the_labels(monkeypatch):
-    monkeypatch.setattr("visterm.topics.refine._KEPT_SHARE", 1.0)
+    monkeypatch.setattr("visterm.topics.inference.refine._KEPT_SHARE", 1.0)
     data, model = problem(8)
     _, objective = run(data, model, n_passes=30, step=0.2)
     assert (np.diff(objective) > 0).all()
@@ -303,8 +313,8 @@ def test_without_tags_the_tags_of_topics_stay():
     untagged = replace(data, tags=sparse.csr_array((12, 3), dtype=np.float32))
     np.testing.assert_array_equal(run(untagged, model, n_passes=0, step=1.0)[0].tags, model.tags)
     tagged = run(data, model, n_passes=0, step=1.0)[0]
-    assert label_likelihood(replace(data, classes=np.full(12, -1)), tagged, rooted=True) > label_likelihood(
-        replace(data, classes=np.full(12, -1)), model, rooted=True
+    assert label_likelihood(replace(data, classes=np.full(12, -1)), tagged) > label_likelihood(
+        replace(data, classes=np.full(12, -1)), model
     )
 
 
@@ -326,7 +336,7 @@ def test_refinement_ends_after_two_scores_without_a_rise_and_keeps_the_best_mode
         return float(next(given))
 
     data, model = problem(14)
-    found, objective = run(data, model, n_passes=30, look=look)
+    found, objective = run(data, model, n_passes=30, score=look)
     assert len(objective) == n_passes
     assert_same(found, seen[best])
     assert np.abs(found.codewords - seen[best - 1].codewords).max() > 1e-6
@@ -335,17 +345,19 @@ def test_refinement_ends_after_two_scores_without_a_rise_and_keeps_the_best_mode
 @pytest.mark.parametrize("rooted", [False, True])
 def test_the_likelihood_of_labels_by_hand(rooted):
     data, model = problem(15)
-    model = replace(model, intercepts=np.array([0.3, -0.2, 0.1]))
+    intercepts = np.array([0.3, -0.2, 0.1]) if rooted else np.zeros(3)
+    parts = model.codewords, model.tags, model.coefficients, model.alpha
+    model = RefinedTopics(*parts, intercepts) if rooted else JointTopics(*parts)
     phibar = mean_assignments(infer_topics(data.bags, model.codewords, model.alpha).gamma, data.bags, model.alpha)
     expected = 0.0
     for row, own, weight, tags in zip(phibar, data.classes, data.class_weights, data.tags.toarray(), strict=True):
-        scores = model.coefficients @ (roots(row) if rooted else row) + model.intercepts
+        scores = model.coefficients @ (roots(row) if rooted else row) + intercepts
         expected += weight * (scores[own] - np.log(np.exp(scores).sum())) if own >= 0 else 0
         expected += np.log(row @ model.tags[:, tags > 0]).sum()
-    assert label_likelihood(data, model, rooted=rooted) == pytest.approx(expected)
+    assert label_likelihood(data, model) == pytest.approx(expected)
     untagged = replace(data, tags=sparse.csr_array((12, 0), dtype=np.float32))
-    without = replace(model, coefficients=np.zeros((0, 4)), intercepts=np.zeros(0), tags=np.zeros((4, 0)))
-    assert label_likelihood(untagged, without, rooted=rooted) == 0
+    without = replace(model, coefficients=np.zeros((0, 4)), tags=np.zeros((4, 0)))
+    assert label_likelihood(untagged, without) == 0
 
 
 def test_an_empty_picture_has_no_derivative():
@@ -408,7 +420,7 @@ def test_standardised_coefficients_score_as_those_of_the_roots():
 def test_refinement_depends_on_the_seed_alone():
     data, _ = problem(0, n_pictures=30)
     X, y = data.bags.toarray(), np.arange(30) % 3
-    one, same, other = (SupervisedLDA(3, refine=5, random_state=seed).fit(X, y) for seed in (0, 0, 1))
+    one, same, other = (RefinedSupervisedLDA(3, refine=5, random_state=seed).fit(X, y) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one.topic_codewords_, same.topic_codewords_)
     assert not np.array_equal(one.topic_codewords_, other.topic_codewords_)
 
@@ -416,6 +428,6 @@ def test_refinement_depends_on_the_seed_alone():
 def test_five_iterations_of_em_come_before_refinement():
     data, _ = problem(0, n_pictures=30)
     X, y = data.bags.toarray(), np.arange(30) % 3
-    assert SupervisedLDA(3, refine=2, tol=0, random_state=0).fit(X, y).n_iter_ == 5
-    assert SupervisedLDA(3, refine=2, tol=0, max_iter=2, random_state=0).fit(X, y).n_iter_ == 2
+    assert RefinedSupervisedLDA(3, refine=2, tol=0, random_state=0).fit(X, y).n_iter_ == 5
+    assert RefinedSupervisedLDA(3, refine=2, tol=0, max_iter=2, random_state=0).fit(X, y).n_iter_ == 2
     assert SupervisedLDA(3, tol=0, max_iter=8, random_state=0).fit(X, y).n_iter_ == 8

@@ -19,18 +19,19 @@ from visterm.topics import (
     CorrLDA,
     JointTopics,
     Labelled,
+    RefinedCorrLDA,
+    RefinedSupervisedLDA,
+    RefinedTopics,
     SupervisedLDA,
     improve_coefficients,
     infer_labelled,
     infer_topics,
     responsibilities,
 )
-from visterm.topics._kernels_class import class_room, class_term_of
-from visterm.topics._kernels_codeword import exponentials
-from visterm.topics._kernels_slda import _MOST_SETTLING, _SETTLED, Room, start_picture
-from visterm.topics.class_response import softmax_regression
-from visterm.topics.joint_inference import mean_assignments
-from visterm.topics.refine import label_likelihood
+from visterm.topics.inference._kernels_class import class_room, class_term_of, exponentials
+from visterm.topics.inference._kernels_slda import _MOST_SETTLING, _SETTLED, Room, start_picture
+from visterm.topics.inference.labelled import mean_assignments, softmax_regression
+from visterm.topics.inference.refine import label_likelihood
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +52,6 @@ def problem(seed, *, n_pictures=5, n_codewords=7, n_topics=3, n_classes=3, n_tag
         rng.dirichlet(np.ones(n_tags), n_topics),
         rng.normal(size=(n_classes, n_topics)) * eta,
         rng.uniform(0.1, 2, n_topics),
-        np.zeros(n_classes),
     )
     return data, model, infer_topics(bags, model.codewords, model.alpha, max_sweeps=2).gamma
 
@@ -225,7 +225,7 @@ def test_tags_that_hardly_tell_topics_apart_count_to_eleven_digits():
     data = Labelled(bags, np.full(6, -1), np.ones(6), sparse.csr_array(np.ones((6, 1))))
     codewords, alpha = rng.dirichlet(np.ones(6), 3), rng.uniform(0.1, 2, 3)
     tags = 0.9 * np.exp([[0.0], [-0.06], [-0.119]])
-    model = JointTopics(codewords, tags, np.zeros((0, 3)), alpha, np.zeros(0))
+    model = JointTopics(codewords, tags, np.zeros((0, 3)), alpha)
     gamma = rng.uniform(0.1, 2, (6, 3))
     expected = np.exp(digamma(gamma)) * codewords.T * tags.T
     infer_labelled(data, model, gamma, max_sweeps=1, tolerance=0)
@@ -258,7 +258,7 @@ def test_a_codeword_that_is_most_of_a_picture_does_not_overshoot(count, eta):
     bags = sparse.csr_array(np.array([[count, 1.0, 2.0]]))
     data = Labelled(bags, np.array([0]), np.ones(1), sparse.csr_array((1, 0)))
     codewords, coefficients = rng.dirichlet(np.full(3, 3.0), 2), rng.normal(size=(2, 2)) * eta
-    model = JointTopics(codewords, np.empty((2, 0)), coefficients, np.full(2, 0.5), np.zeros(2))
+    model = JointTopics(codewords, np.empty((2, 0)), coefficients, np.full(2, 0.5))
     start = np.full((1, 2), count / 2 + 2)
     bounds = [
         infer_labelled(data, model, start.copy(), max_sweeps=n, tolerance=0).statistics.bound for n in range(1, 7)
@@ -288,7 +288,7 @@ def test_a_step_of_the_coefficients_that_is_too_long_is_shortened(seed, monkeypa
     inferred = infer_labelled(data, model, gamma, max_sweeps=2)
 
     def rise(n_tries):
-        monkeypatch.setattr("visterm.topics.class_response._MAX_HALVINGS", n_tries)
+        monkeypatch.setattr("visterm.topics.inference.labelled._MAX_HALVINGS", n_tries)
         found = improve_coefficients(inferred, model.coefficients, 0.01)
         values = [inferred.class_value(at)[0] - 0.005 * (at**2).sum() for at in (model.coefficients, found)]
         return values[1] - values[0]
@@ -369,9 +369,7 @@ def collection(seed=0, n_pictures=60, n_codewords=20):
 def test_em_never_lowers_the_objective(learn_alpha, max_sweeps):
     X, y, tags = collection()
     y[::5], tags[::3] = -1, 0
-    model = SupervisedLDA(
-        4, learn_alpha=learn_alpha, max_sweeps=max_sweeps, max_iter=40, tol=0, refine=0, random_state=1
-    )
+    model = SupervisedLDA(4, learn_alpha=learn_alpha, max_sweeps=max_sweeps, max_iter=40, tol=0, random_state=1)
     rises = np.diff(model.fit(X, y, tags).objective_)
     assert len(rises) > 10
     assert np.all(rises >= -1e-9 * np.abs(model.objective_[:-1]))
@@ -379,7 +377,7 @@ def test_em_never_lowers_the_objective(learn_alpha, max_sweeps):
 
 def test_with_coefficients_at_zero_the_model_is_lda():
     data, model, _ = problem(5, n_pictures=20)
-    plain = JointTopics(model.codewords, np.empty((3, 0)), np.zeros((3, 3)), model.alpha, np.zeros(3))
+    plain = JointTopics(model.codewords, np.empty((3, 0)), np.zeros((3, 3)), model.alpha)
     data = Labelled(data.bags, data.classes, data.class_weights, sparse.csr_array((20, 0)))
     lda = infer_topics(data.bags, model.codewords, model.alpha, max_sweeps=500, tolerance=1e-10)
     gamma = lda.gamma + 0.01
@@ -394,12 +392,12 @@ def test_with_coefficients_at_zero_the_model_is_lda():
 @pytest.mark.parametrize("refine", [0, 5])
 def test_without_classes_the_model_is_corr_lda(refine):
     X, _, tags = collection()
-    joint = SupervisedLDA(4, refine=refine, random_state=0).fit(X, tags=tags)
-    corr = CorrLDA(4, refine=refine, random_state=0).fit(X, tags)
+    joint = RefinedSupervisedLDA(4, refine=refine, random_state=0).fit(X, tags=tags)
+    corr = RefinedCorrLDA(4, refine=refine, random_state=0).fit(X, tags)
     np.testing.assert_array_equal(joint.topic_codewords_, corr.topic_codewords_)
     np.testing.assert_array_equal(joint.score_tags(X), corr.score_tags(X))
     np.testing.assert_array_equal(
-        SupervisedLDA(4, refine=refine, random_state=0).fit(X, tags).score_tags(X), corr.score_tags(X)
+        RefinedSupervisedLDA(4, refine=refine, random_state=0).fit(X, tags).score_tags(X), corr.score_tags(X)
     )
     with pytest.raises(InputError, match="no classes"):
         joint.decision_function(X)
@@ -421,7 +419,7 @@ def test_without_tags_the_model_is_that_of_classes_alone():
 def test_classes_and_tags_are_found(refine):
     X, y, tags = collection()
     test_X, test_y, test_tags = collection(1)
-    model = SupervisedLDA(6, refine=refine, alpha=0.3, random_state=0).fit(X, y, tags)
+    model = RefinedSupervisedLDA(6, refine=refine, alpha=0.3, random_state=0).fit(X, y, tags)
     assert model.score(test_X, test_y) > 0.9
     scores = model.score_tags(test_X)
     assert scores[test_tags == 1].mean() > scores[test_tags == 0].mean() + 0.1
@@ -474,7 +472,7 @@ def test_the_strength_of_classes_is_the_weight_of_their_term():
 
 def test_probabilities_of_classes_have_the_temperature_of_the_model():
     X, y, _ = collection()
-    model = SupervisedLDA(4, random_state=0).fit(X, y)
+    model = RefinedSupervisedLDA(4, random_state=0).fit(X, y)
     model.temperature_ = 3.0
     np.testing.assert_allclose(model.predict_proba(X), softmax(model.decision_function(X) / 3, axis=1))
 
@@ -487,34 +485,14 @@ def test_a_tag_is_probable_if_one_of_several_draws_is_likely_to_be_it():
     np.testing.assert_allclose(model.score_tags(X), 1 - (1 - chances) ** model.mean_n_tags_)
 
 
-@pytest.mark.parametrize("refine", [0, 10])
-def test_reasons_add_up_to_the_scores(refine):
-    X, y, tags = collection()
-    model = SupervisedLDA(4, refine=refine, random_state=0).fit(X, y, tags)
-    reasons = model.explain_class(X, 1)
-    np.testing.assert_allclose(reasons.scores, model.decision_function(X)[:, 1], atol=2e-2)
-    np.testing.assert_allclose(np.asarray(reasons.codewords.sum(axis=1)).ravel(), reasons.scores, atol=1e-9)
-    for_tag = model.explain_tag(X, 2)
-    np.testing.assert_allclose(for_tag.scores, (model.transform(X) @ model.topic_tags_)[:, 2], atol=1e-2)
-    own = np.asarray(for_tag.codewords[y == 2][:, 15:18].sum()) / for_tag.codewords[y == 2].sum()
-    others = np.asarray(for_tag.codewords[y == 2][:, 0:3].sum()) / for_tag.codewords[y == 2].sum()
-    assert own > others
-    assert model.top_codewords(2).shape == (4, 2)
-    assert model.top_tags(1).shape == (4, 1)
-    with pytest.raises(InputError, match="no class"):
-        model.explain_class(X, 9)
-    with pytest.raises(InputError, match="no tag"):
-        model.explain_tag(X, 3)
-
-
 def test_held_out_pictures_stop_the_model_and_restarts_keep_the_best():
     X, y, tags = collection()
-    model = SupervisedLDA(4, held_out_share=0.25, max_iter=40, tol=0, refine=30, random_state=0).fit(X, y, tags)
+    model = RefinedSupervisedLDA(4, held_out_share=0.25, max_iter=40, tol=0, refine=30, random_state=0).fit(X, y, tags)
     assert model.score(X, y) > 0.8
     assert model.temperature_ != 1
     np.testing.assert_allclose(model.predict_proba(X).argmax(axis=1), model.predict(X))
-    best = SupervisedLDA(4, n_restarts=3, refine=0, random_state=0).fit(X, y, tags)
-    one = SupervisedLDA(4, refine=0, random_state=0).fit(X, y, tags)
+    best = SupervisedLDA(4, n_restarts=3, random_state=0).fit(X, y, tags)
+    one = SupervisedLDA(4, random_state=0).fit(X, y, tags)
     assert best.objective_[-1] >= one.objective_[-1]
 
 
@@ -531,25 +509,25 @@ def test_the_best_of_several_starts_is_kept_however_short_they_are():
 def test_held_out_pictures_are_judged_as_the_model_would_judge_new_ones(monkeypatch):
     asked = []
 
-    def recorded(data, model, *, rooted):
-        asked.append((len(data), rooted))
-        return label_likelihood(data, model, rooted=rooted)
+    def recorded(data, model):
+        asked.append((len(data), isinstance(model, RefinedTopics)))
+        return label_likelihood(data, model)
 
-    monkeypatch.setattr("visterm.topics.joint_model.label_likelihood", recorded)
+    monkeypatch.setattr("visterm.topics.slda_refined.label_likelihood", recorded)
     X, y, tags = collection(n_pictures=40)
-    model = SupervisedLDA(3, held_out_share=0.25, refine=5, random_state=0).fit(X, y, tags)
+    model = RefinedSupervisedLDA(3, held_out_share=0.25, refine=5, random_state=0).fit(X, y, tags)
     assert model.online_["n_pictures"] == 30
     assert set(asked) == {(10, False), (10, True)}
     assert asked == sorted(asked)  # first by the proportions, then by their roots
     asked.clear()
-    SupervisedLDA(3, refine=5, random_state=0).fit(X, y, tags)
+    RefinedSupervisedLDA(3, refine=5, random_state=0).fit(X, y, tags)
     assert not asked
 
 
 def test_the_priors_of_the_objective():
     model = SupervisedLDA(2, smoothing=0.5, ridge=0.3)
     tags = np.array([[0.5, 0.5], [0.25, 0.75]])
-    topics = JointTopics(np.full((2, 4), 0.25), tags, np.array([[1.0, -2.0]]), np.array([1.0, 2.5]), np.zeros(1))
+    topics = JointTopics(np.full((2, 4), 0.25), tags, np.array([[1.0, -2.0]]), np.array([1.0, 2.5]))
     smoothed = 0.5 * (8 * np.log(0.25) + np.log(tags).sum())
     assert model._log_prior(topics) == pytest.approx(smoothed - 0.15 * 5)
     model.set_params(learn_alpha=True)
@@ -570,8 +548,8 @@ def test_the_objective_begins_with_the_bound_and_the_priors_of_the_start():
 
 def test_one_pass_of_refinement_is_refinement():
     X, y, tags = collection(n_pictures=30)
-    assert SupervisedLDA(3, refine=1, random_state=0).fit(X, y, tags).is_refined
-    assert not SupervisedLDA(3, refine=0, random_state=0).fit(X, y, tags).is_refined
+    assert RefinedSupervisedLDA(3, refine=1, random_state=0).fit(X, y, tags).is_refined
+    assert not RefinedSupervisedLDA(3, refine=0, random_state=0).fit(X, y, tags).is_refined
 
 
 def test_a_tag_that_all_pictures_have_is_certain():
@@ -580,27 +558,9 @@ def test_a_tag_that_all_pictures_have_is_certain():
     np.testing.assert_allclose(scores, 1)
 
 
-def test_reasons_of_every_class_and_tag_can_be_asked_for():
-    X, y, tags = collection(n_pictures=30)
-    X[4] = 0
-    for refine in (0, 3):
-        model = SupervisedLDA(3, refine=refine, random_state=0).fit(X, y, tags)
-        for number in range(3):
-            assert not model.explain_class(X, number).topics[4].any()  # an empty picture has no codewords to blame
-            assert not model.explain_tag(X, number).topics[4].any()
-            np.testing.assert_allclose(
-                np.delete(model.explain_class(X, number).scores - model.decision_function(X)[:, number], 4),
-                0,
-                atol=2e-2,
-            )
-        for number in (-1, 3):
-            with pytest.raises(InputError, match=f"there is no tag {number}: the model has tags 0 to 2"):
-                model.explain_tag(X, number)
-
-
 def test_batches_teach_what_the_whole_does():
     X, y, tags = collection(n_pictures=300)
-    model = SupervisedLDA(6, alpha=0.3, random_state=0)
+    model = RefinedSupervisedLDA(6, alpha=0.3, refine=0, random_state=0)
     for _ in range(3):
         for rows in np.array_split(np.arange(300), 5):
             model.partial_fit(X[rows], y[rows], tags[rows], classes=[0, 1, 2])
@@ -615,7 +575,7 @@ def test_batches_teach_what_the_whole_does():
 
 def test_batches_of_tags_teach_corr_lda_what_they_teach_the_joint_model():
     X, _, tags = collection(n_pictures=120)
-    joint, corr = SupervisedLDA(4, random_state=0), CorrLDA(4, random_state=0)
+    joint, corr = (kind(4, refine=0, random_state=0) for kind in (RefinedSupervisedLDA, RefinedCorrLDA))
     for rows in np.array_split(np.arange(120), 4):
         joint.partial_fit(X[rows], tags=tags[rows])
         corr.partial_fit(X[rows], tags[rows])
@@ -624,22 +584,6 @@ def test_batches_of_tags_teach_corr_lda_what_they_teach_the_joint_model():
     assert scores[tags == 1].mean() > scores[tags == 0].mean() + 0.1
     with pytest.raises(InputError, match="tags"):
         corr.partial_fit(X[:2], tags[:2, :2])
-
-
-@pytest.mark.parametrize("refine", [0, 5])
-def test_regions_share_the_reasons_of_their_codewords(refine):
-    X, y, tags = collection()
-    model = SupervisedLDA(4, refine=refine, random_state=0).fit(X, y, tags)
-    reasons = model.explain_class(X, 1)
-    regions = np.repeat(np.arange(20), X[7].astype(int))
-    by_region = reasons.of_regions(7, regions)
-    assert by_region.sum() == pytest.approx(reasons.scores[7])
-    assert len(set(by_region[regions == regions[0]])) == 1
-    for strange in (-1, 20):
-        with pytest.raises(InputError, match="between 0 and 19"):
-            reasons.of_regions(7, [strange])
-    first = np.flatnonzero(X[:, 0])[0]
-    assert reasons.of_regions(first, [0, 0])[0] == pytest.approx(reasons.codewords[first, 0] / 2)
 
 
 @pytest.mark.parametrize(
@@ -658,7 +602,7 @@ def test_regions_share_the_reasons_of_their_codewords(refine):
 def test_parameters_that_make_no_sense_are_refused(parameters, message):
     X, y, _ = collection(n_pictures=9)
     with pytest.raises(InputError, match=message):
-        SupervisedLDA(**parameters).fit(X, y)
+        RefinedSupervisedLDA(**parameters).fit(X, y)
 
 
 def test_pictures_without_any_label_are_refused():
@@ -671,7 +615,7 @@ def test_pictures_without_any_label_are_refused():
 
 def test_batches_without_tags_teach_no_tags():
     X, y, _ = collection(n_pictures=12)
-    model = SupervisedLDA(2, random_state=0).partial_fit(X, y).partial_fit(X)
+    model = RefinedSupervisedLDA(2, random_state=0).partial_fit(X, y).partial_fit(X)
     assert model.topic_tags_.shape == (2, 0)
     with pytest.raises(InputError, match="no tags"):
         model.score_tags(X)
@@ -679,7 +623,7 @@ def test_batches_without_tags_teach_no_tags():
 
 def test_topics_transform_like_those_of_lda():
     X, y, _ = collection()
-    model = SupervisedLDA(3, refine=0, random_state=0).fit(X, y)
+    model = SupervisedLDA(3, random_state=0).fit(X, y)
     lda = LDA(3)
     lda.topic_codewords_, lda.alpha_, lda.n_features_in_ = model.topic_codewords_, model.alpha_, 20
     bags = sparse.csr_array(X)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from visterm.errors import InputError
-from visterm.topics import SupervisedLDA, TopicCommittee
+from visterm.topics import RefinedSupervisedLDA, TopicCommittee
 
 
 def collection(seed=0, n_pictures=60):
@@ -44,7 +44,7 @@ def test_a_committee_is_as_sure_of_new_pictures_as_its_members_on_average_or_sur
 def test_a_committee_of_one_is_its_member():
     X, y, _ = collection()
     committee = TopicCommittee(4, n_members=1, refine=5, random_state=0).fit(X, y)
-    member = SupervisedLDA(4, refine=5, random_state=committee.members_[0].random_state).fit(X, y)
+    member = RefinedSupervisedLDA(4, refine=5, random_state=committee.members_[0].random_state).fit(X, y)
     np.testing.assert_array_equal(committee.predict_proba(X), member.predict_proba(X))
     with pytest.raises(InputError, match="learned no tags"):
         committee.score_tags(X)

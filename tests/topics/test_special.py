@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import bernoulli, polygamma
 from scipy.special import digamma as scipy_digamma
 
-from visterm.topics.special import BERNOULLI, digamma, trigamma
+from visterm.topics.inference._kernels_lda import BERNOULLI, digamma, trigamma
 
 SMALL_AND_LARGE = np.concatenate([np.geomspace(1e-6, 1e6, 400), [1.0, 9.999, 10.0]])
 #: Where the series begins: the last of its numbers matter most.

@@ -20,7 +20,6 @@ from visterm.vision._global_inputs import spans, squeezed, whole_grey
 
 FEATURES = {
     "gist": (gist, 512),
-    "colour gist": (partial(gist, colour=True), 1536),
     "hsv": (colour_histogram, 4096),
     "rgb": (partial(colour_histogram, space="rgb"), 4096),
     "lab": (partial(colour_histogram, space="lab"), 4096),

@@ -1,3 +1,6 @@
+from .combining import together as together
+from .nothing_found import cut_off as cut_off
+from .relevance import Relevance as Relevance
 from .scales import deviations as deviations
 from .scales import tag_leads as tag_leads
 from .scales import tag_scales as tag_scales
@@ -6,21 +9,21 @@ from .sigmoids import fit_platt as fit_platt
 from .sigmoids import fit_sigmoids as fit_sigmoids
 from .sigmoids import sigmoid as sigmoid
 from .tag_confidence import TagConfidence as TagConfidence
+from .tag_probabilities import PRECISION as PRECISION
 from .tag_probabilities import Denials as Denials
 from .tag_probabilities import TagProbabilities as TagProbabilities
 from .temperature import class_probabilities as class_probabilities
 from .temperature import fit_temperature as fit_temperature
 from .temperature import surprise as surprise
-from .thresholds import TagThresholds as TagThresholds
-from .thresholds import ThresholdedAnnotator as ThresholdedAnnotator
 
 __all__ = [
+    "PRECISION",
     "Denials",
+    "Relevance",
     "TagConfidence",
     "TagProbabilities",
-    "TagThresholds",
-    "ThresholdedAnnotator",
     "class_probabilities",
+    "cut_off",
     "deviations",
     "fit_deviations",
     "fit_platt",
@@ -30,4 +33,5 @@ __all__ = [
     "surprise",
     "tag_leads",
     "tag_scales",
+    "together",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ class TagConfidence(Estimator):
     >>> TagConfidence().of_draws(2).probabilities(np.array([[0.5, 0.5]]))
     array([[0.75, 0.75]])
     """
+
+    _fitted_constraints: ClassVar[dict[str, str]] = {"n_draws_": "float >=0", "slope_": "float", "offset_": "float"}
 
     def of_draws(self, n_draws: float) -> Self:
         """Treat tags as independent draws."""

@@ -43,6 +43,9 @@ _BLOCK = 2**18
 #: The precisions for which thresholds are kept; between two of them, thresholds are interpolated.
 _PRECISIONS = np.append(np.arange(0.05, 0.96, 0.05), 0.99)
 
+#: Suggestions are made where this share of them should be right.
+PRECISION = 0.8
+
 
 class Denials(NamedTuple):
     """Held-out pictures that nobody tagged: their ``scores``, and the tags ``denied`` there, 0/1 (both n_tags wide)."""
@@ -80,20 +83,23 @@ class TagProbabilities(Estimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "random_state": [Interval(Integral, 0, None, closed="left")]
+    }
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "n_tags_": "n_tags=int >=0",
+        "mean_": "float",
+        "deviation_": "float >0",
+        "word_means_": "n_tags",
+        "word_deviations_": "n_tags >0",
+        "word_odds_": "n_tags",
+        "coefficients_": "n_coefficients",
     }
 
     def __init__(self, random_state: int = 0) -> None:
         self.random_state = random_state
 
     def fit(
-        self,
-        scores: ArrayLike,
-        tags: Any,
-        *,
-        tag_counts: ArrayLike,
-        n_tagged: int,
-        denials: Denials | None = None,
+        self, scores: ArrayLike, tags: Any, *, tag_counts: ArrayLike, n_tagged: int, denials: Denials | None = None
     ) -> Self:
         """Learn from the ``scores`` (n_pictures, n_tags) of held-out pictures and their ``tags``.
 
@@ -174,7 +180,7 @@ class TagProbabilities(Estimator):
         return log_odds - self.word_odds_.astype(np.float32)
 
     def thresholds(self, precision: float) -> NDArray[np.float64]:
-        """For each tag, the probability from which on it is suggested, so that all suggestions have this ``precision``.
+        """For each tag, the least probability at which to suggest it, so that all suggestions have this ``precision``.
 
         A tag's threshold is where its own suggestions would have some precision together. That precision is the same
         for all tags, and is such that all suggestions had the wanted one on pictures that did not help to calibrate.
@@ -286,8 +292,8 @@ def _where(known: NDArray[np.bool_] | None, values: Floats) -> Floats:
 def _fit_own(x: Floats, present: NDArray[np.bool_], known: NDArray[np.bool_] | None = None) -> Floats:
     """(2, n_tags) slopes and offsets of the most likely sigmoids of ``x``, shrunk to 1 and 0 by ``_PRIOR``.
 
-    Only pairs count of which it is ``known`` whether the tag is ``present`` (None: all). Newton steps for all tags at
-    once; a tag whose step would make things worse takes half of it.
+    A pair of picture and tag counts only if it is ``known`` whether the tag is ``present`` (None: all pairs count). All
+    tags take Newton steps at once; a tag whose step would make things worse takes half of it.
     """
     centre, prior = np.array([[1.0], [0.0]]), np.array(_PRIOR)[:, np.newaxis]
     own = np.repeat(centre, x.shape[1], axis=1)

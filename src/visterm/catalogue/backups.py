@@ -9,9 +9,6 @@ from pathlib import Path
 
 from visterm.storage import replacing
 
-#: How many copies of each kind are kept beside the catalogue.
-KEPT = 3
-
 
 def copy(connection: sqlite3.Connection, file: Path) -> None:
     """Write a copy of the database to ``file``, which appears whole or not at all."""
@@ -21,19 +18,21 @@ def copy(connection: sqlite3.Connection, file: Path) -> None:
 
 
 def keep_before_upgrade(connection: sqlite3.Connection, file: Path, version: int) -> Path:
-    """Copy the database beside ``file`` before its schema changes, named by its version; the last few are kept."""
+    """Copy the database beside ``file`` before its schema changes, named by its version."""
     kept = file.with_name(f"{file.stem}.version-{version}{file.suffix}")
     copy(connection, kept)
-    _keep_last(file, "version")
     return kept
 
 
-def keep_before_restore(connection: sqlite3.Connection, file: Path) -> Path:
-    """Copy the database beside ``file`` before another takes its place, numbered; the last few are kept."""
+def keep_before_restore(file: Path) -> Path:
+    """Copy the database beside ``file`` while the caller keeps others from writing; only a person deletes the copy.
+
+    SQLite copies nothing through a connection that is writing, so this is done by another one.
+    """
     last = max((number for number, _ in _copies(file, "before-restore")), default=0)
     kept = file.with_name(f"{file.stem}.before-restore-{last + 1}{file.suffix}")
-    copy(connection, kept)
-    _keep_last(file, "before-restore")
+    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        copy(connection, kept)
     return kept
 
 
@@ -41,18 +40,19 @@ def put_aside(file: Path) -> Path:
     """Rename a damaged catalogue, with the files that SQLite keeps beside it."""
     number = 1 + max((number for number, _ in _copies(file, "damaged")), default=0)
     kept = file.with_name(f"{file.stem}.damaged-{number}{file.suffix}")
-    for ending in ("-wal", "-shm", ""):
+    for ending in ("", "-wal", "-shm"):  # without the first, nobody opens the others
         if (beside := file.with_name(file.name + ending)).exists():
             beside.rename(kept.with_name(kept.name + ending))
     return kept
 
 
-def _keep_last(file: Path, kind: str) -> None:
-    for _, old in _copies(file, kind)[:-KEPT]:
-        old.unlink(missing_ok=True)
+def copies(file: Path) -> list[Path]:
+    """The copies of a catalogue that are kept beside it, the newest of each kind last."""
+    kinds = ("version", "before-restore", "damaged")
+    return [path for kind in kinds for _, path in _copies(file, kind)]
 
 
 def _copies(file: Path, kind: str) -> list[tuple[int, Path]]:
     name = re.compile(rf"{re.escape(file.stem)}\.{kind}-(\d+){re.escape(file.suffix)}")
-    found = ((name.fullmatch(path.name), path) for path in file.parent.iterdir())
+    found = ((name.fullmatch(path.name), path) for path in file.parent.glob("*"))
     return sorted((int(match[1]), path) for match, path in found if match)

@@ -6,10 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Self
 from uuid import uuid4
 
 from visterm.catalogue import (
     backups,
+    connections,
     filing,
     identity,
     importing,
@@ -40,13 +42,13 @@ LANGUAGE = "en"
 class Catalogue(Database):
     """The truth about a collection, in one SQLite file.
 
-    ``file`` is created if absent. Paths are stored in POSIX form, relative to ``root`` if inside it, so that the
-    collection can move as a whole. Any number of threads may use a catalogue: each gets its own connection, and
+    ``file`` must exist; :meth:`create` makes it. Paths are stored in POSIX form, relative to ``root`` if inside it, so
+    that the collection can move as a whole. Any number of threads may use a catalogue: each has its own connection, and
     readers never wait for a writer. Every method is one transaction; :meth:`transaction` combines several calls.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> with Catalogue(folder / "catalogue.sqlite", root=folder) as catalogue:
+    >>> with Catalogue.create(folder / "catalogue.sqlite", root=folder) as catalogue:
     ...     catalogue.counts().n_pictures
     0
     """
@@ -57,6 +59,13 @@ class Catalogue(Database):
         self._places = Places(root, self._connections.mine)
         #: What was changed, by whom and when, and its undoing.
         self.history = History(lambda: self._connection, self.transaction, self._stamp)
+
+    @classmethod
+    def create(cls, file: Path, *, root: Path) -> Self:
+        """Open the catalogue in ``file``, or make it; only for a place where there has never been one."""
+        if not file.exists():
+            connections.create(file)
+        return cls(file, root=root)
 
     # Pictures and their files
 
@@ -75,7 +84,7 @@ class Catalogue(Database):
             return read_block(self._connection, ids[0], ids[0])[0] if ids else None
 
     def pictures_with_ids(self, ids: Iterable[int]) -> list[Picture]:
-        """The pictures with these ids, in their order; ids that there are not are left out."""
+        """The pictures with these ids, in their order; unknown ids are left out."""
         with schema.sqlite_errors(self.file):
             return [picture for number in ids for picture in read_block(self._connection, number, number)]
 
@@ -91,6 +100,18 @@ class Catalogue(Database):
         """Size and modification time (ns) of every catalogued file, or of those at or below ``under``."""
         with schema.sqlite_errors(self.file):
             return {path: (size, mtime_ns) for path, size, mtime_ns, _ in self._places.files(under)}
+
+    def known_path(self, reference: str | Path) -> str | None:
+        """The stored path of a catalogued file, as a person names it; None if there is none."""
+        return self._read(lambda _: self._places.known_path(reference))
+
+    def twin_files(self) -> set[str]:
+        """The files that only their bytes tell from one of another picture: size and time are the same."""
+        return self._whatever_labels_say("twins", lambda _: self._places.twins())
+
+    def edited_pictures(self) -> list[str]:
+        """The content hashes of the pictures that have had another content, the newest first."""
+        return self._read(identity.edited)
 
     def missing_files(self, under: Path | None = None) -> set[str]:
         """The catalogued files that were gone at the last check."""
@@ -114,26 +135,15 @@ class Catalogue(Database):
         what = "add removed files again" if again else "keep the labels of edited copies"
         with self.transaction(what, who=PERSON if again else IMPORT):
             keeper = filing.FileKeeper(self._connection, self.root, self._stamp(), again=again)
-            return Counter(keeper.add(file, self.stored_path(file.path)) for file in examined)
+            return keeper.add_all((file, self.stored_path(file.path)) for file in examined)
 
     def mark_missing(self, paths: Iterable[str]) -> int:
         """Record that files are gone; returns how many of them were known.
 
         The last file of a picture is remembered, with all labels: the disk may only be unplugged.
         """
-        n_gone = 0
         with self.transaction():
-            for path in paths:
-                marked = self._connection.execute("UPDATE path SET missing = 1 WHERE path = ?", (path,))
-                n_gone += marked.rowcount
-                copies = self._connection.execute(
-                    """SELECT 1 FROM path JOIN path AS other USING (picture_id)
-                       WHERE path.path = ? AND NOT other.missing""",
-                    (path,),
-                )
-                if copies.fetchone() is not None:
-                    identity.forget_paths(self._connection, [path])
-        return n_gone
+            return sum(identity.mark_missing(self._connection, path) for path in paths)
 
     def mark_present(self, paths: Iterable[str]) -> None:
         """Record that files are back, unchanged."""
@@ -147,8 +157,7 @@ class Catalogue(Database):
 
     def without_file(self, limit: int = 100) -> list[identity.WithoutFile]:
         """The pictures that have no file, those with most labels of people and imports first."""
-        with schema.sqlite_errors(self.file):
-            return identity.without_file(self._connection, limit)
+        return self._read(identity.without_file, limit)
 
     def separate(self, path: str | Path) -> Picture:
         """Say that the file at ``path`` is another picture now, not an edited one; returns the new picture.
@@ -194,8 +203,7 @@ class Catalogue(Database):
 
     def removed_files(self) -> dict[str, tuple[int, int]]:
         """Size and modification time (ns) of every file that a person removed."""
-        with schema.sqlite_errors(self.file):
-            return removals.removed_files(self._connection)
+        return self._read(removals.removed_files)
 
     # Labels
 
@@ -224,9 +232,8 @@ class Catalogue(Database):
     def is_source(self, file: Path) -> bool:
         """Whether labels of the table ``file`` were read earlier."""
         names = [import_source(f"{format} {self.stored_path(file)}") for format in ("table", "parquet")]
-        with schema.sqlite_errors(self.file):
-            known = self._connection.execute("SELECT 1 FROM source WHERE name IN (?, ?)", names).fetchone()
-        return known is not None
+        known = self._read(log.Connection.execute, "SELECT 1 FROM source WHERE name IN (?, ?)", names)
+        return known.fetchone() is not None
 
     def label(
         self,
@@ -263,14 +270,6 @@ class Catalogue(Database):
         ):
             return LabelWriter(self._connection, source, self._stamp()).put_all(rows)
 
-    def clear(self, source: str) -> int:
-        """Remove all labels and regions of ``source``, ``import`` being all imports; returns how many labels."""
-        rank_of(source)
-        with self.transaction(f"clear all labels of {source}", who=_who(source)):
-            of_source = "source_id IN (SELECT id FROM source WHERE name = ?1 OR (?1 = 'import' AND rank = 1))"
-            self._connection.execute(f"DELETE FROM region WHERE {of_source}", (source,))  # noqa: S608 - constant
-            return self._connection.execute(f"DELETE FROM label WHERE {of_source}", (source,)).rowcount  # noqa: S608
-
     def derive_tags(self, tokenizer: importing.Tokenizer) -> int:
         """Give every captioned picture the tags that ``tokenizer`` finds in its caption; returns how many."""
         with self.transaction("make tags of captions", who=IMPORT):
@@ -278,30 +277,25 @@ class Catalogue(Database):
 
     def captions(self) -> list[str]:
         """The captions of the pictures, in order of picture id."""
-        with schema.sqlite_errors(self.file):
-            return importing.read_captions(self._connection)
+        return self._read(importing.read_captions)
 
     # Vocabulary: see visterm.catalogue.vocabulary for what each edit means
 
     def vocabulary(self, kind: Kind) -> list[vocabulary.TermUse]:
         """The classes or tags in use, the most used first."""
-        with schema.sqlite_errors(self.file):
-            return vocabulary.uses(self._connection, kind)
+        return self._read(vocabulary.uses, kind)
 
     def is_known(self, kind: Kind, name: str) -> bool:
         """Whether the class or tag is in use, was dropped, or is another name of one."""
-        with schema.sqlite_errors(self.file):
-            return vocabulary.is_known(self._connection, kind, name)
+        return self._read(vocabulary.is_known, kind, name)
 
     def dropped(self, kind: Kind) -> list[str]:
         """The dropped classes or tags."""
-        with schema.sqlite_errors(self.file):
-            return vocabulary.dropped(self._connection, kind)
+        return self._read(vocabulary.dropped, kind)
 
     def aliases(self, kind: Kind) -> dict[str, str]:
         """Old names that were renamed or merged, and the name that replaced each."""
-        with schema.sqlite_errors(self.file):
-            return vocabulary.aliases(self._connection, kind)
+        return self._read(vocabulary.aliases, kind)
 
     def rename(self, kind: Kind, old: str, new: str) -> None:
         """Rename a class or tag."""
@@ -333,8 +327,7 @@ class Catalogue(Database):
     @property
     def language(self) -> str:
         """The language of captions and file names, an ISO 639 code."""
-        with schema.sqlite_errors(self.file):
-            row = self._connection.execute("SELECT value FROM setting WHERE name = 'language'").fetchone()
+        row = self._read(log.Connection.execute, "SELECT value FROM setting WHERE name = 'language'").fetchone()
         return LANGUAGE if row is None else str(row[0])
 
     @language.setter
@@ -347,8 +340,7 @@ class Catalogue(Database):
     def identity(self) -> str:
         """A name of this catalogue that no other has, by which it recognises what it wrote itself."""
         known = "SELECT value FROM setting WHERE name = 'identity'"
-        with schema.sqlite_errors(self.file):
-            row = self._connection.execute(known).fetchone()
+        row = self._read(log.Connection.execute, known).fetchone()
         if row is None:
             with self.transaction():
                 self._connection.execute("INSERT OR IGNORE INTO setting VALUES ('identity', ?)", (uuid4().hex,))
@@ -363,40 +355,29 @@ class Catalogue(Database):
 
     def truth(self) -> Truth:
         """What people and imports say about the readable pictures, as arrays to train on."""
-        with schema.sqlite_errors(self.file):
-            return truth.read_truth(self._connection)
+        return self._read(truth.read_truth)
 
     def relabelled(self, known: Truth, ids: Iterable[int]) -> Truth:
         """``known`` with the labels of the pictures ``ids`` read again."""
-        with schema.sqlite_errors(self.file):
-            return truth.relabelled(self._connection, known, ids)
+        return self._read(truth.relabelled, known, ids)
 
     def listing(self) -> listing.Listing:
         """The sizes of all readable pictures, and when they were added."""
-        with schema.sqlite_errors(self.file):
-            return listing.read_listing(self._connection)
+        return self._read(listing.read_listing)
 
     def said(self, ids: Iterable[int] | None = None) -> dict[int, int]:
         """Who said something of the pictures, as :class:`~visterm.catalogue.listing.Said` flags by picture id."""
-        with schema.sqlite_errors(self.file):
-            return listing.read_said(self._connection, ids)
-
-    def denied_classes(self, ids: Iterable[int]) -> dict[int, set[str]]:
-        """The classes that people or imports say some pictures do not have, by picture id."""
-        with schema.sqlite_errors(self.file):
-            return listing.read_denied_classes(self._connection, ids)
+        return self._read(listing.read_said, ids)
 
     def counts(self) -> inventory.Counts:
         """The numbers of pictures, files, labels, classes and tags."""
-        with schema.sqlite_errors(self.file):
-            return inventory.count(self._connection)
+        return self._read(inventory.count)
 
     def backup(self, file: Path) -> None:
         """Write everything to ``file``, which must be new; consistent while others write."""
         if file.exists():
             raise InputError(f"{file} exists already: name a new file for the backup")
-        with schema.sqlite_errors(self.file):
-            backups.copy(self._connection, file)
+        self._read(backups.copy, file)
 
     # Inside
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from visterm.catalogue.log import LENGTHS
+from visterm.catalogue.log import LOGGED
 
 # States that must never occur, each with a query that counts them.
 _IMPOSSIBLE = (
@@ -59,7 +59,7 @@ _IMPOSSIBLE = (
         "SELECT (SELECT count(*) FROM term WHERE name = '') + (SELECT count(*) FROM alias WHERE name = '')",
     ),
     (
-        "pictures without a file of which nobody has said anything",
+        "pictures that have no file, no label and no history",
         """SELECT count(*) FROM picture WHERE caption IS NULL AND id NOT IN (SELECT picture_id FROM path)
            AND id NOT IN (SELECT picture_id FROM label) AND NOT EXISTS (
                SELECT 1 FROM change WHERE picture_id = picture.id)""",
@@ -103,7 +103,7 @@ def problems(connection: sqlite3.Connection) -> list[str]:
 
 def _unreadable_changes(connection: sqlite3.Connection) -> int:
     """How many changes in the log are no rows of a table that is logged."""
-    lengths = " ".join(f"WHEN '{kind}' THEN {length}" for kind, length in LENGTHS.items())
+    lengths = " ".join(f"WHEN '{kind}' THEN {len(logged.columns)}" for kind, logged in LOGGED.items())
     (number,) = connection.execute(
         f"""SELECT count(*) FROM (
                 SELECT coalesce(before, after) AS one, coalesce(after, before) AS other,

@@ -5,24 +5,26 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from visterm.catalogue import consistency, log, schema
 from visterm.catalogue.changes import LabelChanges
 from visterm.catalogue.connections import Connections
 from visterm.catalogue.records import PERSON
-from visterm.errors import InputError, VistermError
+from visterm.errors import VistermError
 
+P = ParamSpec("P")
+R = TypeVar("R")
 #: Errors by which wrong values in a damaged database show up.
 _SYMPTOMS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, sqlite3.Error)
 
 
 class Database:
-    """The database in ``file``, which is created if absent. Any number of threads may use it."""
+    """The database in ``file``, which must exist. Any number of threads may use it."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -30,6 +32,7 @@ class Database:
         self._label_changes = LabelChanges()
         self._guard = threading.Lock()
         self._last_stamp = 0
+        self._kept: dict[str, tuple[tuple[int, int], Any]] = {}
         _ = self._connection  # refuse an unusable file now
 
     def __enter__(self) -> Self:
@@ -50,7 +53,7 @@ class Database:
     def _blame(self, error: Exception) -> None:
         problems = self.check()
         if problems:
-            raise InputError(f"{self.file}: the catalogue is damaged: {problems[0]}: {schema.USE_A_BACKUP}") from error
+            raise schema.damage(self.file, problems[0]) from error
 
     def close(self) -> None:
         """Close the file, also for other threads; committed changes stay."""
@@ -95,6 +98,19 @@ class Database:
         Anything else is a change by another process, or a change of pictures, files or vocabulary.
         """
         return self._label_changes.since(sequence, self.version()[1])
+
+    def _read(self, question: Callable[Concatenate[log.Connection, P], R], *args: P.args, **options: P.kwargs) -> R:
+        """The answer to a question about the database."""
+        with schema.sqlite_errors(self.file):
+            return question(self._connection, *args, **options)
+
+    def _whatever_labels_say(self, what: str, question: Callable[[log.Connection], R]) -> R:
+        """The answer to a question that labels do not change; it is kept until anything else changes."""
+        version, (before, answer) = self.version(), self._kept.get(what, ((-1, -1), None))
+        if before != version and (before[1] == version[1] or self.relabelled_since(before[1]) is None):
+            answer = self._read(question)
+        self._kept[what] = version, answer
+        return cast(R, answer)
 
     def _stamp(self) -> int:
         """The time now in microseconds, later than every earlier stamp, so that the newest label is always known."""

@@ -6,6 +6,8 @@ wherever the file is. A file with new content at a known place is an edited pict
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,6 +29,14 @@ class FileKeeper:
     def __init__(self, connection: log.Connection, root: Path, now: int, *, again: bool = False) -> None:
         self._connection, self._root, self._now, self._again = connection, root, now, again
 
+    def add_all(self, files: Iterable[tuple[Examined, str]]) -> Counter[Outcome]:
+        """Record files with their stored paths, and count the outcomes.
+
+        Those whose content is known come first: which file it was copied from must not depend on the order of names.
+        """
+        in_turn = sorted(files, key=lambda each: self._picture_of(each[0]) is None)
+        return Counter(self.add(file, path) for file, path in in_turn)
+
     def add(self, file: Examined, path: str) -> Outcome:
         """Record ``file`` under its stored ``path``; returns the outcome."""
         if not self._again or not is_remembered(self._connection, file, path):
@@ -40,7 +50,7 @@ class FileKeeper:
         before = self._one("SELECT picture_id FROM path WHERE path = ?", path)
         if before is None and was_removed(self._connection, file, path):
             return "removed"
-        picture = self._one("SELECT id FROM picture WHERE sha256 = ?", file.sha256)
+        picture = self._picture_of(file)
         outcome: Outcome
         if picture is not None:
             if before not in (None, picture):
@@ -56,6 +66,10 @@ class FileKeeper:
             (path, picture, file.size, file.mtime_ns),
         )
         return outcome
+
+    def _picture_of(self, file: Examined) -> int | None:
+        """The picture that has the content of a file now."""
+        return self._one("SELECT id FROM picture WHERE sha256 = ?", file.sha256)
 
     def _insert(self, file: Examined) -> int:
         columns = "id, sha256, pixels, size, width, height, orientation, state, reason, added"

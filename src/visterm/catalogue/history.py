@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from visterm.catalogue import log
+from visterm.catalogue import log, undoing
 from visterm.catalogue.labels import LabelRow
 from visterm.catalogue.pictures import iso_time
 from visterm.catalogue.schema import snapshot
@@ -90,11 +90,11 @@ class History:
         with self._transaction():
             if only is not None and (last := self._last()) is not None and last.id != only:
                 raise NotLastError(only, last)
-            return self._move(number, lambda: log.undo(self._connect(), self._now()), "undo")
+            return self._move(number, lambda: undoing.undo(self._connect(), self._now()), "undo")
 
     def redo(self, number: int = 1) -> list[Action]:
         """Redo the last ``number`` actions that were undone, the oldest first."""
-        return self._move(number, lambda: log.redo(self._connect()), "redo")
+        return self._move(number, lambda: undoing.redo(self._connect(), self._now()), "redo")
 
     def next(self) -> tuple[str | None, str | None]:
         """What the next undo and the next redo would do, in words; None where there is nothing."""

@@ -30,12 +30,16 @@ def free_id(connection: sqlite3.Connection, sha256: str) -> int:
            ORDER BY picture_id DESC LIMIT 1""",
         (sha256,),
     ).fetchone()
-    if before is None:
-        before = connection.execute(
-            """SELECT 1 + max((SELECT coalesce(max(id), 0) FROM picture),
-                              (SELECT coalesce(max(picture_id), 0) FROM version))"""
-        ).fetchone()
-    return int(before[0])
+    return last_id(connection) + 1 if before is None else int(before[0])
+
+
+def last_id(connection: sqlite3.Connection) -> int:
+    """The largest id that a picture has had, also before a backup was restored."""
+    (last,) = connection.execute(
+        """SELECT max((SELECT coalesce(max(id), 0) FROM picture), (SELECT coalesce(max(picture_id), 0) FROM version),
+                      coalesce((SELECT CAST(value AS INTEGER) FROM setting WHERE name = 'last_id'), 0))"""
+    ).fetchone()
+    return int(last)
 
 
 def remember_version(connection: sqlite3.Connection, picture: int, path: str | None, now: int) -> None:
@@ -55,6 +59,23 @@ def forget_paths(connection: sqlite3.Connection, paths: Iterable[str]) -> None:
     rows = [(path,) for path in paths]
     connection.executemany("INSERT OR REPLACE INTO former SELECT path, picture_id FROM path WHERE path = ?", rows)
     connection.executemany("DELETE FROM path WHERE path = ?", rows)
+
+
+def mark_missing(connection: sqlite3.Connection, path: str) -> int:
+    """Note that a file is gone, and forget it if its picture has others; returns 1 if it was known."""
+    marked = connection.execute("UPDATE path SET missing = 1 WHERE path = ?", (path,)).rowcount
+    copies = """SELECT 1 FROM path JOIN path AS other USING (picture_id) WHERE path.path = ? AND NOT other.missing"""
+    if connection.execute(copies, (path,)).fetchone() is not None:
+        forget_paths(connection, [path])
+    return marked
+
+
+def edited(connection: sqlite3.Connection) -> list[str]:
+    """The content hashes of the readable pictures that have had another content, the newest first."""
+    rows = connection.execute(
+        "SELECT sha256 FROM picture WHERE state = 'ok' AND id IN (SELECT picture_id FROM version) ORDER BY id DESC"
+    )
+    return [key for (key,) in rows]
 
 
 def forget_suggestions(connection: sqlite3.Connection, picture: int) -> None:
@@ -108,7 +129,7 @@ def separate(connection: sqlite3.Connection, picture: int, now: int) -> int:
     (earlier,) = row
     other = connection.execute("SELECT id FROM picture WHERE sha256 = ?", (earlier,)).fetchone()
     if other is not None:
-        _give_labels(connection, picture, int(other[0]))
+        give_labels(connection, picture, int(other[0]))
         connection.execute("DELETE FROM label WHERE picture_id = ?", (picture,))
         connection.execute("DELETE FROM region WHERE picture_id = ?", (picture,))
         connection.execute(
@@ -117,7 +138,7 @@ def separate(connection: sqlite3.Connection, picture: int, now: int) -> int:
         return picture
     (present,) = connection.execute("SELECT sha256 FROM picture WHERE id = ?", (picture,)).fetchone()
     content = connection.execute(f"SELECT {_CONTENT} FROM picture WHERE id = ?", (picture,)).fetchone()  # noqa: S608
-    _set_content(connection, picture, earlier)
+    set_content(connection, picture, earlier)
     new = free_id(connection, present)
     connection.execute(
         f"INSERT INTO picture (id, {_CONTENT}, added) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - constants
@@ -140,7 +161,7 @@ def attach(connection: sqlite3.Connection, record: int, picture: int, now: int) 
     remember_version(connection, record, row[0] or _last_seen(connection, record), now)
     (path,) = connection.execute("SELECT min(path) FROM path WHERE picture_id = ?", (picture,)).fetchone()
     remember_version(connection, picture, path, now)
-    _give_labels(connection, picture, record)
+    give_labels(connection, picture, record)
     gone = connection.execute("SELECT path FROM path WHERE picture_id = ?", (record,)).fetchall()
     forget_paths(connection, [path for (path,) in gone])
     connection.execute("UPDATE path SET picture_id = ? WHERE picture_id = ?", (record, picture))
@@ -160,7 +181,7 @@ def _last_seen(connection: sqlite3.Connection, picture: int) -> str | None:
     return None if row is None else str(row[0])
 
 
-def _set_content(connection: sqlite3.Connection, picture: int, sha256: str) -> None:
+def set_content(connection: sqlite3.Connection, picture: int, sha256: str) -> None:
     """Make an earlier content of a picture its present one."""
     connection.execute(
         f"""UPDATE picture SET ({_CONTENT}) = (
@@ -169,7 +190,7 @@ def _set_content(connection: sqlite3.Connection, picture: int, sha256: str) -> N
     )
 
 
-def _give_labels(connection: sqlite3.Connection, giver: int, taker: int) -> None:
+def give_labels(connection: sqlite3.Connection, giver: int, taker: int) -> None:
     """Copy what people and imports say of one picture to another, where they have not said it of that one."""
     connection.execute(
         """INSERT OR IGNORE INTO label SELECT ?2, term_id, source_id, state, score, time, sequence FROM label AS given

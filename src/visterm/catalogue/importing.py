@@ -60,20 +60,22 @@ class RecordWriter:
 
     def apply(self, records: Iterable[Record]) -> None:
         """Write the labels of ``records``; what cannot be used is skipped with the reason."""
-        n_read_badly = self._reading.n_skipped
+        reading = self._reading
+        n_read_badly = reading.n_unplaced
         for record in records:
-            n_bad = self._reading.n_skipped - self._n_own_skips
+            n_bad = reading.n_unplaced - self._n_own_skips  # a bad row may be about the same picture as the next one
             with self._skipping(record, row=True):
                 self._apply(record, whole=n_bad == n_read_badly)
             n_read_badly = n_bad
         self._labels.flush()
         self._reading.n_new += self._labels.n_changed
         if self._labels.rank == 1:
-            read_whole = self._reading.n_skipped == self._n_own_skips
-            about = self._reading.about
-            for path in about or () if read_whole else ():  # also those of which it says nothing any more
+            read_whole = reading.n_unplaced == self._n_own_skips
+            about = reading.about
+            silent = about or () if read_whole else ()  # also those of which it says nothing any more
+            for path in reading.partly.union(silent):
                 with suppress(InputError):
-                    self._earlier.name(self._find_picture(path), whole=True)
+                    self._earlier.name(self._find_picture(path), whole=path not in reading.partly)
             self._reading.n_withdrawn += self._earlier.withdraw(unnamed=about is None and read_whole)
 
     def _apply(self, record: Record, *, whole: bool) -> None:

@@ -107,7 +107,7 @@ def _frequencies(connection: sqlite3.Connection) -> tuple[dict[str, dict[str, in
         """WITH accepted AS MATERIALIZED (
                SELECT picture_id, term_id, kind, name, max(precedence) FROM effective
                JOIN picture ON picture.id = picture_id WHERE effective.state = 'accepted' AND picture.state = 'ok'
-               GROUP BY picture_id, CASE kind WHEN 'tag' THEN term_id ELSE -rank END)
+               GROUP BY picture_id, CASE kind WHEN 'tag' THEN term_id ELSE 0 END)
            SELECT kind, name, count(*) AS number FROM accepted GROUP BY term_id
            UNION ALL SELECT kind, NULL, count(DISTINCT picture_id) FROM accepted GROUP BY kind
            ORDER BY number DESC, name"""

@@ -65,11 +65,3 @@ def read_said(connection: sqlite3.Connection, ids: Iterable[int] | None = None) 
             for number in ids:
                 read(connection.execute(f"{wanted} AND picture_id = ?", (int(number),)))
     return said
-
-
-def read_denied_classes(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, set[str]]:
-    """The classes that people or imports say some pictures do not have, by picture id."""
-    query = """SELECT name FROM effective
-               WHERE rank > 0 AND state = 'rejected' AND kind = 'class' AND picture_id = ?"""
-    with snapshot(connection):
-        return {number: {name for (name,) in connection.execute(query, (number,))} for number in ids}

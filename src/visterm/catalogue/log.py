@@ -3,13 +3,12 @@
 Triggers write each changed row, before and after, into the table ``change``, in the transaction of the change. They
 belong to the connection, not to the file, and no code path can forget them. What models suggest is not logged: it can
 be made again. Only where a person moves suggestions to another name they are logged, too, so that undoing gives them
-back. A transaction that changed something becomes one *action*. Undoing it writes the rows back as they were, the last
-one first; redoing it writes them again. A new action ends the possibility to redo.
+back. A transaction that changed something becomes one *action*, which :mod:`visterm.catalogue.undoing` undoes and
+redoes. A new action ends the possibility to redo.
 """
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,6 @@ from enum import IntEnum
 from typing import Any
 
 from visterm.catalogue.records import PERSON
-from visterm.errors import VistermError
 
 
 class Level(IntEnum):
@@ -148,9 +146,8 @@ _LOGGED = (
     _Logged("removed", ("path",), ("sha256", "pixels", "size", "mtime_ns"), level=Level.FILES),
     _Logged("version", ("picture_id", "sha256"), (*_CONTENT[1:], "path", "time"), level=Level.FILES),
 )
-_BY_KIND = {logged.kind: logged for logged in _LOGGED}
-#: How many values a row of each kind has in the log.
-LENGTHS = {logged.kind: len(logged.columns) for logged in _LOGGED}
+#: What is logged, by its kind.
+LOGGED = {logged.kind: logged for logged in _LOGGED}
 
 
 def _row(name: str, columns: tuple[str, ...]) -> str:
@@ -200,68 +197,6 @@ def _last_change(connection: Connection) -> int:
     return int(connection.execute("SELECT coalesce(max(id), 0) FROM change").fetchone()[0])
 
 
-def undo(connection: Connection, time: int) -> int | None:
-    """Undo the last action that holds, within the caller's transaction; its id, None if there is none."""
-    row = connection.execute("SELECT id, first, last FROM action WHERE undone = 0 ORDER BY id DESC LIMIT 1").fetchone()
-    if row is None:
-        return None
-    number, first, last = row
-    _write_back(connection, number, first, last, forward=False)
-    connection.execute("UPDATE action SET undone = 1, undone_time = ? WHERE id = ?", (time, number))
-    return int(number)
-
-
-def redo(connection: Connection) -> int | None:
-    """Redo the action that was undone last, within the caller's transaction; its id, None if there is none."""
-    row = connection.execute("SELECT id, first, last FROM action WHERE undone = 1 ORDER BY id LIMIT 1").fetchone()
-    if row is None:
-        return None
-    number, first, last = row
-    _write_back(connection, number, first, last, forward=True)
-    connection.execute("UPDATE action SET undone = 0, undone_time = NULL WHERE id = ?", (number,))
-    return int(number)
-
-
-def _write_back(connection: Connection, number: int, first: int, last: int, *, forward: bool) -> None:
-    changes = _changes(connection, first, last, forward=forward)
-    connection.execute("PRAGMA defer_foreign_keys = ON")
-    try:
-        with level(connection, Level.NOTHING):
-            for kind, *texts in changes:
-                here, wanted = (json.loads(text or "null") for text in texts)
-                if kind == "alias" and wanted is not None:
-                    _free_name(connection, wanted[0], wanted[1], 0)
-                elif kind == "term" and wanted is not None:
-                    _free_name(connection, wanted[1], wanted[2], wanted[0])
-                elif kind == "term" and not forward:
-                    continue  # nobody sees a term without labels; models may use it, and deleting it costs a scan
-                _BY_KIND[kind].write(connection, here or wanted, wanted)
-    except sqlite3.IntegrityError as error:
-        raise VistermError(
-            f"action {number} cannot be {'redone' if forward else 'undone'}: "
-            f"what it changed was changed past the log ({error}); nothing was changed"
-        ) from error
-
-
-def _changes(
-    connection: Connection, first: int, last: int, *, forward: bool
-) -> list[tuple[str, str | None, str | None]]:
-    """What is to be written: the kind, the row as it is now, and as it is to be, less suggestions that are outdated.
-
-    All is read before anything is written, since a suggestion that gets another name is away for a moment.
-    """
-    columns, order = ("before, after", "ASC") if forward else ("after, before", "DESC")
-    rows = connection.execute(
-        f"SELECT kind, {columns} FROM change WHERE id BETWEEN ? AND ? ORDER BY id {order}",  # noqa: S608 - constants
-        (first, last),
-    )
-    return [
-        (kind, here, wanted)
-        for kind, here, wanted in rows.fetchall()
-        if kind != "suggestion" or wanted is None or still_suggested(connection, json.loads(wanted))
-    ]
-
-
 def still_suggested(connection: sqlite3.Connection, row: list[Any]) -> bool:
     """Whether the model still says something of the picture of a logged suggestion, which may then come back.
 
@@ -270,12 +205,3 @@ def still_suggested(connection: sqlite3.Connection, row: list[Any]) -> bool:
     picture, _, source = row[: len(_LABEL.key)]
     known = "SELECT 1 FROM label WHERE picture_id = ? AND source_id = ? LIMIT 1"
     return connection.execute(known, (picture, source)).fetchone() is not None
-
-
-def _free_name(connection: Connection, kind: str, name: str, keep: int) -> None:
-    """Forget a term that only models use, unless its id is ``keep``, so that another can have its name."""
-    connection.execute(
-        """DELETE FROM term WHERE kind = ? AND name = ? AND id != ? AND NOT EXISTS (
-               SELECT 1 FROM label JOIN source ON source.id = source_id WHERE term_id = term.id AND rank > 0)""",
-        (kind, name, keep),
-    )

@@ -50,9 +50,9 @@ class Places:
 
     def ids_of(self, reference: str | Path) -> list[int]:
         """The id of the picture at a path, or with a content hash, present or earlier, that begins like this."""
-        ids = [self._picture_id(path) for path in self._known_paths(reference)]
-        if ids:
-            return [number for number in ids if number is not None]
+        path = self.known_path(reference)
+        if path is not None and (known := self._picture_id(path)) is not None:
+            return [known]
         digits = str(reference).lower()
         if not _HASH_PREFIX.fullmatch(digits):
             return []
@@ -110,13 +110,21 @@ class Places:
         ).fetchone()
         return row is not None, None if row is None else row[0]
 
-    def _known_paths(self, reference: str | Path) -> list[str]:
+    def known_path(self, reference: str | Path) -> str | None:
         """The stored path of ``reference``, if it is known."""
         try:
             candidates = [self.stored_path(self.root / reference), self.stored_path(reference)]
-            return [path for path in dict.fromkeys(candidates) if self._picture_id(path) is not None][:1]
+            return next((path for path in candidates if self._picture_id(path) is not None), None)
         except ValueError:  # a NUL, or a name that is not Unicode: no such path
-            return []
+            return None
+
+    def twins(self) -> set[str]:
+        """The paths of files that have the size and the time of a file of another picture."""
+        rows = self._connection.execute(
+            """SELECT path FROM path JOIN (SELECT size, mtime_ns FROM path GROUP BY size, mtime_ns
+               HAVING min(picture_id) < max(picture_id)) USING (size, mtime_ns)"""
+        )
+        return {path for (path,) in rows}
 
     def _picture_id(self, path: str) -> int | None:
         row = self._connection.execute("SELECT picture_id FROM path WHERE path = ?", (path,)).fetchone()

@@ -98,6 +98,9 @@ class Reading:
     n_captions: int = 0
     n_regions: int = 0
     n_skipped: int = 0
+    #: The pictures of which something was skipped, and the number of skipped entries whose picture is unknown.
+    partly: set[str] = field(default_factory=set)
+    n_unplaced: int = 0
     #: The first :data:`MAX_SKIPPED_KEPT` skipped entries.
     skipped: list[Skipped] = field(default_factory=list)
     notes: list[Skipped] = field(default_factory=list)
@@ -112,9 +115,13 @@ class Reading:
         """How many different pictures the usable rows name."""
         return len(self._rows)
 
-    def skip(self, where: str, reason: str) -> None:
-        """Record that something at ``where`` was left out."""
+    def skip(self, where: str, reason: str, *, picture: str | None = None) -> None:
+        """Record that something at ``where`` was left out; ``picture`` is the path that it is about, where known."""
         self.n_skipped += 1
+        if picture is None:
+            self.n_unplaced += 1
+        else:
+            self.partly.add(picture)
         if len(self.skipped) < MAX_SKIPPED_KEPT:
             self.skipped.append(Skipped(where, reason))
 

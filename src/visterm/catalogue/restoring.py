@@ -8,21 +8,44 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from visterm.catalogue import backups, schema
+from visterm.catalogue import backups, identity, log, schema
 from visterm.catalogue.catalogue import Catalogue
 from visterm.errors import InputError
 
 
 def restore_backup(catalogue: Catalogue, file: Path) -> Path:
-    """Put a backup in place of everything, in one step; returns the copy that was made of what was there."""
+    """Put a backup in place of everything, in one step; returns the copy that was made of what was there.
+
+    Nobody else writes between the copy and the replacement: both are made in one transaction.
+    """
     with _checked(file, catalogue.file.parent, catalogue.root) as backup:
-        kept = backups.keep_before_restore(catalogue._connection, catalogue.file)
-        with backup.transaction():  # what others keep in memory is older than this
-            now = catalogue.version()[1]
-            backup._connection.execute("UPDATE sequence SET number = max(number, ?) + 1", (now,))
+        connection = catalogue._connection
         with schema.sqlite_errors(catalogue.file):
-            backup._connection.backup(catalogue._connection)
+            connection.execute("ATTACH ? AS backup", (str(backup.file),))
+            try:
+                connection.execute("PRAGMA foreign_keys = OFF")  # the backup was checked as a whole
+                with schema.transaction(connection), log.level(connection, log.Level.NOTHING):
+                    kept = backups.keep_before_restore(catalogue.file)
+                    _replace_all(connection)
+            finally:
+                connection.execute("PRAGMA foreign_keys = ON")
+                connection.execute("DETACH backup")
         return kept
+
+
+def _replace_all(connection: log.Connection) -> None:
+    """Replace the rows of every table; no number of a picture, word or action is used again for another one."""
+    (now,) = connection.execute("SELECT number FROM main.sequence").fetchone()
+    last_id = identity.last_id(connection)
+    tables = connection.execute(
+        "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
+    ).fetchall()
+    for (table,) in tables:
+        connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 - the tables of our schema
+        connection.execute(f"INSERT INTO main.{table} SELECT * FROM backup.{table}")  # noqa: S608
+    # what others keep in memory is older than this
+    connection.execute("UPDATE main.sequence SET number = max(number, ?)", (now,))
+    connection.execute("INSERT OR REPLACE INTO main.setting VALUES ('last_id', ?)", (str(last_id),))
 
 
 def replace_damaged(file: Path, backup: Path, *, root: Path) -> Path:

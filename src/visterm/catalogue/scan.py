@@ -40,12 +40,11 @@ class FoundFile:
 
 
 @dataclass(slots=True)
-class AddReport:
-    """The report of adding folders: the number of files by outcome, and what was skipped with the reason.
+class Files:
+    """How many files were found, by what was done with them.
 
-    ``unreadable`` files are not usable pictures; they are also counted under their outcome. ``removed`` files were
-    left out because a person removed them earlier, ``drawn`` ones because Visterm itself drew them. ``other_formats``
-    counts files of pictures that Visterm cannot read, by their ending, such as ``.heic``.
+    ``unreadable`` files are also counted as added, changed and so on. ``removed`` files were removed earlier and are
+    left out; ``drawn`` files were drawn by Visterm itself and are left out, too.
     """
 
     added: int = 0
@@ -55,10 +54,14 @@ class AddReport:
     changed: int = 0
     gone: int = 0
     unreadable: int = 0
+    skipped: int = 0
     removed: int = 0
     drawn: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
-    other_formats: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def n_pictures(self) -> int:
+        """The files that are in the catalogue now."""
+        return self.added + self.unchanged + self.moved + self.copies + self.changed
 
     def count(self, outcomes: Counter[Outcome]) -> None:
         """Add the outcomes of a batch of files."""
@@ -69,22 +72,17 @@ class AddReport:
         self.changed += outcomes["changed"]
         self.removed += outcomes["removed"]
 
-    def summary(self) -> str:
-        """One line for a person.
 
-        >>> AddReport(added=3, unreadable=1).summary()
-        '3 added, 0 unchanged, 1 unreadable'
-        """
-        parts = [f"{self.added} added", f"{self.unchanged} unchanged"]
-        others = ("moved", "copies", "changed", "gone", "unreadable")
-        parts += [f"{number} {name}" for name in others if (number := getattr(self, name))]
-        if self.removed:
-            parts.append(f"{self.removed} removed earlier")
-        if self.drawn:
-            parts.append(f"{self.drawn} drawn by Visterm")
-        if self.skipped:
-            parts.append(f"{len(self.skipped)} skipped")
-        return ", ".join(parts)
+@dataclass(slots=True)
+class AddReport:
+    """The report of adding folders: the number of files by outcome, and what was skipped with the reason.
+
+    ``other_formats`` counts files of pictures that Visterm cannot read, by their ending, such as ``.heic``.
+    """
+
+    files: Files = field(default_factory=Files)
+    skipped: list[Skipped] = field(default_factory=list)
+    other_formats: Counter[str] = field(default_factory=Counter)
 
 
 def find_pictures(
@@ -143,6 +141,8 @@ def _examined(file: str | Path, data: bytes, status: os.stat_result) -> Examined
         width, height, orientation, pixels = info.width, info.height, info.orientation, info.pixels
     except PictureError as error:
         reason = str(error)
+    except MemoryError as error:
+        raise PictureError("there is not enough memory to look at it now: add it again later") from error
     except Exception as error:  # a malformed file can raise anything in a decoder; the other files must go on
         reason = f"damaged picture: {type(error).__name__}: {error}"
     digest = sha256(data).hexdigest()
@@ -161,27 +161,39 @@ def add_folder(catalogue: Catalogue, paths: Sequence[Path], *, again: bool = Fal
     for path in _outermost(paths):
         known, missing = catalogue.known_files(path), catalogue.missing_files(path)
         returned: list[str] = []
-        to_read: list[str] = []
+        changed: list[str] = []
+        new: list[str] = []
         for file in _files_of(path, report.skipped.append, report.other_formats):
             stored = catalogue.stored_path(file.path)
             if removed.get(stored) == (file.size, file.mtime_ns):
-                report.removed += 1
+                report.files.removed += 1
                 continue
-            if known.pop(stored, None) != (file.size, file.mtime_ns):
-                to_read.append(file.path)
+            state = known.pop(stored, None)
+            if state != (file.size, file.mtime_ns):
+                (new if state is None else changed).append(file.path)
                 continue
-            report.unchanged += 1
+            report.files.unchanged += 1
             if stored in missing:
                 returned.append(stored)
         if returned:
             catalogue.mark_present(returned)
-        _read_files(catalogue, to_read, report, again=again)
+        # A copy of an edited file is a copy, whatever its name: what known files are now comes first.
+        _read_files(catalogue, changed, report, again=again, at_once=True)
+        _read_files(catalogue, new, report, again=again)
         gone = [stored for stored in known.keys() - missing if is_gone(catalogue.root / stored)]
         if gone:  # otherwise no write lock is needed
-            report.gone += catalogue.mark_missing(gone)
-    if report.changed or report.added or report.moved:  # an earlier interruption may have left replaced pictures
+            report.files.gone += catalogue.mark_missing(gone)
+    files = report.files
+    if files.changed or files.added or files.moved:  # an earlier interruption may have left replaced pictures
         catalogue.forget_replaced()
+    files.skipped = len(report.skipped)
     return report
+
+
+def read_again(catalogue: Catalogue, files: Sequence[str]) -> None:
+    """Read files that have changed, whatever their size and time say."""
+    _read_files(catalogue, files, AddReport(), again=False, at_once=True)
+    catalogue.forget_replaced()
 
 
 def _outermost(paths: Sequence[Path]) -> list[Path]:
@@ -202,7 +214,11 @@ def _files_of(path: Path, skipped: Report, other_formats: Counter[str]) -> Itera
         skipped(Skipped(_shown(os.fspath(path)), _reason(error)))
 
 
-def _read_files(catalogue: Catalogue, files: Sequence[str], report: AddReport, *, again: bool) -> None:
+def _read_files(
+    catalogue: Catalogue, files: Sequence[str], report: AddReport, *, again: bool, at_once: bool = False
+) -> None:
+    """Read files and record them, some at a time; or ``at_once``, if what one is now depends on the others."""
+
     def examine_shard(shard: Shard) -> list[Examined | Skipped | None]:
         return [_examine_or_skip(file) for file in files[shard.rows]]
 
@@ -212,12 +228,14 @@ def _read_files(catalogue: Catalogue, files: Sequence[str], report: AddReport, *
     batches = map_shards(
         examine_shard, split(len(files), size=_FILES_PER_TASK), engine=Engine("threads"), description="Reading pictures"
     )
+    if at_once:
+        batches = iter([[result for batch in batches for result in batch]])
     for batch in batches:
         examined = [result for result in batch if isinstance(result, Examined)]
-        report.count(catalogue.add(examined, again=again))
-        report.unreadable += sum(file.reason is not None for file in examined)
+        report.files.count(catalogue.add(examined, again=again))
+        report.files.unreadable += sum(file.reason is not None for file in examined)
         report.skipped += [result for result in batch if isinstance(result, Skipped)]
-        report.drawn += sum(result is None for result in batch)
+        report.files.drawn += sum(result is None for result in batch)
 
 
 def _examine_or_skip(file: str) -> Examined | Skipped | None:

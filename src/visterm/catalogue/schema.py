@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from visterm.catalogue import log
+from visterm.catalogue import consistency
 from visterm.catalogue.backups import keep_before_upgrade
 from visterm.errors import InputError, VistermError
 
@@ -222,53 +222,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     _FORMER_PATHS,
 )
 
-# The effective label of a picture and a term is that of the highest-ranking source; among equals, the newest. SQLite
-# takes the other columns from the row that has the max(). The view belongs to the connection, not to the file, so it
-# may change without a migration. All imports have one name here, whatever file they come from.
-_EFFECTIVE = """
-    CREATE TEMP VIEW effective AS
-    SELECT
-        label.picture_id, label.term_id, term.kind, term.name,
-        CASE source.rank WHEN 1 THEN 'import' ELSE source.name END AS source, source.rank,
-        label.state, label.score, label.time,
-        max((source.rank << 60) + (label.sequence << 24) + source.id) AS precedence
-    FROM label
-    JOIN source ON source.id = label.source_id
-    JOIN term ON term.id = label.term_id
-    WHERE NOT term.dropped
-    GROUP BY label.picture_id, label.term_id
-"""
-
-
-def connect(file: Path) -> log.Connection:
-    """Open the catalogue's database; create it if absent, upgrade it if older."""
-    with sqlite_errors(file):
-        # Each connection belongs to one thread, but the thread that closes the catalogue closes all of them.
-        connection = sqlite3.connect(
-            file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=log.Connection
-        )
-        try:
-            connection.execute("PRAGMA trusted_schema = OFF")  # whoever wrote the file, it runs nothing here
-            migrate(connection, file)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")  # what was confirmed survives a power cut
-            prepare(connection)
-        except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its message
-            connection.close()
-            raise InputError(f"{file}: the catalogue is damaged ({_short(error)}): {USE_A_BACKUP}") from error
-        except BaseException:
-            connection.close()
-            raise
-    return connection
-
-
-def prepare(connection: log.Connection) -> None:
-    """Set what belongs to the connection, not to the file."""
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute(_EFFECTIVE)
-    log.watch(connection)
-
 
 def migrate(connection: sqlite3.Connection, file: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Run the outstanding migrations, each in one transaction."""
@@ -395,35 +348,50 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("COMMIT")
 
 
-USE_A_BACKUP = "visterm doctor says more, visterm restore takes a backup instead"
-
-
 @contextmanager
 def sqlite_errors(file: Path) -> Iterator[None]:
-    """Turns SQLite's errors into Visterm's."""
+    """Turns SQLite's errors into Visterm's. Only a check of the whole file tells whether it is damaged."""
     try:
         yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary part of an extended error code
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise VistermError(
-                f"{file}: another program is writing to the catalogue; try again when it is done"
-            ) from error
         if code in _REFUSALS:
             raise VistermError(f"{file}: {_REFUSALS[code]}; this change was not saved") from error
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
             raise InputError(f"{file}: the file is damaged, or not a catalogue of Visterm ({_short(error)})") from error
-        raise InputError(f"{file}: the catalogue is damaged ({_short(error)}): {USE_A_BACKUP}") from error
+        if wrong := _problems(file):
+            raise damage(file, wrong[0]) from error
+        raise VistermError(
+            f"{file}: the change contradicts what is there ({_short(error)}), so it was not made; nothing is damaged"
+        ) from error
 
 
-def _short(error: Exception) -> str:
-    """The message of an error in one line; SQLite quotes whole tables."""
+def damage(file: Path, what: object) -> InputError:
+    """The error for a catalogue that is damaged."""
+    return InputError(f"{file}: the catalogue is damaged ({_short(what)}): {USE_A_BACKUP}")
+
+
+def _problems(file: Path) -> list[str]:
+    """What is wrong with the database, seen from a connection of its own."""
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return consistency.problems(connection)
+    except sqlite3.Error as error:
+        return [str(error)]
+
+
+def _short(error: object) -> str:
+    """A message in one line; SQLite quotes whole tables."""
     line = " ".join(str(error).split())
     return line if len(line) <= _MAX_MESSAGE else f"{line[:_MAX_MESSAGE]}..."
 
 
+USE_A_BACKUP = "visterm doctor says more, visterm restore takes a backup instead"
 _MAX_MESSAGE = 120
+_BUSY = "another program is writing to the catalogue: try again when it is done"
 _REFUSALS = {
+    sqlite3.SQLITE_BUSY: _BUSY,
+    sqlite3.SQLITE_LOCKED: _BUSY,
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_IOERR: "reading or writing the disk failed",
     sqlite3.SQLITE_READONLY: "the catalogue is read-only",

@@ -22,7 +22,8 @@ class Truth:
 
     ``tags`` and ``rejected`` are (n_pictures, n_tags) 0/1 matrices: the accepted tags, and the tags that a person or
     import rejected. ``paths`` has None for a picture whose files are missing; ``copies`` has the other paths of a
-    picture that is stored more than once, by row.
+    picture that is stored more than once, by row; ``denied_classes`` has the classes that someone said a picture does
+    not have, by row.
     """
 
     ids: NDArray[np.int64]
@@ -35,6 +36,7 @@ class Truth:
     tag_names: list[str]
     splits: list[str | None]
     captions: list[str | None]
+    denied_classes: dict[int, frozenset[str]]
 
     def __len__(self) -> int:
         return len(self.sha256)
@@ -74,6 +76,7 @@ def read_truth(connection: sqlite3.Connection) -> Truth:
         tag_names,
         splits,
         captions,
+        labels.denied_classes(),
     )
 
 
@@ -108,7 +111,9 @@ def relabelled(connection: sqlite3.Connection, known: Truth, ids: Iterable[int])
     if not used.all():  # a tag has lost its last picture
         tags, rejected = tags[:, used], rejected[:, used]
         tag_names = [name for name, is_used in zip(tag_names, used.tolist(), strict=True) if is_used]
-    return replace(known, classes=classes, tags=tags, rejected=rejected, tag_names=tag_names)
+    denied = {row: names for row, names in known.denied_classes.items() if row not in set(rows.tolist())}
+    denied |= {int(rows[place]): names for place, names in labels.denied_classes().items()}
+    return replace(known, classes=classes, tags=tags, rejected=rejected, tag_names=tag_names, denied_classes=denied)
 
 
 #: The labels of people and imports, without suggestions.
@@ -123,6 +128,7 @@ class _Labels:
         self.classes: list[str | None] = [None] * len(ids)
         self.accepted, self.rejected = _Pairs(), _Pairs()
         self._highest = array("q", bytes(8 * len(ids)))
+        self._denied: dict[int, set[str]] = {}
         self._row_of = {picture_id: row for row, picture_id in enumerate(ids.tolist())}
 
     def read(self, rows: Iterable[tuple[int, str, str, str, int]]) -> None:
@@ -133,8 +139,14 @@ class _Labels:
                 continue
             if kind == "tag":
                 (self.accepted if state == "accepted" else self.rejected).add(row, name)
-            elif state == "accepted" and precedence > self._highest[row]:
+            elif state == "rejected":
+                self._denied.setdefault(row, set()).add(name)
+            elif precedence > self._highest[row]:
                 self.classes[row], self._highest[row] = name, precedence
+
+    def denied_classes(self) -> dict[int, frozenset[str]]:
+        """The classes that pictures do not have, by row."""
+        return {row: frozenset(names) for row, names in self._denied.items()}
 
     def names(self) -> list[str]:
         """All tags, in order."""

@@ -7,13 +7,12 @@ caller's transaction.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from visterm.catalogue.labels import check_kind, clean_name, find_term, make_term
-from visterm.catalogue.log import still_suggested
+from visterm.catalogue.merging import merge_term, unmerge
 from visterm.errors import InputError
 
 
@@ -96,23 +95,8 @@ def merge(connection: sqlite3.Connection, kind: str, names: Iterable[str], into:
     if target_dropped:
         raise InputError(f"the {kind} {into!r} was dropped: restore it before merging into it")
     for term_id in dict.fromkeys(_live_term(connection, kind, name) for name in names):
-        if term_id == target:
-            continue
-        connection.execute(
-            """INSERT INTO label SELECT picture_id, ?, source_id, state, score, time, sequence FROM label
-               WHERE term_id = ? ON CONFLICT (picture_id, term_id, source_id) DO UPDATE
-               SET state = excluded.state, score = excluded.score, time = excluded.time, sequence = excluded.sequence
-               WHERE (CASE excluded.state WHEN 'accepted' THEN 2 WHEN 'rejected' THEN 1 ELSE 0 END,
-                      coalesce(excluded.score, 0))
-                   > (CASE state WHEN 'accepted' THEN 2 WHEN 'rejected' THEN 1 ELSE 0 END, coalesce(score, 0))""",
-            (target, term_id),
-        )
-        connection.execute("UPDATE region SET term_id = ? WHERE term_id = ?", (target, term_id))
-        connection.execute("UPDATE alias SET term_id = ? WHERE term_id = ?", (target, term_id))
-        connection.execute(
-            "INSERT INTO alias (kind, name, term_id) SELECT kind, name, ? FROM term WHERE id = ?", (target, term_id)
-        )
-        connection.execute("DELETE FROM term WHERE id = ?", (term_id,))
+        if term_id != target:
+            merge_term(connection, term_id, target)
 
 
 def drop(connection: sqlite3.Connection, kind: str, name: str) -> None:
@@ -129,57 +113,13 @@ def restore(connection: sqlite3.Connection, kind: str, name: str) -> None:
     check_kind(kind)
     name = clean_name(name)
     back = connection.execute("UPDATE term SET dropped = 0 WHERE kind = ? AND name = ? AND dropped", (kind, name))
-    freed = connection.execute("DELETE FROM alias WHERE kind = ? AND name = ?", (kind, name))
-    if back.rowcount + freed.rowcount == 0:
-        raise InputError(f"the {kind} {name!r} was neither dropped nor renamed nor merged")
-    if freed.rowcount:
-        _unmerge(connection, kind, name)
-
-
-def _unmerge(connection: sqlite3.Connection, kind: str, name: str) -> None:
-    """Give the labels and regions of a merge back to the term that was merged away, as far as the log knows them."""
-    merges = connection.execute(
-        """SELECT before, first, last FROM change JOIN action ON change.id BETWEEN first AND last
-           WHERE change.kind = 'term' AND after IS NULL AND NOT undone AND json_extract(before, '$[1]') = ?
-           AND json_extract(before, '$[2]') = ? ORDER BY change.id DESC LIMIT 1""",
-        (kind, name),
+    freed = connection.execute(
+        "DELETE FROM alias WHERE kind = ? AND name = ? RETURNING term_id", (kind, name)
     ).fetchone()
-    if merges is None:
-        return
-    term, (_, first, last) = json.loads(merges[0]), merges
-    connection.execute("INSERT INTO term (id, kind, name, dropped) VALUES (?, ?, ?, 0)", term[:3])
-    changes = [
-        (of, json.loads(before or "null"), json.loads(after or "null"))
-        for of, before, after in connection.execute(
-            """SELECT kind, before, after FROM change
-               WHERE kind IN ('label', 'suggestion', 'region') AND id BETWEEN ? AND ?""",
-            (first, last),
-        )
-    ]
-    had = [
-        before
-        for of, before, after in changes
-        if after is None and (of == "label" or (of == "suggestion" and still_suggested(connection, before)))
-    ]
-    others = {(before[0], before[2]) for before in had if before[1] != term[0]}
-    ours = {(before[0], before[2]) for before in had if before[1] == term[0]} - others
-    for of, before, after in changes:
-        if of != "region" and before is None and (after[0], after[2]) in ours:
-            connection.execute(
-                """DELETE FROM label WHERE picture_id = ? AND term_id = ? AND source_id = ? AND sequence = ?""",
-                (*after[:3], after[6]),
-            )
-        elif of == "region" and before is not None and after is not None and before[2] == term[0]:
-            connection.execute("UPDATE region SET term_id = ? WHERE id = ? AND term_id = ?", (term[0], *after[0:3:2]))
-    connection.executemany(
-        """INSERT OR IGNORE INTO label (picture_id, term_id, source_id, state, score, time, sequence)
-           SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM picture WHERE id = ?1) AND NOT (
-               ?4 = 'accepted' AND EXISTS (
-                   SELECT 1 FROM label JOIN term ON term.id = term_id
-                   WHERE picture_id = ?1 AND source_id = ?3 AND state = 'accepted' AND kind = 'class' AND ?8 = 'class'))
-        """,
-        [(*before, kind) for before in had if before[1] == term[0]],
-    )
+    if freed is not None:
+        unmerge(connection, kind, name, freed[0])
+    elif not back.rowcount:
+        raise InputError(f"the {kind} {name!r} was neither dropped nor renamed nor merged")
 
 
 def _live_term(connection: sqlite3.Connection, kind: str, name: str) -> int:

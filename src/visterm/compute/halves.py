@@ -16,15 +16,15 @@ _SCALE = np.float32(2.0**112)
 _BLOCK = 2**19
 
 
-def singles(values: NDArray[Any], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
-    """The same finite numbers in float32; halves are written to ``out`` if it is given.
+def singles(values: NDArray[Any]) -> NDArray[np.float32]:
+    """The same finite numbers in float32.
 
     >>> singles(np.array([-1.5, 0.25], np.float16))
     array([-1.5 ,  0.25], dtype=float32)
     """
     if values.dtype != np.float16:
         return values.astype(np.float32, copy=False)
-    numbers = np.empty(values.shape, np.float32) if out is None else out
+    numbers = np.empty(values.shape, np.float32)
     size = max(1, _BLOCK * len(values) // values.size) if values.size else 1
     for start in range(0, len(values), size):
         _convert(values[start : start + size], numbers[start : start + size])

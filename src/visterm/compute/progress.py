@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -135,7 +136,7 @@ class Bars:
             self._live = _rich_progress()
             self._live.start()
         live = self._live
-        number = live.add_task(description, total=total, values="")
+        number = live.add_task(printable(description), total=total, values="")
         try:
             yield _RichBar(live, number)
         finally:
@@ -147,7 +148,7 @@ class Bars:
     def note(self, text: str) -> None:
         """Print a line as it is: no markup is read into it."""
         console = _rich_console() if self._live is None else self._live.console
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
 
 class _RichBar:
@@ -179,6 +180,18 @@ def _rich_progress() -> Any:
         console=_rich_console(),
         transient=True,
     )
+
+
+_UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """``text`` for a terminal: what would be a command to it, or turn the line round, is shown as an escape.
+
+    >>> print(printable("a\x1b[2J\u202eb"))
+    a\\x1b[2J\\u202eb
+    """
+    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 _current: ContextVar[Display] = ContextVar("visterm_progress", default=Silent())  # noqa: B039 - Silent has no state

@@ -2,6 +2,19 @@ from .annotator import AnnotatorMixin as AnnotatorMixin
 from .annotator import JointMixin as JointMixin
 from .annotator import is_tag_matrix as is_tag_matrix
 from .annotator import scores_multiply as scores_multiply
+from .answers import ScoredPictures as ScoredPictures
+from .answers import class_scores as class_scores
+from .answers import leaves_out as leaves_out
+from .answers import log_pairs_of as log_pairs_of
+from .answers import pairs_of as pairs_of
+from .answers import rare_order as rare_order
+from .answers import unseen as unseen
+from .answers import word_scores as word_scores
+from .estimator import FROM_0 as FROM_0
+from .estimator import FROM_1 as FROM_1
+from .estimator import FROM_2 as FROM_2
+from .estimator import NOT_NEGATIVE as NOT_NEGATIVE
+from .estimator import POSITIVE as POSITIVE
 from .estimator import Estimator as Estimator
 from .inputs import check_classes as check_classes
 from .inputs import check_denied as check_denied
@@ -16,9 +29,6 @@ from .inputs import n_pictures as n_pictures
 from .inputs import rows_with_class as rows_with_class
 from .inputs import rows_with_tags as rows_with_tags
 from .inputs import take as take
-from .protocols import Annotator as Annotator
-from .protocols import Classifier as Classifier
-from .protocols import Ranker as Ranker
 from .tasks import UNKNOWN_CLASS as UNKNOWN_CLASS
 from .tasks import Task as Task
 from .types import Features as Features
@@ -26,15 +36,18 @@ from .types import Matrix as Matrix
 from .types import Scores as Scores
 
 __all__ = [
+    "FROM_0",
+    "FROM_1",
+    "FROM_2",
+    "NOT_NEGATIVE",
+    "POSITIVE",
     "UNKNOWN_CLASS",
-    "Annotator",
     "AnnotatorMixin",
-    "Classifier",
     "Estimator",
     "Features",
     "JointMixin",
     "Matrix",
-    "Ranker",
+    "ScoredPictures",
     "Scores",
     "Task",
     "check_classes",
@@ -43,13 +56,20 @@ __all__ = [
     "check_features",
     "check_queries",
     "check_tags",
+    "class_scores",
     "has_class",
     "in_single",
     "is_several",
     "is_tag_matrix",
+    "leaves_out",
+    "log_pairs_of",
     "n_pictures",
+    "pairs_of",
+    "rare_order",
     "rows_with_class",
     "rows_with_tags",
     "scores_multiply",
     "take",
+    "unseen",
+    "word_scores",
 ]

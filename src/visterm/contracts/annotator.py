@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,10 @@ class AnnotatorMixin:
     mean_n_tags_: float = _USUAL_TAGS
     #: The number of training pictures of each tag; None in models of earlier versions.
     tag_counts_: NDArray[Any] = None  # type: ignore[assignment]
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "mean_n_tags_": "float >=0",
+        "tag_counts_": "nothing | n_tags int >=0",
+    }
 
     def score_tags(self, X: Features) -> Scores:
         """(n_pictures, n_tags), larger is better."""

@@ -176,7 +176,7 @@ def check_classes(y: ArrayLike | None, n_rows: int) -> NDArray[Any]:
 
 
 def _marked(classes: NDArray[Any]) -> NDArray[Any]:
-    """Objects of which some mean "unknown", None or -1 among names: these become -1, or "-1" among names."""
+    """Objects, some of them unknown (None or -1): these become -1, or "-1" among names."""
     is_unknown = np.array([one is None or one in (UNKNOWN_CLASS, str(UNKNOWN_CLASS)) for one in classes], np.bool_)
     if not is_unknown.any():
         return classes

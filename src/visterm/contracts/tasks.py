@@ -14,3 +14,7 @@ class Task(StrEnum):
     CLASSIFY = "classify"
     ANNOTATE = "tag"
     RANK = "search"
+
+
+#: What a person may ask to be learned, and the task it means; also the names of the models that are chosen.
+LEARNED = {"classes": Task.CLASSIFY, "tags": Task.ANNOTATE, "search": Task.RANK}

@@ -3,7 +3,6 @@ from .base_distances import WEIGHABLE as WEIGHABLE
 from .base_distances import BaseDistances as BaseDistances
 from .base_distances import Tables as Tables
 from .base_distances import as_given as as_given
-from .base_distances import combined as combined
 from .base_distances import select as select
 from .base_distances import weighted_sum as weighted_sum
 from .metrics import METRICS as METRICS
@@ -23,7 +22,6 @@ __all__ = [
     "Tables",
     "as_given",
     "automatic_metric",
-    "combined",
     "metric_named",
     "nearest",
     "select",

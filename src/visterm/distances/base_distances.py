@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -69,6 +69,14 @@ class BaseDistances(Estimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "metric": [str, Mapping],
         "scale": [StrOptions({"mean", "largest"})],
+    }
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "metrics_": "mapping",
+        "scales_": "mapping",
+        "train_features_": "mapping",
+        "dimension_weights_": "mapping",
+        "n_train_": "n_train=int >0",
+        "rows_": "nothing | n_train int >=0",
     }
 
     def __init__(self, metric: Any = "auto", *, scale: str = "mean") -> None:
@@ -188,10 +196,7 @@ class BaseDistances(Estimator):
         return weighed
 
     def _map(
-        self,
-        X: Mapping[str, Matrix],
-        task: Callable[[slice, NDArray[Any]], R],
-        rows: NDArray[np.intp] | None = None,
+        self, X: Mapping[str, Matrix], task: Callable[[slice, NDArray[Any]], R], rows: NDArray[np.intp] | None = None
     ) -> Iterator[R]:
         def of_block(block: slice) -> R:
             return task(block, self._block(X, np.arange(block.start, block.stop) if rows is None else rows[block]))
@@ -269,22 +274,6 @@ def select(tables: Mapping[str, NDArray[Any]], rows: Any, columns: Any) -> Table
     {'colour': array([[3., 2.]])}
     """
     return {name: table[np.ix_(rows, columns)] for name, table in tables.items()}
-
-
-def combined(tables: Mapping[str, NDArray[Any]], weights: Mapping[str, float] | Sequence[float]) -> NDArray[Any]:
-    """The weighted sum of the tables, (n_pictures, n_train), in their precision.
-
-    >>> combined({"colour": np.array([[1.0, 2.0]]), "texture": np.array([[4.0, 0.0]])}, {"colour": 1.0, "texture": 0.5})
-    array([[3., 2.]])
-    """
-    by_name = weights if isinstance(weights, Mapping) else dict(zip(tables, weights, strict=True))
-    if set(by_name) != set(tables):
-        raise InputError(f"weights are for {', '.join(by_name)}, but distances for {', '.join(tables)}")
-    total = np.zeros_like(next(iter(tables.values())))
-    for name, table in tables.items():
-        if by_name[name]:
-            total += table.dtype.type(by_name[name]) * table
-    return total
 
 
 def _check_table(name: str, table: Matrix) -> None:

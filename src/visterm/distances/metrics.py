@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -122,18 +123,6 @@ def _grain(squares: NDArray[Any]) -> NDArray[Any]:
     return np.exp2(np.floor(np.log2(np.maximum(squares, _LEAST_SQUARE)))) * _GRAIN
 
 
-def _l1(A: Matrix, B: Matrix) -> NDArray[Any]:
-    return _by_kernel("l1", A, B)
-
-
-def _chi2(A: Matrix, B: Matrix) -> NDArray[Any]:
-    return _by_kernel("chi2", A, B)
-
-
-def _intersection(A: Matrix, B: Matrix) -> NDArray[Any]:
-    return _by_kernel("intersection", A, B)
-
-
 def _by_kernel(name: str, A: Matrix, B: Matrix) -> NDArray[Any]:
     """Sums over pairs of rows, in the rows' precision; the sum of a pair does not depend on where its rows are."""
     from visterm.distances import _kernels
@@ -163,10 +152,6 @@ def _rounded(distances: NDArray[Any]) -> NDArray[Any]:
 def _exact(X: Matrix) -> Matrix:
     """Rows whose products are computed in float64; dense rows are converted when they are multiplied."""
     return X if isinstance(X, np.ndarray) else X.astype(np.float64, copy=False)
-
-
-def _as_it_is(X: Matrix) -> Matrix:
-    return X
 
 
 def _unit(X: Matrix) -> Matrix:
@@ -208,7 +193,7 @@ METRICS = {
     "euclidean": Metric(_exact, _apart),
     "cosine": Metric(_unit, _apart_in_direction),
     "hellinger": Metric(_root_of_shares, _apart, needs_counts=True),
-    "l1": Metric(_as_it_is, _l1),
-    "chi2": Metric(_shares, _chi2, needs_counts=True),
-    "intersection": Metric(_shares, _intersection, needs_counts=True),
+    "l1": Metric(lambda X: X, partial(_by_kernel, "l1")),
+    "chi2": Metric(_shares, partial(_by_kernel, "chi2"), needs_counts=True),
+    "intersection": Metric(_shares, partial(_by_kernel, "intersection"), needs_counts=True),
 }

@@ -5,7 +5,6 @@ from .embedded import read_embedded as read_embedded
 from .exif import ExifTexts as ExifTexts
 from .iptc import IptcTexts as IptcTexts
 from .iptc import read_iptc as read_iptc
-from .iptc import read_keywords as read_keywords
 from .readers import READERS as READERS
 from .readers import Reader as Reader
 from .readers import check_format as check_format
@@ -17,14 +16,13 @@ from .readers.hvecs import read_hvecs as read_hvecs
 from .readers.ldac import read_bags as read_bags
 from .readers.ldac import read_labels as read_labels
 from .writers import FORMATS as FORMATS
-from .writers import Export as Export
+from .writers import Exported as Exported
 from .writers import SidecarExample as SidecarExample
 from .writers import export as export
 from .writers.coco import write_coco as write_coco
 from .writers.table import write_table as write_table
 from .writers.xmp import merged_sidecar as merged_sidecar
 from .writers.xmp import sidecar_of as sidecar_of
-from .writers.xmp import write_sidecar as write_sidecar
 from .xmp_merge import merge_packet as merge_packet
 from .xmp_packet import PacketLabels as PacketLabels
 from .xmp_packet import read_packet as read_packet
@@ -34,7 +32,7 @@ __all__ = [
     "READERS",
     "Embedded",
     "ExifTexts",
-    "Export",
+    "Exported",
     "IptcTexts",
     "PacketLabels",
     "Reader",
@@ -51,13 +49,11 @@ __all__ = [
     "read_embedded",
     "read_hvecs",
     "read_iptc",
-    "read_keywords",
     "read_labels",
     "read_packet",
     "readers",
     "sidecar_of",
     "write_coco",
-    "write_sidecar",
     "write_table",
     "writers",
 ]

@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from visterm.exchange.exif import TEXT_FIELDS, ExifTexts, exif_texts, read_fields
 from visterm.exchange.xmp_packet import MAX_BYTES
+from visterm.storage.opening import open_regular
 
 #: At most this many blocks of a file are read (a large PNG has about ten thousand).
 MAX_BLOCKS = 100_000
@@ -52,7 +53,7 @@ class Embedded:
 
 def read_embedded(file: Path) -> Embedded:
     """The metadata in a JPEG, PNG, WebP, TIFF or GIF file, whatever its extension; none in other files."""
-    with file.open("rb") as stream:
+    with open_regular(file) as stream:
         head = stream.read(12)
         if head.startswith(b"\xff\xd8"):
             return _in_jpeg(stream)

@@ -52,11 +52,6 @@ def read_iptc(block: bytes) -> IptcTexts:
     return IptcTexts(tuple(texts[: len(keywords)]), caption, guess)
 
 
-def read_keywords(block: bytes) -> list[str]:
-    """The keywords of an IPTC block, in order (see :func:`read_iptc`)."""
-    return list(read_iptc(block).keywords)
-
-
 def _decode(character_set: bytes, values: list[bytes]) -> tuple[list[str], str | None]:
     part = _ISO_8859.get(character_set[2:]) if character_set[:2] in (b"\x1b-", b"\x1b.", b"\x1b/") else None
     if part is not None:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.catalogue.healing import read_picture
 from visterm.catalogue.records import Skipped
 from visterm.compute.parallel import map_shards
 from visterm.errors import MissingExtraError, VistermError
@@ -29,11 +30,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A picture to compute features of: its key, its file, and the numbers of the recipes that need it."""
+    """A picture to compute features of: its key, its file, and the numbers of the recipes that need it.
+
+    If the key ``is_hash``, it is the content hash of the picture, and a file that holds something else has no features.
+    """
 
     key: str
     file: Path
     wanted: tuple[int, ...]
+    is_hash: bool = False
 
 
 def computed(subjects: Sequence[Subject], recipes: Sequence[Recipe]) -> Iterator[tuple[Subject, list[Rows | Skipped]]]:
@@ -106,7 +111,12 @@ def one_or_several(by_output: dict[str, Any]) -> Any:
 def _decoded(subject: Subject, recipes: Sequence[Recipe]) -> Pictures | Skipped:
     """The picture at the size of each recipe that needs it, or why there is none."""
     budgets = dict.fromkeys(recipes[i].pixel_budget for i in subject.wanted)
-    return _attempted(subject.file, partial(decode_sizes, subject.file, budgets))
+
+    def decode() -> Pictures:
+        data = read_picture(subject.file, subject.key) if subject.is_hash else subject.file
+        return decode_sizes(data, budgets)
+
+    return _attempted(subject.file, decode)
 
 
 def _rows_of(files: Sequence[Path], decoded: Sequence[Pictures | Skipped], recipe: Recipe) -> list[Rows | Skipped]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -16,24 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.catalogue.records import Skipped
-from visterm.compute import one_blas_thread
-from visterm.errors import InputError, VistermError
+from visterm.errors import VistermError
 from visterm.features._keys import KeyIndex, common
 from visterm.features.computing import Subject, computed
+from visterm.features.learned import is_outgrown, learn, n_learned, remember
 from visterm.features.store import FeatureStore, FeatureWriter
-from visterm.storage import BusyError, WriteLock, write_bytes_atomically, write_error
-from visterm.vision import TrainingPictures
+from visterm.storage import BusyError, WriteLock, make_folder
 from visterm.vision.recipes import recipe as recipe_named
+from visterm.vision.recipes import recipe_names
 from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.combined import CombinedRecipe
 
-#: A recipe that learned from fewer pictures than it wanted learns again when there are this many times as many.
-GROWTH = 4
 #: A recipe may give this many featureless rows without a note: a collection can hold a few blank pictures.
 _A_FEW = 3
-#: The entry of a recipe's file that says from how many pictures it learned.
-_N_LEARNED = "n_pictures"
-_CHECKSUM = "crc32"
 
 
 @dataclass(slots=True)
@@ -63,7 +57,22 @@ class FeatureLibrary:
     number of threads and processes may use it; those that compute take turns, and nobody else waits. Stores are opened
     once. What other processes write is visible at the next call.
 
-    A server sets ``readers_compute`` to False: then who does not ``wait`` gets what is there, and computes nothing.
+    A server sets ``readers_compute`` to False. Then a caller that does not ``wait`` gets what is there and computes
+    nothing.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from visterm.catalogue import examine
+    >>> from visterm.postcards import make_postcards
+    >>> temporary = TemporaryDirectory()
+    >>> _ = make_postcards(Path(temporary.name), 12)
+    >>> files = sorted((Path(temporary.name) / "pictures").glob("*.jpg"))
+    >>> pictures = {examine(file).sha256: file for file in files}
+    >>> library = FeatureLibrary(Path(temporary.name) / "features")
+    >>> hue = library.recipe("hue-100", pictures)  # learns 100 codewords
+    >>> [done] = library.describe(pictures, hue)
+    >>> library.features(hue, list(pictures)[:2])["hue-100"].shape  # rows in the order of the keys
+    (2, 100)
+    >>> temporary.cleanup()
     """
 
     def __init__(self, folder: Path) -> None:
@@ -79,7 +88,7 @@ class FeatureLibrary:
     def recipe(self, name: str, pictures: Mapping[str, Path | None]) -> Recipe:
         """The recipe called ``name``. If it learns from the collection, it learns once; the result is stored.
 
-        If it learned from fewer pictures than it wanted, and there are now at least ``GROWTH`` times as many, it learns
+        If it learned from fewer pictures than it wanted, and there are now at least four times as many, it learns
         again and gets another hash. Features of the former state stay, since models may be trained on them.
         """
         if "+" in name:
@@ -88,24 +97,21 @@ class FeatureLibrary:
         if not recipe.n_training_pictures:
             return recipe
         file = self._learned_file(name)
-        if not _is_outgrown(recipe, file, pictures):
-            _remember(recipe, file)
+        if not is_outgrown(recipe, file, pictures):
+            remember(recipe, file)
             return recipe
         lock = self.folder / "features"
-        try:
-            for folder in (file.parent, lock):
-                folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise write_error(file, error) from error
+        for folder in (file.parent, lock):
+            make_folder(folder)
         with self._turn, WriteLock(lock).held():
-            if _is_outgrown(recipe, file, pictures):  # no other thread or process was faster
-                before = _n_learned(file) if file.exists() else None
-                n_learned = _learn(recipe, file, pictures)
+            if is_outgrown(recipe, file, pictures):  # no other thread or process was faster
+                before = n_learned(file) if file.exists() else None
+                n_pictures = learn(recipe, file, pictures)
                 if before is not None:
-                    note = f"{name} learned again, from {n_learned} pictures; before, from {before}"
+                    note = f"{name} learned again, from {n_pictures} pictures; before, from {before}"
                     self._learned_again[recipe.hash] = note
             else:
-                _remember(recipe, file)
+                remember(recipe, file)
         return recipe
 
     def describe(self, pictures: Mapping[str, Path | None], *recipes: Recipe, wait: bool = True) -> list[Description]:
@@ -143,7 +149,7 @@ class FeatureLibrary:
                 n_missing = len(keys)
             else:
                 if recipe.n_training_pictures:
-                    _remember(recipe, file)
+                    remember(recipe, file)
                 n_missing = len(self.missing(recipe, keys))
             seconds += n_missing * recipe.seconds_per_picture
         return seconds
@@ -168,11 +174,23 @@ class FeatureLibrary:
         """The store of one output of ``recipe``."""
         return self._stores(recipe).stores[output]
 
+    def stored_recipes(self) -> Iterator[Recipe]:
+        """The recipes of which features are stored, as they are now."""
+        folders = {folder.name for folder in (self.folder / "features").glob("*") if folder.is_dir()}
+        for name in recipe_names():
+            recipe = recipe_named(name)
+            if recipe.n_training_pictures:
+                if not self._learned_file(name).exists():
+                    continue
+                remember(recipe, self._learned_file(name))
+            if recipe.stored_parts == (recipe,) and all(_folder_name(recipe, o) in folders for o in recipe.outputs):
+                yield recipe
+
     def check_learned(self) -> Iterator[tuple[Path, str]]:
         """The files of recipes that learned from the collection and cannot be used, each with the reason."""
         for file in sorted((self.folder / "recipes").glob("*.safetensors")):
             try:
-                _remember(recipe_named(unquote(file.stem)), file)
+                remember(recipe_named(unquote(file.stem)), file)
             except VistermError as error:
                 yield file, str(error)
 
@@ -234,7 +252,7 @@ class FeatureLibrary:
                 for i in wanted:
                     done[i].failed.append(Skipped(key[:12], "its file is missing"))
             elif wanted and file is not None:
-                subjects.append(Subject(key, file, wanted))
+                subjects.append(Subject(key, file, wanted, is_hash=True))
         for subject, results in computed(subjects, recipes):
             for i, result in zip(subject.wanted, results, strict=True):
                 if isinstance(result, Skipped):
@@ -327,78 +345,6 @@ def _is_featureless(row: Any) -> bool:
         return not row.count_nonzero()
     values = np.asarray(row)
     return values.size > 1 and bool((values == values.flat[0]).all())
-
-
-def _files(pictures: Mapping[str, Path | None]) -> list[Path]:
-    """The files of pictures in the order of their hashes: a random order that is always the same."""
-    return [path for _, path in sorted(pictures.items()) if path is not None]
-
-
-def _is_outgrown(recipe: Recipe, file: Path, pictures: Mapping[str, Path | None]) -> bool:
-    """Whether ``recipe`` must learn: for the first time, or again from many more pictures than before."""
-    if not file.exists():
-        return True
-    n_learned = _n_learned(file)
-    if n_learned is None or n_learned >= recipe.n_training_pictures:
-        return False
-    return sum(path is not None for path in pictures.values()) >= GROWTH * n_learned
-
-
-def _learn(recipe: Recipe, file: Path, pictures: Mapping[str, Path | None]) -> int:
-    """Learn, store what was learned, and return from how many pictures."""
-    from safetensors.numpy import save
-
-    files = _files(pictures)[: recipe.n_training_pictures]
-    if not files:
-        raise InputError(f"the recipe {recipe.name!r} learns from pictures, but there are none: add some first")
-    with one_blas_thread():  # the same numbers on any number of cores
-        recipe.train(TrainingPictures(files, pixel_budget=recipe.pixel_budget))
-    state = recipe.state()
-    about = {_N_LEARNED: str(len(files)), _CHECKSUM: _checksum(state)}
-    write_bytes_atomically(file, save(state, metadata=about))
-    return len(files)
-
-
-def _n_learned(file: Path) -> int | None:
-    """From how many pictures the recipe in ``file`` learned; None if an earlier version wrote it."""
-    number = _about(file).get(_N_LEARNED, "")
-    return int(number) if number.isdecimal() else None
-
-
-def _about(file: Path) -> dict[str, str]:
-    """What ``file`` says of itself."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(file, framework="numpy") as opened:
-            return dict(opened.metadata() or {})
-    except (SafetensorError, OSError) as error:
-        raise _damaged(file, error) from error
-
-
-def _checksum(state: Mapping[str, NDArray[Any]]) -> str:
-    """A checksum of the names and the numbers that a recipe learned."""
-    crc = 0
-    for name, array in sorted(state.items()):
-        crc = zlib.crc32(np.ascontiguousarray(array).tobytes(), zlib.crc32(name.encode(), crc))
-    return f"{crc:08x}"
-
-
-def _remember(recipe: Recipe, file: Path) -> None:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        state = load_file(file)
-        if _about(file).get(_CHECKSUM) not in (None, _checksum(state)):  # an earlier version wrote none
-            raise ValueError("it fails its checksum")
-        recipe.restore(state)
-    except (SafetensorError, OSError, KeyError, ValueError) as error:
-        raise _damaged(file, error) from error
-
-
-def _damaged(file: Path, error: Exception) -> InputError:
-    return InputError(f"{file} is damaged ({error}): delete it, and the recipe learns again")
 
 
 def _folder_name(recipe: Recipe, output: str) -> str:

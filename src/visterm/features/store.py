@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from visterm.errors import InputError
 from visterm.features._folder import FeatureFolder, described
 from visterm.features._keys import KeyIndex, digests_of
-from visterm.features._prepared import RowsLike, prepare, stack
+from visterm.features.prepared import RowsLike, prepare, stack
 from visterm.storage import DenseRows, MappedRows, RowSpec, cut
 
 _BATCH_BYTES = 32 * 2**20
@@ -109,21 +109,19 @@ class FeatureStore:
         mapped, positions = self._locate(keys)
         return _stream(mapped, positions, block_bytes)
 
-    def memory_map(self) -> tuple[list[str], np.memmap[Any, Any]]:
-        """All keys and all rows in their order. The rows are mapped from disk and read only on access.
-
-        Only for dense features; call :meth:`compact` first if rows were replaced or removed.
-        """
+    def mapped(self) -> tuple[KeyIndex, np.memmap[Any, Any]]:
+        """The row of each key and all dense rows, mapped; both stay as they are, whatever is written."""
         state = self._folder.current()
         if not isinstance(state.mapped, DenseRows):
             raise InputError(f"{self.folder} holds sparse features, which have no single array: use blocks()")
-        if state.n_dead:
-            raise InputError(f"{self.folder} holds {state.n_dead} replaced or removed rows: call compact() first")
-        return state.keys.keys(), state.mapped.array
+        return state.keys, state.mapped.array
 
-    def append(self, keys: Sequence[str], rows: RowsLike) -> None:
-        """Add one row per key, all or none; they are on disk on return. A key that has a row gets the new one."""
-        self._append(keys, prepare(rows, keys, self.spec))
+    def append(self, keys: Sequence[str], rows: RowsLike, *, wait: bool = True) -> None:
+        """Add one row per key, all or none; they are on disk on return. A key that has a row gets the new one.
+
+        Writers take turns; without ``wait``, a :class:`~visterm.storage.BusyError` says that it is another's turn.
+        """
+        self._append(keys, prepare(rows, keys, self.spec), wait=wait)
 
     @contextmanager
     def writer(self, *, batch_bytes: int = _BATCH_BYTES, wait: bool = True) -> Iterator[FeatureWriter]:
@@ -141,18 +139,18 @@ class FeatureStore:
             finally:
                 writer.flush()
 
-    def remove(self, keys: Iterable[str]) -> int:
+    def remove(self, keys: Iterable[str], *, wait: bool = True) -> int:
         """Remove the rows of ``keys`` and return how many there were; keys without a row are ignored."""
-        with self._folder.changing() as state:
+        with self._folder.changing(wait=wait) as state:
             found = np.unique(state.keys.find(list(keys)))
             dead = found[found >= 0]
             if len(dead):
                 self._folder.commit(state.files.remove(dead, state.manifest))
             return len(dead)
 
-    def compact(self) -> None:
+    def compact(self, *, wait: bool = True) -> None:
         """Drop replaced and removed rows from disk by rewriting the others in batches; readers can read meanwhile."""
-        with self._folder.changing() as state:
+        with self._folder.changing(wait=wait) as state:
             if not state.n_dead:
                 return
             positions = state.keys.positions()
@@ -171,9 +169,9 @@ class FeatureStore:
         with self._folder.holding():
             pass
 
-    def _append(self, keys: Sequence[str], prepared: Any) -> None:
+    def _append(self, keys: Sequence[str], prepared: Any, *, wait: bool = True) -> None:
         digests = digests_of(keys)
-        with self._folder.changing() as state:
+        with self._folder.changing(wait=wait) as state:
             if len(digests):
                 self._folder.commit(state.files.append(digests, prepared, state.manifest))
 

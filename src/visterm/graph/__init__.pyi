@@ -1,12 +1,12 @@
-from .approximate import nearest_of_all as nearest_of_all
 from .graph_mixture import GraphMixture as GraphMixture
+from .inference.lapvar import DirichletMeans as DirichletMeans
+from .inference.lapvar import Discrete as Discrete
+from .inference.lapvar import LapVar as LapVar
+from .inference.lapvar import Point as Point
 from .label_propagation import LabelPropagation as LabelPropagation
 from .label_propagation import harmonic as harmonic
 from .label_propagation import spread as spread
-from .lapvar import DirichletMeans as DirichletMeans
-from .lapvar import Discrete as Discrete
-from .lapvar import LapVar as LapVar
-from .lapvar import Point as Point
+from .nearest.approximate import nearest_of_all as nearest_of_all
 from .picture_graph import PictureGraph as PictureGraph
 from .regularized import GraphRegularized as GraphRegularized
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
+from numbers import Real
 from typing import Any, ClassVar, Self
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.contracts import AnnotatorMixin, Features, Scores
-from visterm.contracts.estimator import Estimator
-from visterm.graph.cases import Array
-from visterm.graph.lapvar import METHODS
-from visterm.graph.picture_graph import WEIGHTS, PictureGraph
+from visterm.graph.inference.lapvar import Array
+from visterm.graph.picture_graph import PictureGraph
 from visterm.graph.regularized import GraphRegularized
-from visterm.topics import UnigramMixture
+from visterm.topics import TopicModel, UnigramMixture, accepted
 
 
-class GraphMixture(AnnotatorMixin, Estimator):
+@dataclass(eq=False, repr=False)
+class GraphMixture(AnnotatorMixin, TopicModel):
     """Tags a collection with few tagged pictures, by topics that similar pictures share (Shao et al. 2014).
 
     A :class:`~visterm.graph.GraphRegularized` over a :class:`~visterm.topics.UnigramMixture` and a
@@ -34,48 +34,25 @@ class GraphMixture(AnnotatorMixin, Estimator):
     learns_from_untagged = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_topics": [Interval(Integral, 1, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "metric": [str],
-        "weights": [StrOptions(WEIGHTS)],
-        "strength": [Interval(Real, 0, None, closed="both"), StrOptions({"auto"})],
-        "method": [StrOptions(METHODS)],
+        **accepted("n_topics n_tokens held_out_share max_iter tol random_state"),
+        **{name: PictureGraph._parameter_constraints[name] for name in ("n_neighbors", "metric", "weights")},
+        **{name: GraphRegularized._parameter_constraints[name] for name in ("strength", "method")},
         "smoothing": [Interval(Real, 0, None, closed="left")],
-        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
-        "held_out_share": [Interval(Real, 0, 1, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Real],
-        "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_topics: int = 50,
-        *,
-        n_neighbors: int = 10,
-        metric: str = "cosine",
-        weights: str = "binary",
-        strength: float | str = "auto",
-        method: str = "lapvar1",
-        smoothing: float = 0.1,
-        n_tokens: float | None = None,
-        held_out_share: float = 0.2,
-        max_iter: int = 60,
-        tol: float = 1e-5,
-        random_state: Any = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.weights = weights
-        self.strength = strength
-        self.method = method
-        self.smoothing = smoothing
-        self.n_tokens = n_tokens
-        self.held_out_share = held_out_share
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_topics: int = 50
+    _: KW_ONLY
+    n_neighbors: int = 10
+    metric: str = "cosine"
+    weights: str = "binary"
+    strength: float | str = "auto"
+    method: str = "lapvar1"
+    smoothing: float = 0.1
+    n_tokens: float | None = None
+    held_out_share: float = 0.2
+    max_iter: int = 60
+    tol: float = 1e-5
+    random_state: Any = None
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the topics of all pictures and the tags of the topics."""
@@ -112,8 +89,3 @@ class GraphMixture(AnnotatorMixin, Estimator):
         """The probability that a picture carries each tag, calibrated on held-out pictures."""
         check_is_fitted(self)
         return self.tagger_.score_tags(X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,8 +17,8 @@ from visterm.compute.threads import in_threads
 from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
-from visterm.graph.held_out import hide_tags, tag_surprise
-from visterm.graph.picture_graph import WEIGHTS, PictureGraph
+from visterm.graph.inference.held_out import hide_tags, tag_surprise
+from visterm.graph.picture_graph import PictureGraph
 from visterm.topics import distributions
 
 Array = NDArray[np.float64]
@@ -90,6 +91,7 @@ def _solve(normal: sparse.csr_array, given: Array, *, max_iter: int = 1000) -> A
     return state
 
 
+@dataclass(eq=False, repr=False)
 class LabelPropagation(AnnotatorMixin, Estimator):
     """Spreads tags to similar pictures, and on to pictures similar to those; learns only how far to spread.
 
@@ -108,33 +110,21 @@ class LabelPropagation(AnnotatorMixin, Estimator):
     learns_from_untagged = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
-        "metric": [str],
-        "weights": [StrOptions(WEIGHTS)],
+        **{name: PictureGraph._parameter_constraints[name] for name in ("n_neighbors", "metric", "weights")},
         "alpha": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
         "alphas": ["array-like"],
         "held_out_share": [Interval(Real, 0, 1, closed="left")],
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        metric: str = "cosine",
-        weights: str = "binary",
-        alpha: float | str = "auto",
-        alphas: Sequence[float] = REACHES,
-        held_out_share: float = 0.2,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.weights = weights
-        self.alpha = alpha
-        self.alphas = alphas
-        self.held_out_share = held_out_share
-        self.random_state = random_state
+    n_neighbors: int = 10
+    _: KW_ONLY
+    metric: str = "cosine"
+    weights: str = "binary"
+    alpha: float | str = "auto"
+    alphas: Sequence[float] = REACHES
+    held_out_share: float = 0.2
+    random_state: Any = 0
 
     def fit(self, X: Features, tags: Any, *, graph: PictureGraph | None = None) -> Self:
         """Spread the tags over all pictures; ``graph`` is one already fitted to them."""

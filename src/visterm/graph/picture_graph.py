@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from visterm.compute.parallel import map_shards, split
 from visterm.contracts import Features, Matrix, check_features
 from visterm.contracts.estimator import Estimator
-from visterm.distances import BLOCK_BYTES, metric_named, nearest
+from visterm.distances import metric_named, nearest
 from visterm.errors import InputError
-from visterm.graph.approximate import nearest_of_all
+from visterm.graph.nearest.approximate import nearest_of_all
 
 WEIGHTS = {"binary", "cosine", "heat"}
 #: Distances that are Euclidean between prepared rows. Only for these, neighbours can be found approximately.
@@ -26,29 +26,29 @@ _ABOUT, _ALMOST = 1.001, 1e-6
 _DROPPED, _HALF = 4, 8
 
 
+@dataclass(eq=False, repr=False)
 class PictureGraph(Estimator):
     """Links every picture to its most similar pictures, as a symmetric matrix of weights.
 
-    i and j are linked when one is among the ``n_neighbors`` nearest of the other, or, with ``n_neighbors=None``, when
-    their distance is at most ``max_distance``. With both, nearest neighbours beyond that distance are left out.
+    i and j are linked when one is among the ``n_neighbors`` nearest of the other.
 
     Parameters
     ----------
-    n_neighbors, max_distance
-        Which pictures a picture is linked to.
+    n_neighbors
+        How many pictures a picture chooses.
     metric
         One of :mod:`visterm.distances.metrics`.
     weights
         ``binary``: 1; ``cosine``: the cosine of the angle between the two pictures (metrics ``cosine`` and
         ``hellinger``); ``heat``: exp(-(distance / width)^2), where the width is the mean distance of neighbours.
     exact_up_to
-        With more pictures, neighbours are found approximately (:mod:`visterm.graph.approximate`), if the metric is
-        ``euclidean``, ``cosine`` or ``hellinger``.
+        With more pictures, neighbours are found approximately (:mod:`visterm.graph.nearest.approximate`), if the
+        metric is ``euclidean``, ``cosine`` or ``hellinger``.
     random_state
         Seed of the approximate search.
 
     After ``fit``: ``links_`` (n_pictures, n_pictures) CSR, ``component_of_`` the connected component of every picture,
-    ``n_components_``. :meth:`add` and :meth:`remove` change the pictures without comparing the others again.
+    ``n_components_``. :meth:`add` adds pictures without comparing the others again.
 
     >>> graph = PictureGraph(1, metric="euclidean").fit([[0.0], [1.0], [8.0], [9.5]])
     >>> graph.links_.toarray()
@@ -61,34 +61,19 @@ class PictureGraph(Estimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
-        "max_distance": [Interval(Real, 0, None, closed="both"), None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "metric": [str],
         "weights": [StrOptions(WEIGHTS)],
         "exact_up_to": [Real],
         "random_state": [Integral],
     }
 
-    features_: Matrix
-    links_: sparse.csr_array
-    component_of_: NDArray[np.int32]
-
-    def __init__(
-        self,
-        n_neighbors: int | None = 10,
-        *,
-        max_distance: float | None = None,
-        metric: str = "cosine",
-        weights: str = "binary",
-        exact_up_to: int = 20_000,
-        random_state: int = 0,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.max_distance = max_distance
-        self.metric = metric
-        self.weights = weights
-        self.exact_up_to = exact_up_to
-        self.random_state = random_state
+    n_neighbors: int = 10
+    _: KW_ONLY
+    metric: str = "cosine"
+    weights: str = "binary"
+    exact_up_to: int = 20_000
+    random_state: int = 0
 
     def fit(self, X: Features, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's estimators take a y
         """Link the pictures of ``X``."""
@@ -113,29 +98,6 @@ class PictureGraph(Estimator):
         rows = self._choose(np.arange(n_old, n_old + n_new))
         both = _triples(self.chosen_), _triples(rows, n_old), self._chosen_by_old(new, n_old)
         self.chosen_ = self._nearest_of(*both, n_pictures=n_old + n_new)
-        return self._link()
-
-    def remove(self, rows: ArrayLike) -> Self:
-        """Remove pictures and renumber those after them. Only pictures that had chosen one of them choose again."""
-        gone = np.unique(np.asarray(rows, np.intp))
-        n = self.features_.shape[0]
-        if len(gone) and not (gone[0] >= 0 and gone[-1] < n):
-            raise InputError(f"the pictures are 0 to {n - 1}, so {gone[[0, -1]].tolist()} cannot be removed")
-        kept = np.setdiff1d(np.arange(n), gone)
-        if not len(kept):
-            raise InputError("a graph needs at least one picture: not all can be removed")
-        bereft = np.zeros(n, np.bool_)
-        if self.n_neighbors is not None:  # otherwise no other picture moves up
-            owners, columns, _ = _triples(self.chosen_)
-            bereft[owners[np.isin(columns, gone)]] = True
-        self.features_ = self.features_[kept]
-        again = np.flatnonzero(bereft[kept])
-        old = self.chosen_[kept][:, kept]
-        keep_old = _triples(old)
-        stays = ~bereft[kept][keep_old[0]]
-        fresh = _triples(self._choose(again))
-        fresh = (again[fresh[0]], fresh[1], fresh[2])
-        self.chosen_ = self._nearest_of(tuple(part[stays] for part in keep_old), fresh, n_pictures=len(kept))
         return self._link()
 
     def neighbours_of(self, X: Features) -> tuple[sparse.csr_array, NDArray[np.intp]]:
@@ -167,21 +129,18 @@ class PictureGraph(Estimator):
     @property
     def is_approximate(self) -> bool:
         """Whether the nearest neighbours are found approximately."""
-        return (
-            self.n_neighbors is not None
-            and self.metric in _EUCLIDEAN
-            and self.features_.shape[0] > max(self.exact_up_to, self.n_neighbors + 1)
-        )
+        most = max(self.exact_up_to, self.n_neighbors + 1)
+        return self.metric in _EUCLIDEAN and self.features_.shape[0] > most
 
     def _choose_all(self) -> sparse.csr_array:
         n = self.features_.shape[0]
-        if self.n_neighbors is None or not self.is_approximate:
+        if not self.is_approximate:
             return self._choose(np.arange(n))
         prepared = metric_named(self.metric).prepare(self.features_)
         columns, distances = nearest_of_all(prepared, self.n_neighbors, random_state=self.random_state)
         if self.metric == "cosine":
             distances *= distances / 2  # for unit rows: one minus the cosine
-        return self._cut(_as_lists(columns, distances, n))
+        return _as_lists(columns, distances, n)
 
     def _choose(self, rows: NDArray[np.intp]) -> sparse.csr_array:
         """The distances to the pictures that the given ones choose among all others, (len(rows), n_pictures)."""
@@ -196,33 +155,11 @@ class PictureGraph(Estimator):
         """Distances to the pictures that rows of ``X`` choose, and to ``spare`` more."""
         if not X.shape[0]:
             return sparse.csr_array((0, n))
-        if self.n_neighbors is None:
-            return self._within(X)
         columns, distances = nearest(X, self.features_, self.n_neighbors + spare, metric=self.metric)
-        return self._cut(_as_lists(columns, distances, n))
-
-    def _within(self, X: Matrix) -> sparse.csr_array:
-        """The distances of at most ``max_distance``, computed in blocks."""
-        metric, n = metric_named(self.metric), int(self.features_.shape[0])
-        prepared = metric.prepare(self.features_)
-
-        def of_block(rows: slice) -> tuple[NDArray[Any], ...]:
-            block = metric.between(metric.prepare(X[rows]), prepared)
-            owners, columns = np.nonzero(block <= self.max_distance)
-            return owners + rows.start, columns, block[owners, columns]
-
-        shards = split(int(X.shape[0]), size=max(1, BLOCK_BYTES // (16 * n)))
-        parts = [of_block(shards[0].rows)] if len(shards) == 1 else map_shards(lambda s: of_block(s.rows), shards)
-        owners, columns, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return _as_csr(owners, columns, distances, (int(X.shape[0]), n))
+        return _as_lists(columns, distances, n)
 
     def _chosen_by_old(self, new: Matrix, n_old: int) -> tuple[NDArray[Any], ...]:
         """The new pictures that the old ones may prefer to their former neighbours, at most ``n_neighbors`` each."""
-        if self.n_neighbors is None:
-            metric = metric_named(self.metric)
-            block = metric(self.features_[:n_old], new)
-            owners, columns = np.nonzero(block <= self.max_distance)
-            return owners, columns + n_old, block[owners, columns]
         found, distances = nearest(self.features_[:n_old], new, self.n_neighbors, metric=self.metric)
         return np.repeat(np.arange(n_old), found.shape[1]), found.ravel() + n_old, distances.ravel()
 
@@ -234,19 +171,10 @@ class PictureGraph(Estimator):
         distances = _rounded(distances)
         order = np.lexsort((columns, distances, owners))
         owners, columns, distances = owners[order], columns[order], distances[order]
-        if self.n_neighbors is not None:
-            starts = np.searchsorted(owners, np.arange(n_pictures))
-            first = np.arange(len(owners)) - starts[owners] < self.n_neighbors
-            owners, columns, distances = owners[first], columns[first], distances[first]
-        return self._cut(_as_csr(owners, columns, distances, (n_pictures, n_columns or n_pictures)))
-
-    def _cut(self, lists: sparse.csr_array) -> sparse.csr_array:
-        """Without the distances beyond ``max_distance``."""
-        if self.max_distance is None:
-            return lists
-        owners, columns, distances = _triples(lists)
-        near = distances <= self.max_distance
-        return _as_csr(owners[near], columns[near], distances[near], lists.shape)
+        starts = np.searchsorted(owners, np.arange(n_pictures))
+        first = np.arange(len(owners)) - starts[owners] < self.n_neighbors
+        shape = (n_pictures, n_columns or n_pictures)
+        return _as_csr(owners[first], columns[first], distances[first], shape)
 
     def _weighed(self, lists: sparse.csr_array) -> sparse.csr_array:
         """Distances as weights."""
@@ -272,8 +200,6 @@ class PictureGraph(Estimator):
     def _check_neighbourhood(self) -> None:
         """Refuse parameters that cannot be combined."""
         metric_named(self.metric)
-        if self.n_neighbors is None and self.max_distance is None:
-            raise InputError("set n_neighbors, max_distance or both, to define which pictures are neighbours")
         if self.weights == "cosine" and self.metric not in ("cosine", "hellinger"):
             raise InputError(f"the metric {self.metric!r} has no cosine: use binary or heat weights, or another metric")
 

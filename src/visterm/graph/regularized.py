@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -14,29 +15,48 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from visterm.calibration import TagConfidence
 from visterm.compute import progress
-from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, is_several, n_pictures
-from visterm.contracts.estimator import Estimator
+from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, is_several
 from visterm.errors import InputError
-from visterm.graph.cases import Array, Learned, case_of
-from visterm.graph.held_out import HiddenTags, hide_tags, tag_surprise
-from visterm.graph.lapvar import METHODS, LapVar
+from visterm.graph.inference.allocation import AllocationCase
+from visterm.graph.inference.aspects import AspectCase
+from visterm.graph.inference.held_out import HiddenTags, hide_tags, tag_surprise
+from visterm.graph.inference.lapvar import METHODS, Case, LapVar, Learned
+from visterm.graph.inference.mixture import MixtureCase
+from visterm.graph.inference.supervised import SupervisedCase
 from visterm.graph.picture_graph import PictureGraph
-from visterm.topics import UnigramMixture, distributions
+from visterm.topics import LDA, PLSA, SupervisedLDA, TopicModel, UnigramMixture, check_bags, distributions
 
 #: Strengths tried by ``strength="auto"``, times the curvature of the model's case.
 STRENGTHS = (0.0, 0.3, 1.0, 3.0)
 #: If the largest is the best, more are tried, each this many times the last, but not more of them than this.
 _GROWTH, _MOST_MORE = 3.0, 6
 
+_CASES: dict[type, Case] = {
+    UnigramMixture: MixtureCase(),
+    PLSA: AspectCase(),
+    SupervisedLDA: SupervisedCase(),
+    LDA: AllocationCase(),
+}
 
-class GraphRegularized(AnnotatorMixin, Estimator):
+
+def case_of(model: Any) -> Case:
+    """How models of the kind of ``model`` learn over a graph."""
+    for kind, case in _CASES.items():
+        if isinstance(model, kind):
+            return case
+    names = ", ".join(kind.__name__ for kind in _CASES)
+    raise InputError(f"a {type(model).__name__} cannot be regularised over a graph: choose one of {names}")
+
+
+@dataclass(eq=False, repr=False)
+class GraphRegularized(AnnotatorMixin, TopicModel):
     """Graph-regularised variational inference (Shao et al., ACM TIST 2014) over a topic model, by composition.
 
     Maximises the model's own objective F minus ``strength`` / 2 * sum_k p_k' L p_k, where p_ik is the probability of
-    topic k in picture i and L the Laplacian of a graph of similar pictures (:mod:`visterm.graph.lapvar`). Pass all
-    pictures to ``fit`` together, untagged ones with empty rows: the model learns from them too. With ``UnigramMixture``
-    it is the paper's LapMixUnigram. ``PLSA``, ``LDA`` and ``SupervisedLDA`` are its other two cases: point estimates
-    and Dirichlet posteriors.
+    topic k in picture i and L the Laplacian of a graph of similar pictures (:mod:`visterm.graph.inference.lapvar`).
+    Pass all pictures to ``fit`` together, untagged ones with empty rows: the model learns from them too. With
+    ``UnigramMixture`` it is the paper's LapMixUnigram. ``PLSA``, ``LDA`` and ``SupervisedLDA`` are its other two cases:
+    point estimates and Dirichlet posteriors.
 
     Parameters
     ----------
@@ -90,42 +110,28 @@ class GraphRegularized(AnnotatorMixin, Estimator):
         "random_state": ["random_state"],
     }
 
-    graph_: PictureGraph
-    proportions_: Array
     #: What the graph makes similar, where that is not the proportions.
-    compared_: Array | None = None
-    topic_tags_: Array
+    compared_ = None
 
-    def __init__(
-        self,
-        model: Any = None,
-        graph: PictureGraph | None = None,
-        *,
-        strength: float | str = "auto",
-        method: str = "lapvar1",
-        strengths: Sequence[float] = STRENGTHS,
-        held_out_share: float = 0.2,
-        model_feature: str | None = None,
-        graph_feature: str | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.model = model
-        self.graph = graph
-        self.strength = strength
-        self.method = method
-        self.strengths = strengths
-        self.held_out_share = held_out_share
-        self.model_feature = model_feature
-        self.graph_feature = graph_feature
-        self.random_state = random_state
+    model: Any = None
+    graph: PictureGraph | None = None
+    _: KW_ONLY
+    strength: float | str = "auto"
+    method: str = "lapvar1"
+    strengths: Sequence[float] = STRENGTHS
+    held_out_share: float = 0.2
+    model_feature: str | None = None
+    graph_feature: str | None = None
+    random_state: Any = 0
 
     def fit(self, X: Features, tags: Any, y: Any = None, *, graph: PictureGraph | None = None) -> Self:
         """Learn from all pictures; ``y`` is for models of classes. ``graph`` is one already fitted to them."""
         self._validate_params()
         if self.strength == "auto" and not len(self.strengths):
             raise InputError("strength='auto' needs strengths to try")
-        counted, compared = self._of_model(X), self._of_graph(X)
-        tags = check_tags(tags, n_pictures(counted))
+        counted = check_bags(self, _feature(X, self, "model_feature"), fitting=True)
+        compared = _feature(X, self, "graph_feature")
+        tags = check_tags(tags, counted.shape[0])
         if not tags.nnz:
             raise InputError("no picture has a tag: at least one is needed to learn from")
         if graph is not None and graph.features_.shape[0] != tags.shape[0]:
@@ -133,23 +139,19 @@ class GraphRegularized(AnnotatorMixin, Estimator):
         self.graph_ = graph or (PictureGraph() if self.graph is None else clone(self.graph)).fit(compared)
         self._count_tags(tags)
         self.confidence_ = TagConfidence().of_draws(self.mean_n_tags_)
-        self.strength_ = self._curvature(counted) if self.strength == "auto" else float(self.strength)
+        model = UnigramMixture() if self.model is None else self.model
+        self.strength_ = case_of(model).curvature(model, counted) if self.strength == "auto" else float(self.strength)
         self.held_out_ = np.empty((0, 2))
         hidden = hide_tags(tags, self.held_out_share, self.random_state)
         if hidden is not None:
-            self._look(counted, y, hidden)
-        self.model_, learned = self._learn(counted, tags, y, self.strength_)
-        self.proportions_, self.topic_tags_, self.objective_ = (
-            learned.proportions,
-            learned.topic_tags,
-            learned.objective,
-        )
-        self.compared_ = learned.compared
+            self._look(model, counted, y, hidden)
+        learned = self._learn(model, counted, tags, y, self.strength_)
+        self.model_, self.proportions_, self.compared_ = learned.model, learned.proportions, learned.compared
+        self.topic_tags_, self.objective_ = learned.topic_tags, learned.objective
         self.n_iter_ = len(self.objective_)
-        self.n_features_in_ = self.model_.n_features_in_
         return self
 
-    def _look(self, X: Any, y: Any, hidden: HiddenTags) -> None:
+    def _look(self, model: Any, X: sparse.csr_array, y: Any, hidden: HiddenTags) -> None:
         """Choose the strength and calibrate probabilities on hidden tags."""
         is_open = self.strength == "auto"
         waiting = [self.strength_ * float(s) for s in self.strengths] if is_open else [self.strength_]
@@ -157,7 +159,7 @@ class GraphRegularized(AnnotatorMixin, Estimator):
         with progress.task("Choosing the strength", total=len(waiting)) as bar:
             while waiting:
                 strength = waiting.pop(0)
-                _, learned = self._learn(X, hidden.shown, y, strength)
+                learned = self._learn(model, X, hidden.shown, y, strength)
                 chances = distributions(learned.proportions[hidden.rows] @ learned.topic_tags)
                 score = tag_surprise(chances, hidden.tags)
                 looks.append((strength, score))
@@ -171,17 +173,12 @@ class GraphRegularized(AnnotatorMixin, Estimator):
                     waiting = [self.strength_ * _GROWTH]
         self.held_out_ = np.array(looks)
 
-    def _curvature(self, X: Any) -> float:
-        model = UnigramMixture() if self.model is None else self.model
-        return case_of(model).curvature(model, X)
-
-    def _learn(self, X: Any, tags: sparse.csr_array, y: Any, strength: float) -> tuple[Any, Learned]:
+    def _learn(self, model: Any, X: sparse.csr_array, tags: sparse.csr_array, y: Any, strength: float) -> Learned:
         from sklearn.utils import check_random_state
 
-        model = UnigramMixture() if self.model is None else clone(self.model)
         random = check_random_state(self.random_state)
         lapvar = LapVar(self.graph_.links_, strength, self.method, random)
-        return model, case_of(model).fit(model, X, tags, y, lapvar)
+        return case_of(model).fit(model, X, tags, y, lapvar)
 
     def transform(self, X: Features) -> NDArray[np.float64]:
         """The topics of pictures, (n_pictures, n_topics): as learned for training pictures; others are folded in.
@@ -192,8 +189,8 @@ class GraphRegularized(AnnotatorMixin, Estimator):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        links, same = self.graph_.neighbours_of(self._of_graph(X))
-        counted = self._of_model(X)
+        links, same = self.graph_.neighbours_of(_feature(X, self, "graph_feature"))
+        counted = check_bags(self, _feature(X, self, "model_feature"), fitting=False)
         lapvar = LapVar(self.graph_.links_, self.strength_, self.method)
         compared = self.proportions_ if self.compared_ is None else self.compared_
         if self.strength_:
@@ -217,21 +214,12 @@ class GraphRegularized(AnnotatorMixin, Estimator):
         """:meth:`score_tags` of the training pictures, in their order."""
         return self.confidence_.probabilities(distributions(self.proportions_ @ self.topic_tags_))
 
-    def _of_model(self, X: Features) -> Any:
-        return _feature(X, self.model_feature, "model_feature")
 
-    def _of_graph(self, X: Features) -> Any:
-        return _feature(X, self.graph_feature, "graph_feature")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
-
-def _feature(X: Features, name: str | None, parameter: str) -> Any:
+def _feature(X: Features, tagger: GraphRegularized, parameter: str) -> Any:
+    """The feature that a parameter of ``tagger`` names, or the only one."""
     if not is_several(X):
         return X
+    name = getattr(tagger, parameter)
     if name is None or name not in X:
         raise InputError(f"pictures have several features: set {parameter} to one of {', '.join(map(str, X))}")
     return X[name]

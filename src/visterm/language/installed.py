@@ -7,7 +7,7 @@ from pathlib import Path
 
 from visterm.errors import InputError
 from visterm.language.word_vectors import WordVectors
-from visterm.storage import write_error
+from visterm.storage import is_there, write_error
 
 _FILE = "words.safetensors"
 
@@ -15,22 +15,20 @@ _FILE = "words.safetensors"
 def vectors_file() -> Path:
     """Where they are stored: ``visterm/words.safetensors`` in ``XDG_DATA_HOME``, or else in the user's data folder.
 
-    On Linux that folder is ``~/.local/share``. On other systems, vectors that were installed there are still used.
+    On Linux that folder is ``~/.local/share``.
     """
     from platformdirs import user_data_path
 
     configured = Path(os.environ.get("XDG_DATA_HOME", ""))
     if configured.is_absolute():
         return configured / "visterm" / _FILE
-    file = user_data_path("visterm", appauthor=False) / _FILE
-    earlier = Path.home() / ".local" / "share" / "visterm" / _FILE
-    return earlier if earlier.exists() and not file.exists() else file
+    return user_data_path("visterm", appauthor=False) / _FILE
 
 
 def installed() -> WordVectors | None:
     """The word vectors of this user, if any; the file is opened when first needed."""
     file = vectors_file()
-    return WordVectors(file) if file.exists() else None
+    return WordVectors(file) if is_there(file) else None
 
 
 def install(source: Path) -> WordVectors:

@@ -16,12 +16,13 @@ from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, BinaryIO
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute import progress
+from visterm.compute.eigenvectors import principal_axes
 from visterm.errors import InputError
 from visterm.language.word_vectors import FORMAT, word_hash
 from visterm.language.words import word_key
@@ -68,14 +69,15 @@ def compile_vectors(source: Path, file: Path) -> Compiled:
     """
     try:
         size = source.stat().st_size
-        with _opened(source) as (raw, stream), TemporaryFile(dir=file.parent) as rows:
+        with _opened(source) as (packed, stream), TemporaryFile(dir=file.parent) as rows:
             lines = _Lines(stream, source.name)
-            hashes = array("Q")
+            hashes, n_read = array("Q"), 0
             with progress.task(f"Reading {source.name}", total=size) as bar:
                 for some, directions in _directions(_blocks(lines), lines):
                     hashes.extend(some)
                     rows.write(directions.tobytes())
-                    bar.advance(raw.advanced())
+                    n_before, n_read = n_read, packed.tell()
+                    bar.advance(n_read - n_before)
             return _write(file, source.name, np.frombuffer(hashes, np.uint64), rows, lines.n_dims)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{source} is damaged or ends early: {error}") from error
@@ -127,9 +129,8 @@ def _shared(vectors: Floats) -> tuple[Floats, Floats]:
     if n_words < _ENOUGH * n_dims:
         return np.zeros(n_dims, np.float32), np.zeros((0, n_dims), np.float32)
     mean = vectors.mean(axis=0)
-    centred = vectors - mean
-    _, directions = np.linalg.eigh(centred.T @ centred)
-    return mean, np.ascontiguousarray(directions[:, -max(1, round(n_dims / 100)) :].T)
+    directions = principal_axes(vectors - mean, max(1, round(n_dims / 100)))
+    return mean, np.ascontiguousarray(directions.T, np.float32)
 
 
 def _write(file: Path, source: str, hashes: NDArray[np.uint64], rows: IO[bytes], n_dims: int) -> Compiled:
@@ -162,41 +163,19 @@ def _write(file: Path, source: str, hashes: NDArray[np.uint64], rows: IO[bytes],
     return Compiled(file, n_words, n_dims)
 
 
-class _Counted(io.RawIOBase):
-    """A file that counts the bytes read, so that progress can be shown for compressed files too."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._told = file, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def advanced(self) -> int:
-        """The number of bytes read since the last call."""
-        before, self._told = self._told, self._file.tell()
-        return self._told - before
-
-
 @contextmanager
-def _opened(source: Path) -> Iterator[tuple[_Counted, IO[bytes]]]:
-    """The raw file, and its contents, unpacked if they are gzipped."""
-    with source.open("rb") as file:
+def _opened(source: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """The file, and its contents, unpacked if they are gzipped."""
+    with source.open("rb", buffering=1 << 20) as file:
         magic = file.read(4)
         file.seek(0)
         if magic.startswith(b"PK"):
             raise InputError(f"{source} is a zip archive: unpack it, and install the text file inside")
-        raw = _Counted(file)
-        buffered = io.BufferedReader(raw, 1 << 20)
         if magic.startswith(b"\x1f\x8b"):
-            with gzip.GzipFile(fileobj=buffered) as unpacked:
-                yield raw, io.BufferedReader(unpacked, 1 << 20)
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                yield file, io.BufferedReader(unpacked, 1 << 20)
         else:
-            yield raw, buffered
+            yield file, file
 
 
 class _Lines:

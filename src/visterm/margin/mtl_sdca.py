@@ -8,49 +8,63 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.calibration import fit_platt, fit_temperature, sigmoid, tag_scales
+from visterm.calibration import tag_scales
 from visterm.compute import progress
 from visterm.contracts import (
-    UNKNOWN_CLASS,
+    FROM_1,
+    POSITIVE,
     Features,
     JointMixin,
     Scores,
     check_classes,
     check_tags,
-    has_class,
     is_tag_matrix,
     n_pictures,
 )
 from visterm.errors import InputError
-from visterm.margin.alternation import Alternation, Duals, Learned
-from visterm.margin.expansion import (
-    EXPANSION_PARAMETERS,
-    POSITIVE,
-    RANDOM_STATE,
-    ExpansionEstimator,
-    folds,
-)
-from visterm.margin.inner_products import InnerProducts
-from visterm.margin.kernel_ridge import Ridge, frequent_and_rare, least_squares_machines
-from visterm.margin.losses import loss_named
-from visterm.margin.one_vs_all import (
+from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, RANDOM_STATE, folds, generator
+from visterm.margin.functions.one_vs_all import (
     CALIBRATION_FOLDS,
     OneVsAll,
-    both_sides,
+    TrainingLabels,
     check_picture_weight,
-    class_labels,
+    class_temperature,
     cross_scores,
-    generator,
+    task_labels,
 )
+from visterm.margin.solver.alternation import Steps
+from visterm.margin.solver.inner_products import InnerProducts
 
 Array = NDArray[Any]
 
 
-class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
+#: What the next fit may not set, since pictures may have only classes or only tags.
+_OF_CLASSES = ("classes_", "temperature_")
+_OF_TAGS = ("tag_means_", "tag_scales_", "shared_tags_", "n_tags_", "tag_counts_", "mean_n_tags_")
+
+
+class Duals(NamedTuple):
+    """Dual variables (n_tasks, n_pictures): of one-vs-all, of the predictors (B), of the map (A)."""
+
+    alone: Array
+    predictors: Array
+    map: Array
+
+
+class Learned(NamedTuple):
+    """The coefficients of the learned functions, the predictors' inner products, the objective after each step."""
+
+    theta: Array
+    M: Array
+    objectives: list[float]
+    duals: Duals
+    n_rounds: int = 0
+
+
+class MultitaskSDCA(JointMixin, OneVsAll):
     """Learns classes and tags as tasks that share one linear map of the features: MTL-SDCA of Lapin et al. 2014.
 
     Minimises (1) of the paper over the map U (n_dims columns) and the tasks' predictors w_t,
@@ -68,7 +82,7 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
       predictors (a large ``lam``) it gives a different classifier, which is better for few pictures per class.
       ``optimum``: the minimum of (1), to the relative duality gap ``tol``. With the hinge loss, Algorithm 1 can settle
       far above it. With as many columns as tasks, the minimum depends only on the product of ``lam`` and ``mu``: it is
-      that of the trace norm of the tasks' weights (:mod:`visterm.margin.trace_norm`).
+      that of the trace norm of the tasks' weights (:mod:`visterm.margin.solver.alternation`).
     - ``kernel``, ``loss``, ``intercept_scaling``, ``calibration_folds``: as in :class:`SDCAClassifier`; the folds also
       make tags comparable (see ``tag_power``).
     - ``tag_power``: how strongly tags are scaled by their scores on held-out pictures, from 0 (not at all) to 1; see
@@ -79,7 +93,6 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
 
     Also fitted: ``objective_`` after every step, and ``task_similarity_``, which shows which tasks are confused: the
     correlation of their scores on held-out pictures (without folds, the cosine of their predictors).
-    :func:`visterm.margin.save_similarity` draws it.
 
     With very many tags, only the most frequent ones share the representation: as many as make ``MAX_WORK`` tasks times
     pictures squared. ``shared_tags_`` has their columns. Each of the others has few pictures. It is learned alone, by a
@@ -101,7 +114,7 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         "C": [POSITIVE],
         "mu": [POSITIVE, None],
         "lam": [POSITIVE, None],
-        "n_dims": [Interval(Integral, 1, None, closed="left"), None],
+        "n_dims": [FROM_1, None],
         "loss": [str],
         "tol": [POSITIVE],
         "max_iter": [Integral],
@@ -111,6 +124,12 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         "max_work": [POSITIVE, None],
         "warm_start": ["boolean"],
         "random_state": RANDOM_STATE,
+    }
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "n_tags_": "n_tags=int >=0",
+        "n_iter_": "int >=0",
+        "tag_means_": "n_tags",
+        "tag_scales_": "n_tags",
     }
 
     def __init__(
@@ -156,25 +175,20 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         if tags is None and y is not None and (sparse.issparse(y) or is_tag_matrix(y)):
             y, tags = None, y
         X = self._check_fit_features(X)
-        loss, rng = loss_named(self.loss), generator(self.random_state)
-        self._forget(
-            "classes_",
-            "temperature_",
-            "tag_means_",
-            "tag_scales_",
-            "tag_platt_",
-            "shared_tags_",
-            "n_tags_",
-            "tag_counts_",
-            "mean_n_tags_",
-        )
-        rows, truth = self._training_labels(y, tags, n_pictures(X))
+        rng = generator(self.random_state)
+        self._forget(*_OF_CLASSES, *_OF_TAGS)
+        classes = None if y is None else check_classes(y, n_pictures(X))
+        tags = None if tags is None else check_tags(tags, n_pictures(X))
+        rows, names, truth = task_labels(classes, tags, n_pictures(X), self.max_work)
+        if names is not None:
+            self.classes_ = names
+        if truth.shared is not None:
+            self.shared_tags_, self.n_tags_ = truth.shared, tags.shape[1]
+            self._count_tags(tags)
         truth.labels[:] *= check_picture_weight(picture_weight, n_pictures(X))[rows]
         products = self._inner_products(X, rows, truth.labels)
-        settings = Alternation(self.C, self.mu, self.lam, self.n_dims, loss, self.tol, self.max_iter, self.until)
-        start = self._start(truth.labels.shape)
         with progress.task("Sharing a representation") as bar:
-            learned = settings.learn(products, truth.labels, rng, bar, start)
+            learned = self._learn(products, truth.labels, rng, bar, self._start(truth.labels.shape))
         left_out = self._keep_tasks(X, rows, products, learned.theta, truth)
         self.objective_ = np.array(learned.objectives)
         self.task_similarity_ = _cosines(learned.M)
@@ -185,19 +199,64 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         if truth.n_tags:
             self.tag_means_, self.tag_scales_ = np.zeros(self.n_tags_), np.ones(self.n_tags_)
         if self.calibration_folds:
-            self._calibrate(settings, products, truth, learned, rng)
+            self._calibrate(products, truth, learned, rng)
             if truth.alone is not None:
                 self._scale(truth.alone.columns, left_out, truth.alone.tags.astype(np.bool_).toarray())
         return self
 
+    def _learn(
+        self,
+        products: InnerProducts,
+        labels: Array,
+        rng: np.random.Generator,
+        bar: progress.Bar,
+        start: Duals | None = None,
+    ) -> Learned:
+        """Algorithm 1 for ``labels`` (n_tasks, n_pictures), from the duals ``start`` of a nearby solution if given.
+
+        The sign of a label says whether it is present; its size is its weight. 0 means unknown.
+        """
+        steps = Steps(products, labels, rng, loss=self.loss, C=self.C, lam=self.lam, mu=self.mu, tol=self.tol)
+        n_tasks, lam, mu = len(labels), steps.lam, steps.mu
+        alone = steps.alone(start.alone if start else None)
+        Z, squared_norm = steps.first_map(alone, self.n_dims)
+        B, A = (start.predictors, start.map) if start else steps.first_duals(alone)
+        objectives = [steps.silent() + 0.5 * mu * squared_norm]
+        learned = Learned(alone.theta, np.eye(n_tasks), objectives, Duals(alone.b, B, A))
+        if self.until == "optimum":
+            if self.n_dims not in (None, n_tasks):
+                raise InputError(f"the optimum needs as many columns as tasks: n_dims must be None or {n_tasks}")
+            optimum, A = steps.optimum(alone, A, bar)
+            duals = Duals(alone.b, B, A)
+            return Learned(optimum.theta, optimum.M, optimum.objectives, duals, optimum.n_rounds)
+        gap = 0.0  # of the predictors
+        for _ in range(1 if self.until == "one-round" else self.max_iter):
+            predictors, W, objective = steps.predictors(Z, B, squared_norm, below=objectives[-1])
+            if objective > objectives[-1]:
+                break
+            objectives.append(objective)
+            gap = predictors.gap
+            M = W @ W.T
+            # The map: it must not undo the progress of the predictors.
+            penalty = 0.5 * lam * float(np.vdot(W, W)) / n_tasks
+            mapped = steps.map(M, A, (objective - penalty) / mu)
+            objective = mu * mapped.objective + penalty
+            if objective > objectives[-1]:
+                break
+            objectives.append(objective)
+            changes = [_rms(predictors.b - B), _rms(mapped.b - A)]
+            B, A, squared_norm = predictors.b, mapped.b, mapped.squared_norm
+            Z = W.T @ mapped.base
+            learned = Learned(M @ mapped.theta, M, objectives, Duals(alone.b, B, A), learned.n_rounds + 1)
+            bar.report(objective=objective, change=max(changes))
+            if max(changes) <= self.tol:
+                break
+        steps.warn_above_tol(gap)
+        return learned
+
     def score_tags(self, X: Features) -> Scores:
         """(n_pictures, n_tags), each tag on the scale of its scores at held-out training pictures."""
         return (self._tag_scores(X) - self.tag_means_) / self.tag_scales_
-
-    @available_if(lambda self: self.calibration_folds > 0)  # type: ignore[untyped-decorator]
-    def tag_probabilities(self, X: Features) -> Scores:
-        """(n_pictures, n_tags) probabilities, by Platt's sigmoid on held-out training pictures."""
-        return sigmoid(self._tag_scores(X), *self.tag_platt_.T)
 
     def _predict_classes(self, X: Features) -> Array:
         return OneVsAll.predict(self, X)
@@ -213,33 +272,6 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         if not hasattr(self, "n_tags_"):
             raise InputError("this MultitaskSDCA was fitted with classes only, so it has no tags: fit it with tags")
         return self._task_scores(X)[:, -self.n_tags_ :]
-
-    def _training_labels(self, y: ArrayLike | None, tags: Any, n_pictures: int) -> tuple[Array, TrainingLabels]:
-        """The rows that have any label, and their labels."""
-        classes = check_classes(y, n_pictures) if y is not None else np.full(n_pictures, UNKNOWN_CLASS)
-        is_known = has_class(classes)
-        tags = check_tags(tags, n_pictures) if tags is not None else sparse.csr_array((n_pictures, 0))
-        has_tags = np.diff(tags.indptr) > 0
-        rows = np.flatnonzero(is_known | has_tags)
-        if not len(rows):
-            raise InputError("no picture has a class and no picture has a tag: at least one is needed to learn from")
-        labels, alone = np.zeros((0, len(rows))), None
-        codes = np.full(len(rows), UNKNOWN_CLASS)
-        if is_known.any():
-            self.classes_, codes[is_known[rows]], of_classes = class_labels(classes[is_known])
-            labels = np.zeros((len(of_classes), len(rows)))
-            labels[:, is_known[rows]] = of_classes
-        if has_tags.any():
-            self.n_tags_ = tags.shape[1]
-            self._count_tags(tags)
-            most = tags.shape[1] if self.max_work is None else int(self.max_work / len(rows) ** 2) - len(labels)
-            self.shared_tags_, rest = frequent_and_rare(self.tag_counts_, max(1, most))
-            by_tag, tagged = sparse.csc_array(tags[rows]), np.flatnonzero(has_tags[rows])
-            of_tags = np.where(by_tag[:, self.shared_tags_].toarray().T > 0, 1.0, -1.0) * has_tags[rows]
-            labels = np.vstack([labels, of_tags])
-            if len(rest):
-                alone = AloneTags(rest, tagged, sparse.csr_array(by_tag[:, rest])[tagged])
-        return rows, TrainingLabels(labels, codes, len(getattr(self, "shared_tags_", ())), alone)
 
     def _start(self, shape: tuple[int, ...]) -> Duals | None:
         """The dual variables of the last fit, if wanted and of the right shape for these pictures and tasks."""
@@ -259,33 +291,25 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         every[:n_class_tasks], every[n_class_tasks + self.shared_tags_] = theta[:n_class_tasks], theta[n_class_tasks:]
         left_out = np.empty(alone.tags.shape, np.float32)
         known = products if len(alone.tagged) == len(rows) else products.subset(alone.tagged)
-        for columns, of_tags, scores in least_squares_machines(Ridge(1 / self.C).fit(known), alone.tags):
+        for columns, of_tags, scores in alone.machines(known, self.C):
             every[np.ix_(n_class_tasks + alone.columns[columns], alone.tagged)] = of_tags.T
             left_out[:, columns] = scores
         self._keep(X, rows, every)
         return left_out
 
     def _scale(self, tags: Array, scores: Array, present: Array) -> None:
-        """Set the scales and the sigmoids of some tags, from scores of held-out pictures."""
+        """Set the scales of some tags, from scores of held-out pictures."""
         self.tag_means_[tags], self.tag_scales_[tags] = tag_scales(scores, present, self.tag_power)
-        if not hasattr(self, "tag_platt_"):
-            self.tag_platt_ = np.zeros((self.n_tags_, 2))
-        self.tag_platt_[tags] = fit_platt(scores, present)
 
     def _calibrate(
-        self,
-        settings: Alternation,
-        products: InnerProducts,
-        truth: TrainingLabels,
-        learned: Learned,
-        rng: np.random.Generator,
+        self, products: InnerProducts, truth: TrainingLabels, learned: Learned, rng: np.random.Generator
     ) -> None:
         """Set the temperature of the classes and the scales of the tags, from scores of held-out folds."""
 
         def learn(part: InnerProducts, rows: Array) -> Array:
             start = Duals(*(dual[:, rows] for dual in learned.duals))
             with progress.task("Learning without a fold") as bar:
-                return settings.learn(part, truth.labels[:, rows], rng, bar, start).theta
+                return self._learn(part, truth.labels[:, rows], rng, bar, start).theta
 
         held_out = cross_scores(
             products, folds(truth.codes, self.calibration_folds, rng), len(truth.labels), learn
@@ -294,9 +318,7 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
         self.task_similarity_ = _cosines(centred.T @ centred)
         n_class_tasks = held_out.shape[1] - truth.n_tags
         if n_class_tasks:
-            known = truth.codes >= 0
-            scores = both_sides(held_out[known, :n_class_tasks])
-            self.temperature_ = fit_temperature(scores, truth.codes[known])
+            self.temperature_ = class_temperature(held_out[:, :n_class_tasks], truth.codes)
         if truth.n_tags:
             of_tags = truth.labels[n_class_tasks:].T
             tagged = np.abs(of_tags).any(axis=1)
@@ -305,24 +327,8 @@ class MultitaskSDCA(JointMixin, OneVsAll, ExpansionEstimator):
             self._scale(self.shared_tags_, scores, present)
 
 
-class AloneTags(NamedTuple):
-    """Tags that do not share the representation: their columns, the tagged pictures, and who of them has the tags."""
-
-    columns: Array
-    tagged: Array
-    tags: sparse.csr_array
-
-
-class TrainingLabels(NamedTuple):
-    """Labels (n_tasks, n_pictures) that share the representation, classes first, and class numbers, -1 if unknown.
-
-    The sign of a label says whether it is present; its size is its weight. 0 means unknown. ``alone`` are further tags.
-    """
-
-    labels: Array
-    codes: Array
-    n_tags: int
-    alone: AloneTags | None
+def _rms(change: Array) -> float:
+    return float(np.sqrt(np.mean(np.square(change, dtype=np.float64))))
 
 
 def _cosines(M: Array) -> Array:

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from visterm.calibration import fit_platt, sigmoid, tag_scales
-from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags, n_pictures
-from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, precision
-from visterm.margin.left_out import LeavesOut
-from visterm.margin.negatives import LessonRidge, Lessons
+from visterm.calibration import tag_scales
+from visterm.contracts import POSITIVE, AnnotatorMixin, Features, Scores, check_tags, n_pictures
+from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, precision
+from visterm.margin.functions.left_out import LeavesOut
+from visterm.margin.solver.ridge import LessonRidge, Lessons
 
 
 class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
@@ -20,14 +20,14 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
     Minimises ``sum_i (t_i - f(x_i))^2 + alpha ||f||^2`` for the 0/1 indicator t of each tag. The same factorisation
     gives the exact leave-one-out scores: what each picture would score if it were left out of training. These scores
     bring all tags to one scale, so that frequent and rare tags can be compared (``tag_power=0`` leaves scores as they
-    are; see :func:`visterm.calibration.tag_scales`), and calibrate the probabilities.
+    are; see :func:`visterm.calibration.tag_scales`).
 
     - ``kernel``: ``linear``, ``hellinger``, ``chi2``, ``exp-chi2[:GAMMA]``, ``precomputed``; for several features
       ``product[:SCALE]`` or ``weighted-product[:SCALE]``; ``auto`` is ``exp-chi2`` for one and the latter for several.
     - ``intercept_scaling``: the constant feature that carries the intercept; 0 for none.
 
     Rows without tags are left out, except that ``denied`` tags of such rows are known negatives: the regression of a
-    denied tag also learns that its indicator is 0 there (see :class:`~visterm.margin.negatives.LessonRidge`).
+    denied tag also learns that its indicator is 0 there (see :class:`~visterm.margin.solver.ridge.LessonRidge`).
 
     >>> X, tags = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9]], [[1, 0], [1, 0], [0, 1], [0, 1]]
     >>> KernelRidgeAnnotator().fit(X, tags).score_tags([[1.0, 0.0]]).round(1)
@@ -44,14 +44,10 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
         "alpha": [POSITIVE],
         "tag_power": [Real],
     }
+    _fitted_constraints: ClassVar[dict[str, str]] = {"tag_means_": "n_tags", "tag_scales_": "n_tags"}
 
     def __init__(
-        self,
-        alpha: float = 0.1,
-        *,
-        kernel: str = "auto",
-        tag_power: float = 1.0,
-        intercept_scaling: float = 1.0,
+        self, alpha: float = 0.1, *, kernel: str = "auto", tag_power: float = 1.0, intercept_scaling: float = 1.0
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -77,7 +73,6 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
         self._keep_own(rows, own_weights)
         self.tag_means_, self.tag_scales_ = tag_scales(left_out, present, self.tag_power)
         self.word_scales_ = np.sqrt(self.tag_scales_)
-        self.tag_platt_ = fit_platt(left_out, present)
         return self
 
     def score_tags(self, X: Features) -> Scores:
@@ -92,7 +87,3 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
         """
         scales = getattr(self, "word_scales_", self.tag_scales_)  # models of earlier versions scale all the way
         return (self._task_scores(X) - self.tag_means_) / scales
-
-    def tag_probabilities(self, X: Features) -> Scores:
-        """(n_pictures, n_tags) probabilities, by Platt's sigmoid on the leave-one-out scores."""
-        return sigmoid(self._task_scores(X), *self.tag_platt_.T)

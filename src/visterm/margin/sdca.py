@@ -8,27 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from visterm.calibration import fit_temperature
-from visterm.contracts import Features, Scores, check_classes, is_several, n_pictures
-from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
-from visterm.margin.losses import loss_named
-from visterm.margin.one_vs_all import (
-    CALIBRATION_FOLDS,
-    OneVsAll,
-    both_sides,
-    class_labels,
-    cross_scores,
-    generator,
-    known_rows,
-    picture_weights,
-)
-from visterm.margin.precision import solve
-from visterm.margin.selection import choose_c
+from visterm.contracts import POSITIVE, Features, is_several
+from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, RANDOM_STATE, generator
+from visterm.margin.functions.one_vs_all import CALIBRATION_FOLDS, OneVsAll
+from visterm.margin.functions.selection import choose_c
+from visterm.margin.solver.ascent import Solution, solve
+from visterm.margin.solver.inner_products import InnerProducts
+from visterm.margin.solver.losses import loss_named
+from visterm.margin.solver.tasks import Problem
 
 Array = NDArray[Any]
 
 
-class SDCAClassifier(OneVsAll, ExpansionEstimator):
+class SDCAClassifier(OneVsAll):
     """Learns one function for each class against all other classes: STL-SDCA of Lapin et al. 2014.
 
     For each class it minimises ``||w||^2 / 2 + C sum_i c_i loss(y_i <w, x_i>)`` to the relative duality gap ``tol``.
@@ -64,6 +56,7 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
         "warm_start": ["boolean"],
         "random_state": RANDOM_STATE,
     }
+    _fitted_constraints: ClassVar[dict[str, str]] = {"C_": "float >0"}
 
     def __init__(
         self,
@@ -90,14 +83,9 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
 
     def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:
         """Learn from the pictures whose class is known; ``picture_weight`` multiplies the losses of each picture."""
-        self._validate_params()
-        X = self._check_fit_features(X)
-        y = check_classes(y, n_pictures(X))
+        lesson = self._lesson(X, y, picture_weight)
+        X, rows, codes, labels, weights, products = lesson
         loss, rng = loss_named(self.loss), generator(self.random_state)
-        rows = known_rows(y)
-        self.classes_, codes, labels = class_labels(y[rows])
-        weights = picture_weights(self.class_weight, self.classes_, codes, rows, len(y), picture_weight)
-        products = self._inner_products(X, rows, labels)
         choice = None
         if self.C == "auto":
             candidates = {self.kernel_: products}
@@ -106,6 +94,7 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
                 candidates[self.kernel_] = self._inner_products(X, rows, labels)
             choice = choose_c(candidates, labels, codes, weights, loss, rng=rng)
             self.kernel_, products = choice.kernel, candidates.pop(choice.kernel)
+            lesson = lesson._replace(products=products)
             del candidates  # Gram matrices are large
         self.C_ = float(self.C) if choice is None else choice.C
         weights = np.broadcast_to(self.C_ * weights, labels.shape)
@@ -114,28 +103,18 @@ class SDCAClassifier(OneVsAll, ExpansionEstimator):
             start = choice.b
         if start is not None and start.shape != labels.shape:
             start = None
-        solution = solve(products, labels, weights, loss, tol=self.tol, rng=rng, start=start)
+
+        def learn(part: InnerProducts, kept: Any, start: Array | None) -> Solution:
+            return solve(Problem(part, labels[:, kept], weights[:, kept], loss), tol=self.tol, rng=rng, start=start)
+
+        solution = learn(products, slice(None), start)
         self._keep(X, rows, solution.theta)
         self.duality_gap_ = solution.gaps
-        self.objective_ = np.array([primal for primal, _ in solution.trace])
-        self.dual_objective_ = np.array([dual for _, dual in solution.trace])
+        self._keep_trace(solution)
         if self.warm_start:
             self.dual_ = solution.b
         if self.calibration_folds and choice is not None:
             self.temperature_ = choice.temperature
-        elif self.calibration_folds:
-            held_out = cross_scores(
-                products,
-                folds(codes, self.calibration_folds, rng),
-                len(labels),
-                lambda part, kept: (
-                    solve(
-                        part, labels[:, kept], weights[:, kept], loss, tol=self.tol, rng=rng, start=solution.b[:, kept]
-                    ).theta
-                ),
-            )
-            self.temperature_ = fit_temperature(both_sides(held_out.T), codes)
+        else:
+            self._set_temperature(lesson, rng, lambda part, kept: learn(part, kept, solution.b[:, kept]).theta)
         return self
-
-    def _class_scores(self, X: Features) -> Scores:
-        return self._task_scores(X)

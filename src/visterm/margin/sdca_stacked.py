@@ -7,27 +7,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from visterm.calibration import fit_temperature
-from visterm.contracts import Features, Scores, check_classes, n_pictures
-from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, ExpansionEstimator, folds
-from visterm.margin.inner_products import FeatureInnerProducts, InnerProducts
-from visterm.margin.losses import loss_named
-from visterm.margin.one_vs_all import (
-    CALIBRATION_FOLDS,
-    OneVsAll,
-    both_sides,
-    check_picture_weight,
-    class_labels,
-    cross_scores,
-    generator,
-    known_rows,
-)
-from visterm.margin.precision import solve
+from visterm.contracts import POSITIVE, Features
+from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, RANDOM_STATE, generator
+from visterm.margin.functions.one_vs_all import CALIBRATION_FOLDS, OneVsAll
+from visterm.margin.solver.ascent import solve
+from visterm.margin.solver.inner_products import FeatureInnerProducts, InnerProducts
+from visterm.margin.solver.losses import loss_named
+from visterm.margin.solver.tasks import Problem
 
 Array = NDArray[Any]
 
 
-class StackedSDCA(OneVsAll, ExpansionEstimator):
+class StackedSDCA(OneVsAll):
     """Learns one-vs-all functions from the scores of one-vs-all functions: STL-SDCA-Stacked of Lapin et al. 2014.
 
     The second layer (parameter ``C_second``) learns from the scores that the first layer gives its own training
@@ -72,35 +63,20 @@ class StackedSDCA(OneVsAll, ExpansionEstimator):
 
     def fit(self, X: Features, y: ArrayLike, picture_weight: ArrayLike | None = None) -> Self:
         """Learn both layers from the pictures whose class is known; ``picture_weight`` multiplies their losses."""
-        self._validate_params()
-        X = self._check_fit_features(X)
-        y = check_classes(y, n_pictures(X))
+        lesson = self._lesson(X, y, picture_weight)
+        X, rows, _, labels, weights, products = lesson
         rng = generator(self.random_state)
-        rows = known_rows(y)
-        self.classes_, codes, labels = class_labels(y[rows])
-        weights = check_picture_weight(picture_weight, len(y))[rows]
-        products = self._inner_products(X, rows, labels)
         self._keep(X, rows, self._learn(products, labels, weights, rng))
-        if self.calibration_folds:
-            held_out = cross_scores(
-                products,
-                folds(codes, self.calibration_folds, rng),
-                len(labels),
-                lambda part, kept: self._learn(part, labels[:, kept], weights[kept], rng),
-            )
-            self.temperature_ = fit_temperature(both_sides(held_out.T), codes)
+        self._set_temperature(lesson, rng, lambda part, kept: self._learn(part, labels[:, kept], weights[kept], rng))
         return self
 
     def _learn(self, products: InnerProducts, labels: Array, weights: Array, rng: np.random.Generator) -> Array:
         """The coefficients of the two layers, folded."""
         loss = loss_named(self.loss)
-        first = solve(products, labels, np.broadcast_to(self.C * weights, labels.shape), loss, tol=self.tol, rng=rng)
+        every = np.broadcast_to(self.C * weights, labels.shape)
+        first = solve(Problem(products, labels, every, loss), tol=self.tol, rng=rng)
         outputs = FeatureInnerProducts(np.ascontiguousarray(first.scores.T))
-        second = solve(
-            outputs, labels, np.broadcast_to(self.C_second * weights, labels.shape), loss, tol=self.tol, rng=rng
-        )
+        every = np.broadcast_to(self.C_second * weights, labels.shape)
+        second = solve(Problem(outputs, labels, every, loss), tol=self.tol, rng=rng)
         # f(x) = W_second^T first(x), and first(x) = first.theta k(x): one set of coefficients.
         return (second.theta @ outputs.X) @ first.theta
-
-    def _class_scores(self, X: Features) -> Scores:
-        return self._task_scores(X)

@@ -4,8 +4,6 @@ from .base import evaluate as evaluate
 from .classification import Accuracy as Accuracy
 from .classification import MeanClassAccuracy as MeanClassAccuracy
 from .classification import TopKAccuracy as TopKAccuracy
-from .classification import class_accuracies as class_accuracies
-from .classification import confusion as confusion
 from .names import parse as parse
 from .ranking import NDCG as NDCG
 from .ranking import AveragePrecision as AveragePrecision
@@ -51,8 +49,6 @@ __all__ = [
     "WordAveragePrecision",
     "WordF",
     "WordMeasure",
-    "class_accuracies",
-    "confusion",
     "evaluate",
     "parse",
     "predict_tags",

@@ -153,10 +153,6 @@ class PictureMeasure(TagMeasure, MeanMeasure[TagRanking]):
 
     over: ClassVar[str] = "tagged pictures"
 
-    def per_picture(self, truth: Matrix, scores: ArrayLike, *, frequencies: ArrayLike | None = None) -> Floats:
-        """The measure of every picture; NaN for a picture without tags."""
-        return self.values(self.read(truth, scores, frequencies=frequencies))
-
 
 @dataclass(frozen=True)
 class _AtDepth:

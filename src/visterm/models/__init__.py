@@ -2,7 +2,6 @@
 
 from visterm.models.folder import (
     Model,
-    ModelInfo,
     SearchSettings,
     checked_scores,
     load_model,
@@ -11,6 +10,7 @@ from visterm.models.folder import (
     save_model,
     using,
 )
+from visterm.models.info import ModelInfo
 
 __all__ = [
     "Model",

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from visterm.models.folder import ModelInfo
+from visterm.models.info import ModelInfo
 
 
 def model_card(info: ModelInfo) -> str:

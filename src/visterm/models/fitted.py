@@ -1,8 +1,12 @@
-"""What fitted attributes must be: their kind, shape and range, by name; a model that says otherwise is refused.
+"""What fitted attributes must be: their kind, shape and range; a model that says otherwise is refused.
 
-Methods give the same things the same names, so one table declares them for all methods. Sizes are written as names
-(``n_topics``); within one estimator a name stands for one number. Numbers are finite unless ``inf`` allows others.
-Attributes that the table lacks are not checked: what a model answers is.
+Each class declares its own in ``_fitted_constraints``, beside the constraints of its parameters. Sizes are written as
+names (``n_topics``); within one estimator a name stands for one number. Numbers are finite unless ``inf`` allows
+others. Attributes that no class declares are not checked: what a model answers is.
+
+A form is ``int`` or ``float`` (a number), or the sizes of an array or CSR matrix. ``name=int`` also gives the size
+``name``. ``>0`` and ``>=0`` are ranges; ``<name`` are indices. ``mapping``, ``text`` and ``nothing`` (None) are other
+kinds. Several forms are separated by ``|``.
 """
 
 from __future__ import annotations
@@ -15,35 +19,14 @@ from scipy import sparse
 
 from visterm.errors import InputError
 
-#: Attributes to their forms: ``int`` or ``float`` (a number), or the sizes of an array or CSR matrix. ``name=int`` also
-#: gives the size ``name``. ``>0`` and ``>=0`` are ranges; ``<name`` are indices.
-#: ``mapping``, ``text`` and ``nothing`` (None) are other kinds. Several forms are separated by ``|``.
-_FORMS = {
-    "n_features_in_": "n_features=int >0",
+#: The topic models and graph methods give the same things the same names, so one table declares them.
+_OF_TOPICS_AND_GRAPHS = {
     "n_tags_": "n_tags=int >=0",
     "n_iter_": "int >=0",
-    "n_steps_": "int >=0",
-    "n_neighbors_": "int >0",
-    "n_dims_": "int >0",
-    "n_train_": "n_train=int >0",
-    "n_pictures_": "int >0",
-    "n_draws_": "float >=0",
-    "mean_n_tags_": "float >=0",
     "temperature_": "float >0",
-    "bandwidth_": "float >0 inf",
-    "fall_": "float",
     "strength_": "float >=0",
     "power_": "float >0",
     "width_": "float >=0",
-    "aggressiveness_": "float >0",
-    "mean_distance_": "float >0",
-    "deviation_": "float >0",
-    "mean_": "float | n_x",
-    "dependence_": "float",
-    "nothing_below_": "float",
-    "pair_weight_": "float",
-    "slope_": "float | n_tags inf",
-    "offset_": "float | n_tags",
     "alpha_": "float >=0 | n_topics >0",
     "alphas_": "n_classes n_topics >0",
     "topic_codewords_": "n_topics n_features >=0",
@@ -53,63 +36,12 @@ _FORMS = {
     "class_intercepts_": "n_class_rows",
     "classes_": "n_classes",
     "class_frequency_": "n_classes >=0",
-    "class_counts_": "n_classes >=0",
-    "train_classes_": "n_train <n_classes",
-    "train_features_": "n_train n_features | mapping",
-    "train_tags_": "n_train n_tags >=0",
-    "train_rows_": "n_train int >=0",
-    "rows_": "nothing | n_train int >=0",
-    "train_codes_": "n_train n_code",
-    "tag_counts_": "nothing | n_tags int >=0",
-    "tag_frequency_": "n_tags >=0",
-    "tag_frequencies_": "n_tags >=0",
-    "tag_means_": "n_tags",
-    "tag_scales_": "n_tags",
-    "tag_platt_": "n_tags 2",
-    "word_means_": "n_tags",
-    "word_deviations_": "n_tags >0",
-    "word_odds_": "n_tags",
-    "idf_": "n_tags",
-    "C_": "float >0 | n_tags >0",
-    "together_": "n_tags n_tags",
-    "translation_": "n_features n_tags",
-    "evidence_": "n_train n_features",
-    "tag_shares_": "n_train n_tags",
-    "set_words_": "n_sets n_tags",
-    "coef_": "n_outputs n_features",
-    "intercept_": "n_outputs",
-    "dual_coef_": "n_outputs n_support",
-    "support_": "n_support int >=0",
-    "support_vectors_": "n_support n_features",
-    "own_weights_": "n_support",
-    "kernel_mean_": "n_train | n_landmarks",
-    "landmarks_": "n_landmarks n_features",
     "features_": "n_pictures n_features",
     "chosen_": "n_pictures n_pictures",
     "links_": "n_pictures n_pictures >=0",
     "component_of_": "n_pictures int >=0",
     "scores_": "n_pictures n_tags",
     "proportions_": "n_pictures n_topics >=0",
-    "x_mean_": "n_features",
-    "x_squares_": "n_features",
-    "x_components_": "n_features n_code",
-    "tag_components_": "n_tags n_code",
-    "training_components_": "n_features n_code",
-    "training_tag_components_": "n_tags n_code",
-    "y_mean_": "n_tags",
-    "uncertainty_x_": "n_code",
-    "uncertainty_xy_": "n_code",
-    "correlations_": "n_code",
-    "covariances_": "n_code",
-    "words_": "n_groups n_words n_group_dims | n_words n_group_dims",
-    "coefficients_": "n_coefficients",
-    "rank_weights_": "n_ranks",
-    "kernel_": "text",
-    "metrics_": "mapping",
-    "feature_widths_": "mapping",
-    "feature_weights_": "mapping",
-    "dimension_weights_": "mapping",
-    "scales_": "mapping",
 }
 
 
@@ -118,22 +50,30 @@ def check_fitted(estimator: Any) -> None:
     validate = getattr(estimator, "_validate_params", None)
     if validate is not None:
         validate()
+    forms = _forms_of(type(estimator))
     sizes: dict[str, int] = {}
     for name, value in vars(estimator).items():
-        if name in _FORMS:
-            _check_form(type(estimator).__name__, name, value, sizes)
+        if name in forms:
+            _check_form(f"{name} of {type(estimator).__name__}", forms[name], value, sizes)
     classes = getattr(estimator, "classes_", None)
     if isinstance(classes, np.ndarray) and not np.array_equal(np.unique(classes), classes):
         raise InputError("classes_ are not in ascending order")
 
 
-def _check_form(owner: str, name: str, value: Any, sizes: dict[str, int]) -> None:
-    forms = _FORMS[name].split("|")
-    for form in forms:
+def _forms_of(cls: type[Any]) -> dict[str, str]:
+    """Fitted attributes to their forms; those of a class go before those of its bases."""
+    forms = dict(_OF_TOPICS_AND_GRAPHS) if cls.__module__.startswith(("visterm.topics.", "visterm.graph.")) else {}
+    for base in reversed(cls.__mro__):
+        forms |= vars(base).get("_fitted_constraints", {})
+    return forms
+
+
+def _check_form(owner: str, forms: str, value: Any, sizes: dict[str, int]) -> None:
+    for form in forms.split("|"):
         wrong = _wrong(form.split(), value, sizes)
         if wrong is None:
             return
-    raise InputError(f"{name} of {owner} {wrong}")
+    raise InputError(f"{owner} {wrong}")
 
 
 def _wrong(form: list[str], value: Any, sizes: dict[str, int]) -> str | None:

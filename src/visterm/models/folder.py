@@ -8,94 +8,28 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from visterm.contracts.tasks import Task
 from visterm.errors import InputError, MissingExtraError, ModelError
 from visterm.models.card import model_card
-from visterm.models.upgrades import from_format_1, from_format_2
+from visterm.models.info import ModelInfo
+from visterm.models.upgrades import from_format_1
 from visterm.storage import creating_folder
-from visterm.version import __version__
 
 if TYPE_CHECKING:
     from visterm.models.state import Tensors
     from visterm.vision.recipes.base import Recipe
 
-FORMAT = 3
-#: By format: the function that upgrades a model to the next format.
-_UPGRADES = {1: from_format_1, 2: from_format_2}
+FORMAT = 5
 _TENSORS, _INFO, _CARD = "model.safetensors", "model.json", "README.md"
 #: A larger model.json is not read: the numbers of a model are elsewhere.
 _MAX_INFO_BYTES = 64 * 2**20
 #: In model.json: the size and the checksum of the other files, and the checksum of model.json itself.
 _FILES, _CHECKSUM = "files", "checksum"
 _RECIPE_PREFIX = "recipe/"
-_MAIN_MEASURES = {Task.CLASSIFY: "accuracy", Task.ANNOTATE: "tag accuracy", Task.RANK: "AvgP"}
-
-
-@dataclass(frozen=True, slots=True)
-class ModelInfo:
-    """Everything about a model except its tensors."""
-
-    name: str
-    version: int
-    method: str
-    tasks: tuple[str, ...]
-    classes: tuple[str, ...]
-    tags: tuple[str, ...]
-    #: How often each tag was used in training, and the number of tagged pictures: the idf of query words needs both.
-    tag_counts: tuple[int, ...]
-    n_tagged: int
-    recipe: str
-    recipe_hash: str
-    training: dict[str, Any] = field(default_factory=dict)
-    metrics: dict[str, float] = field(default_factory=dict)
-    baseline_metrics: dict[str, float] = field(default_factory=dict)
-    #: Models are numbered in the order of their training, whatever the clock says; 0 if an earlier version made it.
-    sequence: int = 0
-    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
-    visterm: str = __version__
-
-    @property
-    def reference(self) -> str:
-        """The name and version, as a person writes them."""
-        return f"{self.name}@{self.version}"
-
-    @property
-    def abilities(self) -> list[Task]:
-        """The tasks that the model can do."""
-        return [task for task in Task if self.does(task)]
-
-    def does(self, task: Task) -> bool:
-        """Whether the model can do ``task``; every annotator can search."""
-        return task in self.tasks or (task is Task.RANK and Task.ANNOTATE in self.tasks)
-
-    @staticmethod
-    def main_measure(task: Task) -> str:
-        """The name of the measure by which models are compared at ``task``."""
-        return _MAIN_MEASURES[task]
-
-    def quality(self, task: Task) -> float | None:
-        """The main measure on held-out pictures; None if it was not measured."""
-        return self.metrics.get(self.main_measure(task))
-
-    def held_out(self, task: Task) -> int:
-        """The number of held-out pictures that the model was measured on; 0 if it was not, or nobody counted."""
-        return int(self.training.get("held_out_class" if task is Task.CLASSIFY else "held_out_tags", 0))
-
-    @property
-    def held_out_suggestions(self) -> int | None:
-        """The number of tags suggested for held-out pictures; None if nobody counted."""
-        return self.training.get("held_out_suggestions")
-
-    def is_below_baseline(self, task: Task) -> bool:
-        """Whether the model was measured to be worse than guessing."""
-        measured, guessing = self.quality(task), self.baseline_metrics.get(self.main_measure(task))
-        return measured is not None and guessing is not None and measured < guessing
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +43,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """The numbers of a relevance that a search needs, see :class:`visterm.search.Relevance`."""
+    """The numbers of a relevance that a search needs, see :class:`visterm.calibration.Relevance`."""
 
     dependence: float
     nothing_below: float
@@ -119,9 +53,9 @@ class SearchSettings:
 class Model:
     """A fitted estimator, the recipe of its features, and information about it.
 
-    ``relevance`` (a fitted :class:`visterm.search.Relevance`) turns its scores into probabilities for search; None if
-    that was not measured. A model opened by :func:`open_model` reads its parts when first needed: a search with a
-    complete index needs only ``info`` and ``search_settings``.
+    ``relevance`` (a fitted :class:`visterm.calibration.Relevance`) turns its scores into probabilities for search;
+    None if that was not measured. A model opened by :func:`open_model` reads its parts when first needed: a search
+    with a complete index needs only ``info`` and ``search_settings``.
     """
 
     def __init__(
@@ -257,7 +191,7 @@ def _parts(contents: dict[str, Any], info: ModelInfo, folder: Path) -> Parts:
         tensors = load(data)
         del data
         estimator = unpack(contents["estimator"], tensors)
-        relevance = unpack(contents.get("relevance"), tensors)  # models of earlier versions have none
+        relevance = unpack(contents.get("relevance"), tensors)
         if relevance is not None and not hasattr(relevance, "log_probabilities"):
             raise InputError("its relevance cannot compute probabilities")
         recipe = _restored(recipe_named(info.recipe), tensors)
@@ -297,7 +231,7 @@ def _check_size(contents: dict[str, Any], folder: Path) -> None:
 
 
 def _known(contents: dict[str, Any], what: str) -> Any:
-    """What model.json says of the tensors' file; None in models of earlier versions."""
+    """What model.json says of the tensors' file; None in models of format 1."""
     files = contents.get(_FILES)
     about = files.get(_TENSORS) if isinstance(files, dict) else None
     return about.get(what) if isinstance(about, dict) else None
@@ -323,17 +257,13 @@ def _read_contents(folder: Path) -> dict[str, Any]:
         raise ModelError(f"{folder / _INFO} is not the description of a model")
     if _CHECKSUM in contents and contents[_CHECKSUM] != _checksum(contents):
         raise ModelError(f"{folder / _INFO} is damaged: it fails its checksum")
-    found = contents["format"]
-    while type(number := contents["format"]) is int and number in _UPGRADES:
-        contents = _UPGRADES[number](contents) | {"format": number + 1}
-    if contents["format"] != FORMAT:
-        raise ModelError(f"{folder} has model format {found!r}; this version of Visterm reads formats up to {FORMAT}")
-    return contents
+    if type(contents["format"]) is not int or contents["format"] not in (1, FORMAT):
+        raise ModelError(f"{folder} has model format {contents['format']!r}; this version of Visterm reads {FORMAT}")
+    return from_format_1(contents) if contents["format"] == 1 else contents
 
 
 def _info(contents: dict[str, Any], folder: Path) -> ModelInfo:
     values: dict[str, Any] = {}
-    contents = {"sequence": 0} | contents  # models of earlier versions have none
     for item in fields(ModelInfo):
         if not _KINDS[str(item.type)](contents.get(item.name)):
             raise ModelError(f"{folder / _INFO} is incomplete: {item.name!r} is missing or not a {item.type}")

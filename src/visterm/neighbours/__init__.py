@@ -1,4 +1,4 @@
-"""Tags and classes from the most similar pictures."""
+"""Tags and classes from the most similar pictures; as baselines, from all pictures alike."""
 
 import lazy_loader
 

@@ -1,17 +1,20 @@
-from .calibrated import CalibratedVotes as CalibratedVotes
 from .ccd2 import SUBSPACES as SUBSPACES
 from .ccd2 import CodeAnnotator as CodeAnnotator
 from .jec import JEC as JEC
 from .kernel_ccd import KernelContextualAnnotator as KernelContextualAnnotator
 from .knn import KnnClassifier as KnnClassifier
 from .knn_tags import KnnAnnotator as KnnAnnotator
-from .neighbour_count import NEIGHBOUR_COUNTS as NEIGHBOUR_COUNTS
-from .neighbour_count import choose_neighbours as choose_neighbours
-from .neighbour_count import f_by_neighbours as f_by_neighbours
+from .majority_class import MajorityClass as MajorityClass
 from .quantized_knn import QuantizedKnnAnnotator as QuantizedKnnAnnotator
-from .tagged_pictures import TaggedPictures as TaggedPictures
+from .tag_frequency import TagFrequency as TagFrequency
 from .tagprop import TagProp as TagProp
 from .two_pass_knn import TwoPassKnn as TwoPassKnn
+from .two_pass_knn_likelihood import LikelihoodTwoPassKnn as LikelihoodTwoPassKnn
+from .voting.calibrated import CalibratedVotes as CalibratedVotes
+from .voting.neighbour_count import NEIGHBOUR_COUNTS as NEIGHBOUR_COUNTS
+from .voting.neighbour_count import choose_neighbours as choose_neighbours
+from .voting.neighbour_count import f_by_neighbours as f_by_neighbours
+from .voting.tagged_pictures import TaggedPictures as TaggedPictures
 
 __all__ = [
     "JEC",
@@ -22,7 +25,10 @@ __all__ = [
     "KernelContextualAnnotator",
     "KnnAnnotator",
     "KnnClassifier",
+    "LikelihoodTwoPassKnn",
+    "MajorityClass",
     "QuantizedKnnAnnotator",
+    "TagFrequency",
     "TagProp",
     "TaggedPictures",
     "TwoPassKnn",

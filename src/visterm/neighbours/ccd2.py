@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from visterm.contracts import (
+    FROM_1,
+    NOT_NEGATIVE,
     AnnotatorMixin,
     Estimator,
     Features,
@@ -22,8 +23,8 @@ from visterm.contracts import (
 )
 from visterm.distances import nearest
 from visterm.neighbours.knn_tags import KnnAnnotator
-from visterm.neighbours.neighbour_count import NEIGHBOUR_COUNTS, SAMPLE, f_by_neighbours
 from visterm.neighbours.quantized_knn import QuantizedKnnAnnotator
+from visterm.neighbours.voting.neighbour_count import NEIGHBOUR_COUNTS, SAMPLE, f_by_neighbours
 from visterm.subspace import CCA, PCA, PLS, ContextualDistance, FeatureMaps
 
 #: The subspaces by their names in Nakayama et al. Each takes the number of dimensions and the ridge.
@@ -70,13 +71,14 @@ class CodeAnnotator(AnnotatorMixin, Estimator):
     scores_are_probabilities = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "subspace": [StrOptions(set(SUBSPACES))],
-        "n_dims": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "ridge": [Interval(Real, 0, None, closed="left")],
+        "n_dims": [FROM_1, StrOptions({"auto"})],
+        "n_neighbors": [FROM_1, StrOptions({"auto"})],
+        "ridge": [NOT_NEGATIVE],
         "kernel": [str, Mapping, None],
-        "code_bytes": [Interval(Integral, 1, None, closed="left"), None],
-        "shrinkage": [Interval(Real, 0, None, closed="left")],
+        "code_bytes": [FROM_1, None],
+        "shrinkage": [NOT_NEGATIVE],
     }
+    _fitted_constraints: ClassVar[dict[str, str]] = {"n_dims_": "int >0", "n_neighbors_": "int >0"}
 
     def __init__(
         self,
@@ -126,11 +128,6 @@ class CodeAnnotator(AnnotatorMixin, Estimator):
         """The share of neighbours that carry each tag."""
         codes = self.transform(X)
         return self.neighbours_.score_tags(codes)
-
-    def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The rows of the training pictures that vote, nearest first, and the weight of each."""
-        codes = self.transform(X)
-        return self.neighbours_.neighbours_of(codes)
 
     def _chosen(self, described: dict[str, Any], tags: Any) -> tuple[int, Any]:
         """The numbers of dimensions and neighbours: as given, or the best for held-out pictures.

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import Features, Scores, check_feature_mapping
+from visterm.contracts import FROM_1, Features, Scores, check_feature_mapping
 from visterm.distances import BaseDistances
-from visterm.neighbours.tagged_pictures import TaggedPictures
+from visterm.neighbours.voting.tagged_pictures import TaggedPictures
 
 #: The largest score of a tag that the nearest picture lacks: just below 1/2.
 _BELOW_HALF = 0.5 * (1 - 1e-9)
@@ -35,10 +33,8 @@ class JEC(TaggedPictures):
     """
 
     scores_are_probabilities = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "metric": [str, Mapping],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_neighbors": [FROM_1], "metric": [str, Mapping]}
+    _fitted_constraints: ClassVar[dict[str, str]] = {"together_": "n_tags n_tags"}
 
     def __init__(self, n_neighbors: int = 5, *, metric: Any = "auto") -> None:
         self.n_neighbors = n_neighbors
@@ -65,11 +61,6 @@ class JEC(TaggedPictures):
             scores[picture] = _BELOW_HALF * local / max(1.0, local.max())
             scores[picture, first] = 0.5 + 0.5 * self.tag_counts_[first] / most
         return scores
-
-    def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The rows of the training pictures that gave tags, nearest first, all with the same weight."""
-        neighbours = self._neighbours(X)
-        return self.train_rows_[neighbours], np.full(neighbours.shape, 1 / neighbours.shape[1])
 
     def _neighbours(self, X: Features) -> NDArray[np.intp]:
         features = check_feature_mapping(self, X, fitting=False, halves=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,16 +13,20 @@ from sklearn.utils._param_validation import Interval
 
 from visterm.compute import progress
 from visterm.contracts import (
+    FROM_0,
+    FROM_1,
+    FROM_2,
+    NOT_NEGATIVE,
+    POSITIVE,
     Features,
     Matrix,
-    Scores,
     check_feature_mapping,
     n_pictures,
 )
 from visterm.distances import BaseDistances, nearest, weighted_sum
-from visterm.neighbours.calibrated import CalibratedVotes
 from visterm.neighbours.tagprop import TagProp
-from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood, tally
+from visterm.neighbours.voting.calibrated import CalibratedVotes
+from visterm.neighbours.voting.votes import Floats, Votes, fading, maximise_likelihood
 from visterm.subspace import ContextualDistance, kernel_components, project
 
 #: The weights of features are learned from this many training pictures; more cost time and change little.
@@ -58,19 +62,25 @@ class KernelContextualAnnotator(CalibratedVotes):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_dims": [Interval(Integral, 1, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_dims": [FROM_1],
+        "n_neighbors": [FROM_1],
         "metric": [str, Mapping],
-        "scale": [Interval(Real, 0, None, closed="neither")],
-        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "ridge": [Interval(Real, 0, None, closed="left")],
+        "scale": [POSITIVE],
+        "n_landmarks": [FROM_2],
+        "n_components": [FROM_1],
+        "ridge": [NOT_NEGATIVE],
         "beta": [Interval(Real, 0, 1, closed="neither")],
-        "tag_power": [Interval(Real, 0, None, closed="left")],
+        "tag_power": [NOT_NEGATIVE],
         "sigmoids": ["boolean"],
-        "shrinkage": [Interval(Real, 0, None, closed="left")],
-        "n_folds": [Interval(Integral, 2, None, closed="left")],
-        "random_state": [Interval(Integral, 0, None, closed="left"), None],
+        "shrinkage": [NOT_NEGATIVE],
+        "n_folds": [FROM_2],
+        "random_state": [FROM_0, None],
+    }
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "feature_weights_": "mapping",
+        "kernel_mean_": "n_landmarks",
+        "train_codes_": "n_train n_code",
+        "fall_": "float",
     }
 
     def __init__(
@@ -120,16 +130,6 @@ class KernelContextualAnnotator(CalibratedVotes):
         """The codes of pictures by their features, (n_pictures, n_dims)."""
         features = check_feature_mapping(self, X, fitting=False, halves=True)
         return self.subspace_.transform(self._coordinates(self._kernel(features)))
-
-    def score_tags(self, X: Features) -> Scores:
-        """The score of every tag, from 0 to 1; not a probability."""
-        rows, shares = self._neighbours(X)
-        return self._scores(tally(shares, rows, self.train_tags_))
-
-    def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
-        """The rows of the training pictures that vote, nearest first, and the weight of each."""
-        rows, shares = self._neighbours(X)
-        return self.train_rows_[rows], shares
 
     def _neighbours(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
         rows, distances = nearest(self.transform(X), self.train_codes_, self.n_neighbors)
@@ -202,7 +202,7 @@ class KernelContextualAnnotator(CalibratedVotes):
         votes = Votes(rows, self.train_tags_)
         with progress.task("Weighing neighbours", total=_MAX_ITER) as bar:
             weights, trace = maximise_likelihood(
-                votes, base / scale, np.array([_FALL]), self.slope_, self.offset_, max_iter=_MAX_ITER, bar=bar
+                votes, base / scale, np.array([_FALL]), self._sigmoid(), max_iter=_MAX_ITER, bar=bar
             )
         self.fall_, self.objective_ = float(weights[0] / scale), np.array(trace)
         self._calibrate(votes, fading(base, np.array([self.fall_])))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from visterm.contracts import Estimator, Features, Scores, check_classes, check_features, rows_with_class, take
+from visterm.contracts import FROM_1, Estimator, Features, Scores, check_classes, check_features, rows_with_class, take
 from visterm.distances import METRICS, metric_named, nearest
-from visterm.neighbours.votes import count_votes
+from visterm.neighbours.voting.votes import count_votes
 
 
 class KnnClassifier(ClassifierMixin, Estimator):
@@ -27,8 +26,14 @@ class KnnClassifier(ClassifierMixin, Estimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [FROM_1],
         "metric": [StrOptions(set(METRICS))],
+    }
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "classes_": "n_classes",
+        "class_counts_": "n_classes >=0",
+        "train_classes_": "n_train <n_classes",
+        "train_features_": "n_train n_features",
     }
 
     def __init__(self, n_neighbors: int = 16, *, metric: str = "euclidean") -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from visterm.contracts import (
+    FROM_1,
+    NOT_NEGATIVE,
     AnnotatorMixin,
     Estimator,
     Features,
@@ -20,8 +21,8 @@ from visterm.contracts import (
     take,
 )
 from visterm.distances import METRICS, metric_named, nearest
-from visterm.neighbours.neighbour_count import choose_neighbours
-from visterm.neighbours.votes import count_votes
+from visterm.neighbours.voting.neighbour_count import choose_neighbours
+from visterm.neighbours.voting.votes import count_votes
 
 
 class KnnAnnotator(AnnotatorMixin, Estimator):
@@ -41,9 +42,15 @@ class KnnAnnotator(AnnotatorMixin, Estimator):
 
     scores_are_probabilities = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_neighbors": [FROM_1, StrOptions({"auto"})],
         "metric": [StrOptions(set(METRICS))],
-        "shrinkage": [Interval(Real, 0, None, closed="left")],
+        "shrinkage": [NOT_NEGATIVE],
+    }
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "n_neighbors_": "int >0",
+        "train_rows_": "n_train int >=0",
+        "train_features_": "n_train n_features",
+        "train_tags_": "n_train n_tags >=0",
     }
 
     def __init__(self, n_neighbors: Any = 16, *, metric: str = "euclidean", shrinkage: float = 0.0) -> None:
@@ -70,11 +77,6 @@ class KnnAnnotator(AnnotatorMixin, Estimator):
         """The share of neighbours that carry each tag."""
         neighbours = self._neighbours(X)
         return self._shrunk(count_votes(neighbours, self.train_tags_), neighbours.shape[1])
-
-    def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The rows of the training pictures that vote, nearest first, and the weight of each."""
-        neighbours = self._neighbours(X)
-        return self.train_rows_[neighbours], np.full(neighbours.shape, 1 / neighbours.shape[1])
 
     def _neighbours(self, X: Features) -> NDArray[np.intp]:
         X = check_features(self, X, fitting=False, halves=True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import Features, check_features
+from visterm.contracts import FROM_1, Features, check_features
 from visterm.neighbours.knn_tags import KnnAnnotator
 from visterm.subspace import ProductQuantizer, nearest_coded
 
@@ -27,9 +25,10 @@ class QuantizedKnnAnnotator(KnnAnnotator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_neighbors": KnnAnnotator._parameter_constraints["n_neighbors"],
-        "n_bytes": [Interval(Integral, 1, None, closed="left")],
+        "n_bytes": [FROM_1],
         "shrinkage": KnnAnnotator._parameter_constraints["shrinkage"],
     }
+    _fitted_constraints: ClassVar[dict[str, str]] = {"train_codes_": "n_train n_code"}
 
     def __init__(self, n_neighbors: Any = 16, *, n_bytes: int = 8, shrinkage: float = 0.0) -> None:
         super().__init__(n_neighbors, shrinkage=shrinkage)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from visterm.compute import progress
-from visterm.contracts import Features, Scores, check_feature_mapping
+from visterm.contracts import FROM_0, FROM_1, NOT_NEGATIVE, Features, check_feature_mapping
 from visterm.distances import BaseDistances
-from visterm.neighbours.calibrated import CalibratedVotes
-from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood, tally
+from visterm.neighbours.voting.calibrated import CalibratedVotes
+from visterm.neighbours.voting.votes import Floats, Votes, fading, maximise_likelihood
 
 #: The start of learning: votes fade by a factor of e over a twentieth of the mean distance.
 _FALL = 20.0
@@ -36,11 +35,12 @@ class TagProp(CalibratedVotes):
     ``n_rounds`` rounds finds neighbours by the current weights, then learns weights under the current sigmoids, then
     the sigmoids. ``objective_`` is the log-likelihood after every step of the last round.
 
-    Votes become scores by what the other pictures voted for each training picture. ``tag_power`` subtracts the
-    mean from each tag's votes and divides by their deviation to that power. So votes that stand out win, even for a
-    rare tag; one sigmoid then serves all tags. With a ``tag_power`` of 0, ``sigmoids=True`` fits
-    ``sigmoid(a_w p + b_w)``, one for every tag as in the paper. ``shrinkage`` draws a tag's sigmoid towards the common
-    one, as if by this many pictures.
+    Votes become scores by what the other pictures voted for each training picture. ``sigmoids=True`` fits
+    ``sigmoid(a_w p + b_w)``, one for every tag as in the paper. ``shrinkage``, which the paper lacks, draws a tag's
+    sigmoid towards the common one, as if by this many pictures, so that a tag of few pictures does not become certain.
+    A positive ``tag_power`` (``tagprop-rare``) does something else: it subtracts the mean from each tag's votes and
+    divides by their deviation to that power. So votes that stand out win, even for a rare tag; one sigmoid then serves
+    all tags.
 
     ``X`` is a mapping of name to matrix, or one matrix. ``metric`` is that of
     :class:`~visterm.distances.BaseDistances`: ``auto``, a name, or a name for each feature. For a feature with the
@@ -56,15 +56,16 @@ class TagProp(CalibratedVotes):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [FROM_1],
         "weighting": [StrOptions({"distance", "rank"})],
         "metric": [str, Mapping],
         "sigmoids": ["boolean"],
-        "shrinkage": [Interval(Real, 0, None, closed="left")],
-        "tag_power": [Interval(Real, 0, None, closed="left")],
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "shrinkage": [NOT_NEGATIVE],
+        "tag_power": [NOT_NEGATIVE],
+        "n_rounds": [FROM_1],
+        "max_iter": [FROM_0],
     }
+    _fitted_constraints: ClassVar[dict[str, str]] = {"feature_weights_": "mapping", "rank_weights_": "n_ranks"}
 
     def __init__(
         self,
@@ -74,7 +75,7 @@ class TagProp(CalibratedVotes):
         metric: Any = "auto",
         sigmoids: bool = True,
         shrinkage: float = 1.0,
-        tag_power: float = 1.0,
+        tag_power: float = 0.0,
         n_rounds: int = 1,
         max_iter: int = 50,
     ) -> None:
@@ -107,16 +108,6 @@ class TagProp(CalibratedVotes):
                 self._calibrate(votes, self._shares(base))
         return self
 
-    def score_tags(self, X: Features) -> Scores:
-        """The score of every tag, from 0 to 1; not a probability."""
-        rows, shares = self._neighbours(X)
-        return self._scores(tally(shares, rows, self.train_tags_))
-
-    def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
-        """The rows of the training pictures that vote, nearest first, and their weights."""
-        rows, shares = self._neighbours(X)
-        return self.train_rows_[rows], shares
-
     def _neighbours(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
         features = check_feature_mapping(self, X, fitting=False, halves=True)
         rows, base = self.distances_.nearest(features, self.n_neighbors, self._weights())
@@ -138,9 +129,7 @@ class TagProp(CalibratedVotes):
         """``v = argmax L`` with ``pi_ij ~ exp(-v . d_ij)``, by projected quasi-Newton steps."""
         n_features = base.shape[2]
         start = self._weights() if len(self.objective_) else np.full(n_features, _FALL / n_features)
-        weights, trace = maximise_likelihood(
-            votes, base, start, self.slope_, self.offset_, max_iter=self.max_iter, bar=bar
-        )
+        weights, trace = maximise_likelihood(votes, base, start, self._sigmoid(), max_iter=self.max_iter, bar=bar)
         self.feature_weights_ = dict(zip(self.feature_weights_, weights.tolist(), strict=True))
         self.objective_ = np.array(trace or self.objective_)
 

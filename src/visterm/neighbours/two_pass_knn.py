@@ -3,168 +3,126 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from visterm.compute import progress
-from visterm.contracts import Features, Matrix, Scores, check_feature_mapping
-from visterm.distances import BaseDistances, weighted_sum
+from visterm.compute import in_threads, progress
+from visterm.contracts import FROM_0, FROM_1, POSITIVE, Features, Matrix, Scores, check_feature_mapping
+from visterm.distances import WEIGHABLE, BaseDistances, weighted_sum
 from visterm.errors import InputError
-from visterm.neighbours._non_negative import minimise
-from visterm.neighbours.calibrated import CalibratedVotes
-from visterm.neighbours.dimension_pairs import DimensionPairs
-from visterm.neighbours.votes import Floats, Votes, fading, maximise_likelihood
+from visterm.neighbours.voting.tagged_pictures import TaggedPictures
+from visterm.neighbours.voting.votes import Floats, minimise
 
 #: The distance in an unused place of a table of neighbours.
 _NOBODY = 1e3
-#: The votes of a training picture are learned from at most this many of its selected pictures.
+#: The weights are learned from at most this many of the pictures that are selected for a training picture.
 _MOST_SENT = 2000
+#: A step over dimensions compares at most about this many pairs of numbers; with more, it asks a sample of pictures.
+MOST_COMPARED = 2**30
+#: A thread compares the dimensions of this many pictures at a time.
+_BLOCK = 32
 
-R = TypeVar("R")
 
-
-class TwoPassKnn(CalibratedVotes):
+class TwoPassKnn(TaggedPictures):
     """2PKNN (Verma and Jawahar, ECCV 2012), with its large-margin metric learning.
 
     The first pass selects the ``n_neighbors`` pictures of each tag that are nearest the query, so that rare tags are
     represented as well as frequent ones. In the second pass, these pictures vote with weight ``exp(-d / bandwidth)``,
-    where ``d`` is the weighted sum of the base distances. ``learning`` finds the weights from the training pictures;
-    for each, the first pass selects among the others:
+    where ``d = sum_f w_f sum_j v_fj d_fj`` over the features ``f`` and their dimensions ``j``. A score is a tag's share
+    of the votes.
 
-    - ``margin``, as in the paper: the weights minimise the distances to the nearest pictures of its own tags (targets)
-      plus the hinge losses of the other selected pictures that are not farther by a unit (impostors). The loss of an
-      impostor is multiplied by the share of the picture's tags that it lacks.
-    - ``likelihood``: the weights maximise the likelihood of its tags under the votes (TagProp's objective on 2PKNN's
-      neighbours). The bandwidth is learned, too.
-    - ``none``: all features count the same.
+    ``weights`` says what is learned: ``dimensions``, ``w`` and ``v`` as in the paper; ``features``, only ``w``; or
+    ``equal``, nothing (the paper's 2PKNN without metric learning). For each training picture, the first pass selects
+    among the others. The nearest ``n_neighbors`` of each of its tags are targets, the rest are impostors. The weights
+    minimise the distances to targets plus the hinge losses of impostors that are not farther by a unit. The loss of an
+    impostor is multiplied by the share of the picture's tags that it lacks. ``objective_`` is the mean over targets
+    after every step.
 
-    ``weights="dimensions"`` (with ``margin``), as in the paper, also weighs the dimensions ``j`` within each feature
-    ``f``: ``d = sum_f w_f sum_j v_fj d_fj``, where the mean of ``v_f`` is one. The metrics must be sums over
-    dimensions: l1 or chi2, which ``auto`` chooses between. Two things differ from the paper. It takes stochastic
-    sub-gradient steps for ``w`` and ``v`` in turn; here, projected quasi-Newton steps find the products ``w_f v_fj``,
-    in which the problem is convex. It keeps the sum of ``w`` fixed; here, the sum is free while the weights are
-    learned, and then set to one.
+    Two things differ from the paper. It takes stochastic sub-gradient steps for ``w`` and ``v`` in turn; here,
+    projected quasi-Newton steps find the products ``w_f v_fj``, in which the problem is convex. It keeps the sum of
+    ``w`` fixed; here, the sum is free while the weights are learned, and then set to one. The mean of ``v_f`` is one.
 
-    ``objective_`` is the loss, or the log-likelihood, after every step. ``tag_power``, ``sigmoids`` and ``shrinkage``
-    turn votes into scores as in :class:`~visterm.neighbours.TagProp`. Without them, scores are shares of the
-    votes, as in the paper. ``X`` and ``metric`` are also those of TagProp.
+    ``X`` and ``metric`` are those of :class:`~visterm.neighbours.TagProp`. To weigh dimensions, the metrics must be
+    sums over dimensions: l1 or chi2, which ``auto`` chooses between.
 
     >>> X, tags = np.array([[0.0], [0.2], [0.4], [5.0]]), [[1, 0], [1, 0], [1, 0], [0, 1]]
-    >>> model = TwoPassKnn(1, metric="l1", bandwidth=1.0, learning="none", tag_power=0).fit(X, tags)
-    >>> model.score_tags([[0.3]]).round(2)
+    >>> TwoPassKnn(1, metric="l1", bandwidth=1.0, weights="equal").fit(X, tags).score_tags([[0.3]]).round(2)
     array([[0.86, 0.14]])
     """
 
+    scores_are_chances = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [FROM_1],
         "metric": [str, Mapping],
-        "bandwidth": [Interval(Real, 0, None, closed="neither")],
-        "learning": [StrOptions({"likelihood", "margin", "none"})],
-        "weights": [StrOptions({"features", "dimensions"})],
-        "sigmoids": ["boolean"],
-        "shrinkage": [Interval(Real, 0, None, closed="left")],
-        "tag_power": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "bandwidth": [POSITIVE],
+        "weights": [StrOptions({"dimensions", "features", "equal"})],
+        "max_iter": [FROM_0],
     }
+    _fitted_constraints: ClassVar[dict[str, str]] = {"feature_weights_": "mapping", "bandwidth_": "float >0 inf"}
 
     def __init__(
         self,
         n_neighbors: int = 4,
         *,
         metric: Any = "auto",
-        bandwidth: float = 0.02,
-        learning: str = "likelihood",
-        weights: str = "features",
-        sigmoids: bool = False,
-        shrinkage: float = 1.0,
-        tag_power: float = 1.0,
+        bandwidth: float = 0.03,
+        weights: str = "dimensions",
         max_iter: int = 50,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.bandwidth = bandwidth
-        self.learning = learning
         self.weights = weights
-        self.sigmoids = sigmoids
-        self.shrinkage = shrinkage
-        self.tag_power = tag_power
         self.max_iter = max_iter
 
     def fit(self, X: Features, tags: Any) -> Self:
-        """Keep the tagged pictures; learn the weight of each feature and the scores that votes give."""
+        """Keep the tagged pictures; learn the weights of features and dimensions."""
         self._validate_params()
-        if self.weights == "dimensions" and self.learning != "margin":
-            raise InputError("weights='dimensions' are learned by the margin: choose learning='margin', too")
-        features, _ = self._keep_tagged(X, tags)
-        self.distances_ = BaseDistances(self._metric_for(features)).fit(features, rows=self.train_rows_)
-        self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / len(self.distances_.metrics_))
-        self.bandwidth_ = float(self.bandwidth)
-        self._no_calibration()
-        self.objective_ = np.empty(0)
-        if len(self.train_rows_) < 2:
-            return self
-        sent = None
-        if self.learning == "likelihood":
-            sent = self._learn_likelihood(features)
-        elif self.weights == "dimensions":
-            self._learn_dimensions(features)
-        elif self.learning == "margin" and len(self.feature_weights_) > 1:
+        by_dimension = self.weights == "dimensions"
+        features = self._start(X, tags, _sums_over_dimensions if by_dimension else None)
+        several = len(self.feature_weights_) > 1
+        if len(self.train_rows_) > 1 and (by_dimension or (several and self.weights == "features")):
             self._learn_margin(features)
-        if self.tag_power or self.sigmoids:
-            if sent is None or len(self.feature_weights_) > 1:  # other weights select other pictures
-                sent = self._sent(features)
-            rows, base = sent
-            shares = fading(base, self._weights() / self.bandwidth_, _used(base))
-            self._calibrate(Votes(rows, self.train_tags_), shares)
         return self
 
     def score_tags(self, X: Features) -> Scores:
-        """The score of each tag, from 0 to 1, not a probability; or its share of the votes."""
-        parts = self._of_votes(X, lambda votes: votes @ self.train_tags_)
-        if not parts:
-            return np.empty((0, len(self.tag_counts_)))
-        return self._scores(np.concatenate(parts))
+        """The share of the votes of each tag."""
+        return np.minimum(self._tally(X), 1.0)
 
-    def neighbours_of(self, X: Features) -> tuple[NDArray[np.intp], Floats]:
-        """The rows of the training pictures that vote, most votes first, and their votes."""
+    def _start(
+        self, X: Features, tags: Any, metrics: Callable[[Any, Mapping[str, Matrix]], Any] | None = None
+    ) -> dict[str, Matrix]:
+        """Keep the tagged pictures, all features weighed the same; returns the features. None: metrics as given."""
+        features, _ = self._keep_tagged(X, tags)
+        metric = self.metric if metrics is None else metrics(self.metric, features)
+        self.distances_ = BaseDistances(metric).fit(features, rows=self.train_rows_)
+        self.feature_weights_ = dict.fromkeys(self.distances_.metrics_, 1 / len(self.distances_.metrics_))
+        self.bandwidth_ = float(self.bandwidth)
+        self.objective_ = np.empty(0)
+        return features
 
-        def ordered(cast: Floats) -> tuple[NDArray[np.intp], Floats]:
-            order = np.argsort(-cast, axis=1, kind="stable")
-            return order, np.take_along_axis(cast, order, axis=1)
-
-        parts = self._of_votes(X, ordered)
-        if not parts:
-            return np.empty((0, 0), np.intp), np.empty((0, 0))
-        rows, votes = zip(*parts, strict=True)
-        n_voting = int(max((part > 0).sum(axis=1).max() for part in votes))
-        return self.train_rows_[np.concatenate(rows)[:, :n_voting]], np.concatenate(votes)[:, :n_voting]
-
-    def _of_votes(self, X: Features, task: Callable[[Floats], R]) -> list[R]:
-        """``task(votes)`` for blocks of pictures, after the second pass: all training pictures' votes sum to one."""
+    def _tally(self, X: Features) -> Floats:
+        """The share of the votes of each tag, (n_pictures, n_tags)."""
         features, weights = check_feature_mapping(self, X, fitting=False, halves=True), self._weights()
 
-        def of_block(_: slice, block: NDArray[Any]) -> R:
-            joint = weighted_sum(block, weights)
-            chosen = self._chosen(joint)
-            nearest = joint.min(axis=1, keepdims=True)
-            votes = np.where(chosen, np.exp((nearest - joint) / self.bandwidth_, dtype=np.float64), 0.0)
-            return task(votes / votes.sum(axis=1, keepdims=True))
+        def of_block(_: slice, block: NDArray[Any]) -> Floats:
+            return self._votes(weighted_sum(block, weights)) @ self.train_tags_
 
-        return list(self.distances_.map_blocks(features, of_block))
+        parts = list(self.distances_.map_blocks(features, of_block))
+        return np.concatenate(parts) if parts else np.empty((0, len(self.tag_counts_)))
 
-    def _metric_for(self, features: Mapping[str, Matrix]) -> Any:
-        """The metrics; where dimensions are weighed, ``auto`` is chi2 if no value is negative, else l1."""
-        if self.weights == "features":
-            return self.metric
-        given = self.metric if isinstance(self.metric, Mapping) else dict.fromkeys(features, self.metric)
-        automatic = {name: "l1" if matrix.min() < 0 else "chi2" for name, matrix in features.items()}
-        return {name: automatic[name] if given.get(name, "auto") == "auto" else given[name] for name in features}
+    def _votes(self, joint: NDArray[Any]) -> Floats:
+        """The second pass: the votes of all training pictures at the distances ``joint``, which sum to one."""
+        nearest = joint.min(axis=1, keepdims=True)
+        votes = np.exp((nearest - joint) / self.bandwidth_, dtype=np.float64)
+        votes[~self._chosen(joint)] = 0.0
+        return votes / votes.sum(axis=1, keepdims=True)
 
     def _weights(self) -> Floats:
+        """``w``, in the order of the features."""
         return np.array(list(self.feature_weights_.values()))
 
     def _chosen(self, joint: NDArray[Any]) -> NDArray[np.bool_]:
@@ -206,54 +164,14 @@ class TwoPassKnn(CalibratedVotes):
             start += len(order)
         return rows, base
 
-    def _learn_likelihood(self, features: Features) -> tuple[NDArray[np.int32], NDArray[Any]]:
-        """Learn the weights; returns the pictures that were selected to learn from."""
-        rows, base = self._sent(features)
-        votes = Votes(rows, self.train_tags_)
-        with progress.task("Learning the metric", total=self.max_iter) as bar:
-            weights, trace = maximise_likelihood(
-                votes,
-                base,
-                self._weights() / self.bandwidth_,
-                self.slope_,
-                self.offset_,
-                max_iter=self.max_iter,
-                bar=bar,
-                used=_used(base),
-            )
-        self.objective_ = np.array(trace)
-        self._keep_weights(weights)
-        if weights.sum() > 0:
-            self.bandwidth_ = float(1 / weights.sum())
-        return rows, base
-
     def _learn_margin(self, features: Features) -> None:
+        """Minimise the paper's loss: the pull of targets, and the push of impostors within a unit of them."""
         from visterm.neighbours import _kernels
 
         rows, base = self._sent(features)
-        targets, gains = self._roles(rows, base)
-        n_targets = max(1, int(targets.sum()))  # losses are means over targets, so they do not grow with the collection
-        slopes = np.empty(targets.shape)
-
-        def cost(weights: Floats) -> tuple[float, Floats]:
-            joint = base @ weights
-            loss = _kernels.margin_loss(joint, targets, gains, slopes) + float(joint[targets].sum())
-            gradient = np.tensordot(slopes + targets, base, axes=2)
-            return loss / n_targets, gradient.astype(np.float64) / n_targets
-
-        with progress.task("Learning the metric", total=self.max_iter) as bar:
-            weights, trace = minimise(cost, np.ones(base.shape[2]), max_iter=self.max_iter, bar=bar)
-        self.objective_ = np.array(trace)
-        self._keep_weights(weights)
-
-    def _learn_dimensions(self, features: Features) -> None:
-        """Learn ``w_f v_fj`` of every dimension, from all training pictures or a sample of many."""
-        from visterm.neighbours import _kernels
-
-        rows, base = self._sent(features)
-        pairs = DimensionPairs(self.distances_, rows)
+        pairs = DimensionPairs(self.distances_, rows) if self.weights == "dimensions" else FeaturePairs(base)
         targets, gains = (roles[pairs.asked] for roles in self._roles(rows, base))
-        n_targets = max(1, int(targets.sum()))
+        n_targets = max(1, int(targets.sum()))  # losses are means over targets, so they do not grow with the collection
         slopes = np.empty(targets.shape)
 
         def cost(weights: Floats) -> tuple[float, Floats]:
@@ -262,8 +180,11 @@ class TwoPassKnn(CalibratedVotes):
             return loss / n_targets, pairs.slopes(slopes + targets) / n_targets
 
         with progress.task("Learning the metric", total=self.max_iter) as bar:
-            weights, trace = minimise(cost, np.ones(pairs.X.shape[1]), max_iter=self.max_iter, bar=bar)
+            weights, trace = minimise(cost, np.ones(pairs.n_weights), max_iter=self.max_iter, bar=bar)
         self.objective_ = np.array(trace)
+        if self.weights == "features":
+            self._keep_weights(weights)
+            return
         parts = np.split(weights, np.cumsum(list(self.feature_widths_.values()))[:-1])
         means = np.array([part.mean() for part in parts])
         self._keep_weights(means)
@@ -284,7 +205,7 @@ class TwoPassKnn(CalibratedVotes):
         The nearest ``n_neighbors`` for each of its tags are targets. The loss of an impostor is weighed by the share of
         the picture's tags that it lacks, the paper's ``1 - lambda``.
         """
-        targets, lacking, used = np.zeros(rows.shape, np.bool_), np.zeros(rows.shape), _used(base)
+        targets, lacking, used = np.zeros(rows.shape, np.bool_), np.zeros(rows.shape), used_places(base)
         for picture, near in enumerate(rows):
             own = self.train_tags_[[picture]].indices
             carried = self.train_tags_[near][:, own].toarray() > 0  # nearest first
@@ -294,6 +215,91 @@ class TwoPassKnn(CalibratedVotes):
         return targets, np.where(used & ~targets, lacking, 0.0)
 
 
-def _used(base: NDArray[Any]) -> NDArray[np.bool_]:
+class FeaturePairs:
+    """All training pictures and those selected for each: ``base`` (n_train, n_near, n_features) are their distances."""
+
+    asked = slice(None)
+
+    def __init__(self, base: NDArray[Any]) -> None:
+        self.base, self.n_weights = base, base.shape[2]
+
+    def distances(self, weights: Floats) -> Floats:
+        """(n_train, n_near): ``sum_f weights_f d_f`` of every pair."""
+        return self.base @ weights
+
+    def slopes(self, counts: Floats) -> Floats:
+        """(n_features,): ``d_f`` summed over all pairs, each times its entry of ``counts``."""
+        return np.tensordot(counts, self.base, axes=2).astype(np.float64)
+
+
+class DimensionPairs:
+    """Some training pictures ``asked`` and those selected for each, compared dimension by dimension.
+
+    ``distances`` are fitted base distances by l1 or chi2. ``rows`` (n_train, n_near) are the pictures selected for each
+    training picture. All features stand side by side, divided by their scales.
+
+    >>> base = BaseDistances("l1").fit(np.array([[0.0, 1.0], [2.0, 0.0]]))
+    >>> pairs = DimensionPairs(base, np.array([[1], [0]]))
+    >>> (pairs.distances(np.array([1.0, 5.0])) * base.scales_["x"]).round(3).tolist(), pairs.asked.tolist()
+    ([[7.0], [7.0]], [0, 1])
+    """
+
+    def __init__(self, distances: BaseDistances, rows: NDArray[np.integer[Any]]) -> None:
+        parts = [
+            (matrix if isinstance(matrix, np.ndarray) else matrix.toarray()) / distances.scales_[name]
+            for name, matrix in distances.train_features_.items()
+        ]
+        self.X = np.hstack(parts).astype(np.float32, copy=False)
+        self.n_weights = self.X.shape[1]
+        widths = [part.shape[1] for part in parts]
+        self.is_chi2 = np.repeat([distances.metrics_[name] == "chi2" for name in distances.train_features_], widths)
+        n_asked = max(1, MOST_COMPARED // max(1, rows.shape[1] * self.n_weights))
+        self.asked = np.unique(np.linspace(0, len(rows) - 1, min(n_asked, len(rows))).astype(np.intp))
+        self.near = rows[self.asked]
+
+    def distances(self, weights: Floats) -> Floats:
+        """(n_asked, n_near): ``sum_j weights_j d_j`` of every pair."""
+        from visterm.neighbours import _kernels
+
+        found = np.empty(self.near.shape)
+
+        def of_block(some: slice) -> None:
+            pairs = _kernels.Pairs(self.X, self.asked[some], self.near[some], self.is_chi2)
+            _kernels.distances_of_pairs(pairs, weights, found[some])
+
+        in_threads(of_block, self._blocks())
+        return found
+
+    def slopes(self, counts: Floats) -> Floats:
+        """(n_dims,): ``d_j`` summed over all pairs, each times its entry of ``counts`` (n_asked, n_near)."""
+        from visterm.neighbours import _kernels
+
+        def of_block(some: slice) -> Floats:
+            total = np.zeros(self.n_weights)
+            pairs = _kernels.Pairs(self.X, self.asked[some], self.near[some], self.is_chi2)
+            _kernels.slopes_of_pairs(pairs, counts[some], total)
+            return total
+
+        return np.sum(list(in_threads(of_block, self._blocks())), axis=0)
+
+    def _blocks(self) -> list[slice]:
+        return [slice(start, start + _BLOCK) for start in range(0, len(self.asked), _BLOCK)]
+
+
+def _sums_over_dimensions(metric: Any, features: Mapping[str, Matrix]) -> dict[str, str]:
+    """The metric of each feature; ``auto`` is chi2 if no value is negative, else l1."""
+    given = metric if isinstance(metric, Mapping) else dict.fromkeys(features, metric)
+    automatic = {name: "l1" if matrix.min() < 0 else "chi2" for name, matrix in features.items()}
+    chosen = {name: automatic[name] if given.get(name, "auto") == "auto" else given[name] for name in features}
+    for name, of_feature in chosen.items():
+        if of_feature not in WEIGHABLE:
+            raise InputError(
+                f"the dimensions of {name!r} cannot be weighed with the metric {of_feature}: choose one of "
+                f"{', '.join(WEIGHABLE)}, or weights='features'"
+            )
+    return chosen
+
+
+def used_places(base: NDArray[Any]) -> NDArray[np.bool_]:
     """The places of a table of neighbours in which somebody stands."""
     return np.asarray(base[..., 0] < _NOBODY, np.bool_)

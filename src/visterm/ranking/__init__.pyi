@@ -2,22 +2,22 @@ from .caption_ridge import CaptionRidge as CaptionRidge
 from .cmrm import CMRM as CMRM
 from .cmtt import CMTT as CMTT
 from .concept_svm import ConceptSVM as ConceptSVM
-from .multinomials import MultinomialRanker as MultinomialRanker
 from .pamir import PAMIR as PAMIR
-from .picture_kernels import LocalDescriptors as LocalDescriptors
-from .picture_kernels import PictureGaussians as PictureGaussians
-from .picture_kernels import best_matches as best_matches
-from .picture_kernels import expected_likelihood as expected_likelihood
 from .queries import Queries as Queries
+from .spaces.multinomials import MultinomialRanker as MultinomialRanker
+from .spaces.picture_kernels import LocalDescriptors as LocalDescriptors
+from .spaces.picture_kernels import PictureGaussians as PictureGaussians
+from .spaces.picture_kernels import best_matches as best_matches
+from .spaces.picture_kernels import expected_likelihood as expected_likelihood
+from .spaces.triplets import FeatureSpace as FeatureSpace
+from .spaces.triplets import GramSpace as GramSpace
+from .spaces.triplets import Triplets as Triplets
+from .spaces.triplets import TripletSettings as TripletSettings
+from .spaces.triplets import learn_from_triplets as learn_from_triplets
+from .spaces.visterms import VistermExpansion as VistermExpansion
+from .spaces.word_space import Explanation as Explanation
+from .spaces.word_space import WordSpaceRanker as WordSpaceRanker
 from .tag_ranker import TagRanker as TagRanker
-from .triplets import FeatureSpace as FeatureSpace
-from .triplets import GramSpace as GramSpace
-from .triplets import Triplets as Triplets
-from .triplets import TripletSettings as TripletSettings
-from .triplets import learn_from_triplets as learn_from_triplets
-from .visterms import VistermExpansion as VistermExpansion
-from .word_space import Explanation as Explanation
-from .word_space import WordSpaceRanker as WordSpaceRanker
 
 __all__ = [
     "CMRM",

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import log_expit
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.calibration import fit_platt, sigmoid
-from visterm.contracts import AnnotatorMixin, Features, Scores, check_queries, check_tags, n_pictures
-from visterm.errors import InputError
-from visterm.margin.expansion import EXPANSION_PARAMETERS, NOT_NEGATIVE, POSITIVE, precision
-from visterm.margin.left_out import LeavesOut
-from visterm.margin.negatives import LessonRidge, Lessons
+from visterm.contracts import (
+    FROM_1,
+    NOT_NEGATIVE,
+    POSITIVE,
+    AnnotatorMixin,
+    Features,
+    Scores,
+    check_queries,
+    check_tags,
+    n_pictures,
+)
+from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, precision
+from visterm.margin.functions.left_out import LeavesOut
+from visterm.margin.solver.ridge import LessonRidge, Lessons
 from visterm.ranking.queries import MAX_SUBSETS, from_tags, idf, n_subsets, relevant_pictures, wanted_words
-from visterm.ranking.word_space import Explanation, largest
 
 Array = NDArray[Any]
 
@@ -50,7 +56,7 @@ class CaptionRidge(AnnotatorMixin, LeavesOut):
     - ``set_weight``: the weight of a set relative to a word.
 
     Rows without tags are left out, except that ``denied`` tags of such rows are known negatives of these words (see
-    :class:`~visterm.margin.negatives.LessonRidge`). Sets learn from tagged pictures only.
+    :class:`~visterm.margin.solver.ridge.LessonRidge`). Sets learn from tagged pictures only.
 
     >>> X = [[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.0, 1.0, 0.0], [0.4, 0.5, 0.1]]
     >>> model = CaptionRidge(kernel="linear").fit(X, [[1, 0], [1, 0], [0, 1], [1, 1]])
@@ -65,8 +71,14 @@ class CaptionRidge(AnnotatorMixin, LeavesOut):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **EXPANSION_PARAMETERS,
         "alpha": [POSITIVE],
-        "set_size": [Interval(Integral, 1, None, closed="left")],
+        "set_size": [FROM_1],
         "set_weight": [NOT_NEGATIVE],
+    }
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "n_tags_": "n_tags=int >=0",
+        "idf_": "n_tags",
+        "set_words_": "n_sets n_tags",
+        "tag_platt_": "n_tags 2",
     }
 
     def __init__(
@@ -126,16 +138,6 @@ class CaptionRidge(AnnotatorMixin, LeavesOut):
         check_is_fitted(self)
         return np.minimum(_set_logarithms(self._task_scores(X, slice(self.n_tags_, None))), 0.0)
 
-    def explain(self, X: Features, q: Any, n_best: int = 5) -> Explanation:
-        """Why the one picture in ``X`` has its score for the one query ``q``; evidence is rows of ``set_words_``."""
-        if n_pictures(X) != 1 or np.shape(q)[0] != 1:
-            raise InputError("explain takes one picture and one query at a time: pass a single row of each")
-        words, sets = self._logarithms(self._task_scores(X))
-        wanted, held = self._query_weights(q)
-        of_words, of_sets = wanted.toarray()[0] * words[0], held.toarray()[0] * sets[0]
-        score = float(of_words.sum() + of_sets.sum())
-        return Explanation(score, largest(of_words, n_best), largest(of_sets, n_best), "set")
-
     def _logarithms(self, scores: Array) -> tuple[Array, Array]:
         """(n_pictures, n_tags) and (n_pictures, n_sets): the logarithms of the probabilities."""
         words = log_expit(scores[:, : self.n_tags_] * self.tag_platt_[:, 0] + self.tag_platt_[:, 1])
@@ -165,17 +167,20 @@ def _sets(captions: sparse.csr_array, set_size: int) -> tuple[sparse.csr_array, 
 
 def _of_frequent_words(captions: sparse.csr_array, set_size: int) -> sparse.csr_array:
     """The captions without the rarest words, if they have too many subsets: rare words make only rare sets."""
-    if n_subsets(captions, set_size) <= MAX_SUBSETS:
+    if n_subsets(np.diff(captions.indptr), set_size) <= MAX_SUBSETS:
         return captions
     frequent_first = np.argsort(-np.bincount(captions.indices, minlength=captions.shape[1]), kind="stable")
 
     def of_words(n_words: int) -> sparse.csr_array:
         has = np.zeros(captions.shape[1], np.float32)
         has[frequent_first[:n_words]] = 1
-        return sparse.csr_array(captions.multiply(has))
+        kept = sparse.csr_array(captions.multiply(has))
+        kept.eliminate_zeros()
+        return kept
 
     fits, too_many = 0, captions.shape[1]  # bisection: the largest number of words that is not too many
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
-        fits, too_many = (middle, too_many) if n_subsets(of_words(middle), set_size) <= MAX_SUBSETS else (fits, middle)
+        few = n_subsets(np.diff(of_words(middle).indptr), set_size) <= MAX_SUBSETS
+        fits, too_many = (middle, too_many) if few else (fits, middle)
     return of_words(fits)

@@ -11,7 +11,7 @@ from scipy.special import softmax
 from sklearn.utils._param_validation import Interval
 
 from visterm.contracts import Features, Scores
-from visterm.ranking.multinomials import MultinomialRanker, shares
+from visterm.ranking.spaces.multinomials import MultinomialRanker, shares
 
 _BLOCK = 512  # this many pictures are compared with the training pictures at a time
 
@@ -39,6 +39,7 @@ class CMRM(MultinomialRanker):
         "beta": [Interval(Real, 0, 1, closed="right")],
         "n_tokens": [Real, None],
     }
+    _fitted_constraints: ClassVar[dict[str, str]] = {"evidence_": "n_train n_features", "tag_shares_": "n_train n_tags"}
 
     #: Models of earlier versions have it in ``tag_shares_``.
     tag_background_: Any = 0.0

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import Features, Scores
-from visterm.ranking.multinomials import MultinomialRanker, shares
-from visterm.ranking.visterms import visterm_idf, weighed
+from visterm.contracts import FROM_1, Features, Scores
+from visterm.ranking.spaces.multinomials import MultinomialRanker, shares
+from visterm.ranking.spaces.visterms import visterm_idf, weighed
 
 #: Smaller matrices are decomposed fully; for larger ones, only the leading singular values are computed.
 _WHOLE = 400
@@ -34,8 +32,10 @@ class CMTT(MultinomialRanker):
     array([0, 1])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_singular_values": [Interval(Integral, 1, None, closed="left")],
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_singular_values": [FROM_1]}
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "tag_frequencies_": "n_tags >=0",
+        "translation_": "n_features n_tags",
     }
 
     def __init__(self, n_singular_values: int = 50) -> None:

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval
 
 from visterm.calibration import deviations
-from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures, rows_with_tags
-from visterm.margin.expansion import EXPANSION_PARAMETERS, POSITIVE, RANDOM_STATE, folds, precision
-from visterm.margin.inner_products import InnerProducts
-from visterm.margin.kernel_ridge import Ridge, frequent_and_rare, least_squares_machines
-from visterm.margin.losses import Hinge
-from visterm.margin.one_vs_all import cross_scores, generator
-from visterm.margin.precision import solve
+from visterm.contracts import FROM_2, POSITIVE, Features, Scores, check_queries, check_tags, n_pictures, rows_with_tags
+from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, RANDOM_STATE, folds, generator, precision
+from visterm.margin.functions.one_vs_all import cross_scores, frequent_and_rare
+from visterm.margin.solver.ascent import solve
+from visterm.margin.solver.inner_products import InnerProducts
+from visterm.margin.solver.losses import Hinge
+from visterm.margin.solver.ridge import Ridge, least_squares_machines
+from visterm.margin.solver.tasks import Problem
 from visterm.measures import AveragePrecision
 from visterm.ranking.queries import idf, wanted_words
-from visterm.ranking.visterms import VistermExpansion, positive_candidates
-from visterm.ranking.word_space import WordSpaceRanker
+from visterm.ranking.spaces.visterms import VistermExpansion, positive_candidates
+from visterm.ranking.spaces.word_space import WordSpaceRanker
 
 Array = NDArray[Any]
 
@@ -56,10 +55,11 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **EXPANSION_PARAMETERS,
         "C": [POSITIVE, "array-like"],
-        "n_folds": [Interval(Integral, 2, None, closed="left")],
+        "n_folds": [FROM_2],
         "tol": [POSITIVE],
         "random_state": RANDOM_STATE,
     }
+    _fitted_constraints: ClassVar[dict[str, str]] = {"C_": "n_tags >0", "tag_means_": "n_tags", "tag_scales_": "n_tags"}
 
     def __init__(
         self,
@@ -116,9 +116,8 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         precisions = [np.nan_to_num(AveragePrecision().per_query(present, scores)) for scores in held_out]
         best = np.argmax(precisions, axis=0)
         self.C_[words] = np.array(candidates)[best]
-        solution = solve(
-            products, labels, np.broadcast_to(self.C_[words, None], labels.shape), Hinge(), tol=self.tol, rng=rng
-        )
+        every = np.broadcast_to(self.C_[words, None], labels.shape)
+        solution = solve(Problem(products, labels, every, Hinge()), tol=self.tol, rng=rng)
         theta[words], self.duality_gap_[words] = solution.theta, solution.gaps
         chosen = np.stack(held_out)[best, np.arange(len(best))].T
         self.tag_means_[words], self.tag_scales_[words] = deviations(chosen)
@@ -152,7 +151,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
 
         def learn(part: InnerProducts, kept: Array) -> Array:
             weights = np.full((len(labels), len(kept)), C)
-            return solve(part, labels[:, kept], weights, Hinge(), tol=self.tol, rng=rng).theta
+            return solve(Problem(part, labels[:, kept], weights, Hinge()), tol=self.tol, rng=rng).theta
 
         return cross_scores(products, parts, len(labels), learn)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -13,6 +12,9 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from visterm.contracts import (
+    FROM_0,
+    FROM_1,
+    POSITIVE,
     Features,
     Matrix,
     Scores,
@@ -22,24 +24,23 @@ from visterm.contracts import (
     take,
 )
 from visterm.errors import InputError
-from visterm.margin import kernels
-from visterm.margin.expansion import DOUBLE_PRECISION_ROWS, POSITIVE, RANDOM_STATE
-from visterm.margin.one_vs_all import generator
-from visterm.measures import AveragePrecision
+from visterm.margin.functions import kernels
+from visterm.margin.functions.expansion import RANDOM_STATE, generator, precision
 from visterm.ranking.queries import Queries, affordable_words, from_tags, idf, query_vectors
-from visterm.ranking.triplets import (
+from visterm.ranking.spaces.triplets import (
     LOSSES,
     SAMPLINGS,
+    Asked,
     Course,
+    Examined,
     FeatureSpace,
     GramSpace,
     Triplets,
     TripletSettings,
     learn_from_triplets,
-    tells_apart,
 )
-from visterm.ranking.visterms import VistermExpansion, positive_candidates
-from visterm.ranking.word_space import WordSpaceRanker
+from visterm.ranking.spaces.visterms import VistermExpansion, positive_candidates
+from visterm.ranking.spaces.word_space import WordSpaceRanker
 
 Array = NDArray[Any]
 
@@ -94,14 +95,15 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [str],
         "aggressiveness": [POSITIVE, "array-like"],
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "n_steps": [FROM_1],
         "loss": [StrOptions(set(LOSSES))],
         "sampling": [StrOptions(set(SAMPLINGS))],
         "averaged": ["boolean"],
         "held_out_share": [Interval(Real, 0, 1, closed="left")],
-        "max_query_words": [Interval(Integral, 0, None, closed="left"), None],
+        "max_query_words": [FROM_0, None],
         "random_state": RANDOM_STATE,
     }
+    _fitted_constraints: ClassVar[dict[str, str]] = {"aggressiveness_": "float >0", "n_steps_": "int >=0"}
 
     def __init__(
         self,
@@ -149,7 +151,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
                 f"queries have {queries.words.shape[1]} words and {queries.relevance.shape[1]} pictures, but there"
                 f" are {self.n_tags_} tags and {len(rows)} pictures"
             )
-        asked = _Asked(query_vectors(queries.words, self.idf_), sparse.csr_array(queries.relevance))
+        asked = Asked(query_vectors(queries.words, self.idf_), sparse.csr_array(queries.relevance))
         triplets = asked.triplets()
         space = self._space(checked, rows, tags)
         rng = generator(self.random_state)
@@ -160,7 +162,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         if validation is not None:
             c, course = self._choose(candidates, space, triplets, self._validation(*validation, checked, rows), seed)
         elif len(held) and learned_from.has_triplets():
-            examined = _Examined(space.against(held, rest), asked.of_pictures(held).some(MAX_VALIDATION_QUERIES, rng))
+            examined = Examined(space.against(held, rest), asked.of_pictures(held).some(MAX_VALIDATION_QUERIES, rng))
             c, found = self._choose(candidates, space.subset(rest), learned_from.triplets(), examined, seed)
             n_steps, precisions = found.n_steps, found.precisions
             del found, examined  # as large as what is learned now
@@ -180,7 +182,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         candidates: list[float],
         space: FeatureSpace | GramSpace,
         triplets: Triplets,
-        examined: _Examined,
+        examined: Examined,
         seed: int,
     ) -> tuple[float, Course]:
         """Learn with every aggressiveness until it gets no better; returns the best of them and its course."""
@@ -197,12 +199,12 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
     def _longest_query(self, tags: sparse.csr_array) -> int:
         return self.max_query_words or affordable_words(tags, MAX_TRAINING_SUBSETS)
 
-    def _validation(self, X: Features, tags: Any, training: Features, rows: Array) -> _Examined:
+    def _validation(self, X: Features, tags: Any, training: Features, rows: Array) -> Examined:
         """Other pictures, compared with the training pictures ``rows``, and the queries from their captions."""
         tags = check_tags(tags, n_pictures(X), n_tags=self.n_tags_)
         queries = from_tags(tags, max_words=self._longest_query(tags))
-        asked = _Asked(query_vectors(queries.words, self.idf_), queries.relevance)
-        return _Examined(self._compared(self._weighed(X), training, rows), asked)
+        asked = Asked(query_vectors(queries.words, self.idf_), queries.relevance)
+        return Examined(self._compared(self._weighed(X), training, rows), asked)
 
     def word_scores(self, X: Features) -> Scores:
         """(n_pictures, n_tags): ``w_t . p`` of every picture and word."""
@@ -212,8 +214,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         """The training pictures: by their features if that is faster, else by their kernel."""
         name, _ = kernels.kernel_named(self.kernel_)
         if self._by_features(cast(Matrix, X), len(rows)):
-            precision = np.float64 if len(rows) <= DOUBLE_PRECISION_ROWS else np.float32
-            return FeatureSpace(kernels.feature_map(cast(Matrix, take(X, rows)), name, precision))
+            return FeatureSpace(kernels.feature_map(cast(Matrix, take(X, rows)), name, precision(rows)))
         labels = 2.0 * tags[rows].T.toarray() - 1.0 if name in kernels.PRODUCTS else np.empty((0, len(rows)))
         return GramSpace(self._training_gram(X, rows, labels))
 
@@ -255,41 +256,3 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         support = getattr(self, "support_vectors_", None)
         kernel = self._compared(X, support, self.support_ if support is None else np.arange(len(self.support_)))
         return np.bincount(self.support_, (weights @ self.dual_coef_)[0] * np.asarray(kernel)[0]), "picture"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
-    """Query vectors and the gains of some pictures for them."""
-
-    Q: sparse.csr_array
-    gains: sparse.csr_array
-
-    def of_pictures(self, rows: Array) -> _Asked:
-        return _Asked(self.Q, sparse.csr_array(self.gains[:, rows]))
-
-    def some(self, n_queries: int, rng: np.random.Generator) -> _Asked:
-        """At most ``n_queries`` queries that have a relevant picture, drawn at random."""
-        answered = np.flatnonzero(np.diff(self.gains.indptr))
-        drawn = np.sort(rng.permutation(answered)[:n_queries])
-        return _Asked(self.Q[drawn], self.gains[drawn])
-
-    def has_triplets(self) -> bool:
-        return bool(tells_apart(sparse.csr_array(self.gains, dtype=np.float64)).any())
-
-    def triplets(self) -> Triplets:
-        return Triplets.of(self.Q, self.gains)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Examined:
-    """Held-out pictures, in the form that the coefficients score, and the queries they are ranked for."""
-
-    pictures: Matrix
-    asked: _Asked
-
-    def precision(self, coefficients: Array) -> float:
-        """The mean average precision of the rankings; 0 if no query has a relevant picture."""
-        if not self.asked.gains.nnz:
-            return 0.0
-        scores = self.pictures @ coefficients.T
-        return AveragePrecision()(self.asked.gains, np.asarray(self.asked.Q @ scores.T))

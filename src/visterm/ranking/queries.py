@@ -11,16 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from visterm.contracts import check_tags
 from visterm.errors import InputError
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 Integers = NDArray[np.int64]
 
@@ -38,11 +36,23 @@ _BLOCK = 1024  # queries answered at a time
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Queries:
-    """Queries as sets of words, and the pictures relevant to each; ordered by length, then by the words' columns."""
+    """Queries as sets of words, and the pictures relevant to each; ordered by length, then by the words' columns.
 
-    words: csr_array[Any]
+    Numbers instead of True give graded relevance, from which a ranker can learn:
+
+    >>> from scipy.sparse import csr_array
+    >>> from visterm.ranking import PAMIR
+    >>> X = np.array([[9, 1, 0], [8, 2, 0], [0, 1, 9], [1, 0, 8]], dtype=float)
+    >>> tags = [[1, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 0]]                      # sea, boat, car
+    >>> asked = Queries(csr_array([[1, 0, 0]]), csr_array([[2.0, 1.0, 0.0, 0.0]]))  # "sea": the first picture is best
+    >>> model = PAMIR(n_steps=2000, kernel="linear", held_out_share=0, random_state=0).fit(X, tags, asked)
+    >>> int(model.score_queries(X, [[1.0, 0, 0]]).argmax())
+    0
+    """
+
+    words: csr_array
     """(n_queries, n_tags), True where the query has the word (or a number: how much it is wanted)."""
-    relevance: csr_array[Any]
+    relevance: csr_array
     """(n_queries, n_pictures), True where the picture has all words of the query (or a number: the gain)."""
 
     def __len__(self) -> int:
@@ -70,25 +80,9 @@ class Queries:
         """The queries selected by a boolean mask or by row numbers."""
         return Queries(self.words[which], self.relevance[which])
 
-    def easy(self, min_relevant: int = 3) -> Queries:
-        """The queries with at least ``min_relevant`` relevant pictures."""
-        return self.select(self.n_relevant >= min_relevant)
-
-    def difficult(self, min_relevant: int = 3) -> Queries:
-        """The queries with fewer than ``min_relevant`` relevant pictures."""
-        return self.select(self.n_relevant < min_relevant)
-
-    def single_word(self) -> Queries:
-        """The queries of one word."""
-        return self.select(self.n_words == 1)
-
     def multi_word(self) -> Queries:
         """The queries of two or more words."""
         return self.select(self.n_words > 1)
-
-    def unseen_in(self, tags: Any) -> Queries:
-        """The queries without a relevant picture in another set, given by its ``tags``, such as the training set."""
-        return self.select(np.diff(relevant_pictures(self.words, tags).indptr) == 0)
 
 
 def from_tags(tags: Any, *, max_words: int | None = None) -> Queries:
@@ -103,14 +97,15 @@ def from_tags(tags: Any, *, max_words: int | None = None) -> Queries:
            [1, 1, 0],
            [1, 0, 0]])
     """
-    from scipy.sparse import csr_array
-
     captions = _captions(tags)
     n_pictures, n_tags = captions.shape
     lengths = np.diff(captions.indptr)
     limit = _longest_query(lengths, max_words)
-    _refuse_too_many(lengths, limit)
-
+    if n_subsets(lengths, limit) > MAX_SUBSETS:
+        raise InputError(
+            f"captions of up to {int(lengths.max())} words have {n_subsets(lengths, limit)} subsets of up to {limit}"
+            f" words, more than the {MAX_SUBSETS} allowed: set max_words lower, such as 3"
+        )
     sizes, words, counts, pictures = [], [], [], []
     for size in range(1, limit + 1):
         subsets, owners = _subsets(captions, lengths, size)
@@ -123,7 +118,7 @@ def from_tags(tags: Any, *, max_words: int | None = None) -> Queries:
         counts.append(np.diff(firsts, append=len(owners)))
         pictures.append(owners)
 
-    def incidence(row_sizes: list[Any], columns: list[Any], n_columns: int) -> csr_array[Any]:
+    def incidence(row_sizes: list[Any], columns: list[Any], n_columns: int) -> csr_array:
         empty = np.empty(0, dtype=np.int64)
         indptr = np.concatenate([[0], np.cumsum(np.concatenate([empty, *row_sizes]))])
         indices = np.concatenate([empty, *columns])
@@ -145,7 +140,7 @@ def sample_from_tags(tags: Any, n_queries: int, *, max_words: int | None = None,
     lengths = np.diff(captions.indptr)
     limit = _longest_query(lengths, max_words)
     rng = np.random.default_rng(random_state)
-    if _n_subsets(lengths, limit) <= MAX_ENUMERATED:
+    if n_subsets(lengths, limit) <= MAX_ENUMERATED:
         queries = from_tags(tags, max_words=max_words)
         return queries.select(np.sort(rng.choice(len(queries), min(n_queries, len(queries)), replace=False)))
     return _drawn(captions, lengths, limit, n_queries, rng)
@@ -153,8 +148,6 @@ def sample_from_tags(tags: Any, n_queries: int, *, max_words: int | None = None,
 
 def _drawn(captions: Any, lengths: Any, limit: int, n_queries: int, rng: np.random.Generator) -> Queries:
     """Distinct subsets of captions, each subset of each caption as likely as any other."""
-    from scipy.sparse import csr_array
-
     distinct, which = np.unique(lengths, return_inverse=True)
     of_caption = np.array([[comb(m, size) for size in range(1, limit + 1)] for m in distinct.tolist()], float)[which]
     chances = of_caption.ravel() / of_caption.sum()
@@ -172,15 +165,13 @@ def _drawn(captions: Any, lengths: Any, limit: int, n_queries: int, rng: np.rand
     return Queries(asked, relevant_pictures(asked, captions))
 
 
-def relevant_pictures(words: Any, tags: Any) -> csr_array[Any]:
+def relevant_pictures(words: Any, tags: Any) -> csr_array:
     """The (n_queries, n_pictures) relevance of pictures with ``tags`` to queries given by their ``words``.
 
     >>> relevant_pictures([[1, 0], [1, 1]], [[1, 1], [1, 0]]).toarray()
     array([[ True,  True],
            [ True, False]])
     """
-    from scipy.sparse import csr_array
-
     asked, captions = _captions(words), _captions(tags)
     if asked.shape[1] != captions.shape[1]:
         raise InputError(f"the queries {asked.shape} and the tags {captions.shape} must have the same columns")
@@ -209,18 +200,21 @@ def affordable_words(tags: Any, budget: int) -> int:
     """
     lengths = np.diff(_captions(tags).indptr)
     limit = 1
-    while limit < lengths.max(initial=limit) and _n_subsets(lengths, limit + 1) <= budget:
+    while limit < lengths.max(initial=limit) and n_subsets(lengths, limit + 1) <= budget:
         limit += 1
     return limit
 
 
-def n_subsets(tags: Any, max_words: int) -> int:
-    """The number of subsets of up to ``max_words`` words that captions have, counted for every caption.
+def n_subsets(lengths: NDArray[Any], limit: int) -> int:
+    """The number of subsets of up to ``limit`` words that captions of the given lengths have, counted for each.
 
-    >>> n_subsets([[1, 1, 1, 0], [1, 0, 0, 0]], 2)
+    >>> n_subsets(np.array([3, 1]), 2)
     7
     """
-    return _n_subsets(np.diff(_captions(tags).indptr), max_words)
+    total = 0
+    for length, n_captions in zip(*np.unique(lengths, return_counts=True), strict=True):
+        total += int(n_captions) * sum(comb(int(length), size) for size in range(1, min(limit, int(length)) + 1))
+    return total
 
 
 def idf(tag_counts: Any, n_pictures: int) -> NDArray[np.float64]:
@@ -234,7 +228,7 @@ def idf(tag_counts: Any, n_pictures: int) -> NDArray[np.float64]:
     return np.abs(np.log(share))
 
 
-def query_vectors(words: Any, idf: NDArray[Any]) -> csr_array[Any]:
+def query_vectors(words: Any, idf: NDArray[Any]) -> csr_array:
     """Queries (n_queries, n_tags), given by how much each word is wanted, as idf weights of length one.
 
     If all words of a query have idf 0, they are weighed as given, so that the query still asks for them.
@@ -243,8 +237,6 @@ def query_vectors(words: Any, idf: NDArray[Any]) -> csr_array[Any]:
     array([[0.6, 0.8, 0. ],
            [0. , 0. , 1. ]])
     """
-    from scipy.sparse import csr_array
-
     wanted = csr_array(words, dtype=np.float64)
     rows = np.repeat(np.arange(wanted.shape[0]), np.diff(wanted.indptr))
     weights = wanted.data * idf[wanted.indices]
@@ -256,14 +248,12 @@ def query_vectors(words: Any, idf: NDArray[Any]) -> csr_array[Any]:
     return csr_array((weights, wanted.indices, wanted.indptr), shape=wanted.shape)
 
 
-def vectors_of_words(queries: Iterable[Sequence[int]], tag_counts: Any, n_pictures: int) -> csr_array[Any]:
+def vectors_of_words(queries: Iterable[Sequence[int]], tag_counts: Any, n_pictures: int) -> csr_array:
     """:func:`query_vectors` for queries given by the columns of their words; tags are counted in ``n_pictures``.
 
     >>> vectors_of_words([[0, 1]], [1, 1, 4], 4).toarray().round(3)
     array([[0.707, 0.707, 0. ]], dtype=float32)
     """
-    from scipy.sparse import csr_array
-
     weights = idf(tag_counts, n_pictures)
     columns = [np.unique(np.asarray(list(words), dtype=np.intp)) for words in queries]
     indices = np.concatenate([np.empty(0, np.intp), *columns])
@@ -274,14 +264,12 @@ def vectors_of_words(queries: Iterable[Sequence[int]], tag_counts: Any, n_pictur
     return query_vectors(wanted, weights).astype(np.float32)
 
 
-def wanted_words(Q: csr_array[Any], idf: NDArray[Any]) -> csr_array[Any]:
+def wanted_words(Q: csr_array, idf: NDArray[Any]) -> csr_array:
     """The opposite of :func:`query_vectors`, up to scale: how much each word is wanted, with mean 1 in each query.
 
     >>> wanted_words(query_vectors([[2, 2, 0]], np.array([3.0, 4.0, 0.0])), np.array([3.0, 4.0, 0.0])).toarray()
     array([[1., 1., 0.]])
     """
-    from scipy.sparse import csr_array
-
     rows = np.repeat(np.arange(Q.shape[0]), np.diff(Q.indptr))
     weights = np.asarray(Q.data, np.float64)
     of_word = idf[Q.indices]
@@ -293,7 +281,7 @@ def wanted_words(Q: csr_array[Any], idf: NDArray[Any]) -> csr_array[Any]:
     return csr_array((weights * scale[rows], Q.indices, Q.indptr), shape=Q.shape)
 
 
-def _captions(tags: Any) -> csr_array[Any]:
+def _captions(tags: Any) -> csr_array:
     shape = np.shape(tags)
     return check_tags(tags, shape[0] if shape else 0)
 
@@ -306,24 +294,7 @@ def _longest_query(lengths: NDArray[Any], max_words: int | None) -> int:
     return min(longest, max_words or longest)
 
 
-def _n_subsets(lengths: NDArray[Any], limit: int) -> int:
-    """The number of subsets of up to ``limit`` words, for captions of the given lengths."""
-    total = 0
-    for length, n_captions in zip(*np.unique(lengths, return_counts=True), strict=True):
-        total += int(n_captions) * sum(comb(int(length), size) for size in range(1, min(limit, int(length)) + 1))
-    return total
-
-
-def _refuse_too_many(lengths: NDArray[Any], limit: int) -> None:
-    n_subsets = _n_subsets(lengths, limit)
-    if n_subsets > MAX_SUBSETS:
-        raise InputError(
-            f"captions of up to {int(lengths.max())} words have {n_subsets} subsets of up to {limit} words,"
-            f" more than the {MAX_SUBSETS} allowed: set max_words lower, such as 3"
-        )
-
-
-def _subsets(captions: csr_array[Any], lengths: NDArray[Any], size: int) -> tuple[Integers, Integers]:
+def _subsets(captions: csr_array, lengths: NDArray[Any], size: int) -> tuple[Integers, Integers]:
     """Every subset of ``size`` words of every caption as sorted columns (one row each), and its picture."""
     subsets, owners = [], []
     for length in np.unique(lengths[lengths >= size]):

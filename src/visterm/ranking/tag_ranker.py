@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from visterm.contracts import Features, Scores, check_queries, check_tags, n_pictures, scores_multiply, take
 from visterm.errors import InputError
 from visterm.ranking.queries import idf, wanted_words
-from visterm.ranking.word_space import WordSpaceRanker
+from visterm.ranking.spaces.word_space import WordSpaceRanker
 
 #: Probabilities below this count as equal: one missing word makes a picture unlikely, not impossible.
 FLOOR = 1e-3
@@ -32,12 +32,10 @@ class TagRanker(WordSpaceRanker):
     scores are scaled to mean 0 and deviation 1 on the training pictures (2,000 of them if they are more), so that words
     are comparable. Words with negative weights are words that the user does not want.
 
-    - ``probabilities``: use the annotator's ``tag_probabilities``, calibrated on pictures it had not seen, instead of
-      its scores.
-    - ``equal_words``: weigh the words of a query by how much they are wanted, not by their idf. The score is then the
-      logarithm of the probability of all words together, as if they were independent.
+    - ``equal_words``: weigh the words of a query by how much they are wanted, not by their idf. With probabilities, the
+      score is then the logarithm of that of all words together, as if they were independent.
 
-    >>> from visterm.baselines import TagFrequency
+    >>> from visterm.neighbours import TagFrequency
     >>> ranker = TagRanker(TagFrequency()).fit([[0.0], [0.0]], [[1, 0], [1, 1]])
     >>> ranker.score_queries([[0.0]], [[0.0, 1.0]]).round(2)
     array([[-0.69]])
@@ -45,13 +43,11 @@ class TagRanker(WordSpaceRanker):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "annotator": [HasMethods(["fit", "score_tags"])],
-        "probabilities": ["boolean"],
         "equal_words": ["boolean"],
     }
 
-    def __init__(self, annotator: Any, *, probabilities: bool = False, equal_words: bool = False) -> None:
+    def __init__(self, annotator: Any, *, equal_words: bool = False) -> None:
         self.annotator = annotator
-        self.probabilities = probabilities
         self.equal_words = equal_words
 
     def fit(self, X: Features, tags: Any, queries: Any = None) -> Self:  # noqa: ARG002 - the rankers' contract
@@ -73,9 +69,7 @@ class TagRanker(WordSpaceRanker):
 
     def _describe(self, X: Features, n_tags: int) -> Self:
         self.n_tags_ = n_tags
-        if self.probabilities and not hasattr(self.annotator_, "tag_probabilities"):
-            raise InputError(f"{type(self.annotator_).__name__} has no tag_probabilities: set probabilities=False")
-        if not self._has_probabilities():
+        if not scores_multiply(self.annotator_):
             n_train = n_pictures(X)
             scores = self.annotator_.score_tags(X if n_train <= _SCALED else take(X, _evenly(n_train)))
             self.score_means_ = scores.mean(axis=0)
@@ -91,22 +85,17 @@ class TagRanker(WordSpaceRanker):
 
     def word_scores(self, X: Features) -> Scores:
         """(n_pictures, n_tags): logarithms of probabilities, or standard scores."""
-        check_is_fitted(self)
-        if not self._has_probabilities():
-            return (self.annotator_.score_tags(X) - self.score_means_) / self.score_deviations_
-        of_words = self.annotator_.tag_probabilities if self.probabilities else self.annotator_.score_tags
-        probabilities = of_words(X)
-        if probabilities.size and (probabilities.min() < 0 or probabilities.max() > 1 + _ROUNDING):
+        scores = self.score_tags(X)
+        if not scores_multiply(self.annotator_):
+            return (scores - self.score_means_) / self.score_deviations_
+        if scores.size and (scores.min() < 0 or scores.max() > 1 + _ROUNDING):
             raise InputError(f"{type(self.annotator_).__name__} declares its scores as probabilities, but they are not")
-        return np.log(np.maximum(probabilities, FLOOR))
+        return np.log(np.maximum(scores, FLOOR))
 
     def query_weights(self, Q: Any) -> sparse.csr_array:
         """(n_queries, n_tags): the words of a query, weighed by their idf or by how much they are wanted."""
         Q = check_queries(Q, self.n_tags_)
         return wanted_words(Q, self.idf_) if self.equal_words else Q
-
-    def _has_probabilities(self) -> bool:
-        return self.probabilities or scores_multiply(self.annotator_)
 
 
 def _evenly(n_rows: int) -> NDArray[np.intp]:

@@ -1,12 +1,16 @@
 from .array_file import ArrayFile as ArrayFile
 from .array_file import damaged as damaged
 from .array_folder import ArrayFolder as ArrayFolder
+from .atomic import TEMPORARY_PATTERN as TEMPORARY_PATTERN
 from .atomic import clear_leftovers as clear_leftovers
 from .atomic import creating_folder as creating_folder
 from .atomic import replacing as replacing
 from .atomic import write_bytes_atomically as write_bytes_atomically
 from .atomic import write_error as write_error
 from .atomic import write_text_atomically as write_text_atomically
+from .files import STATE as STATE
+from .files import is_there as is_there
+from .files import make_folder as make_folder
 from .lock import BusyError as BusyError
 from .lock import WriteLock as WriteLock
 from .row_files import DenseRows as DenseRows
@@ -18,6 +22,8 @@ from .row_files import stored_dtype as stored_dtype
 from .row_spec import RowSpec as RowSpec
 
 __all__ = [
+    "STATE",
+    "TEMPORARY_PATTERN",
     "ArrayFile",
     "ArrayFolder",
     "BusyError",
@@ -30,6 +36,8 @@ __all__ = [
     "creating_folder",
     "cut",
     "damaged",
+    "is_there",
+    "make_folder",
     "replacing",
     "row_files",
     "stored_dtype",

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +36,10 @@ class ArrayFile:
         self._row_shape = () if width is None else (width,)
         self._row_bytes = self.dtype.itemsize * math.prod(self._row_shape)
 
-    def create(self, rows: NDArray[Any] | None = None) -> None:
-        """Create the file, with ``rows`` or empty. On return its contents are on disk; its name needs a folder sync."""
+    def create(self) -> None:
+        """Create the file, empty. On return its contents are on disk; its name needs a folder sync."""
         with self.path.open("xb") as file:
-            file.write(self._header(0 if rows is None else len(rows)))
-            if rows is not None:
-                self._write(file, rows)
+            file.write(self._header(0))
             file.flush()
             os.fsync(file.fileno())
 
@@ -49,7 +47,8 @@ class ArrayFile:
         """Write ``rows`` after the first ``start`` rows; they are on disk on return."""
         with self.path.open("r+b") as file:
             file.seek(self._end_of(start))
-            self._write(file, rows)
+            if rows.size:
+                file.write(np.ascontiguousarray(rows, dtype=self.dtype).reshape(-1).view(np.uint8).data)
             file.seek(0)
             file.write(self._header(start + len(rows)))
             file.flush()
@@ -71,13 +70,6 @@ class ArrayFile:
         shape = (n_rows, *self._row_shape)
         return np.memmap(self.path, dtype=self.dtype, mode="r", offset=_HEADER_BYTES, shape=shape)
 
-    def read(self) -> NDArray[Any]:
-        """All rows, in memory: of a small file that nothing is added to, and whose size says how many these are."""
-        n_rows, excess = divmod(self._checked_size(0) - _HEADER_BYTES, self._row_bytes)
-        if excess:
-            raise damaged(self.path, f"cut off: its last row has {excess} bytes instead of {self._row_bytes}")
-        return np.array(self.map(n_rows))
-
     def problems(self, n_rows: int) -> Iterator[str]:
         """What is wrong with the file, whose first ``n_rows`` rows are valid."""
         try:
@@ -97,10 +89,6 @@ class ArrayFile:
             while left and (data := file.read(min(left, _CHUNK_BYTES))):
                 before, left = zlib.crc32(data, before), left - len(data)
         return before
-
-    def _write(self, file: IO[bytes], rows: NDArray[Any]) -> None:
-        if rows.size:
-            file.write(np.ascontiguousarray(rows, dtype=self.dtype).reshape(-1).view(np.uint8).data)
 
     def _end_of(self, n_rows: int) -> int:
         return _HEADER_BYTES + n_rows * self._row_bytes

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from visterm.errors import InputError, VistermError
 from visterm.storage.array_file import ArrayFile, damaged
 from visterm.storage.atomic import TEMPORARY_PATTERN, sync_folder, write_error, write_text_atomically
+from visterm.storage.files import make_folder
 from visterm.storage.lock import BusyError, WriteLock
 
 if TYPE_CHECKING:
@@ -34,11 +35,12 @@ else:
     Manifest = TypeVar("Manifest")
 State = TypeVar("State")
 
-#: File names to the number of valid rows (of other files: bytes) and their CRC-32.
+#: File names to the number of valid rows and their CRC-32.
 Checksums = dict[str, tuple[int, int]]
 
 MANIFEST = "manifest.json"
-_MAX_BYTES = 2**20
+#: A manifest is smaller than this.
+MAX_BYTES = 2**20
 #: The clock of file times ticks every few milliseconds. Two manifests written within one tick can look alike.
 _TICK_NS = 50_000_000
 
@@ -97,10 +99,6 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
     def arrays(self, manifest: Manifest) -> list[tuple[ArrayFile, int]]:
         """Every array in use, with the number of its valid rows."""
 
-    def others(self, manifest: Manifest) -> list[Path]:  # noqa: ARG002 - of most folders
-        """The files in use that are no growing arrays."""
-        return []
-
     @abstractmethod
     def load(self, manifest: Manifest, since: tuple[Manifest, State] | None) -> State:
         """The state that readers use. ``since`` is their previous state; its unchanged parts need not be read again.
@@ -121,7 +119,7 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
         file = path / MANIFEST
         try:
             status = file.stat()
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
                 raise ValueError("not a small plain file")
             found = json.loads(file.read_bytes())
             if not isinstance(found, dict) or found.get("format") != cls.format:
@@ -199,7 +197,7 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
             return
         is_new = not self.path.exists()
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path)
             with self._turn, self._lock.held():
                 if not self.exists():  # no other writer was faster
                     self.commit(first())
@@ -271,12 +269,6 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
                 start, crc = 0, 0
             if name in known or name.partition(".")[0] not in before:
                 checksums[name] = (n_rows, array.checksum(n_rows, start=start, before=crc))
-        for file in self.others(manifest):
-            if file.name in known:
-                checksums[file.name] = known[file.name]
-            elif file.name.partition(".")[0] not in before:
-                data = file.read_bytes()
-                checksums[file.name] = (len(data), zlib.crc32(data))
         return checksums
 
     def _changed_files(self, manifest: Manifest) -> Iterator[str]:
@@ -285,11 +277,6 @@ class ArrayFolder(ABC, Generic[Manifest, State]):
         for array, n_rows in self.arrays(manifest):
             if array.path.name in known and known[array.path.name] != (n_rows, array.checksum(n_rows)):
                 yield str(damaged(array.path, "it fails its checksum"))
-        for file in self.others(manifest):
-            if file.name in known:
-                data = file.read_bytes()
-                if known[file.name] != (len(data), zlib.crc32(data)):
-                    yield str(damaged(file, "it fails its checksum"))
 
     def _stamp(self) -> tuple[int, ...]:
         """Identifies a manifest file, to tell it from the next one."""

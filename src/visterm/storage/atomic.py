@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from visterm.errors import VistermError
+from visterm.storage.files import make_folder
 
 #: The name pattern of unfinished files. A killed process may leave one behind.
 TEMPORARY_PATTERN = ".visterm-*.tmp"
@@ -63,7 +64,8 @@ def creating_folder(path: Path) -> Iterator[Path]:
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(parents=True)
+        make_folder(path.parent)
+        unfinished.mkdir()
         try:
             yield unfinished
             for file in unfinished.iterdir():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Iterator
@@ -41,6 +42,8 @@ class WriteLock:
         from filelock import FileLock, Timeout
 
         file = self._folder / "lock"
+        if not self._folder.is_dir():  # filelock would make it
+            raise write_error(file, FileNotFoundError(errno.ENOENT, "its folder is gone"))
         lock = FileLock(file)  # a new one each time: filelock refuses one that was made before a fork
         try:
             try:

@@ -3,9 +3,9 @@ from .contextual_distance import ContextualDistance as ContextualDistance
 from .feature_maps import FeatureMaps as FeatureMaps
 from .kernel_map import KernelMap as KernelMap
 from .kernel_map import kernel_components as kernel_components
-from .linear_embedding import LinearEmbedding as LinearEmbedding
-from .linear_embedding import project as project
-from .moments import Moments as Moments
+from .linear.linear_embedding import LinearEmbedding as LinearEmbedding
+from .linear.linear_embedding import project as project
+from .linear.moments import Moments as Moments
 from .pca import PCA as PCA
 from .pls import PLS as PLS
 from .product_quantizer import ProductQuantizer as ProductQuantizer

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
-from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import check_tags
-from visterm.subspace.eigenvectors import leading, signs
-from visterm.subspace.linear_embedding import LinearEmbedding
-from visterm.subspace.moments import Moments
+from visterm.compute.eigenvectors import leading, signs
+from visterm.contracts import FROM_1, NOT_NEGATIVE
+from visterm.subspace.linear.linear_embedding import LinearEmbedding
+from visterm.subspace.linear.moments import Moments
 
 #: With fewer pictures than this for every dimension, covariances are too uncertain to be inverted.
 PICTURES_PER_DIM = 20
@@ -40,20 +38,21 @@ class CCA(LinearEmbedding):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_dims": [Interval(Integral, 1, None, closed="left")],
-        "ridge": [Interval(Real, 0, None, closed="left")],
-        "reduce_to": [Interval(Integral, 1, None, closed="left"), None],
+        "n_dims": [FROM_1],
+        "ridge": [NOT_NEGATIVE],
+        "reduce_to": [FROM_1, None],
+    }
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "correlations_": "n_code",
+        "x_components_": "n_features n_code",
+        "tag_components_": "n_tags n_code",
+        "y_mean_": "n_tags",
     }
 
     def __init__(self, n_dims: int = 20, *, ridge: float = 0.1, reduce_to: int | None = 200) -> None:
         self.n_dims = n_dims
         self.ridge = ridge
         self.reduce_to = reduce_to
-
-    def transform_tags(self, tags: Any) -> NDArray[Any]:
-        """The canonical variates of tags, ``U_y^T (y - y_mean)``."""
-        tags = check_tags(tags, np.shape(tags)[0], n_tags=len(self.y_mean_))
-        return tags @ self.tag_components_ - self.y_mean_ @ self.tag_components_
 
     def _solve(self, moments: Moments) -> None:
         x_whitening = self._whitening(moments.C_xx, self._n_kept(moments))

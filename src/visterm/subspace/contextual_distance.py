@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, Options
 
 from visterm.contracts import Features, check_feature_mapping, check_tags, n_pictures
 from visterm.subspace.cca import CCA
-from visterm.subspace.moments import Moments
+from visterm.subspace.linear.moments import Moments
 
 #: The largest correlation. A correlation of one would leave no uncertainty and make distances infinite.
 _MOST_CORRELATED = 1 - 1e-6
@@ -47,15 +47,15 @@ class ContextualDistance(CCA):
         "views": [Options(Integral, {1, 2})],
         "beta": [Interval(Real, 0, 1, closed="neither")],
     }
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "uncertainty_x_": "n_code",
+        "uncertainty_xy_": "n_code",
+        "training_components_": "n_features n_code",
+        "training_tag_components_": "n_tags n_code",
+    }
 
     def __init__(
-        self,
-        n_dims: int = 20,
-        *,
-        views: int = 2,
-        beta: float = 0.5,
-        ridge: float = 0.1,
-        reduce_to: int | None = 200,
+        self, n_dims: int = 20, *, views: int = 2, beta: float = 0.5, ridge: float = 0.1, reduce_to: int | None = 200
     ) -> None:
         super().__init__(n_dims, ridge=ridge, reduce_to=reduce_to)
         self.views = views

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
-from sklearn.utils._param_validation import Interval
-
-from visterm.contracts import Estimator, Features, Matrix, check_feature_mapping
+from visterm.contracts import FROM_1, FROM_2, Estimator, Features, Matrix, check_feature_mapping
 from visterm.distances import automatic_metric, metric_named
 from visterm.subspace.kernel_map import KernelMap
-from visterm.subspace.linear_embedding import MAX_COVARIANCE_DIMS
+from visterm.subspace.linear.linear_embedding import MAX_COVARIANCE_DIMS
 from visterm.subspace.pca import PCA
 
 
@@ -33,8 +30,8 @@ class FeatureMaps(Estimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [str, Mapping, None],
-        "n_dims": [Interval(Integral, 1, None, closed="left")],
-        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
+        "n_dims": [FROM_1],
+        "n_landmarks": [FROM_2],
     }
 
     def __init__(self, kernel: Any = "auto", *, n_dims: int = 200, n_landmarks: int = 300) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from visterm.compute.eigenvectors import leading, with_fixed_signs
 from visterm.compute.parallel import map_shards, split
-from visterm.contracts import Estimator, Features, Matrix, check_features, in_single
+from visterm.contracts import FROM_0, FROM_1, FROM_2, Estimator, Features, Matrix, check_features, in_single
 from visterm.distances import METRICS, metric_named
-from visterm.subspace.eigenvectors import leading, with_fixed_signs
-from visterm.subspace.linear_embedding import project
-from visterm.subspace.moments import Moments
+from visterm.subspace.linear.linear_embedding import project
+from visterm.subspace.linear.moments import Moments
 
 #: This many pictures are compared with the landmarks at a time.
 _BLOCK = 512
@@ -41,10 +40,15 @@ class KernelMap(Estimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_dims": [Interval(Integral, 1, None, closed="left")],
+        "n_dims": [FROM_1],
         "metric": [StrOptions(set(METRICS))],
-        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
-        "random_state": [Interval(Integral, 0, None, closed="left"), None],
+        "n_landmarks": [FROM_2],
+        "random_state": [FROM_0, None],
+    }
+    _fitted_constraints: ClassVar[dict[str, str]] = {
+        "landmarks_": "n_landmarks n_features",
+        "mean_distance_": "float >0",
+        "kernel_mean_": "n_landmarks",
     }
 
     def __init__(

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 
-from visterm.contracts import Features, Matrix, check_features, in_single, is_several
-from visterm.subspace.eigenvectors import inverse_roots, leading, with_fixed_signs
-from visterm.subspace.linear_embedding import MAX_COVARIANCE_DIMS, LinearEmbedding
-from visterm.subspace.moments import Moments
+from visterm.compute.eigenvectors import inverse_roots, leading, vector_lengths, with_fixed_signs
+from visterm.contracts import FROM_1, Features, Matrix, check_features, in_single, is_several
+from visterm.subspace.linear.linear_embedding import MAX_COVARIANCE_DIMS, LinearEmbedding
+from visterm.subspace.linear.moments import Moments
 
 #: Halves are widened and multiplied this many at a time: they stay in the processor's cache.
 _WIDENED = 2**19
@@ -21,8 +19,8 @@ _WIDENED = 2**19
 _BLOCK_BYTES = 64 * 2**20
 #: Features of at most this many dimensions keep their covariance, however few the pictures.
 _FEW_DIMS = 64
-#: Variances below this share of the largest are rounding: of products between pictures, and of any subspace.
-_NOISE_OF_PRODUCTS, _NOISE = 1e-12, 1e-10
+#: Variances below this share of the largest are rounding.
+_NOISE = 1e-10
 #: The seed of the vector with which Lanczos steps start, and their precision.
 _SEED, _TOLERANCE = 0, 1e-6
 
@@ -41,10 +39,7 @@ class PCA(LinearEmbedding):
     """
 
     learns_from_tags: ClassVar[bool] = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_dims": [Interval(Integral, 1, None, closed="left")],
-        "whiten": ["boolean"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_dims": [FROM_1], "whiten": ["boolean"]}
 
     def __init__(self, n_dims: int = 20, *, whiten: bool = False) -> None:
         self.n_dims = n_dims
@@ -81,7 +76,7 @@ class PCA(LinearEmbedding):
         for _, centred in _centred_columns(X, self.x_mean_):
             products += centred @ centred.T
         values, vectors = leading(products / n_pictures, min(self.n_dims, n_pictures))
-        lengths = np.sqrt(np.where(values > values[0] * _NOISE_OF_PRODUCTS, values, np.inf) * n_pictures)
+        lengths = vector_lengths(values) * np.sqrt(n_pictures)
         found = np.empty((X.shape[1], len(values)))
         for columns, centred in _centred_columns(X, self.x_mean_):
             found[columns] = centred.T @ (vectors / lengths)

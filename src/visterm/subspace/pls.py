@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from visterm.subspace.eigenvectors import inverse_roots, leading, with_fixed_signs
-from visterm.subspace.linear_embedding import LinearEmbedding
-from visterm.subspace.moments import Moments
+from visterm.compute.eigenvectors import inverse_roots, leading, vector_lengths, with_fixed_signs
+from visterm.contracts import FROM_1
+from visterm.subspace.linear.linear_embedding import LinearEmbedding
+from visterm.subspace.linear.moments import Moments
 
 #: Squared covariances below this share of the largest are rounding.
 _NOISE = 1e-14
@@ -29,10 +28,8 @@ class PLS(LinearEmbedding):
     """
 
     needs_covariance: ClassVar[bool] = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_dims": [Interval(Integral, 1, None, closed="left")],
-        "normalize": ["boolean"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_dims": [FROM_1], "normalize": ["boolean"]}
+    _fitted_constraints: ClassVar[dict[str, str]] = {"covariances_": "n_code"}
 
     def __init__(self, n_dims: int = 20, *, normalize: bool = False) -> None:
         self.n_dims = n_dims
@@ -49,7 +46,6 @@ class PLS(LinearEmbedding):
             values, vectors = leading(cross @ cross.T, n_dims)
         else:
             values, right = leading(cross.T @ cross, n_dims)
-            lengths = np.sqrt(np.where(values > values[0] * _NOISE, values, np.inf))
-            vectors = with_fixed_signs(cross @ (right / lengths))
+            vectors = with_fixed_signs(cross @ (right / vector_lengths(values, _NOISE)))
         self.covariances_ = np.sqrt(values)  # the square root of Theta
         self.components_ = scale[:, None] * vectors

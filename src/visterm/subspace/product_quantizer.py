@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 
 from visterm.compute.parallel import map_shards, split
-from visterm.contracts import Estimator, Features, check_features
+from visterm.contracts import FROM_0, FROM_1, Estimator, Features, check_features
 
 Bytes = NDArray[np.uint8]
 #: A byte can name this many words.
@@ -46,10 +44,11 @@ class ProductQuantizer(Estimator):
     groups_: list[NDArray[np.intp]]
     words_: NDArray[np.float32]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_bytes": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "random_state": [Interval(Integral, 0, None, closed="left"), None],
+        "n_bytes": [FROM_1],
+        "max_iter": [FROM_0],
+        "random_state": [FROM_0, None],
     }
+    _fitted_constraints: ClassVar[dict[str, str]] = {"words_": "n_groups n_words n_group_dims"}
 
     def __init__(self, n_bytes: Any = 8, *, max_iter: int = 15, random_state: int | None = 0) -> None:
         self.n_bytes = n_bytes
@@ -58,7 +57,7 @@ class ProductQuantizer(Estimator):
 
     def fit(self, X: Features, tags: Any = None) -> Self:  # noqa: ARG002 - embeddings take tags
         """Learn the vocabulary of every group of dimensions; tags are not used."""
-        from visterm.vision.codebook import Codebook
+        from visterm.vision.encode.codebook import Codebook
 
         self._validate_params()
         rows = self._rows(X, fitting=True)
@@ -73,7 +72,7 @@ class ProductQuantizer(Estimator):
 
     def transform(self, X: Features) -> Bytes:
         """The numbers of the nearest words, (n_pictures, n_bytes) of uint8."""
-        from visterm.vision.codebook import nearest_words
+        from visterm.vision.encode.codebook import nearest_words
 
         rows = self._rows(X, fitting=False)
         codes = np.empty((len(rows), len(self.groups_)), np.uint8)

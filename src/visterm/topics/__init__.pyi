@@ -1,31 +1,40 @@
-from .aspects import Aspects as Aspects
-from .aspects import fold_in as fold_in
-from .bags import check_bags as check_bags
-from .bags import check_tag_bags as check_tag_bags
-from .bags import distributions as distributions
-from .class_response import improve_coefficients as improve_coefficients
-from .class_response import roots as roots
 from .corr_lda import CorrLDA as CorrLDA
-from .em import climb as climb
-from .explain import Reasons as Reasons
-from .inference import Inferred as Inferred
-from .inference import infer_topics as infer_topics
-from .inference import starting_gamma as starting_gamma
-from .joint_inference import JointTopics as JointTopics
-from .joint_inference import Labelled as Labelled
-from .joint_inference import LabelledInference as LabelledInference
-from .joint_inference import infer_labelled as infer_labelled
-from .joint_inference import mean_assignments as mean_assignments
-from .joint_inference import responsibilities as responsibilities
-from .joint_model import JointTopicModel as JointTopicModel
+from .corr_lda_refined import RefinedCorrLDA as RefinedCorrLDA
+from .inference._kernels_lda import digamma as digamma
+from .inference._kernels_lda import trigamma as trigamma
+from .inference.aspects import Aspects as Aspects
+from .inference.aspects import fold_in as fold_in
+from .inference.em import Inferred as Inferred
+from .inference.em import TopicModel as TopicModel
+from .inference.em import TopicStatistics as TopicStatistics
+from .inference.em import accepted as accepted
+from .inference.em import check_bags as check_bags
+from .inference.em import check_tag_bags as check_tag_bags
+from .inference.em import climb as climb
+from .inference.em import distributions as distributions
+from .inference.em import infer_topics as infer_topics
+from .inference.em import normalised as normalised
+from .inference.em import of_size as of_size
+from .inference.em import start_topics as start_topics
+from .inference.em import starting_gamma as starting_gamma
+from .inference.joint_model import JointTopicModel as JointTopicModel
+from .inference.labelled import JointTopics as JointTopics
+from .inference.labelled import Labelled as Labelled
+from .inference.labelled import LabelledInference as LabelledInference
+from .inference.labelled import improve_coefficients as improve_coefficients
+from .inference.labelled import infer_labelled as infer_labelled
+from .inference.labelled import mean_assignments as mean_assignments
+from .inference.labelled import responsibilities as responsibilities
+from .inference.refine import RefinedTopics as RefinedTopics
+from .inference.refine import roots as roots
 from .lda import LDA as LDA
+from .lda import Topics as Topics
 from .link_lda import LinkLDA as LinkLDA
 from .plsa import PLSA as PLSA
 from .slda import SupervisedLDA as SupervisedLDA
 from .slda_committee import TopicCommittee as TopicCommittee
-from .starts import start_topics as start_topics
-from .statistics import TopicStatistics as TopicStatistics
-from .statistics import normalised as normalised
+from .slda_refined import RefinedSupervisedLDA as RefinedSupervisedLDA
+from .slda_refined import RefinedTopicModel as RefinedTopicModel
 from .theme_lda import ThemeLDA as ThemeLDA
 from .topic_neighbours import TopicNeighbours as TopicNeighbours
 from .unigram_mixture import UnigramMixture as UnigramMixture
@@ -43,17 +52,24 @@ __all__ = [
     "Labelled",
     "LabelledInference",
     "LinkLDA",
-    "Reasons",
+    "RefinedCorrLDA",
+    "RefinedSupervisedLDA",
+    "RefinedTopicModel",
+    "RefinedTopics",
     "SupervisedLDA",
     "ThemeLDA",
     "TopicCommittee",
+    "TopicModel",
     "TopicNeighbours",
     "TopicStatistics",
+    "Topics",
     "UnigramMixture",
     "Unigrams",
+    "accepted",
     "check_bags",
     "check_tag_bags",
     "climb",
+    "digamma",
     "distributions",
     "fold_in",
     "improve_coefficients",
@@ -61,9 +77,11 @@ __all__ = [
     "infer_topics",
     "mean_assignments",
     "normalised",
+    "of_size",
     "responsibilities",
     "roots",
     "start_responsibilities",
     "start_topics",
     "starting_gamma",
+    "trigamma",
 ]

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils._param_validation import Interval
 
 from visterm.compute import progress
 from visterm.contracts import AnnotatorMixin, Features, Scores
-from visterm.contracts.estimator import Estimator
-from visterm.topics.bags import check_bags, check_tag_bags
-from visterm.topics.dirichlet import fit_dirichlet
-from visterm.topics.em import climb
-from visterm.topics.inference import infer_topics
-from visterm.topics.lda import ALPHA_RATE
-from visterm.topics.statistics import Array, TopicStatistics, normalised
+from visterm.topics.inference import em
+from visterm.topics.inference.em import Array, TopicModel, TopicStatistics, accepted, check_tag_bags
 from visterm.topics.unigram_mixture import fit_unigrams, start_responsibilities
 
 _START_STEPS = 20
@@ -34,7 +27,8 @@ class LinkedTopics:
     alpha: Array  # (n_topics,)
 
 
-class LinkLDA(AnnotatorMixin, Estimator):
+@dataclass(eq=False, repr=False)
+class LinkLDA(AnnotatorMixin, TopicModel):
     """Predicts tags from topic proportions that a picture's codewords and tags share.
 
     theta ~ Dirichlet(``alpha``); every codeword and every tag draws a topic of its own from theta, then itself from
@@ -50,44 +44,26 @@ class LinkLDA(AnnotatorMixin, Estimator):
 
     scores_are_chances = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_topics": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "learn_alpha": ["boolean"],
-        "smoothing": [Interval(Real, 0, None, closed="neither")],
-        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Real],
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = accepted(
+        "n_topics alpha learn_alpha smoothing n_tokens max_iter tol random_state"
+    )
 
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        alpha: float = 0.1,
-        learn_alpha: bool = False,
-        smoothing: float = 0.1,
-        n_tokens: float | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        random_state: Any = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.alpha = alpha
-        self.learn_alpha = learn_alpha
-        self.smoothing = smoothing
-        self.n_tokens = n_tokens
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_topics: int = 20
+    _: KW_ONLY
+    alpha: float = 0.1
+    learn_alpha: bool = False
+    smoothing: float = 0.1
+    n_tokens: float | None = None
+    max_iter: int = 100
+    tol: float = 1e-5
+    random_state: Any = None
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the topics of both vocabularies."""
         from sklearn.utils import check_random_state
 
         self._validate_params()
-        bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
+        bags = self._bags(X, fitting=True)
         tags = check_tag_bags(tags, bags.shape[0])
         self._count_tags(tags)
         # A token of either vocabulary has its own topic, so the E step treats both as one vocabulary.
@@ -96,13 +72,15 @@ class LinkLDA(AnnotatorMixin, Estimator):
         def e_step(model: LinkedTopics) -> tuple[TopicStatistics, float]:
             nonlocal gamma
             topics = np.hstack([model.codewords, model.tags])
-            inferred = infer_topics(both, topics, model.alpha, start=gamma)
+            inferred = em.infer_topics(both, topics, model.alpha, start=gamma)
             gamma = inferred.gamma
             return inferred.statistics, inferred.statistics.bound + self._log_prior(model)
 
         with progress.task("Fitting Link-LDA", total=_START_STEPS + self.max_iter) as bar:
             start = self._start(bags, tags, check_random_state(self.random_state), bar)
-            model, self.objective_ = climb(start, e_step, self._maximise, max_iter=self.max_iter, tol=self.tol, bar=bar)
+            model, self.objective_ = em.climb(
+                start, e_step, self._maximise, max_iter=self.max_iter, tol=self.tol, bar=bar
+            )
         self.topic_codewords_ = np.ascontiguousarray(model.codewords)
         self.topic_tags_ = np.ascontiguousarray(model.tags)
         self.alpha_ = model.alpha
@@ -111,38 +89,25 @@ class LinkLDA(AnnotatorMixin, Estimator):
 
     def _start(self, bags: sparse.csr_array, tags: sparse.csr_array, random: Any, bar: progress.Bar) -> LinkedTopics:
         """The topics of a mixture of unigrams. From a random start, the few tags rarely find good topics."""
-        unigrams, _ = fit_unigrams(
-            bags,
-            tags,
-            start_responsibilities(bags, tags, self.n_topics, random),
-            smoothing=self.smoothing,
-            max_iter=_START_STEPS,
-            tol=self.tol,
-            bar=bar,
-        )
+        start, how = start_responsibilities(bags, tags, self.n_topics, random), {"tol": self.tol, "bar": bar}
+        unigrams, _ = fit_unigrams(bags, tags, start, smoothing=self.smoothing, max_iter=_START_STEPS, **how)
         return LinkedTopics(unigrams.codewords, unigrams.tags, np.full(self.n_topics, float(self.alpha)))
 
     def _maximise(self, model: LinkedTopics, statistics: TopicStatistics) -> LinkedTopics:
         codewords, tags = np.split(statistics.codewords, [model.codewords.shape[1]], axis=1)
         alpha = model.alpha
         if self.learn_alpha:
-            alpha = fit_dirichlet(statistics.log_proportions, statistics.n_pictures, alpha, rate=ALPHA_RATE)
-        return LinkedTopics(normalised(codewords, self.smoothing), normalised(tags, self.smoothing), alpha)
+            alpha = em.fit_dirichlet(statistics.log_proportions, statistics.n_pictures, alpha)
+        return LinkedTopics(em.normalised(codewords, self.smoothing), em.normalised(tags, self.smoothing), alpha)
 
     def _log_prior(self, model: LinkedTopics) -> float:
         prior = self.smoothing * float(np.log(model.codewords).sum() + np.log(model.tags).sum())
-        return prior - ALPHA_RATE * float(model.alpha.sum()) if self.learn_alpha else prior
+        return prior - em.ALPHA_RATE * float(model.alpha.sum()) if self.learn_alpha else prior
 
     def transform(self, X: Features) -> NDArray[np.float64]:
         """The mean topic proportions given the codewords, (n_pictures, n_topics)."""
-        bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
-        return infer_topics(bags, self.topic_codewords_, self.alpha_).proportions
+        return em.infer_topics(self._bags(X), self.topic_codewords_, self.alpha_).proportions
 
     def score_tags(self, X: Features) -> Scores:
         """p(tag | codewords): the probability that the next tag of the picture is this one."""
         return self.transform(X) @ self.topic_tags_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags

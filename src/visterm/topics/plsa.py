@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass, replace
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,8 +13,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
 from visterm.contracts import AnnotatorMixin, Features, Scores
-from visterm.contracts.estimator import Estimator
-from visterm.topics.aspects import (
+from visterm.topics.inference.aspects import (
     Aspects,
     Schedule,
     Step,
@@ -25,10 +24,11 @@ from visterm.topics.aspects import (
     steps_of_both,
     steps_of_words,
 )
-from visterm.topics.bags import check_bags, check_tag_bags, distributions
+from visterm.topics.inference.em import TopicModel, accepted, check_tag_bags, distributions
 
 
-class PLSA(AnnotatorMixin, Estimator):
+@dataclass(eq=False, repr=False)
+class PLSA(AnnotatorMixin, TopicModel):
     """Predicts tags from topics: p(tag | picture) = sum_z p(tag | z) p(z | picture).
 
     ``asymmetric`` is the pLSA-Words of Monay and Gatica-Perez (2004). It learns the topics from the tags alone, since
@@ -49,58 +49,40 @@ class PLSA(AnnotatorMixin, Estimator):
 
     scores_are_chances = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_topics": [Interval(Integral, 1, None, closed="left")],
-        "asymmetric": ["boolean"],
-        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
-        "held_out_share": [Interval(Real, 0, 1, closed="left")],
-        "cooling": [Interval(Real, 0, 1, closed="right")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Real],
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = accepted(
+        "n_topics n_tokens held_out_share max_iter tol random_state",
+        asymmetric=["boolean"],
+        cooling=[Interval(Real, 0, 1, closed="right")],
+    )
 
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        asymmetric: bool = True,
-        n_tokens: float | None = None,
-        held_out_share: float = 0.1,
-        cooling: float = 0.9,
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        random_state: Any = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.asymmetric = asymmetric
-        self.n_tokens = n_tokens
-        self.held_out_share = held_out_share
-        self.cooling = cooling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_topics: int = 20
+    _: KW_ONLY
+    asymmetric: bool = True
+    n_tokens: float | None = None
+    held_out_share: float = 0.1
+    cooling: float = 0.9
+    max_iter: int = 100
+    tol: float = 1e-5
+    random_state: Any = None
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the tags and the codewords of the topics."""
         from sklearn.utils import check_random_state
 
         self._validate_params()
-        bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
+        bags = self._bags(X, fitting=True)
         tags = check_tag_bags(tags, bags.shape[0])
         self._count_tags(tags)
         random = check_random_state(self.random_state)
         tagged = np.flatnonzero(np.diff(tags.indptr))
         held = random.permutation(tagged)[: int(self.held_out_share * len(tagged))]
         if self.asymmetric:
-            self._fit_tags_first(bags[tagged], tags[tagged], np.isin(tagged, held), random)
-        else:
-            self._fit_together(bags, tags, np.isin(np.arange(bags.shape[0]), held), random)
-        return self
+            return self._fit_tags_first(bags[tagged], tags[tagged], np.isin(tagged, held), random)
+        return self._fit_together(bags, tags, np.isin(np.arange(bags.shape[0]), held), random)
 
     def _fit_tags_first(
         self, bags: sparse.csr_array, tags: sparse.csr_array, held: NDArray[np.bool_], random: Any
-    ) -> None:
+    ) -> Self:
         # First the tags, by plain EM. Held-out pictures cannot decide how long: the likelihood of their tags asks for
         # few steps and broad topics, which say little about a picture. Ranking needs narrow ones: on Corel5K's
         # validation pictures its average precision is 25.5 %, and 23.8 % after few steps.
@@ -114,12 +96,12 @@ class PLSA(AnnotatorMixin, Estimator):
 
         start = Aspects(of_tags.picture_topics, np.full((bags.shape[1], self.n_topics), 1 / bags.shape[1]))
         schedule = self._schedule(start, steps_of_words, bags, held, tags_given_codewords)
-        of_codewords, self.objective_ = follow(schedule, start, steps_of_words(start, bags), tol=self.tol)
-        self._keep(of_codewords.word_topics, of_tags.word_topics, schedule)
+        of_codewords, objective = follow(schedule, start, steps_of_words(start, bags), tol=self.tol)
+        return self.keep(of_codewords.word_topics, of_tags.word_topics, schedule, objective)
 
     def _fit_together(
         self, bags: sparse.csr_array, tags: sparse.csr_array, held: NDArray[np.bool_], random: Any
-    ) -> None:
+    ) -> Self:
         both = sparse.csr_array(sparse.hstack([bags, tags]))
 
         def tags_given_codewords(aspects: Aspects, power: float) -> float:
@@ -128,9 +110,9 @@ class PLSA(AnnotatorMixin, Estimator):
 
         start = Aspects.random(both, self.n_topics, random, split=bags.shape[1])
         schedule = self._schedule(start, steps_of_both, both, held, tags_given_codewords)
-        aspects, self.objective_ = follow(schedule, start, steps_of_both(start, both), tol=self.tol)
+        aspects, objective = follow(schedule, start, steps_of_both(start, both), tol=self.tol)
         codewords, words = np.split(aspects.word_topics, [bags.shape[1]])
-        self._keep(codewords, words, schedule)
+        return self.keep(codewords, words, schedule, objective)
 
     def _schedule(
         self,
@@ -147,22 +129,21 @@ class PLSA(AnnotatorMixin, Estimator):
         step = steps(start, counts[~held])
         return find_schedule(start, step, score, max_iter=self.max_iter, cooling=self.cooling)
 
-    def _keep(self, codeword_topics: NDArray[Any], tag_topics: NDArray[Any], schedule: Schedule) -> None:
+    def keep(
+        self, codeword_topics: NDArray[Any], tag_topics: NDArray[Any], schedule: Schedule, objective: NDArray[Any]
+    ) -> Self:
+        """Take p(word | z) as learned by ``schedule``, with the objective of every step: the end of a fit."""
         self.topic_codewords_, self.topic_tags_ = codeword_topics.T.copy(), tag_topics.T.copy()
-        self.power_ = schedule[-1][0]
-        self.schedule_ = np.array(schedule)
-        self.n_iter_ = len(self.objective_)
+        self.n_features_in_ = len(codeword_topics)
+        self.power_, self.schedule_ = schedule[-1][0], np.array(schedule)
+        self.objective_, self.n_iter_ = objective, len(objective)
+        return self
 
     def transform(self, X: Features) -> NDArray[np.float64]:
         """p(z | picture) from the codewords, (n_pictures, n_topics); uniform for a picture without known codewords."""
-        bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
+        bags = self._bags(X)
         return fold_in(bags, self.topic_codewords_.T, self.power_)
 
     def score_tags(self, X: Features) -> Scores:
         """p(tag | picture): the probability that the next tag of the picture is this one."""
         return distributions(self.transform(X) @ self.topic_tags_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,20 +12,21 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.contracts import Features, JointMixin, Scores
-from visterm.contracts.estimator import Estimator
-from visterm.topics.slda import SupervisedLDA
+from visterm.topics.inference.em import TopicModel, accepted
+from visterm.topics.slda_refined import RefinedSupervisedLDA
 
 #: Seeds of the members are below this number.
 _SEEDS = 2**31
 
 
-class TopicCommittee(JointMixin, Estimator):
+@dataclass(eq=False, repr=False)
+class TopicCommittee(JointMixin, TopicModel):
     """Averages the probabilities of several supervised topic models with different random starts.
 
-    The mean over ``n_members`` of p(class | topics of the member), each a refined
-    :class:`~visterm.topics.slda.SupervisedLDA`, and the same for tags. Members seldom make the same errors (Hansen and
-    Salamon, PAMI 1990). Learning and use cost n_members times as much as with a single model. The other parameters are
-    those of the members.
+    The mean over ``n_members`` of p(class | topics of the member), each a
+    :class:`~visterm.topics.slda_refined.RefinedSupervisedLDA`, and the same for tags. Members seldom make the same
+    errors (Hansen and Salamon, PAMI 1990). Learning and use cost n_members times as much as with a single model. The
+    other parameters are those of the members.
 
     >>> X, y = [[4, 0, 1], [3, 1, 1], [0, 5, 1], [1, 4, 0]], [3, 3, 8, 8]
     >>> TopicCommittee(n_topics=2, n_members=3, random_state=0).fit(X, y).predict([[5, 0, 0], [0, 5, 0]])
@@ -33,39 +35,22 @@ class TopicCommittee(JointMixin, Estimator):
 
     scores_are_probabilities = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_topics": [Interval(Integral, 1, None, closed="left")],
-        "n_members": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "smoothing": [Interval(Real, 0, None, closed="neither")],
-        "class_weight": [StrOptions({"balanced"}), None],
-        "refine": [Interval(Integral, 0, None, closed="left")],
-        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = accepted(
+        "n_topics alpha smoothing n_tokens random_state",
+        n_members=[Interval(Integral, 1, None, closed="left")],
+        class_weight=[StrOptions({"balanced"}), None],
+        refine=[Interval(Integral, 0, None, closed="left")],
+    )
 
-    members_: list[SupervisedLDA]
-
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        n_members: int = 5,
-        alpha: float = 1.0,
-        smoothing: float = 0.01,
-        class_weight: str | None = None,
-        refine: int = 25,
-        n_tokens: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.n_members = n_members
-        self.alpha = alpha
-        self.smoothing = smoothing
-        self.class_weight = class_weight
-        self.refine = refine
-        self.n_tokens = n_tokens
-        self.random_state = random_state
+    n_topics: int = 20
+    _: KW_ONLY
+    n_members: int = 5
+    alpha: float = 1.0
+    smoothing: float = 0.01
+    class_weight: str | None = None
+    refine: int = 25
+    n_tokens: float | None = None
+    random_state: Any = None
 
     def fit(self, X: Features, y: ArrayLike | None = None, tags: Any = None) -> Self:
         """Learn every member from all pictures, with a class, tags, both or neither, as SupervisedLDA does."""
@@ -75,7 +60,7 @@ class TopicCommittee(JointMixin, Estimator):
         random = check_random_state(self.random_state)
         of_members = {name: value for name, value in self.get_params().items() if name != "n_members"}
         self.members_ = [
-            SupervisedLDA(**of_members | {"random_state": random.randint(_SEEDS)}).fit(X, y, tags)
+            RefinedSupervisedLDA(**of_members | {"random_state": random.randint(_SEEDS)}).fit(X, y, tags)
             for _ in range(self.n_members)
         ]
         self.classes_ = self.members_[0].classes_
@@ -102,8 +87,3 @@ class TopicCommittee(JointMixin, Estimator):
         """The topic proportions under every member, side by side, (n_pictures, n_members * n_topics)."""
         check_is_fitted(self)
         return np.hstack([member.transform(X) for member in self.members_])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags

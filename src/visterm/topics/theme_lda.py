@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import reduce
-from numbers import Integral, Real
+from numbers import Integral
 from operator import add
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.special import softmax
+from scipy.special import digamma, gammaln, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from visterm.compute import progress
 from visterm.contracts import Features, Scores, check_classes, has_class
-from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
-from visterm.topics.bags import check_bags
-from visterm.topics.dirichlet import fit_dirichlet, picture_bounds
-from visterm.topics.em import climb
-from visterm.topics.inference import infer_topics
-from visterm.topics.lda import ALPHA_RATE
-from visterm.topics.starts import STARTS, start_topics
-from visterm.topics.statistics import Array, TopicStatistics, normalised
+from visterm.topics.inference import em
+from visterm.topics.inference.em import Array, TopicModel, TopicStatistics, accepted
 
+#: The bounds of this many pictures are computed at a time, so that memory stays bounded.
+_BLOCK_ROWS = 1024
 #: Sweeps over a picture at every iteration, which continue from the last iteration.
 _SWEEPS = 10
 
@@ -39,7 +35,8 @@ class Themes:
     alphas: Array  # alpha_c, (n_classes, n_topics)
 
 
-class ThemeLDA(ClassifierMixin, Estimator):
+@dataclass(eq=False, repr=False)
+class ThemeLDA(ClassifierMixin, TopicModel):
     """Predicts the class whose mixture of topics explains the picture best (Fei-Fei and Perona, CVPR 2005).
 
     Class c ~ its frequency; theta ~ Dirichlet(alpha_c); every codeword draws its topic z from theta, then itself from
@@ -55,59 +52,44 @@ class ThemeLDA(ClassifierMixin, Estimator):
     array([3, 8])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_topics": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "smoothing": [Interval(Real, 0, None, closed="neither")],
-        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
-        "start": [StrOptions(STARTS)],
-        "n_settling": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Real],
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = accepted(
+        "n_topics alpha smoothing n_tokens start max_iter tol random_state",
+        n_settling=[Interval(Integral, 1, None, closed="left")],
+    )
 
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        alpha: float = 1.0,
-        smoothing: float = 0.01,
-        n_tokens: float | None = None,
-        start: str = "spread",
-        n_settling: int = 80,
-        max_iter: int = 30,
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.alpha = alpha
-        self.smoothing = smoothing
-        self.n_tokens = n_tokens
-        self.start = start
-        self.n_settling = n_settling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_topics: int = 20
+    _: KW_ONLY
+    alpha: float = 1.0
+    smoothing: float = 0.01
+    n_tokens: float | None = None
+    start: str = "spread"
+    n_settling: int = 80
+    max_iter: int = 30
+    tol: float = 1e-6
+    random_state: Any = None
 
     def fit(self, X: Features, y: ArrayLike) -> Self:
         """Learn the topics, and how each class mixes them."""
         from sklearn.utils import check_random_state
 
         self._validate_params()
-        bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
+        bags = self._bags(X, fitting=True)
         y = check_classes(y, bags.shape[0])
         known = np.flatnonzero(has_class(y))
         if not len(known):
             raise InputError("no picture has a class: at least one is needed to learn from")
         self.classes_, members, counts = np.unique(y[known], return_inverse=True, return_counts=True)
         of_class = [bags[known[members == c]] for c in range(len(self.classes_))]
-        seeds = start_topics(bags[known], self.n_topics, check_random_state(self.random_state), how=self.start)
-        themes = Themes(normalised(seeds, self.smoothing), np.full((len(of_class), self.n_topics), float(self.alpha)))
+        seeds = em.start_topics(bags[known], self.n_topics, check_random_state(self.random_state), how=self.start)
+        themes = Themes(
+            em.normalised(seeds, self.smoothing), np.full((len(of_class), self.n_topics), float(self.alpha))
+        )
         e_step = _EStep(of_class, self.smoothing)
         with progress.task("Fitting themes", total=self.n_settling + self.max_iter) as bar:
-            themes, settling = climb(themes, e_step, self._fit_topics, max_iter=self.n_settling, tol=self.tol, bar=bar)
-            themes, learning = climb(themes, e_step, self._fit_both, max_iter=self.max_iter, tol=self.tol, bar=bar)
+            themes, settling = em.climb(
+                themes, e_step, self._fit_topics, max_iter=self.n_settling, tol=self.tol, bar=bar
+            )
+            themes, learning = em.climb(themes, e_step, self._fit_both, max_iter=self.max_iter, tol=self.tol, bar=bar)
         self.topic_codewords_, self.alphas_ = np.ascontiguousarray(themes.codewords), themes.alphas
         self.class_frequency_ = counts / counts.sum()
         self.objective_ = np.concatenate([settling, learning])
@@ -115,21 +97,21 @@ class ThemeLDA(ClassifierMixin, Estimator):
         return self
 
     def _fit_topics(self, themes: Themes, of_class: list[TopicStatistics]) -> Themes:
-        return replace(themes, codewords=normalised(reduce(add, of_class).codewords, self.smoothing))
+        return replace(themes, codewords=em.normalised(reduce(add, of_class).codewords, self.smoothing))
 
     def _fit_both(self, themes: Themes, of_class: list[TopicStatistics]) -> Themes:
         alphas = [
-            fit_dirichlet(one.log_proportions, one.n_pictures, alpha, rate=ALPHA_RATE)
+            em.fit_dirichlet(one.log_proportions, one.n_pictures, alpha)
             for alpha, one in zip(themes.alphas, of_class, strict=True)
         ]
         return replace(self._fit_topics(themes, of_class), alphas=np.stack(alphas))
 
     def class_scores(self, X: Features) -> Scores:
         """The evidence bound of every picture under every class plus the log frequency of the class."""
-        bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
+        bags = self._bags(X)
         scores = np.empty((bags.shape[0], len(self.classes_)))
         for c, alpha in enumerate(self.alphas_):
-            gamma = infer_topics(bags, self.topic_codewords_, alpha).gamma
+            gamma = em.infer_topics(bags, self.topic_codewords_, alpha).gamma
             scores[:, c] = picture_bounds(bags, self.topic_codewords_, alpha, gamma)
         return scores + np.log(self.class_frequency_)
 
@@ -144,7 +126,6 @@ class ThemeLDA(ClassifierMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
         # scikit-learn's blobs differ in the sum of their two features, the length of the bag, which is irrelevant here.
         tags.classifier_tags.poor_score = True
         return tags
@@ -160,9 +141,33 @@ class _EStep:
     def __call__(self, themes: Themes) -> tuple[list[TopicStatistics], float]:
         """Statistics of every class, and the objective."""
         inferred = [
-            infer_topics(bags, themes.codewords, alpha, start=gamma, max_sweeps=_SWEEPS)
+            em.infer_topics(bags, themes.codewords, alpha, start=gamma, max_sweeps=_SWEEPS)
             for bags, alpha, gamma in zip(self._of_class, themes.alphas, self._gammas, strict=True)
         ]
         self._gammas = [one.gamma for one in inferred]
-        prior = self._smoothing * np.log(themes.codewords).sum() - ALPHA_RATE * themes.alphas.sum()
+        prior = self._smoothing * np.log(themes.codewords).sum() - em.ALPHA_RATE * themes.alphas.sum()
         return [one.statistics for one in inferred], sum(one.statistics.bound for one in inferred) + float(prior)
+
+
+def _dirichlet_score(alpha: Array, n_pictures: int, target: Array) -> float:
+    return float(n_pictures * (gammaln(alpha.sum()) - gammaln(alpha).sum()) + alpha @ target)
+
+
+def picture_bounds(bags: sparse.csr_array, topics: Array, alpha: Array, gamma: Array) -> Array:
+    """The evidence bound of every picture at its posterior ``gamma`` and the best topics of its tokens."""
+    bounds = np.empty(bags.shape[0])
+    for start in range(0, len(bounds), _BLOCK_ROWS):
+        rows = slice(start, start + _BLOCK_ROWS)
+        bounds[rows] = _bounds(bags[rows], topics, alpha, gamma[rows])
+    return bounds
+
+
+def _bounds(bags: sparse.csr_array, topics: Array, alpha: Array, gamma: Array) -> Any:
+    log_theta = digamma(gamma) - digamma(gamma.sum(axis=1, keepdims=True))
+    owners = np.repeat(np.arange(bags.shape[0]), np.diff(bags.indptr))
+    # Only the products for codewords in the picture are needed, but one BLAS call is faster than selecting them first.
+    likelihood = (np.exp(log_theta) @ topics)[owners, bags.indices]
+    tokens = bags.data * np.log(np.maximum(likelihood, np.finfo(np.float64).tiny))
+    prior = gammaln(alpha.sum()) - gammaln(alpha).sum() + ((alpha - gamma) * log_theta).sum(axis=1)
+    posterior = gammaln(gamma).sum(axis=1) - gammaln(gamma.sum(axis=1))
+    return np.bincount(owners, weights=tokens, minlength=bags.shape[0]) + prior + posterior

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +12,13 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from visterm.contracts import Features, Scores
-from visterm.contracts.estimator import Estimator
 from visterm.neighbours import KnnClassifier
+from visterm.topics.inference.em import TopicModel, accepted
 from visterm.topics.lda import LDA
 
 
-class TopicNeighbours(ClassifierMixin, Estimator):
+@dataclass(eq=False, repr=False)
+class TopicNeighbours(ClassifierMixin, TopicModel):
     """Predicts the most frequent class among pictures with the most similar topics (Bosch et al., ECCV 2006).
 
     Similarity compares topic proportions. LDA learns the topics without classes: pictures of unknown class (-1) help to
@@ -28,37 +30,21 @@ class TopicNeighbours(ClassifierMixin, Estimator):
     array([3, 8])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_topics": [Interval(Integral, 1, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "metric": [str],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "smoothing": [Interval(Real, 0, None, closed="neither")],
-        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = accepted(
+        "n_topics alpha smoothing n_tokens max_iter random_state",
+        n_neighbors=[Interval(Integral, 1, None, closed="left")],
+        metric=[str],
+    )
 
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        n_neighbors: int = 10,
-        metric: str = "hellinger",
-        alpha: float = 0.1,
-        smoothing: float = 0.01,
-        n_tokens: float | None = None,
-        max_iter: int = 50,
-        random_state: Any = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.alpha = alpha
-        self.smoothing = smoothing
-        self.n_tokens = n_tokens
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_topics: int = 20
+    _: KW_ONLY
+    n_neighbors: int = 10
+    metric: str = "hellinger"
+    alpha: float = 0.1
+    smoothing: float = 0.01
+    n_tokens: float | None = None
+    max_iter: int = 50
+    random_state: Any = None
 
     def fit(self, X: Features, y: ArrayLike) -> Self:
         """Find the topics of all pictures, and keep the proportions of those whose class is known."""
@@ -86,8 +72,3 @@ class TopicNeighbours(ClassifierMixin, Estimator):
         """The class of most neighbours; ties go to the rarer class."""
         check_is_fitted(self)
         return self.neighbours_.predict(self.lda_.transform(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from numbers import Integral, Real
+from dataclasses import KW_ONLY, dataclass
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,9 +14,7 @@ from sklearn.utils._param_validation import Interval
 
 from visterm.compute import progress
 from visterm.contracts import AnnotatorMixin, Features, Scores, check_tags
-from visterm.contracts.estimator import Estimator
-from visterm.topics.bags import check_bags, check_tag_bags, distributions
-from visterm.topics.em import climb
+from visterm.topics.inference.em import TopicModel, accepted, check_tag_bags, climb, distributions
 
 _TINY = np.finfo(np.float64).tiny  # stands for probability 0, whose logarithm would be infinite
 #: How strongly the first responsibilities follow the likeness of pictures, and the noise added to it.
@@ -53,16 +51,12 @@ class Unigrams:
 
 
 def fit_unigrams(
-    bags: sparse.csr_array,
-    tags: sparse.csr_array,
-    responsibilities: NDArray[Any],
-    *,
-    smoothing: float,
-    max_iter: int,
-    tol: float,
-    bar: progress.Bar,
+    bags: sparse.csr_array, tags: sparse.csr_array, responsibilities: NDArray[Any], *, smoothing: float, **how: Any
 ) -> tuple[Unigrams, NDArray[np.float64]]:
-    """Expectation maximisation from the given responsibilities; the parameters and the objective of every step."""
+    """Expectation maximisation from the given responsibilities; the parameters and the objective of every step.
+
+    ``how`` are the arguments of :func:`~visterm.topics.inference.em.climb`.
+    """
 
     def e_step(unigrams: Unigrams) -> tuple[NDArray[np.float64], float]:
         joint = unigrams.log_joint(bags, tags)
@@ -73,10 +67,11 @@ def fit_unigrams(
         return Unigrams.maximise(bags, tags, responsibilities, smoothing)
 
     start = Unigrams.maximise(bags, tags, responsibilities, smoothing)
-    return climb(start, e_step, m_step, max_iter=max_iter, tol=tol, bar=bar)
+    return climb(start, e_step, m_step, **how)
 
 
-class UnigramMixture(AnnotatorMixin, Estimator):
+@dataclass(eq=False, repr=False)
+class UnigramMixture(AnnotatorMixin, TopicModel):
     """Predicts tags from the single topic of a picture, learned from its codewords and, if it has any, its tags.
 
     Topic z ~ theta; every codeword ~ pi_z; every tag ~ beta_z. Every step of expectation maximisation raises the
@@ -96,72 +91,48 @@ class UnigramMixture(AnnotatorMixin, Estimator):
 
     scores_are_chances = True
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_topics": [Interval(Integral, 1, None, closed="left")],
-        "smoothing": [Interval(Real, 0, None, closed="left")],
-        "n_tokens": [Interval(Real, 0, None, closed="left"), None],
-        "n_restarts": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Real],
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = accepted(
+        "n_topics n_tokens n_restarts max_iter tol random_state", smoothing=[Interval(Real, 0, None, closed="left")]
+    )
 
-    def __init__(
-        self,
-        n_topics: int = 20,
-        *,
-        smoothing: float = 0.1,
-        n_tokens: float | None = None,
-        n_restarts: int = 3,
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        random_state: Any = None,
-    ) -> None:
-        self.n_topics = n_topics
-        self.smoothing = smoothing
-        self.n_tokens = n_tokens
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_topics: int = 20
+    _: KW_ONLY
+    smoothing: float = 0.1
+    n_tokens: float | None = None
+    n_restarts: int = 3
+    max_iter: int = 100
+    tol: float = 1e-5
+    random_state: Any = None
 
     def fit(self, X: Features, tags: Any) -> Self:
         """Learn the topics of all pictures and the tags of the topics."""
         from sklearn.utils import check_random_state
 
         self._validate_params()
-        bags = check_bags(self, X, fitting=True, n_tokens=self.n_tokens)
+        bags = self._bags(X, fitting=True)
         tags = check_tag_bags(tags, bags.shape[0])
         self._count_tags(tags)
         random = check_random_state(self.random_state)
         with progress.task("Fitting a mixture of unigrams", total=self.n_restarts * self.max_iter) as bar:
-            runs = [
-                fit_unigrams(
-                    bags,
-                    tags,
-                    start_responsibilities(bags, tags, self.n_topics, random),
-                    smoothing=self.smoothing,
-                    max_iter=self.max_iter,
-                    tol=self.tol,
-                    bar=bar,
-                )
-                for _ in range(self.n_restarts)
-            ]
-        best, self.objective_ = max(runs, key=lambda run: run[1][-1])
-        self.topic_shares_, self.topic_codewords_, self.topic_tags_ = best.shares, best.codewords, best.tags
-        self.n_iter_ = len(self.objective_)
+            how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol, "bar": bar}
+            starts = (start_responsibilities(bags, tags, self.n_topics, random) for _ in range(self.n_restarts))
+            runs = [fit_unigrams(bags, tags, start, smoothing=self.smoothing, **how) for start in starts]
+        return self.keep(*max(runs, key=lambda run: run[1][-1]))
+
+    def keep(self, unigrams: Unigrams, objective: NDArray[np.float64]) -> Self:
+        """Take parameters as learned, with the objective of every step: the end of a fit, here or over a graph."""
+        self.topic_shares_, self.topic_codewords_ = unigrams.shares, unigrams.codewords
+        self.topic_tags_ = unigrams.tags
+        self.n_features_in_ = unigrams.codewords.shape[1]
+        self.objective_, self.n_iter_ = objective, len(objective)
         return self
 
     def log_joint(self, X: Features, tags: Any = None) -> NDArray[np.float64]:
         """``log p(topic, codewords, tags)``, (n_pictures, n_topics); without ``tags``, of topic and codewords."""
-        bags = check_bags(self, X, fitting=False, n_tokens=self.n_tokens)
+        bags = self._bags(X)
         if tags is not None:
             tags = check_tags(tags, bags.shape[0], n_tags=self.topic_tags_.shape[1])
         return self._unigrams().log_joint(bags, tags)
-
-    def log_likelihood(self, X: Features, tags: Any = None) -> NDArray[np.float64]:
-        """``log p(codewords, tags)`` of every picture."""
-        return logsumexp(self.log_joint(X, tags), axis=1)
 
     def transform(self, X: Features, tags: Any = None) -> NDArray[np.float64]:
         """The responsibility of every topic for every picture, (n_pictures, n_topics)."""
@@ -173,11 +144,6 @@ class UnigramMixture(AnnotatorMixin, Estimator):
 
     def _unigrams(self) -> Unigrams:
         return Unigrams(self.topic_shares_, self.topic_codewords_, self.topic_tags_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
 
 
 def _log(probabilities: NDArray[Any]) -> NDArray[np.float64]:

@@ -1,11 +1,3 @@
-from .bags import Bag as Bag
-from .bags import BagEncoder as BagEncoder
-from .bags import TfIdf as TfIdf
-from .bags import count_words as count_words
-from .bags import stack_bags as stack_bags
-from .codebook import Codebook as Codebook
-from .codebook import nearest_words as nearest_words
-from .codebook import seed_words as seed_words
 from .colour import colour_picture as colour_picture
 from .colour import grey_picture as grey_picture
 from .colour import to_grey as to_grey
@@ -13,8 +5,6 @@ from .colour import to_hsv as to_hsv
 from .colour import to_lab as to_lab
 from .colour import to_opponent as to_opponent
 from .colour import unit_rgb as unit_rgb
-from .correlogram import colour_correlogram as colour_correlogram
-from .correlogram import named_colours as named_colours
 from .decode import MAX_PIXELS as MAX_PIXELS
 from .decode import PIXEL_BUDGET as PIXEL_BUDGET
 from .decode import SUFFIXES as SUFFIXES
@@ -23,48 +13,48 @@ from .decode import decode_rgb as decode_rgb
 from .decode import enlarge as enlarge
 from .decode import probe as probe
 from .decode import shrink as shrink
-from .deep.checkpoint import read_checkpoint as read_checkpoint
-from .deep.hub import ClipNetwork as ClipNetwork
-from .deep.hub import timm_network as timm_network
-from .deep.networks import Network as Network
-from .deep.networks import OnnxNetwork as OnnxNetwork
-from .deep.networks import TorchNetwork as TorchNetwork
-from .deep.networks import WordNetwork as WordNetwork
-from .deep.preprocessing import Preprocessing as Preprocessing
-from .deep.presets import EfficientNetLite as EfficientNetLite
-from .deep.presets import EfficientNetLite0 as EfficientNetLite0
-from .deep.presets import EfficientNetLite2 as EfficientNetLite2
-from .descriptor_pca import DescriptorMoments as DescriptorMoments
-from .descriptor_pca import DescriptorPCA as DescriptorPCA
-from .descriptor_pca import as_descriptors as as_descriptors
-from .descriptor_pca import sample_descriptors as sample_descriptors
 from .drawing import DRAWINGS as DRAWINGS
 from .drawing import draw_codewords as draw_codewords
 from .drawing import draw_gist as draw_gist
 from .drawing import draw_lbp as draw_lbp
 from .drawing import draw_region_map as draw_region_map
 from .drawing import draw_sift as draw_sift
-from .edges import edge_direction_histogram as edge_direction_histogram
-from .edges import edge_pixels as edge_pixels
-from .fisher import FisherEncoder as FisherEncoder
-from .gist_vector import gist as gist
-from .gmm import DiagonalGMM as DiagonalGMM
-from .gmm import MixtureStatistics as MixtureStatistics
-from .grid import Grid as Grid
-from .grid import grids as grids
-from .grid import rescaled as rescaled
-from .grid_moments import grid_colour_moments as grid_colour_moments
-from .haar import haar_wavelet as haar_wavelet
-from .histograms import ColourSpace as ColourSpace
-from .histograms import colour_histogram as colour_histogram
-from .hue import dense_hue as dense_hue
-from .lbp import lbp_blocks as lbp_blocks
-from .lbp import lbp_codes as lbp_codes
-from .lbp import palette_indices as palette_indices
-from .lcs import local_colour_statistics as local_colour_statistics
-from .pyramid import Encoder as Encoder
-from .pyramid import SpatialPyramid as SpatialPyramid
-from .pyramid import normalised as normalised
+from .encode.codebook import Codebook as Codebook
+from .encode.codebook import nearest_words as nearest_words
+from .encode.codebook import seed_words as seed_words
+from .encode.descriptor_pca import DescriptorPCA as DescriptorPCA
+from .encode.descriptor_pca import as_descriptors as as_descriptors
+from .encode.descriptor_pca import sample_descriptors as sample_descriptors
+from .encode.fisher import FisherEncoder as FisherEncoder
+from .encode.gmm import DiagonalGMM as DiagonalGMM
+from .encode.gmm import MixtureStatistics as MixtureStatistics
+from .encode.pyramid import SpatialPyramid as SpatialPyramid
+from .local.grid import Grid as Grid
+from .local.grid import grids as grids
+from .local.grid import rescaled as rescaled
+from .local.hue import dense_hue as dense_hue
+from .local.lbp import lbp_blocks as lbp_blocks
+from .local.lbp import lbp_codes as lbp_codes
+from .local.lbp import palette_indices as palette_indices
+from .local.lcs import local_colour_statistics as local_colour_statistics
+from .local.region_descriptors import REGION_FEATURE_NAMES as REGION_FEATURE_NAMES
+from .local.region_descriptors import region_features as region_features
+from .local.regions import draw_regions as draw_regions
+from .local.regions import segment as segment
+from .local.regions import superpixels as superpixels
+from .local.sift import dense_sift as dense_sift
+from .local.sift import opponent_sift as opponent_sift
+from .local.sift import root_sift as root_sift
+from .network.checkpoint import read_checkpoint as read_checkpoint
+from .network.hub import ClipNetwork as ClipNetwork
+from .network.hub import timm_network as timm_network
+from .network.networks import Network as Network
+from .network.networks import OnnxNetwork as OnnxNetwork
+from .network.networks import TorchNetwork as TorchNetwork
+from .network.preprocessing import Preprocessing as Preprocessing
+from .network.presets import EfficientNetLite as EfficientNetLite
+from .network.presets import EfficientNetLite0 as EfficientNetLite0
+from .network.presets import EfficientNetLite2 as EfficientNetLite2
 from .recipes import recipe as recipe
 from .recipes import recipe_names as recipe_names
 from .recipes import register_recipe as register_recipe
@@ -72,10 +62,6 @@ from .recipes.bags import BagRecipe as BagRecipe
 from .recipes.base import Recipe as Recipe
 from .recipes.colour import ColourHistogram as ColourHistogram
 from .recipes.combined import CombinedRecipe as CombinedRecipe
-from .recipes.deep import DeepFeatures as DeepFeatures
-from .recipes.deep import DeepLite2Features as DeepLite2Features
-from .recipes.deep import NetworkRecipe as NetworkRecipe
-from .recipes.deep import hub_recipe as hub_recipe
 from .recipes.descriptors import DenseGrid as DenseGrid
 from .recipes.descriptors import LocalDescriptors as LocalDescriptors
 from .recipes.descriptors import PatternBlocks as PatternBlocks
@@ -84,17 +70,21 @@ from .recipes.fisher import FisherRecipe as FisherRecipe
 from .recipes.global_features import GlobalsRecipe as GlobalsRecipe
 from .recipes.global_features import PlacedColours as PlacedColours
 from .recipes.global_features import PlacedHistograms as PlacedHistograms
+from .recipes.network import DeepFeatures as DeepFeatures
+from .recipes.network import DeepLite2Features as DeepLite2Features
+from .recipes.network import NetworkRecipe as NetworkRecipe
+from .recipes.network import hub_recipe as hub_recipe
 from .recipes.network_grid import NetworkGrid as NetworkGrid
 from .recipes.shared_descriptors import SharedDescriptors as SharedDescriptors
 from .recipes.training_pictures import TrainingPictures as TrainingPictures
-from .region_descriptors import REGION_FEATURE_NAMES as REGION_FEATURE_NAMES
-from .region_descriptors import region_features as region_features
-from .regions import draw_regions as draw_regions
-from .regions import segment as segment
-from .regions import superpixels as superpixels
-from .sift import dense_sift as dense_sift
-from .sift import opponent_sift as opponent_sift
-from .sift import root_sift as root_sift
+from .whole.correlogram import colour_correlogram as colour_correlogram
+from .whole.correlogram import named_colours as named_colours
+from .whole.edges import edge_direction_histogram as edge_direction_histogram
+from .whole.gist_vector import gist as gist
+from .whole.grid_moments import grid_colour_moments as grid_colour_moments
+from .whole.haar import haar_wavelet as haar_wavelet
+from .whole.histograms import ColourSpace as ColourSpace
+from .whole.histograms import colour_histogram as colour_histogram
 
 __all__ = [
     "DRAWINGS",
@@ -102,8 +92,6 @@ __all__ = [
     "PIXEL_BUDGET",
     "REGION_FEATURE_NAMES",
     "SUFFIXES",
-    "Bag",
-    "BagEncoder",
     "BagRecipe",
     "ClipNetwork",
     "Codebook",
@@ -113,13 +101,11 @@ __all__ = [
     "DeepFeatures",
     "DeepLite2Features",
     "DenseGrid",
-    "DescriptorMoments",
     "DescriptorPCA",
     "DiagonalGMM",
     "EfficientNetLite",
     "EfficientNetLite0",
     "EfficientNetLite2",
-    "Encoder",
     "FisherEncoder",
     "FisherRecipe",
     "GlobalsRecipe",
@@ -139,15 +125,12 @@ __all__ = [
     "SegmentedRegions",
     "SharedDescriptors",
     "SpatialPyramid",
-    "TfIdf",
     "TorchNetwork",
     "TrainingPictures",
-    "WordNetwork",
     "as_descriptors",
     "colour_correlogram",
     "colour_histogram",
     "colour_picture",
-    "count_words",
     "decode_rgb",
     "dense_hue",
     "dense_sift",
@@ -158,7 +141,6 @@ __all__ = [
     "draw_regions",
     "draw_sift",
     "edge_direction_histogram",
-    "edge_pixels",
     "enlarge",
     "gist",
     "grey_picture",
@@ -171,7 +153,6 @@ __all__ = [
     "local_colour_statistics",
     "named_colours",
     "nearest_words",
-    "normalised",
     "opponent_sift",
     "palette_indices",
     "probe",
@@ -186,7 +167,6 @@ __all__ = [
     "seed_words",
     "segment",
     "shrink",
-    "stack_bags",
     "superpixels",
     "timm_network",
     "to_grey",

@@ -1,4 +1,4 @@
-"""Filters for dense descriptors."""
+"""Filters of pictures: blurring, and sums around the points of a lattice."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from visterm.vision.grid import CELLS, Grid
+from numpy.typing import NDArray
 
 
 def smooth(picture: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:
@@ -70,14 +68,3 @@ def sample(
         vertical, horizontal = (np.ascontiguousarray(each, lanes.dtype) for each in taps)
         _kernels_filters.sample_both(lanes, vertical, horizontal, *first, spacing, repeat_border, out)
     return out
-
-
-def gather(lattice: NDArray[np.float32], grid: Grid, out: NDArray[np.float32], weights: ArrayLike = 1.0) -> None:
-    """Fill ``out`` (n_rows, n_columns, 4, 4, n_lanes) with the cells of every patch of ``grid`` from its lattice.
-
-    A cell is multiplied by the ``weights`` of its row and of its column.
-    """
-    from visterm.vision import _kernels_filters
-
-    of_cells = np.broadcast_to(np.asarray(weights, np.float32), CELLS).copy()
-    _kernels_filters.gather_cells(lattice, grid.step // grid.spacing, grid.bin_size // grid.spacing, of_cells, out)

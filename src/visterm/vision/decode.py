@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import logging
 import os
-import stat
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator
@@ -17,7 +15,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from visterm.errors import PictureError
+from visterm.errors import InputError, PictureError
+from visterm.storage import opening
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,39 +58,17 @@ def read_regular(file: Path) -> tuple[bytes, os.stat_result]:
     A pipe, a socket, a device, a folder and a file over 512 MiB are refused unread.
     """
     try:
-        with open(file, "rb", opener=_open_at_once) as stream:
-            status = os.fstat(stream.fileno())
-            check_regular(status)
-            data = stream.read(MAX_FILE_BYTES + 1)
-    except (OSError, ValueError) as error:  # a name may be too long, or hold a zero byte
-        raise PictureError(_reason(file, error)) from error
-    _check_size(len(data))
-    return data, status
+        return opening.read_regular(file, MAX_FILE_BYTES)
+    except InputError as error:
+        raise PictureError(str(error)) from error
 
 
 def check_regular(status: os.stat_result) -> None:
     """Refuse what is not a regular file, or is too large to be read."""
-    if not stat.S_ISREG(status.st_mode):
-        raise PictureError("not a regular file (a pipe, socket or device)")
-    _check_size(status.st_size)
-
-
-def _check_size(n_bytes: int) -> None:
-    """Refuse files of too many bytes."""
-    if n_bytes > MAX_FILE_BYTES:
-        raise PictureError(f"the file is larger than {MAX_FILE_BYTES // 2**20} MiB")
-
-
-def _open_at_once(file: str, flags: int) -> int:
-    """Open without waiting: a pipe that nobody writes to would never open."""
-    return os.open(file, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _reason(file: Path, error: OSError | ValueError) -> str:
-    # A socket cannot even be opened.
-    if isinstance(error, OSError) and error.errno == errno.ENXIO and not file.is_file():
-        return "not a regular file (a pipe, socket or device)"
-    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+    try:
+        opening.check_regular(status, MAX_FILE_BYTES)
+    except InputError as error:
+        raise PictureError(str(error)) from error
 
 
 def _check_png(data: bytes) -> None:
@@ -282,12 +259,12 @@ def _opened(data: bytes) -> Iterator[Image.Image]:
             if width * height > MAX_PIXELS:
                 raise PictureError(f"{width} x {height} pixels are more than the {MAX_PIXELS // 10**6} million allowed")
             yield image
-    except PictureError:
+    except (PictureError, MemoryError):  # too little memory says nothing about the picture
         raise
     except UnidentifiedImageError as error:
         raise PictureError("not a picture of a known format") from error
     except Image.DecompressionBombError as error:
-        raise PictureError("far more pixels than a file of this size should hold (decompression bomb)") from error
+        raise PictureError(f"it has far more pixels than the {MAX_PIXELS // 10**6} million allowed") from error
     except Exception as error:  # Pillow's parsers raise any kind of error for a damaged file
         raise PictureError(f"damaged picture: {error}") from error
 

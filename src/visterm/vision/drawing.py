@@ -29,7 +29,7 @@ def draw_sift(rgb: RGB, *, patch: int = 32) -> RGB:
     """
     from PIL import Image, ImageDraw
 
-    from visterm.vision.sift import dense_sift
+    from visterm.vision.local.sift import dense_sift
 
     frames, descriptors = dense_sift(to_grey(rgb), step=patch, bin_sizes=(patch // 4,))
     scale = _enlargement(rgb)
@@ -75,14 +75,14 @@ def draw_codewords(rgb: RGB, recipe: BagRecipe) -> RGB:
 
 def draw_region_map(rgb: RGB, n_regions: int = 10) -> RGB:
     """The regions of the segmentation, with their borders."""
-    from visterm.vision.regions import draw_regions, segment
+    from visterm.vision.local.regions import draw_regions, segment
 
     return draw_regions(rgb, segment(rgb, n_regions))
 
 
 def draw_lbp(rgb: RGB) -> RGB:
     """The uniform local binary pattern of every pixel, in 59 shades."""
-    from visterm.vision.lbp import N_PATTERNS, lbp_codes
+    from visterm.vision.local.lbp import N_PATTERNS, lbp_codes
 
     codes = lbp_codes(to_grey(rgb))
     if not codes.size:
@@ -94,7 +94,7 @@ def draw_gist(rgb: RGB) -> RGB:
     """GIST as one rose per block: how much the picture varies in each direction, with fine scales outside."""
     from PIL import Image, ImageDraw
 
-    from visterm.vision.gist_vector import gist
+    from visterm.vision.whole.gist_vector import gist
 
     n_scales, n_orientations, n_blocks = 4, 8, 4
     energy = gist(rgb).reshape(n_scales, n_orientations, n_blocks, n_blocks)

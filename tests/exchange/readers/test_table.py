@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from visterm.catalogue.records import Reading, Record, Region
 from visterm.errors import InputError
-from visterm.exchange.readers import READERS
+from visterm.exchange.readers import READERS, open_labels
 
 LABELS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Zl", "Zp")), max_size=20).map(str.strip)
 TAGS = st.lists(LABELS.filter(bool), unique=True, max_size=4)
@@ -250,3 +250,14 @@ def test_any_bytes_give_records_or_one_named_error(read, tmp_path, content, name
     records, _ = read("table", tmp_path / name)
     for record in records:
         "\n".join([record.path, *record.tags]).encode()
+
+
+def test_a_column_that_is_there_twice_is_refused(tmp_path):
+    """Which of the two counts, nobody knows."""
+    file = tmp_path / "labels.csv"
+    for header in ("file_name,class,Class", "file_name,tags,class,TAGS", "file_name,file_name,class"):
+        file.write_text(f"{header}\na.jpg,coast,beach,sea\n", encoding="utf-8")
+        with pytest.raises(InputError, match=r"the column '\w+' is there twice"):
+            list(open_labels(file)[2])
+    file.write_text("file_name,notes,notes,class\na.jpg,1,2,coast\n", encoding="utf-8")  # of no importance
+    assert [record.class_name for record in open_labels(file)[2]] == ["coast"]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from visterm.catalogue.records import Reading, Record
 from visterm.errors import InputError, VistermError
 from visterm.exchange.readers import xmp
-from visterm.exchange.writers.xmp import merged_sidecar, sidecar_of, write_sidecar
+from visterm.exchange.writers.xmp import merged_sidecar, sidecar_of, store_sidecar
 from visterm.exchange.xmp_merge import merge_packet
 from visterm.exchange.xmp_packet import DC, DIGIKAM, LIGHTROOM, RDF, VISTERM, PacketLabels, read_packet
 
@@ -46,6 +46,14 @@ FOREIGN = f"""<?xml version="1.0" encoding="UTF-8"?>
 </x:xmpmeta>
 <!-- after -->
 """
+
+
+def write_sidecar(picture_file: Path, tags: list[str], **labels: object) -> Path:
+    """Merge labels into the sidecar of a picture, as an export does."""
+    sidecar, contents = merged_sidecar(picture_file, tags, **labels)
+    if contents is not None:
+        store_sidecar(sidecar, contents)
+    return sidecar
 
 
 @pytest.fixture

@@ -69,6 +69,7 @@ def open_labels(path: Path, format: str | None = None) -> tuple[Reading, Path, I
     """
     if format is not None:
         check_format(format)
+    check_unicode(path)
     try:
         if not path.exists():
             raise InputError(f"there is no file or folder {path}")
@@ -112,6 +113,8 @@ def find_labels(folder: Path) -> list[tuple[Path, str]]:
     found = []
     has_captions = False
     for parent, names in walk(folder):
+        if not _is_unicode(parent):
+            continue
         found += [(parent / name, _METADATA[name]) for name in names if name in _METADATA and (parent / name).is_file()]
         if "words" in names and READERS["corel"].detect(parent):
             found.append((parent, "corel"))
@@ -122,11 +125,23 @@ def find_labels(folder: Path) -> list[tuple[Path, str]]:
 
 
 def find_tables(folder: Path) -> list[Path]:
-    """The tables in ``folder`` that may hold labels, but have no name of which that is known."""
+    """The tables in ``folder`` that may hold labels, but do not have one of the usual names."""
     from visterm.exchange.readers._files import walk
 
     others = (parent / name for parent, names in walk(folder) for name in names if name not in _METADATA)
-    return sorted(path for path in others if READERS["table"].detect(path) or READERS["parquet"].detect(path))
+    return sorted(
+        path for path in filter(_is_unicode, others) if READERS["table"].detect(path) or READERS["parquet"].detect(path)
+    )
+
+
+def check_unicode(path: Path) -> None:
+    """Refuse a path with bytes that are no text: no catalogue can name it."""
+    if not _is_unicode(path):
+        raise InputError(f"{str(path)!a}: the name is not valid Unicode (UTF-8): rename it")
+
+
+def _is_unicode(path: Path) -> bool:
+    return not any("\ud800" <= sign <= "\udfff" for sign in str(path))
 
 
 def names_pictures(table: Path) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import PurePath, PurePosixPath
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path, PurePath, PurePosixPath
 
 from visterm.catalogue.records import Reading, Record, Region
 from visterm.errors import InputError
@@ -65,7 +65,7 @@ def make_record(
         try:
             return clean(value)
         except InputError as error:
-            reading.skip(where, f"{what}: {error}")
+            reading.skip(where, f"{what}: {error}", picture=file)
             return None
 
     boxes = []
@@ -73,7 +73,7 @@ def make_record(
         try:
             boxes.append(make_region(name, box))
         except InputError as error:
-            reading.skip(where, f"region: {error}")
+            reading.skip(where, f"region: {error}", picture=file)
     cleaned = (usable("tag", clean_name, tag) for tag in tags)
     return Record(
         file,
@@ -91,16 +91,18 @@ def record_from_row(reading: Reading, where: str, row: Mapping[str, object]) -> 
     if cells["file_name"] is None:
         reading.skip(where, "it has no file_name")
         return None
+    file = None
     try:
+        file = picture_path(cells["file_name"])
         tags = tags_of_cell(cells["tags"])
         regions = _regions_of_cell(cells["regions"])
     except InputError as error:
-        reading.skip(where, str(error))
+        reading.skip(where, str(error), picture=file)
         return None
     return make_record(
         reading,
         where,
-        cells["file_name"],
+        file,
         class_name=cells["class"],
         tags=tags,
         caption=cells["caption"],
@@ -226,6 +228,13 @@ def parse_json(text: str | bytes, object_hook: Callable[[dict[str, object]], obj
         raise InputError("the JSON is nested too deeply") from None
     except ValueError as error:  # also integers of thousands of digits, and bytes that are not UTF-8
         raise InputError(f"not valid JSON: {error}") from None
+
+
+def refuse_twice(path: Path, columns: Sequence[str]) -> None:
+    """Refuse a table in which a column that counts is there twice: nobody knows which of them is meant."""
+    for name in (name for names in COLUMNS.values() for name in names):
+        if columns.count(name) > 1:
+            raise InputError(f"{path}: the column {name!r} is there twice: rename or remove one of them")
 
 
 def _first(row: Mapping[str, object], names: Iterable[str]) -> object:

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from visterm.catalogue.records import Reading
-from visterm.errors import InputError
+from visterm.storage.opening import open_regular
 from visterm.vision.decode import SUFFIXES
 
 #: Lines with more bytes are skipped: no label needs them, and memory stays bounded.
 MAX_LINE = 2**20
 
-#: Bytes that are read to recognise the encoding of a text file and its line ends.
-_PROBED_BYTES = 2**16
+#: Larger label files are not read: a few bytes on disk can claim to be terabytes.
+MAX_FILE_BYTES = 2**34
 _LINE_END = re.compile("\r?\n|\r")
 _INVALID, _REPLACED = re.compile("[\ud800-\udfff]"), re.compile("\ufffd")
 
@@ -51,7 +51,7 @@ def numbered_lines(path: Path, reading: Reading, *, max_line: int = MAX_LINE) ->
     The file is UTF-8, or UTF-16 as some spreadsheets write it; lines end with LF, or with CR alone if the first one
     does. Lines that are too long or not valid are skipped with the reason.
     """
-    with io.BufferedReader(io.FileIO(path), _PROBED_BYTES) as file:
+    with open_regular(path, MAX_FILE_BYTES) as file:
         encoding, newline = _text_format(file.peek())
         # Bytes that are not valid become lone surrogates, which no valid text contains.
         errors = "surrogateescape" if encoding == "utf-8-sig" else "replace"
@@ -84,14 +84,3 @@ def _text_format(head: bytes) -> tuple[str, str]:
         encoding = "utf-8-sig"
     first = _LINE_END.search(head.decode(encoding, "replace"))
     return encoding, "\r" if first is not None and first[0] == "\r" else "\n"
-
-
-def read_bounded(path: Path, max_bytes: int) -> bytes:
-    """The content of a file of at most ``max_bytes`` bytes; pipes and devices, which may never end, are refused."""
-    if not path.is_file():
-        raise InputError("not a regular file, or a broken link")
-    with path.open("rb") as file:
-        content = file.read(max_bytes + 1)
-    if len(content) > max_bytes:
-        raise InputError(f"the file has more than {max_bytes} bytes")
-    return content

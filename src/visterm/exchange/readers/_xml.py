@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from visterm.catalogue.records import Reading
 from visterm.errors import InputError
-from visterm.exchange.readers._files import read_bounded, walk
+from visterm.exchange.readers._files import walk
+from visterm.storage.opening import read_regular
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element  # the type only: defusedxml parses
@@ -33,7 +34,7 @@ def annotation_files(path: Path, reading: Reading) -> Iterator[tuple[Path, Eleme
         n_files += 1
         try:
             root = parse_annotation(file)
-        except (InputError, OSError) as error:
+        except InputError as error:
             reading.skip(file.relative_to(path).as_posix(), str(error))
             continue
         yield file, root
@@ -47,7 +48,7 @@ def parse_annotation(path: Path) -> Element:
     from defusedxml.ElementTree import ParseError, fromstring
 
     try:
-        root: Element = fromstring(read_bounded(path, MAX_BYTES))
+        root: Element = fromstring(read_regular(path, MAX_BYTES)[0])
     except DefusedXmlException as error:
         raise InputError(f"refused for safety: {type(error).__name__}") from None
     except (ParseError, LookupError, ValueError) as error:
@@ -64,7 +65,7 @@ def first_annotation(path: Path) -> Element | None:
     for file in islice(_xml_files(path) if path.is_dir() else [path], _PROBED):
         try:
             root = parse_annotation(file)
-        except (InputError, OSError):
+        except InputError:
             continue
         if root.find("object") is not None:
             return root

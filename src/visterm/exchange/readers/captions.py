@@ -9,7 +9,8 @@ from pathlib import Path, PurePath
 from visterm.catalogue.records import Reading, Record
 from visterm.errors import InputError
 from visterm.exchange.readers._entries import make_record
-from visterm.exchange.readers._files import MAX_LINE, is_picture, read_bounded, walk
+from visterm.exchange.readers._files import MAX_LINE, is_picture, walk
+from visterm.storage.opening import read_regular
 
 FORMAT = "captions"
 _NUMBERS_ONLY = re.compile(r"[\s\d.eE+-]*")
@@ -32,18 +33,16 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
     for parent, names in walk(path, reading):
         for picture, text in pairs(names):
             where = (parent / text).relative_to(path).as_posix()
+            file = (parent / picture).relative_to(path)
             try:
-                caption = read_bounded(parent / text, MAX_LINE).decode("utf-8-sig")
-            except UnicodeDecodeError:
-                reading.skip(where, "not valid UTF-8")
-                continue
-            except (InputError, OSError) as error:
-                reading.skip(where, str(error))
+                caption = read_regular(parent / text, MAX_LINE)[0].decode("utf-8-sig")
+            except (InputError, UnicodeDecodeError) as error:
+                reason = str(error) if isinstance(error, InputError) else "not valid UTF-8"
+                reading.skip(where, reason, picture=file.as_posix())
                 continue
             if _NUMBERS_ONLY.fullmatch(caption):  # boxes, which some detectors store in such files, or nothing at all
-                reading.skip(where, "it has no words")
+                reading.skip(where, "it has no words", picture=file.as_posix())
                 continue
-            file = (parent / picture).relative_to(path)
             if record := make_record(reading, where, file, caption=caption):
                 yield record
 

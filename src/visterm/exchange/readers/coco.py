@@ -15,6 +15,8 @@ from pathlib import Path
 from visterm.catalogue.records import Reading, Record
 from visterm.errors import InputError
 from visterm.exchange.readers._entries import is_split, make_record, parse_json
+from visterm.exchange.readers._files import MAX_FILE_BYTES
+from visterm.storage.opening import open_regular
 
 FORMAT = "coco"
 _PROBED_BYTES = 2**16
@@ -25,9 +27,9 @@ def detect(path: Path) -> bool:
     if path.suffix.lower() != ".json":
         return False
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             head = file.read(_PROBED_BYTES)
-    except OSError:
+    except (InputError, OSError):
         return False
     return (
         head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
@@ -45,7 +47,8 @@ def base(path: Path) -> Path:
 def read(path: Path, reading: Reading) -> Iterator[Record]:
     """A record for each listed picture, even if it has no annotations."""
     try:
-        content = parse_json(path.read_bytes(), object_hook=_without_outline)
+        with open_regular(path, MAX_FILE_BYTES) as file:
+            content = parse_json(file.read(), object_hook=_without_outline)
     except InputError as error:
         raise InputError(f"{path} cannot be read as COCO: {error}") from None
     if not isinstance(content, dict) or not isinstance(content.get("images"), list):
@@ -71,6 +74,8 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
             split=part if is_split(part) else None,
             regions=about.regions,
         )
+        for problem in about.problems:
+            reading.skip(*problem, picture=record.path if record else None)
         if record:
             yield record
     for image_id, about in said.items():
@@ -86,6 +91,7 @@ class _Said:
     tags: list[object] = field(default_factory=list)
     captions: list[str] = field(default_factory=list)
     regions: list[tuple[object, object]] = field(default_factory=list)
+    problems: list[tuple[str, str]] = field(default_factory=list)
 
 
 def _annotations(path: Path, content: dict[str, object], reading: Reading) -> dict[int | str, _Said]:
@@ -110,7 +116,7 @@ def _annotations(path: Path, content: dict[str, object], reading: Reading) -> di
         if category is None:
             continue
         if not isinstance(category, int | str) or category not in categories:
-            reading.skip(f"{path.name}, {where}", f"the category {category!r:.40} is not listed")
+            about.problems.append((f"{path.name}, {where}", f"the category {category!r:.40} is not listed"))
             continue
         about.tags.append(categories[category])
         if (box := annotation.get("bbox")) is not None:

@@ -11,10 +11,12 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from visterm.errors import InputError
+from visterm.storage.opening import open_regular
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -77,8 +79,10 @@ def _layout(path: Path) -> tuple[str, str]:
     return layout
 
 
-def _open(path: Path) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
+@contextmanager
+def _open(path: Path) -> Iterator[IO[bytes]]:
+    with open_regular(path) as file:
+        yield cast(IO[bytes], gzip.GzipFile(fileobj=file)) if path.suffix.lower() == ".gz" else file
 
 
 def _size(path: Path, max_bytes: int) -> int:

@@ -8,7 +8,9 @@ from typing import Any
 
 from visterm.catalogue.records import Reading, Record
 from visterm.errors import InputError, MissingExtraError
-from visterm.exchange.readers._entries import COLUMNS, record_from_row
+from visterm.exchange.readers._entries import COLUMNS, record_from_row, refuse_twice
+from visterm.exchange.readers._files import MAX_FILE_BYTES
+from visterm.storage.opening import open_regular
 
 FORMAT = "parquet"
 _BATCH_ROWS = 1024
@@ -33,7 +35,7 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
         raise MissingExtraError("pyarrow", "parquet", f"reading {path.name}") from error
 
     try:
-        with parquet.ParquetFile(path) as file:
+        with open_regular(path, MAX_FILE_BYTES) as stream, parquet.ParquetFile(stream) as file:
             columns = _known_columns(path, file.schema_arrow)
             number = 0
             for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=list(columns)):
@@ -60,6 +62,7 @@ def _known_columns(path: Path, schema: Any) -> dict[str, str]:
     """The table's columns that Visterm knows, with their names in lower case."""
     from pyarrow import types
 
+    refuse_twice(path, [name.lower() for name in schema.names])
     known = {name for names in COLUMNS.values() for name in names}
     columns = {name: name.lower() for name in schema.names if name.lower() in known}
     # The column 'image' of a data set often contains the pictures themselves, not their names.

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from visterm.catalogue.records import Reading, Record
 from visterm.errors import InputError
-from visterm.exchange.readers._entries import COLUMNS, parse_json, record_from_row
+from visterm.exchange.formulas import without_mark
+from visterm.exchange.readers._entries import COLUMNS, parse_json, record_from_row, refuse_twice
 from visterm.exchange.readers._files import numbered_lines
 
 FORMAT = "table"
@@ -89,7 +90,7 @@ def _read_separated(path: Path, reading: Reading) -> Iterator[Record]:
             n_fields = f"{len(fields)} fields, but the header has {len(columns)}"
             reading.skip(where, f"{n_fields}: put fields that contain {delimiter!r} in double quotes")
             continue
-        row = {column: field for column, field in zip(columns, fields, strict=False) if field.strip()}
+        row = {column: without_mark(field) for column, field in zip(columns, fields, strict=False) if field.strip()}
         if row and (record := record_from_row(reading, where, row)):
             yield record
 
@@ -105,6 +106,7 @@ def _understand_header(path: Path, header: str) -> tuple[str, list[str]]:
     if not set(columns) & set(COLUMNS["file_name"]):
         found = ", ".join(repr(column[:40]) for column in columns[:10]) or "nothing"
         raise InputError(f"{path} has no column 'file_name': the first line must name the columns, but has {found}")
+    refuse_twice(path, columns)
     return delimiter, columns
 
 

@@ -20,8 +20,9 @@ from visterm.exchange.embedded import read_embedded
 from visterm.exchange.exif import is_stock_description
 from visterm.exchange.iptc import MAX_KEYWORD_BYTES, IptcTexts, read_iptc
 from visterm.exchange.readers._entries import make_record
-from visterm.exchange.readers._files import is_picture, read_bounded, walk
+from visterm.exchange.readers._files import is_picture, walk
 from visterm.exchange.xmp_packet import MAX_BYTES, PacketLabels, read_packet
+from visterm.storage.opening import read_regular
 
 FORMAT = "xmp"
 
@@ -79,7 +80,8 @@ def _records(
     """The records of ``pictures`` in the folder ``parent``, whose files are called ``names``."""
     sidecars = _sidecars(names)
     for name in pictures:
-        where = (parent / name).relative_to(base).as_posix()
+        file = (parent / name).relative_to(base)
+        where = file.as_posix()
         found = [
             labels
             for sidecar in sidecars(name)
@@ -91,7 +93,7 @@ def _records(
             record = make_record(
                 reading,
                 where,
-                where,
+                file,
                 class_name=next((labels.class_name for labels in found if labels.class_name), None),
                 tags=[tag for labels in found for tag in labels.tags],
                 caption=next(captions, None),
@@ -149,32 +151,23 @@ def _sidecars(names: list[str]) -> Callable[[str], Iterator[str]]:
 
 
 def _sidecar_labels(sidecar: Path, picture: str, reading: Reading) -> PacketLabels | None:
-    where = f"{picture}, {sidecar.name}"
     try:
-        if not sidecar.is_file():  # opening a pipe would wait for ever
-            raise InputError("not a regular file")
-        return read_packet(read_bounded(sidecar, MAX_BYTES))
+        return read_packet(read_regular(sidecar, MAX_BYTES)[0])
     except InputError as error:
-        reading.skip(where, str(error))
-    except OSError as error:
-        reading.skip(where, f"cannot be read: {error.strerror}")
+        reading.skip(f"{picture}, {sidecar.name}", str(error), picture=picture)
     return None
 
 
 def _embedded_labels(file: Path, where: str, reading: Reading, guesses: _Guesses) -> Iterator[PacketLabels]:
     """The labels in the picture's own XMP, IPTC and EXIF."""
     try:
-        if not file.is_file():
-            raise InputError("not a regular file")
         embedded = read_embedded(file)
-    except InputError as error:
-        reading.skip(where, str(error))
-        return
-    except OSError as error:
-        reading.skip(where, f"cannot be read: {error.strerror}")
+    except (InputError, OSError) as error:
+        reason = str(error) if isinstance(error, InputError) else f"cannot be read: {error.strerror}"
+        reading.skip(where, reason, picture=where)
         return
     if embedded.problem is not None:
-        reading.skip(where, embedded.problem)
+        reading.skip(where, embedded.problem, picture=where)
     tags: tuple[str, ...] = ()
     for packet in (embedded.xmp, embedded.extended_xmp):
         if packet is None or (packet is embedded.extended_xmp and not _NAMES_LABELS.search(packet)):
@@ -182,7 +175,7 @@ def _embedded_labels(file: Path, where: str, reading: Reading, guesses: _Guesses
         try:
             labels = read_packet(packet)
         except InputError as error:
-            reading.skip(where, f"its XMP: {error}")
+            reading.skip(where, f"its XMP: {error}", picture=where)
             continue
         tags += labels.tags
         yield labels

@@ -3,54 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from visterm.catalogue.records import Skipped
 from visterm.errors import InputError, UsageError
+from visterm.exchange.writers.exports import Exported, SidecarExample, SidecarFolder
 
 if TYPE_CHECKING:
     from visterm.catalogue.pictures import Label, Picture
 
+__all__ = ["FORMATS", "Exported", "SidecarExample", "SidecarFolder", "export"]
+
 #: The formats that :func:`export` writes.
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "coco", "xmp")
-
-
-@dataclass(frozen=True, slots=True)
-class SidecarExample:
-    """One of the sidecars that an export writes: whether it is new, and what Visterm says in it."""
-
-    file: Path
-    new: bool
-    tags: list[str]
-    class_name: str | None
-    caption: str | None
-
-
-@dataclass(slots=True)
-class Export:
-    """What an export wrote, or would write: files, pictures, and what was left out with the reason.
-
-    Of the sidecars in ``files``, ``n_new`` did not exist before, and ``example`` is the first. ``n_unchanged`` counts
-    sidecars that were already up to date, ``n_needless`` files that need none, as there is nothing to say of them, and
-    ``n_failed`` sidecars that cannot be written; ``skipped`` has their reasons.
-    """
-
-    format: str
-    files: list[Path] = field(default_factory=list)
-    n_pictures: int = 0
-    n_unchanged: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
-    n_new: int = 0
-    n_failed: int = 0
-    example: SidecarExample | None = None
-    n_needless: int = 0
-
-    def fail(self, file: Path, reason: str) -> None:
-        """Note that the labels of ``file`` cannot be written."""
-        self.n_failed += 1
-        self.skipped.append(Skipped(str(file), reason))
 
 
 def export(
@@ -63,7 +29,7 @@ def export(
     hierarchy: str | None = None,
     catalogue: str | None = None,
     dry_run: bool = False,
-) -> Export:
+) -> Exported:
     """Write the labels of ``pictures`` in one of :data:`FORMATS`; with ``dry_run`` only say what would be written.
 
     ``destination`` is the file to write; it appears whole or not at all. For ``xmp`` it is a folder: the labels of the
@@ -108,16 +74,7 @@ def _with_suggestions(pictures: Iterable[Picture], at_least: float) -> Iterator[
         yield replace(picture, classes=kept(picture.classes), tags=kept(picture.tags))
 
 
-def best_suggested_class(picture: Picture) -> Label | None:
-    """The class that a model suggests with the highest score."""
-    return max(
-        (label for label in picture.classes if label.state == "suggested"),
-        key=lambda label: -1.0 if label.score is None else label.score,
-        default=None,
-    )
-
-
-def _export_file(pictures: Iterable[Picture], file: Path, format: str, *, suggestions: bool, dry_run: bool) -> Export:
+def _export_file(pictures: Iterable[Picture], file: Path, format: str, *, suggestions: bool, dry_run: bool) -> Exported:
     from visterm.exchange.writers.coco import write_coco
     from visterm.exchange.writers.table import has_row, write_table
 
@@ -129,4 +86,4 @@ def _export_file(pictures: Iterable[Picture], file: Path, format: str, *, sugges
             if format == "coco"
             else write_table(pictures, file, format)
         )
-    return Export(format, files=[file], n_pictures=n_pictures)
+    return Exported(format, files=[file], n_pictures=n_pictures, dry_run=dry_run)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from visterm.catalogue.pictures import Picture
 from visterm.catalogue.records import Skipped
 from visterm.compute import progress
 from visterm.errors import InputError, VistermError
-from visterm.exchange.writers import Export, SidecarExample, best_suggested_class
+from visterm.exchange.writers.exports import Exported, SidecarExample, SidecarFolder, best_suggested_class
 from visterm.exchange.writers.xmp import merged_sidecar, store_sidecar
 from visterm.storage import clear_leftovers
 
@@ -32,7 +34,7 @@ class SidecarOptions:
 
 def export_sidecars(
     pictures: Iterable[Picture], root: Path, under: Path | None, options: SidecarOptions, *, dry_run: bool
-) -> Export:
+) -> Exported:
     """Merge labels into a sidecar beside each existing file of ``pictures``, or only of files in the folder ``under``.
 
     Paths of pictures are relative to ``root``, or absolute. What cannot be read or written costs one line of the
@@ -42,7 +44,10 @@ def export_sidecars(
         if not folder.is_dir():
             raise InputError(f"{folder} is not a folder: sidecars are written to the folders of the pictures")
     scope = None if under is None else _Scope(under)
-    done = Export("xmp")
+    counts: Counter[str] = Counter()
+    written: list[Path] = []
+    skipped: list[Skipped] = []
+    example: SidecarExample | None = None
     visited: set[Path] = set()
     with progress.task("Comparing sidecars" if dry_run else "Writing sidecars") as bar:
         for picture in pictures:
@@ -50,25 +55,53 @@ def export_sidecars(
             named = [path for path in picture.paths if scope is None or scope.holds(root / path)]
             if not named and (picture.paths or scope is not None):
                 continue
-            files: dict[tuple[str, str], Path] = {}  # by where they really are: two paths may lead to one file
-            n_failed = done.n_failed
-            for file in (root / path for path in named):
-                try:
-                    if _is_present(file):
-                        files.setdefault((os.path.realpath(file.parent), file.name), file)
-                except OSError as error:
-                    done.fail(file, f"cannot be reached: {error.strerror}")
-            for file in files.values():
+            files, failed = _present_files(root / path for path in named)
+            for file in files:
                 if not dry_run and file.parent not in visited:
                     visited.add(file.parent)
                     clear_leftovers(file.parent)
-                _export_sidecar(picture, file, done, options, dry_run=dry_run)
-            if files:
-                done.n_pictures += 1
-            elif done.n_failed == n_failed:
-                name = next(iter(named), picture.sha256)
-                done.skipped.append(Skipped(name, "the file of the picture is missing"))
-    return done
+                try:
+                    sidecar, outcome = _export_sidecar(picture, file, options, dry_run=dry_run)
+                except VistermError as error:
+                    if isinstance(error.__cause__, OSError) and error.__cause__.errno in _DISK_FULL:
+                        raise
+                    failed.append(Skipped(str(file), str(error)))
+                    continue
+                counts[outcome] += 1
+                if outcome in ("new", "merged"):
+                    written.append(sidecar)
+                    example = example or _example(picture, sidecar, new=outcome == "new")
+            counts["pictures"] += bool(files)
+            counts["failed"] += len(failed)
+            missing = Skipped(next(iter(named), picture.sha256), "the file of the picture is missing")
+            skipped += failed if files or failed else [missing]
+    folders = Counter(file.parent for file in written).most_common()
+    return Exported(
+        "xmp",
+        files=written,
+        n_pictures=counts["pictures"],
+        n_unchanged=counts["unchanged"],
+        skipped=skipped,
+        dry_run=dry_run,
+        n_new=counts["new"],
+        n_failed=counts["failed"],
+        folders=[SidecarFolder(folder, number) for folder, number in folders],
+        example=example,
+        n_needless=counts["needless"],
+    )
+
+
+def _present_files(files: Iterable[Path]) -> tuple[list[Path], list[Skipped]]:
+    """The files that exist, each once: two paths may lead to one file; and those that cannot be reached."""
+    found: dict[tuple[str, str], Path] = {}
+    failed = []
+    for file in files:
+        try:
+            if _is_present(file):
+                found.setdefault((os.path.realpath(file.parent), file.name), file)
+        except OSError as error:
+            failed.append(Skipped(str(file), f"cannot be reached: {error.strerror}"))
+    return list(found.values()), failed
 
 
 def pictures_within(pictures: Iterable[Picture], root: Path, under: Path | None) -> Iterator[Picture]:
@@ -77,38 +110,36 @@ def pictures_within(pictures: Iterable[Picture], root: Path, under: Path | None)
     return (picture for picture in pictures if scope is None or any(scope.holds(root / path) for path in picture.paths))
 
 
-def _export_sidecar(picture: Picture, file: Path, done: Export, options: SidecarOptions, *, dry_run: bool) -> None:
-    tags = [label.name for label in picture.tags if label.state == "accepted"]
-    class_name = picture.class_label.name if picture.class_label else None
-    try:
-        sidecar, contents = merged_sidecar(
-            file,
-            tags,
-            caption=picture.caption,
-            class_name=class_name,
-            hierarchy=options.hierarchy,
-            suggestions=_suggested_names(picture) if options.suggestions else (),
-            catalogue=options.catalogue,
-        )
-        exists = sidecar.exists()
-        if contents is not None:
-            if not os.access(sidecar.parent, os.W_OK | os.X_OK):
-                raise InputError(f"{sidecar}: the folder is write-protected")
-            if not dry_run:
-                store_sidecar(sidecar, contents)
-    except VistermError as error:
-        if isinstance(error.__cause__, OSError) and error.__cause__.errno in _DISK_FULL:
-            raise
-        done.fail(file, str(error))
-        return
+def _export_sidecar(
+    picture: Picture, file: Path, options: SidecarOptions, *, dry_run: bool
+) -> tuple[Path, Literal["new", "merged", "unchanged", "needless"]]:
+    """Merge the labels of ``picture`` into the sidecar of ``file``: the sidecar, and what became of it."""
+    sidecar, contents = merged_sidecar(
+        file,
+        _tags(picture),
+        caption=picture.caption,
+        class_name=picture.class_label.name if picture.class_label else None,
+        hierarchy=options.hierarchy,
+        suggestions=_suggested_names(picture) if options.suggestions else (),
+        catalogue=options.catalogue,
+    )
+    exists = sidecar.exists()
     if contents is None:
-        done.n_unchanged += exists
-        done.n_needless += not exists
-        return
-    done.files.append(sidecar)
-    done.n_new += not exists
-    if done.example is None:
-        done.example = SidecarExample(sidecar, not exists, tags, class_name, picture.caption)
+        return sidecar, "unchanged" if exists else "needless"
+    if not os.access(sidecar.parent, os.W_OK | os.X_OK):
+        raise InputError(f"{sidecar}: the folder is write-protected")
+    if not dry_run:
+        store_sidecar(sidecar, contents)
+    return sidecar, "merged" if exists else "new"
+
+
+def _example(picture: Picture, sidecar: Path, *, new: bool) -> SidecarExample:
+    class_name = picture.class_label.name if picture.class_label else None
+    return SidecarExample(sidecar, new, _tags(picture), class_name, picture.caption)
+
+
+def _tags(picture: Picture) -> list[str]:
+    return [label.name for label in picture.tags if label.state == "accepted"]
 
 
 def _suggested_names(picture: Picture) -> list[str]:

@@ -6,9 +6,8 @@ collection's root: placed in that folder, the table reads back (:mod:`visterm.ex
 labels.
 
 In CSV and TSV, a list is one cell with ``; `` between its items, such as ``boat; sea``. If an item contains one of
-``|``, ``;``, ``,`` or could be mistaken otherwise, the cell is a JSON list instead. A cell is written as it is, even
-if it begins with ``=``, ``+``, ``-`` or ``@``, which a spreadsheet may take for a formula: export labels from people
-you do not trust as JSON lines, or import the cells as text.
+``|``, ``;``, ``,`` or could be mistaken otherwise, the cell is a JSON list instead. Text that begins with ``=``, ``+``,
+``-`` or ``@``, which a spreadsheet may take for a formula, has a mark ``'`` before it; Visterm reads it without.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from typing import Any
 
 from visterm.catalogue.pictures import Label, Picture
 from visterm.errors import InputError, MissingExtraError
-from visterm.exchange.writers import best_suggested_class
+from visterm.exchange.formulas import with_mark
+from visterm.exchange.writers.exports import best_suggested_class
 from visterm.storage import replacing
 
 #: The columns in order, with the kind of value each holds.
@@ -138,13 +138,16 @@ def _cell(value: Any) -> Any:
     >>> _cell(["boat", "sea"]), _cell(["Bath, Somerset", "sea"]), _cell([0.9, None]), _cell([None])
     ('boat; sea', '["Bath, Somerset", "sea"]', '0.9; ', '')
     """
+    if isinstance(value, str):
+        return with_mark(value)
     if not isinstance(value, list):
         return value
     if all(item is None for item in value):
         return ""
     if any(isinstance(item, dict) or (isinstance(item, str) and not _is_plain(item)) for item in value):
         return json.dumps(value, ensure_ascii=False)
-    return "; ".join("" if item is None else str(item) for item in value)
+    text = "; ".join("" if item is None else str(item) for item in value)
+    return with_mark(text) if isinstance(value[0], str) else text
 
 
 def _is_plain(item: str) -> bool:

@@ -12,6 +12,7 @@ from visterm.errors import InputError
 from visterm.exchange.xmp_merge import merge_packet
 from visterm.exchange.xmp_packet import MAX_BYTES, PacketLabels
 from visterm.storage import write_bytes_atomically
+from visterm.storage.opening import read_regular
 
 # Control characters, line breaks (a caption may have these and tabs), lone surrogates, and what XML does not allow.
 _UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
@@ -25,41 +26,6 @@ def sidecar_of(picture_file: Path) -> Path:
     'IMG.jpg.xmp'
     """
     return picture_file.with_name(picture_file.name + ".xmp")
-
-
-def write_sidecar(
-    picture_file: Path,
-    tags: Sequence[str],
-    *,
-    caption: str | None = None,
-    class_name: str | None = None,
-    hierarchy: str | None = None,
-    suggestions: Sequence[str] = (),
-) -> Path:
-    """Merge the labels of a picture into its sidecar, which is created if absent; returns the sidecar's path.
-
-    - Tags and the class go to ``dc:subject``, the class also to ``visterm:class``, the caption to ``dc:description``.
-    - With ``hierarchy``, such as "Class", the class "coast" also goes to ``lr:hierarchicalSubject`` as "Class|coast".
-    - ``suggestions`` of models go to ``dc:subject``, too; Visterm does not read them back.
-    - What other programs wrote stays: their tags, their caption (even if it differs), everything unknown to Visterm.
-    - What an earlier call wrote and this one does not name is removed.
-    - A sidecar that already has these labels is not written again, and no sidecar is created without labels.
-    - White space around a tag is dropped; a control character inside raises :class:`InputError`.
-    - A sidecar that is not valid XMP raises :class:`InputError` and stays as it is.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> from visterm.exchange.xmp_packet import read_packet
-    >>> with TemporaryDirectory() as folder:
-    ...     sidecar = write_sidecar(Path(folder, "IMG.jpg"), ["boat", "sea"], class_name="harbour")
-    ...     read_packet(sidecar.read_bytes())
-    PacketLabels(tags=('boat', 'sea'), class_name='harbour', caption=None)
-    """
-    sidecar, contents = merged_sidecar(
-        picture_file, tags, caption=caption, class_name=class_name, hierarchy=hierarchy, suggestions=suggestions
-    )
-    if contents is not None:
-        store_sidecar(sidecar, contents)
-    return sidecar
 
 
 def store_sidecar(sidecar: Path, contents: bytes) -> None:
@@ -77,7 +43,15 @@ def merged_sidecar(
     suggestions: Sequence[str] = (),
     catalogue: str | None = None,
 ) -> tuple[Path, bytes | None]:
-    """The sidecar of a picture, and the contents that :func:`write_sidecar` would write; None if it stays as it is.
+    """The sidecar of a picture, and the contents that it should have; None if it stays as it is.
+
+    - Tags and the class go to ``dc:subject``, the class also to ``visterm:class``, the caption to ``dc:description``.
+    - With ``hierarchy``, such as "Class", the class "coast" also goes to ``lr:hierarchicalSubject`` as "Class|coast".
+    - ``suggestions`` of models go to ``dc:subject``, too; Visterm does not read them back.
+    - What other programs wrote stays: their tags, their caption (even if it differs), everything unknown to Visterm.
+    - What was written earlier and is not named now is removed. No sidecar is created without labels.
+    - White space around a tag is dropped; a control character inside raises :class:`InputError`, and so does a sidecar
+      that is not valid XMP.
 
     ``catalogue`` is the identity of the catalogue that writes: it does not read its own words back.
     """
@@ -90,12 +64,14 @@ def merged_sidecar(
     sidecar = sidecar_of(picture_file)
     _refuse_unreachable(sidecar)
     if sidecar.is_symlink():  # write the target, so that the link survives
+        if not os.path.exists(sidecar):  # noqa: PTH110 - Path.exists() fails at a link to itself
+            raise InputError(f"{sidecar}: it is a link to a file that does not exist: remove the link")
         sidecar = Path(os.path.realpath(sidecar))
-    present = _contents(sidecar)
     suggested = _lines(suggestions)
-    if present is None and labels == PacketLabels() and not suggested:
-        return sidecar, None
     try:
+        present = read_regular(sidecar, MAX_BYTES)[0] if os.path.lexists(sidecar) else None
+        if present is None and labels == PacketLabels() and not suggested:
+            return sidecar, None
         merged = merge_packet(present, labels, hierarchy=_line(hierarchy or "", "keyword"), suggestions=suggested)
     except InputError as error:
         raise InputError(f"{sidecar}: left as it is, because it cannot be read: {error}") from error
@@ -114,18 +90,6 @@ def _refuse_unreachable(sidecar: Path) -> None:
                 f"{sidecar.name[:40]}... is too long a name for a sidecar: shorten the name of the picture"
             ) from error
         raise InputError(f"{sidecar}: cannot be reached: {error.strerror}") from error
-
-
-def _contents(sidecar: Path) -> bytes | None:
-    if not os.path.lexists(sidecar):
-        return None
-    if not sidecar.is_file():  # opening a pipe would wait for ever
-        raise InputError(f"{sidecar}: not a regular file")
-    try:
-        with sidecar.open("rb") as stream:
-            return stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"{sidecar}: cannot be read: {error.strerror}") from error
 
 
 def _lines(tags: Sequence[str]) -> tuple[str, ...]:

@@ -23,8 +23,8 @@ _TARGETS: dict[str, str] = {
     "fisher-32k": "visterm.vision.recipes.presets:fisher_32k",
     "tagging": "visterm.vision.recipes.presets:tagging",
     "tagging-fast": "visterm.vision.recipes.presets:tagging_fast",
-    "deep": "visterm.vision.recipes.deep:DeepFeatures",
-    "deep-lite2": "visterm.vision.recipes.deep:DeepLite2Features",
+    "deep": "visterm.vision.recipes.network:DeepFeatures",
+    "deep-lite2": "visterm.vision.recipes.network:DeepLite2Features",
 }
 #: Libraries whose networks are also recipes: ``timm:NETWORK``.
 _HUBS = ("timm", "open_clip")
@@ -55,7 +55,7 @@ def recipe(name: str) -> Recipe:
 
         return CombinedRecipe([recipe(part) for part in name.split("+")])
     if name.partition(":")[0] in _HUBS:
-        from visterm.vision.recipes.deep import hub_recipe
+        from visterm.vision.recipes.network import hub_recipe
 
         return hub_recipe(name)
     if name not in _TARGETS:

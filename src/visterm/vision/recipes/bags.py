@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.errors import InputError
 from visterm.storage import RowSpec
-from visterm.vision.codebook import Codebook
 from visterm.vision.decode import PIXEL_BUDGET
-from visterm.vision.pyramid import SpatialPyramid
+from visterm.vision.encode.codebook import Codebook
+from visterm.vision.encode.pyramid import SpatialPyramid
+from visterm.vision.recipes.base import learned, of_prefix
 from visterm.vision.recipes.descriptors import LocalDescriptors
 from visterm.vision.recipes.local import LocalRecipe
 from visterm.vision.recipes.training_pictures import TrainingPictures
@@ -87,12 +89,8 @@ class BagRecipe(LocalRecipe):
         shift = np.array([0.5, 0.5, 0.0])
         return ((frames + shift) * scale - shift).astype(np.float32), self._trained().assign(rows)
 
-    def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
-        """Compute descriptors, find their codewords, count."""
-        return self.compute_many([rgb])[0]
-
     def compute_many(self, pictures: Sequence[NDArray[np.uint8]]) -> list[dict[str, Any]]:
-        """The bags of several pictures."""
+        """Compute descriptors, find their codewords, count."""
         self._trained()
         return [{self.name: self.encode(*described)} for described in self.described_many(pictures)]
 
@@ -112,25 +110,19 @@ class BagRecipe(LocalRecipe):
         """The codewords, and what the descriptors learned."""
         if self._codebook is None:
             return {}
-        learned = {_CODEBOOK + key: value for key, value in vars(self._codebook).items() if key.endswith("_")}
-        learned |= {_DESCRIPTORS + key: value for key, value in self.descriptors.state().items()}
-        return learned | self._size_state()
+        own = {_DESCRIPTORS + key: value for key, value in self.descriptors.state().items()}
+        return learned(self._codebook, _CODEBOOK) | own | self._size_state()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore codewords and descriptors."""
         codebook = Codebook(len(state[_CODEBOOK + "words_"]), random_state=_SEED)
-        for key, value in state.items():
-            if key.startswith(_CODEBOOK):
-                setattr(codebook, key.removeprefix(_CODEBOOK), value)
-        own = {key.removeprefix(_DESCRIPTORS): value for key, value in state.items() if key.startswith(_DESCRIPTORS)}
-        if own:
+        vars(codebook).update(of_prefix(state, _CODEBOOK))
+        if own := of_prefix(state, _DESCRIPTORS):
             self.descriptors.restore(own)
         self._restore_size(state)
         self._codebook = codebook
 
     def _trained(self) -> Codebook:
-        from visterm.errors import InputError
-
         if self._codebook is None:
             raise InputError(f"the recipe {self.name!r} learns its codewords from pictures: train it first")
         return self._codebook

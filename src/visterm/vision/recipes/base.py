@@ -54,9 +54,11 @@ class Recipe(ABC):
         """The recipes whose features are stored for this one: itself, or those that it joins."""
         return (self,)
 
-    @abstractmethod
+    # A recipe defines one of the next two methods.
+
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
         """The features of one upright (height, width, 3) picture: a dense row or a (1, n_dims) CSR row each."""
+        return self.compute_many([rgb])[0]
 
     def compute_many(self, pictures: Sequence[NDArray[np.uint8]]) -> list[dict[str, Any]]:
         """The features of several pictures; faster than one by one for recipes that work in batches."""
@@ -68,11 +70,6 @@ class Recipe(ABC):
 
     def train(self, pictures: TrainingPictures) -> None:  # noqa: B027 - most recipes learn nothing
         """Learn from a sample of the collection."""
-
-    @property
-    def is_trained(self) -> bool:
-        """Whether the recipe is ready to compute features."""
-        return not self.n_training_pictures or bool(self.state())
 
     def state(self) -> dict[str, NDArray[Any]]:
         """What was learned, as named arrays."""
@@ -99,6 +96,16 @@ class Recipe(ABC):
         if self._hashed is None or not self._hashed.is_of(text, state):
             self._hashed = _Hashed(text, state, _hash(text, state))
         return self._hashed.hash
+
+
+def learned(estimator: object, prefix: str = "") -> dict[str, NDArray[Any]]:
+    """What an estimator learned: its attributes that end in ``_``, by name after ``prefix``."""
+    return {prefix + name: value for name, value in vars(estimator).items() if name.endswith("_")}
+
+
+def of_prefix(state: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """The entries whose names begin with ``prefix``, without it."""
+    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from visterm.errors import InputError
 from visterm.storage import RowSpec
 from visterm.vision.decode import shrink
-from visterm.vision.recipes.base import Recipe
+from visterm.vision.recipes.base import Recipe, of_prefix
 from visterm.vision.recipes.training_pictures import TrainingPictures
 
 
@@ -59,10 +59,6 @@ class CombinedRecipe(Recipe):
     def _shrunk_to(self, part: Recipe) -> list[int]:
         return [] if self.is_joined or part.pixel_budget == self.pixel_budget else [part.pixel_budget]
 
-    def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
-        """The features of all parts for one picture."""
-        return self.compute_many([rgb])[0]
-
     def compute_many(self, pictures: Sequence[NDArray[np.uint8]]) -> list[dict[str, Any]]:
         """The features of all parts for several pictures."""
         rows: list[dict[str, Any]] = [{} for _ in pictures]
@@ -81,11 +77,6 @@ class CombinedRecipe(Recipe):
                 files = pictures.files[: part.n_training_pictures]
                 part.train(TrainingPictures(files, pixel_budget=part.pixel_budget))
 
-    @property
-    def is_trained(self) -> bool:
-        """Whether every part is ready."""
-        return all(part.is_trained for part in self.parts)
-
     def state(self) -> dict[str, NDArray[Any]]:
         """What every part learned."""
         return {f"{part.name}:{key}": value for part in self.parts for key, value in part.state().items()}
@@ -93,7 +84,5 @@ class CombinedRecipe(Recipe):
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore what every part learned."""
         for part in self.parts:
-            prefix = f"{part.name}:"
-            own = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
-            if own:
+            if own := of_prefix(state, f"{part.name}:"):
                 part.restore(own)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from visterm.compute.eigenvectors import largest
 from visterm.errors import InputError
 from visterm.storage import RowSpec
-from visterm.vision.recipes.base import Recipe
+from visterm.vision.recipes.base import Recipe, of_prefix
 from visterm.vision.recipes.training_pictures import TrainingPictures
 
 Floats = NDArray[np.float32]
@@ -63,10 +64,6 @@ class CompressedRecipe(Recipe):
             raise InputError(f"the recipe {self.name!r} learns from pictures, but none can be decoded")
         self._keep({name: _main_axes(np.stack([row[name] for row in rows]), self.n_axes) for name in self._long()})
 
-    def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
-        """The compressed features of one picture."""
-        return self.compute_many([rgb])[0]
-
     def compute_many(self, pictures: Sequence[NDArray[np.uint8]]) -> list[dict[str, Any]]:
         """The compressed features of several pictures."""
         if not self._axes:
@@ -85,7 +82,7 @@ class CompressedRecipe(Recipe):
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore what :meth:`state` returned."""
-        self.inner.restore({k.removeprefix(_INNER): value for k, value in state.items() if k.startswith(_INNER)})
+        self.inner.restore(of_prefix(state, _INNER))
         self._keep({name: state[name + _AXES] for name in self._long()})
 
     def _keep(self, axes: dict[str, NDArray[np.float16]]) -> None:
@@ -112,9 +109,8 @@ def _dense(row: Any) -> Floats:
 
 def _main_axes(rows: Floats, n_axes: int) -> NDArray[np.float16]:
     """(n_axes, n_dims) the directions of the largest inner products, from the Gram matrix of the rows."""
-    products = rows.astype(np.float64) @ rows.T.astype(np.float64)
-    values, vectors = np.linalg.eigh(products)
-    kept = np.flatnonzero(values > 1e-9 * max(float(values[-1]), 1e-300))[::-1][:n_axes]
+    values, vectors = largest(rows.astype(np.float64) @ rows.T.astype(np.float64), min(n_axes, len(rows)))
+    kept = values > 1e-9 * max(float(values[0]), 1e-300)
     axes = np.zeros((n_axes, rows.shape[1]))
-    axes[: len(kept)] = (vectors[:, kept] / np.sqrt(values[kept])).T @ rows
+    axes[: kept.sum()] = (vectors[:, kept] / np.sqrt(values[kept])).T @ rows
     return axes.astype(np.float16)

@@ -65,9 +65,9 @@ class DenseGrid(LocalDescriptors):
     def describe(self, rgb: NDArray[np.uint8]) -> Described:
         """Every kind at every position."""
         from visterm.vision.colour import to_grey, to_lab
-        from visterm.vision.hue import dense_hue
-        from visterm.vision.lcs import local_colour_statistics
-        from visterm.vision.sift import dense_sift, opponent_sift, root_sift
+        from visterm.vision.local.hue import dense_hue
+        from visterm.vision.local.lcs import local_colour_statistics
+        from visterm.vision.local.sift import dense_sift, opponent_sift, root_sift
 
         described: list[Described] = []
         for kind in self.kinds:
@@ -110,7 +110,7 @@ class PatternBlocks(LocalDescriptors):
 
     def describe(self, rgb: NDArray[np.uint8]) -> Described:
         """The blocks of a picture."""
-        from visterm.vision.lbp import lbp_blocks
+        from visterm.vision.local.lbp import lbp_blocks
 
         if self._palette is None:
             raise InputError("the recipe learns the colours of blocks from pictures: train it first")
@@ -124,7 +124,7 @@ class PatternBlocks(LocalDescriptors):
 
     def train(self, pictures: TrainingPictures, seed: int) -> None:
         """Learn the typical colours."""
-        from visterm.vision.codebook import Codebook
+        from visterm.vision.encode.codebook import Codebook
 
         def pixels(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
             return _unit_lab(rgb).reshape(-1, 3)
@@ -164,8 +164,8 @@ class SegmentedRegions(LocalDescriptors):
         return frames, (features - self._mean) / self._deviation
 
     def _regions(self, rgb: NDArray[np.uint8]) -> Described:
-        from visterm.vision.region_descriptors import region_features
-        from visterm.vision.regions import segment
+        from visterm.vision.local.region_descriptors import region_features
+        from visterm.vision.local.regions import segment
 
         labels = segment(rgb, self.n_regions)
         areas = np.bincount(labels.ravel())

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from visterm.errors import InputError
 from visterm.storage import RowSpec
 from visterm.vision.decode import PIXEL_BUDGET
-from visterm.vision.descriptor_pca import DescriptorPCA
-from visterm.vision.fisher import FisherEncoder
-from visterm.vision.gmm import DiagonalGMM
-from visterm.vision.pyramid import SpatialPyramid
+from visterm.vision.encode.descriptor_pca import DescriptorPCA
+from visterm.vision.encode.fisher import FisherEncoder
+from visterm.vision.encode.gmm import DiagonalGMM
+from visterm.vision.encode.pyramid import SpatialPyramid
+from visterm.vision.recipes.base import learned, of_prefix
 from visterm.vision.recipes.descriptors import LocalDescriptors
 from visterm.vision.recipes.local import LocalRecipe
 from visterm.vision.recipes.training_pictures import TrainingPictures
@@ -97,17 +98,13 @@ class FisherRecipe(LocalRecipe):
         """Axes and mixture."""
         if self._pca is None or self._gmm is None:
             return {}
-        learned = {"pca." + key: value for key, value in vars(self._pca).items() if key.endswith("_")}
-        learned |= {"gmm." + key: value for key, value in vars(self._gmm).items() if key.endswith("_")}
-        return learned | self._size_state()
+        return learned(self._pca, "pca.") | learned(self._gmm, "gmm.") | self._size_state()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore axes and mixture."""
         pca, gmm = DescriptorPCA(self.n_axes), DiagonalGMM(self.n_components, random_state=_SEED)
-        for owner, prefix in ((pca, "pca."), (gmm, "gmm.")):
-            for key, value in state.items():
-                if key.startswith(prefix):
-                    setattr(owner, key.removeprefix(prefix), value)
+        vars(pca).update(of_prefix(state, "pca."))
+        vars(gmm).update(of_prefix(state, "gmm."))
         self._restore_size(state)
         self._pca, self._gmm = pca, gmm
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.storage import RowSpec
-from visterm.vision.histograms import ColourSpace
-from visterm.vision.lbp import N_PATTERNS
+from visterm.vision.local.lbp import N_PATTERNS
 from visterm.vision.recipes.base import Recipe
+from visterm.vision.whole.histograms import ColourSpace
 
 
 class GlobalsRecipe(Recipe):
@@ -39,12 +39,12 @@ class GlobalsRecipe(Recipe):
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
         """All of them from one decoded picture."""
-        from visterm.vision.correlogram import colour_correlogram
-        from visterm.vision.edges import edge_direction_histogram
-        from visterm.vision.gist_vector import gist
-        from visterm.vision.grid_moments import grid_colour_moments
-        from visterm.vision.haar import haar_wavelet
-        from visterm.vision.histograms import colour_histogram
+        from visterm.vision.whole.correlogram import colour_correlogram
+        from visterm.vision.whole.edges import edge_direction_histogram
+        from visterm.vision.whole.gist_vector import gist
+        from visterm.vision.whole.grid_moments import grid_colour_moments
+        from visterm.vision.whole.haar import haar_wavelet
+        from visterm.vision.whole.histograms import colour_histogram
 
         return {
             "gist": gist(rgb),
@@ -87,8 +87,8 @@ class PlacedHistograms(Recipe):
         """All of them from one decoded picture."""
         from scipy.sparse import csr_array
 
-        from visterm.vision.gist_vector import gist
-        from visterm.vision.histograms import colour_histogram
+        from visterm.vision.whole.gist_vector import gist
+        from visterm.vision.whole.histograms import colour_histogram
 
         found: dict[str, Any] = {"gist": gist(rgb), "hsv": csr_array(colour_histogram(rgb, "hsv")[None])}
         for space in get_args(ColourSpace):
@@ -126,8 +126,8 @@ class PlacedColours(Recipe):
         """All from one decoded picture."""
         from scipy.sparse import csr_array
 
-        from visterm.vision.correlogram import colour_correlogram
-        from visterm.vision.histograms import colour_histogram
+        from visterm.vision.whole.correlogram import colour_correlogram
+        from visterm.vision.whole.histograms import colour_histogram
 
         return {
             "hsv": csr_array(colour_histogram(rgb, "hsv")[None]),
@@ -140,7 +140,7 @@ def _colours_of_stripes(rgb: NDArray[np.uint8], space: ColourSpace, n_stripes: i
     """The colour histograms of horizontal stripes side by side, as a sparse row; a stripe without pixels is zero."""
     from scipy.sparse import csr_array
 
-    from visterm.vision.histograms import colour_histogram
+    from visterm.vision.whole.histograms import colour_histogram
 
     histograms = np.zeros((n_stripes, math.prod(bins)), np.float32)
     stripes = [stripe for stripe in np.array_split(rgb, n_stripes) if stripe.size]
@@ -152,7 +152,7 @@ def _colours_of_stripes(rgb: NDArray[np.uint8], space: ColourSpace, n_stripes: i
 def _patterns_of_stripes(rgb: NDArray[np.uint8], n_stripes: int) -> NDArray[np.float32]:
     """Shares of local binary patterns in each of the horizontal stripes."""
     from visterm.vision.colour import to_grey
-    from visterm.vision.lbp import lbp_codes
+    from visterm.vision.local.lbp import lbp_codes
 
     stripes = np.array_split(lbp_codes(to_grey(rgb)), n_stripes)
     counts = [np.bincount(stripe.ravel(), minlength=N_PATTERNS) for stripe in stripes]

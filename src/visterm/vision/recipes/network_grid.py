@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
-from visterm.vision.deep.presets import EfficientNetLite
-from visterm.vision.descriptor_pca import DescriptorPCA
+from visterm.vision.encode.descriptor_pca import DescriptorPCA
+from visterm.vision.network.presets import EfficientNetLite
+from visterm.vision.recipes.base import learned
 from visterm.vision.recipes.descriptors import Described, LocalDescriptors
 from visterm.vision.recipes.training_pictures import TrainingPictures
 
@@ -78,10 +79,9 @@ class NetworkGrid(LocalDescriptors):
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The axes."""
-        return {} if self._pca is None else {key: value for key, value in vars(self._pca).items() if key.endswith("_")}
+        return {} if self._pca is None else learned(self._pca)
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore the axes."""
         self._pca = DescriptorPCA(len(state["components_"]))
-        for key, value in state.items():
-            setattr(self._pca, key, value)
+        vars(self._pca).update(state)

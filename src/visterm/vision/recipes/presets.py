@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from visterm.vision.deep.presets import EfficientNetLite0, EfficientNetLite2
-from visterm.vision.grid import rescaled
+from visterm.vision.local.grid import rescaled
+from visterm.vision.network.presets import EfficientNetLite0, EfficientNetLite2
 from visterm.vision.recipes.bags import BagRecipe
 from visterm.vision.recipes.combined import CombinedRecipe
 from visterm.vision.recipes.compressed import CompressedRecipe

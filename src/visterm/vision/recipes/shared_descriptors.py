@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from visterm.storage import RowSpec
 from visterm.vision.recipes.bags import BagRecipe
+from visterm.vision.recipes.base import of_prefix
 from visterm.vision.recipes.descriptors import DenseGrid
 from visterm.vision.recipes.fisher import FisherRecipe
 from visterm.vision.recipes.local import LocalRecipe
@@ -60,5 +61,4 @@ class SharedDescriptors(LocalRecipe):
         """Restore what every encoding learned."""
         self._restore_size(state)
         for encoding in self.encodings:
-            prefix = f"{encoding.name}:"
-            encoding.restore({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
+            encoding.restore(of_prefix(state, f"{encoding.name}:"))

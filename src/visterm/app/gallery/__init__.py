@@ -1,1 +1,0 @@
-"""The collection as a person looks at it: lists of pictures, what can be narrowed down, thumbnails, one picture."""

@@ -1,1 +1,0 @@
-"""Review: a person decides, the heads learn, the queue goes on."""

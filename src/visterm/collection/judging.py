@@ -1,0 +1,100 @@
+"""How a model's answers are read: as probabilities, in today's names, with thresholds and what people denied.
+
+This is the one place that reads a model's probabilities for a person; ``scores.py`` makes them. ``tag``, ``classify``,
+lists, facets, review and search read it, so that each question has one answer.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.collection.naming import CurrentNames
+from visterm.collection.scores import class_probabilities, tag_log_probabilities
+from visterm.models import Model, checked_scores, using
+
+if TYPE_CHECKING:
+    from visterm.calibration import Relevance
+    from visterm.collection.moment import Frame
+    from visterm.contracts import Features
+
+Floats = NDArray[np.floating[Any]]
+
+
+class TagJudge:
+    """Reads what ``model`` says of tags. Without a ``frame``, outside of a collection, its names are its own."""
+
+    def __init__(self, model: Model, frame: Frame | None) -> None:
+        self.model = model
+        self._current = CurrentNames.of(frame, "tag", model.info.tags)
+
+    @property
+    def names(self) -> list[str]:
+        """The tags as they are called now, each once; dropped ones are left out."""
+        return self._current.names
+
+    @cached_property
+    def counts(self) -> NDArray[np.float64]:
+        """The number of training pictures of each tag, by which ties are broken."""
+        return np.asarray(self._current.summed(np.asarray(self.model.info.tag_counts, np.float64)))
+
+    def thresholds(self, precision: float) -> Floats:
+        """From which probability on each tag is suggested, so that a share of ``precision`` of suggestions is right.
+
+        Merged tags have the lowest threshold of their parts. A model that was never measured promises what it says.
+        """
+        with using(self.model):
+            return self._current.lowest(self._likely.thresholds(precision))
+
+    def probabilities(self, log_p: Floats) -> Floats:
+        """(n_pictures, n_names) probabilities from those of the model's own names; merged tags have the largest."""
+        return self._current.largest(np.exp(log_p)) if log_p.size else np.zeros((len(log_p), len(self.names)))
+
+    def rare_order(self, log_p: Floats, X: Features) -> Floats:
+        """(n_pictures, n_names) scores that put tags first that stand out more than they usually do."""
+        from visterm.contracts import rare_order, unseen
+
+        log_odds = log_p - np.log(-np.expm1(np.minimum(log_p, -1e-7)))
+        with using(self.model):
+            return self._current.largest(rare_order(unseen(self.model.estimator), X, self._likely.lifts(log_odds)))
+
+    def look(self, X: Features, n_pictures: int) -> Floats:
+        """Log-probabilities of the model's own names for pictures that are in no index."""
+        with using(self.model):
+            found: Floats = checked_scores(tag_log_probabilities(self.model)(X), n_pictures, len(self.model.info.tags))
+        return found
+
+    @cached_property
+    def _likely(self) -> Relevance:
+        from visterm.calibration import Relevance
+
+        known: Relevance | None = self.model.relevance
+        info = self.model.info
+        return known or Relevance.unmeasured(np.zeros((1, len(info.tags))), info.tag_counts, info.n_tagged)
+
+
+class ClassJudge:
+    """Reads what ``model`` says of classes. Without a ``frame``, outside of a collection, its names are its own."""
+
+    def __init__(self, model: Model, frame: Frame | None) -> None:
+        self.model = model
+        self._current = CurrentNames.of(frame, "class", model.info.classes)
+
+    @property
+    def names(self) -> list[str]:
+        """The classes as they are called now, each once; dropped ones are left out."""
+        return self._current.names
+
+    def probabilities(self, log_p: Floats) -> Floats:
+        """(n_pictures, n_names) probabilities from those of the model's own names; merged classes add up."""
+        return self._current.summed(np.exp(log_p)) if log_p.size else np.zeros((len(log_p), len(self.names)))
+
+    def look(self, X: Features, n_pictures: int) -> Floats:
+        """Log-probabilities of the model's own names for pictures that are in no index."""
+        with using(self.model), np.errstate(divide="ignore"):
+            p = checked_scores(class_probabilities(self.model, X), n_pictures, len(self.model.info.classes))
+            found: Floats = np.log(p)
+        return found

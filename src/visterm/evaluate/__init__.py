@@ -1,5 +1,0 @@
-"""Compares methods with each other and with published figures: comparisons, significance, experiments."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

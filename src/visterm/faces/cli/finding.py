@@ -1,0 +1,331 @@
+"""Commands that look at pictures: classify, tag, search, similar, show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from visterm.compute.progress import printable
+from visterm.documents.wording import counted, percent
+from visterm.faces.cli.output import (
+    DryRunOption,
+    JsonOption,
+    WorkspaceOption,
+    check_share,
+    command,
+    opened,
+    say,
+    say_row,
+    show,
+    show_skipped,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from visterm.collection.judgements import LikelyName
+    from visterm.collection.rows import PictureRow
+    from visterm.find.searching import Findings
+    from visterm.find.showing import Drawing
+    from visterm.find.similar import Lookalikes
+    from visterm.find.suggesting import Suggestions
+    from visterm.workspace import Workspace
+
+_FAINT = "bright_black"
+#: Answers that are less likely than this are not shown beside a better one.
+_HOPELESS = 0.01
+ModelOption = Annotated[
+    str | None, typer.Option("--model", "-m", help="NAME, NAME@VERSION or a model folder (default: the best).")
+]
+SheetOption = Annotated[Path | None, typer.Option(help="Also write the results as a contact sheet, PNG or JPEG.")]
+LimitOption = Annotated[int, typer.Option("--limit", "--number", "-n", help="How many pictures to show.", min=1)]
+WriteOption = Annotated[bool, typer.Option("--write", help="Keep the answers as the model's suggestions.")]
+
+
+def classify(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Pictures or folders (default: all pictures without a class).")
+    ] = None,
+    model: ModelOption = None,
+    n_best: Annotated[int, typer.Option("--best", "-k", help="How many classes to show for each picture.", min=1)] = 3,
+    write: WriteOption = False,
+    workspace: WorkspaceOption = None,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say which class each picture belongs to."""
+    from visterm.faces.loose import opened_or_loose
+
+    with command(as_json=as_json), opened_or_loose(workspace, model, paths) as photos:
+        done = photos.classify(paths or (), model=model, n_best=n_best, write=write and not dry_run)
+        _show_suggestions(done, as_json, asked=paths, write=write, dry_run=dry_run)
+
+
+def tag(
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Pictures or folders (default: all pictures without tags).")
+    ] = None,
+    model: ModelOption = None,
+    precision: Annotated[
+        float, typer.Option("--precision", help="The share of suggestions that should be right, from 0 to 1.")
+    ] = 0.8,
+    n_best: Annotated[
+        int | None,
+        typer.Option("--best", "-k", help="Show this number of tags for each picture, likely or not.", min=1),
+    ] = None,
+    sure: Annotated[
+        float | None, typer.Option("--sure", help="Show all tags with at least this probability, such as 0.5.")
+    ] = None,
+    rare: Annotated[bool, typer.Option("--rare", help="Show rare tags that stand out first.")] = False,
+    write: WriteOption = False,
+    workspace: WorkspaceOption = None,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Suggest tags for pictures, each with its probability.
+
+    Visterm suggests only tags that are likely enough: 8 of 10 suggestions should be right. A picture may get no tag.
+    --best 5 shows five tags for every picture.
+    """
+    from visterm.faces.loose import opened_or_loose
+
+    with command(as_json=as_json), opened_or_loose(workspace, model, paths) as photos:
+        check_share("--precision", precision)
+        check_share("--sure", sure)
+        done = photos.tag(
+            paths or (),
+            model=model,
+            precision=precision,
+            n_best=n_best,
+            at_least=sure,
+            rare=rare,
+            write=write and not dry_run,
+        )
+        _show_suggestions(done, as_json, asked=paths, write=write, dry_run=dry_run)
+
+
+def _show_suggestions(
+    done: Suggestions, as_json: bool, *, asked: list[Path] | None, write: bool, dry_run: bool
+) -> None:
+    def print_suggestions(console: Console, done: Suggestions) -> None:
+        if not (done.answers or done.skipped):
+            nothing = (
+                "there is no picture" if asked else "every picture is labelled already; name pictures to ask about"
+            )
+            say(console, nothing)
+        for doubt in done.doubts if done.answers else ():
+            say(console, doubt, style="yellow")
+        for answer in done.answers:
+            said = ", ".join(f"{label.name} {percent(label.probability)}" for label in _worth_showing(answer))
+            if said or len(done.answers) == 1:
+                say_row(console, f"{answer.path}: {said or 'nothing likely enough'}")
+        unsure = sum(not answer.labels for answer in done.answers)
+        if unsure and len(done.answers) > 1:
+            say(console, f"{counted(unsure, 'picture')}: nothing likely enough; --precision 0.6 or --best 3 shows more")
+        if dry_run:
+            say(console, "nothing was changed (--dry-run)")
+        elif write:
+            say(
+                console,
+                f"{counted(done.written, 'suggestion')} of {done.model} kept; next: 'visterm label PICTURE --accept'",
+            )
+        elif any(answer.labels and answer.id is not None for answer in done.answers):
+            say(
+                console,
+                "nothing was kept; --write keeps these as suggestions for 'visterm label --accept'",
+                style=_FAINT,
+            )
+        show_skipped(done.skipped)
+
+    show(done, as_json, print_suggestions)
+    if asked and not done.answers:
+        raise typer.Exit(1)
+
+
+def _worth_showing(answer: PictureRow) -> list[LikelyName]:
+    """The answers without the hopeless ones; the best is always shown."""
+    return [label for place, label in enumerate(answer.labels) if place == 0 or label.probability >= _HOPELESS]
+
+
+class QueryCommand(TyperCommand):
+    """A command whose arguments may begin with "-", as in ``boat -people``: they are words, not options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments, excluded words marked so that they are no options."""
+        return super().parse_args(ctx, [_OPTION_LIKE.sub(f"{_MARK}-", arg) for arg in args])
+
+
+#: Stands before an excluded word while options are read; no query holds it.
+_MARK = "\0"
+#: What begins a word that is excluded: "-people", but neither "--why", "-w", "-n5" nor "-5".
+_OPTION_LIKE = re.compile(r"^-(?=[^-\d\W][^\d\W]|[(\"])")
+
+
+def search(
+    words: Annotated[
+        list[str], typer.Argument(help="What to look for, such as: boat sunset -people.", metavar="QUERY")
+    ],
+    model: ModelOption = None,
+    limit: LimitOption = 20,
+    why: Annotated[
+        bool, typer.Option("--why", help="Say why each picture matches, and where in the picture; --sheet draws it.")
+    ] = False,
+    unlikely: Annotated[bool, typer.Option("--all", help="Also show pictures that are less likely to match.")] = False,
+    sheet: SheetOption = None,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find pictures from a few words, tagged or not.
+
+    \b
+    beach sunset              both words, in tags, classes, captions or file names
+    "tall building"           the words together
+    beach -people             beach, but not people
+    (boat OR ship) sea^2      one of two words; the sea matters twice as much
+    tag:boat class:coast      a word only in tags, a word only in classes
+    filename:norway           a word in the path; also caption:harbour
+    like:photos/0042.jpg      pictures that look like this one
+    is:untagged               pictures without tags
+
+    Pictures that match what people wrote come first. Next come pictures the model thinks match, with probabilities.
+    """
+    with command(as_json=as_json), opened(workspace) as photos:
+        query = " ".join(words).replace(_MARK, "")
+        found = photos.search(query, model=model, limit=limit, unlikely=unlikely, why=why)
+        show(found, as_json, lambda console, found: _print_findings(console, found, why=why, unlikely=unlikely))
+        _write_sheet(photos, found, sheet, as_json)
+
+
+def similar(
+    picture: Annotated[Path, typer.Argument(help="A picture of the collection or any other.")],
+    recipe: Annotated[
+        str | None, typer.Option("--recipe", "-r", help="Feature recipe to compare by (default: deep).")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Compare by the codes of this model instead, such as ccd2.")
+    ] = None,
+    limit: LimitOption = 20,
+    sheet: SheetOption = None,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the pictures that look most like a given one."""
+    with command(as_json=as_json), opened(workspace) as photos:
+        found = photos.similar(picture, recipe=recipe, model=model, limit=limit)
+        show(found, as_json, _print_lookalikes)
+        _write_sheet(photos, found, sheet, as_json)
+
+
+def show_picture(
+    picture: Annotated[Path, typer.Argument(help="A picture of the collection or any other.")],
+    feature: Annotated[
+        str, typer.Option("--feature", "-f", help="sift, regions, lbp, gist, codewords, or a recipe of codewords.")
+    ] = "sift",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write (default: NAME.FEATURE.png).")
+    ] = None,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw what the machine sees in a picture."""
+    from visterm.find.showing import show_in
+
+    with command(as_json=as_json):
+        show(show_in(workspace, picture, feature=feature, output=output), as_json, _print_drawing)
+
+
+def _write_sheet(photos: Workspace, found: Findings | Lookalikes, file: Path | None, as_json: bool) -> None:
+    if file is not None:
+        written = photos.sheet(found, file)
+        if not as_json:
+            typer.echo(f"contact sheet written to {printable(str(written))}; 'visterm add' leaves it out")
+
+
+def _print_drawing(console: Console, done: Drawing) -> None:
+    say(console, f"written to {done.written}; 'visterm add' leaves it out")
+
+
+def _print_findings(console: Console, findings: Findings, *, why: bool, unlikely: bool) -> None:
+    for note in findings.notes:
+        say(console, note, style="yellow")
+    if findings.ignored:
+        say(console, f"ignored words that say nothing about pictures: {', '.join(findings.ignored)}", style=_FAINT)
+    told = [found for found in findings.found if found.told]
+    likely = [found for found in findings.found if found.likely and not found.told]
+    n_shown = len(told) + len(likely)
+    guess = f": the best guess has a chance of {percent(findings.best)}" if findings.best > 0 else ""
+    hint = ", shown with --all" if guess and not unlikely else ""
+    if n_shown and findings.n_likely == 0:  # not even one picture is likely to match all words
+        say(console, f"nothing found for all words{guess}{hint}; these match some of them", style="bold")
+    if findings.weak:
+        say(console, f"nothing fits{_all_words(likely[0])} well; these fit a little", style="bold")
+    for missing in dict.fromkeys(found.missing for found in findings.found if found.likely):
+        by_people = [found for found in told if found.missing == missing]
+        by_model = [found for found in likely if found.missing == missing]
+        _print_group(console, f"people say{_without(missing)}", by_people, why=why)
+        _print_group(console, f"{_who_thinks(by_model)}{_without(missing)}", by_model, why=why)
+    if not n_shown:
+        say(console, f"nothing found{guess}{hint}", style="bold")
+    elif findings.n_likely is None or findings.n_likely > n_shown:
+        more = "more" if findings.n_likely is None else f"{findings.n_likely - n_shown} more"
+        say(console, f"and {more} (--limit)", style=_FAINT)
+    elif findings.n_less_likely and findings.n_likely:
+        say(console, "less likely pictures: --all", style=_FAINT)
+    others = [found for found in findings.found if not found.likely]
+    for missing in dict.fromkeys(found.missing for found in others):
+        group = [found for found in others if found.missing == missing]
+        _print_group(console, f"less likely{_without(missing)}", group, why=why, style=_FAINT)
+
+
+def _print_group(
+    console: Console, title: str, group: Sequence[PictureRow], *, why: bool, style: str | None = None
+) -> None:
+    if group:
+        say(console, title, style=style or "bold")
+    for found in group:
+        chance = "" if found.told else percent(found.score or 0.0)
+        say_row(console, f"{chance:>8}  {found.path}", style=style)
+        if why:
+            for line in (_because(found), *found.evidence):
+                say_row(console, f"          {line}", style=_FAINT)
+
+
+def _who_thinks(group: Sequence[PictureRow]) -> str:
+    """Who says that pictures match if people do not: a model, their looks, or nobody."""
+    by = {reason.by for found in group for reason in found.reasons}
+    return "the model thinks" if "model" in by else "looks alike" if "look" in by else "nobody says otherwise"
+
+
+def _all_words(found: PictureRow) -> str:
+    """How the words of the query are called together; nothing if there is one."""
+    n_words = len({reason.word for reason in found.reasons if reason.by != "no tags"})
+    return {1: "", 2: " both words"}.get(n_words, " all words")
+
+
+def _without(missing: Sequence[str]) -> str:
+    """The words of the query that a group of pictures lacks."""
+    return f", without {' and '.join(repr(word) for word in missing)}" if missing else ""
+
+
+def _because(found: PictureRow) -> str:
+    """The reasons in one line, such as: boat (tag, caption), sea (model 93%), not people (model 2%)."""
+    by_word: dict[str, list[str]] = {}
+    for reason in found.reasons:
+        word = f"{'not ' if reason.excluded else ''}{reason.word}"
+        chance = f" {percent(reason.probability)}" if reason.by in ("model", "look") else ""
+        by_word.setdefault(word, []).append("nobody knows" if reason.by == "nobody" else reason.by + chance)
+    return ", ".join(f"{word} ({', '.join(by)})" for word, by in by_word.items())
+
+
+def _print_lookalikes(console: Console, lookalikes: Lookalikes) -> None:
+    if not lookalikes.found:
+        say(console, "nothing found")
+        return
+    say(console, f"pictures like {lookalikes.picture}, with their likeness (100%: the same)", style="bold")
+    for found in lookalikes.found:
+        say_row(console, f"{percent(found.score or 0.0):>8}  {found.path}")

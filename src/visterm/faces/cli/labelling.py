@@ -1,0 +1,142 @@
+"""The command label: what a person says of pictures, and a question where a name looks like a slip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from visterm.documents.wording import counted
+from visterm.errors import InputError, UsageError
+from visterm.faces.cli.output import JsonOption, WorkspaceOption, at_a_terminal, command, opened, say, show
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from visterm.labels.labelling import Labelled, NewNameError
+
+#: Labels that are listed; machines get all of them.
+_LISTED = 20
+
+
+def label(
+    pictures: Annotated[
+        list[str], typer.Argument(help="Pictures of the collection, by path or content hash.", metavar="PICTURE...")
+    ],
+    class_name: Annotated[str | None, typer.Option("--class", "-c", help="Their class.")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag they have; repeatable.")] = None,
+    no_tag: Annotated[
+        list[str] | None, typer.Option("--no-tag", help="A tag they do not have; repeatable. Models learn from it.")
+    ] = None,
+    clear: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Withdraw what you said, so that imports and suggestions count again: class, tags, or tag:NAME.",
+            metavar="WHAT",
+        ),
+    ] = None,
+    accept: Annotated[bool, typer.Option("--accept", help="Accept what models suggest for them.")] = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="Accept a new class or tag even if it looks like another one.")
+    ] = False,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what pictures show. Your labels outrank those of imports and models, which never overwrite them."""
+    from visterm.labels.labelling import NewNameError
+
+    with command(as_json=as_json), opened(workspace) as photos:
+        if class_name is None and not (tag or no_tag or clear or accept):
+            raise UsageError("say what the pictures are: --class, --tag, --no-tag, --clear or --accept")
+        wanted = _Wanted(class_name, list(tag or ()), list(no_tag or ()))
+        may_ask = not as_json and at_a_terminal()
+        while True:
+            try:
+                done = photos.label(
+                    pictures,
+                    class_name=wanted.class_name,
+                    tags=wanted.tags,
+                    no_tags=wanted.no_tags,
+                    clear=clear or (),
+                    accept=accept,
+                    new=new or wanted.meant,
+                )
+                break
+            except NewNameError as slip:
+                if not may_ask:
+                    end = "" if slip.question.endswith("?") else "."
+                    several = " (--tag sea --tag sky)" if "," in slip.name and slip.kind == "tag" else ""
+                    mean = f"If you mean {slip.name!r}, add --new"
+                    raise InputError(f"the {slip.kind} {slip.question}{several}{end} {mean}") from slip
+                _ask(slip, wanted)
+        show(done, as_json, _print_labelled)
+
+
+@dataclass
+class _Wanted:
+    """The names of a label command, as far as they are settled; ``meant`` ones are new on purpose."""
+
+    class_name: str | None
+    tags: list[str]
+    no_tags: list[str]
+    meant: list[str] = field(default_factory=list)
+
+    def replace(self, kind: str, old: str, new: str) -> None:
+        if kind == "class":
+            self.class_name = new
+        else:
+            self.tags = [new if name == old else name for name in self.tags]
+            self.no_tags = [new if name == old else name for name in self.no_tags]
+
+
+def _ask(slip: NewNameError, wanted: _Wanted) -> None:
+    """Let a person decide about a name that looks like a slip."""
+    use = f"use {slip.near} / " if slip.near is not None else ""
+    question = f"{slip.question} [{use}make {slip.name} / stop]"
+    while True:
+        answer = typer.prompt(question, err=True).strip().lower().partition(" ")[0]
+        if answer and "use".startswith(answer) and slip.near is not None:
+            return wanted.replace(slip.kind, slip.name, slip.near)
+        if answer and "make".startswith(answer):
+            return wanted.meant.append(slip.name)
+        if answer and "stop".startswith(answer):
+            raise InputError("stopped; nothing was changed")
+        question = f"type {'use, ' if slip.near is not None else ''}make or stop"
+
+
+def _listed(labels: dict[str, int]) -> str:
+    """Labels in words, the first of many, with their numbers of pictures."""
+    several = [f"{name} of {counted(n, 'picture')}" if n > 1 else name for name, n in labels.items()]
+    more = f" and {len(several) - _LISTED} more" if len(several) > _LISTED else ""
+    return f"{', '.join(several[:_LISTED])}{more}"
+
+
+def _print_labelled(console: Console, done: Labelled) -> None:
+    otherwise = done.cleared or done.known or done.not_cleared
+    parts = [f"{counted(done.labels, 'label')} noted"] if done.labels or not otherwise else []
+    if done.accepted:
+        parts.append(f"{done.accepted} of them accepted from models")
+    if done.cleared:
+        parts.append(f"{counted(done.cleared, 'label')} cleared")
+    if parts:
+        say(console, ", ".join(parts))
+    if done.taken:
+        say(console, f"accepted: {_listed(done.taken)}")
+    if done.known:
+        say(console, f"you had said this before: {_listed(done.known)}")
+    if done.not_cleared:
+        say(console, f"you had said nothing that could be cleared ({', '.join(done.not_cleared)})")
+    if done.imported:
+        say(console, f"an import says this, so it stays: {_listed(done.imported)} (--no-tag NAME denies a tag)")
+    for name, now in done.called.items():
+        say(console, f"{name} is called {now} now; noted {now}")
+    if done.nothing_suggested:
+        where = done.nothing_suggested[0]
+        if (number := len(done.nothing_suggested)) > 1:
+            where += f" and {counted(number - 1, 'other')}"
+        say(
+            console,
+            f"no suggestion for {where} waits for a decision: 'visterm tag PICTURE --write' and 'visterm"
+            " classify PICTURE --write' keep suggestions",
+        )

@@ -1,0 +1,105 @@
+"""Tells people how good what was learned is; every command uses the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from visterm.contracts.tasks import LEARNED
+from visterm.documents.wording import counted, how_good
+from visterm.faces.cli.output import say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from visterm.catalogue.records import Skipped
+    from visterm.learn.training import Replacement, Training
+    from visterm.models import ModelInfo
+
+#: Where the words begin that follow the name of a task.
+_INDENT = 11
+#: Pictures left out that are named.
+_NAMED = 3
+
+#: A gain that is worth telling about: half a point.
+_WORTH_TELLING = 0.005
+
+
+def print_training(console: Console, done: Training) -> None:
+    """Print a line for each of classes, tags and search, and what would help."""
+    minutes = f"{done.seconds / 60:.0f} min" if done.seconds >= 60 else f"{done.seconds:.0f} s"
+    say(console, f"Trained on {done.labelled:,} labelled pictures of {done.pictures:,} ({minutes}).")
+    for outcome in done.outcomes:
+        if outcome.model:
+            measured = how_good(
+                outcome.what, outcome.measures, outcome.quality, outcome.baseline, outcome.held_out, outcome.suggestions
+            )
+            say(console, f"  {outcome.what:<8} {measured}", indent=_INDENT)
+            by = f"by {outcome.method} on {outcome.recipe}: {outcome.model}"
+            say(console, f"{' ' * _INDENT}{by}", style="bright_black", indent=_INDENT)
+    for reason in dict.fromkeys(outcome.reason for outcome in done.outcomes if not outcome.model):
+        whats = " and ".join(outcome.what for outcome in done.outcomes if outcome.reason == reason)
+        say(console, f"  {whats}: not learned, since {reason}", style="bright_black")
+    print_left_out(console, done.left_out)
+    print_earlier(console, done.earlier)
+    for line in [*done.missing, *_advice(done)]:
+        say(console, line)
+
+
+def print_model(console: Console, info: ModelInfo) -> None:
+    """Print a line for each thing that a model does, in the words of :func:`print_training`."""
+    for what, task in LEARNED.items():
+        if task in info.abilities:
+            say(console, f"  {what:<8} {info.in_words(task)}", indent=_INDENT)
+
+
+def print_replaced(console: Console, replaced: Sequence[Replacement]) -> None:
+    """Print which model is now used for what, and which was before."""
+    tasks: dict[tuple[str, str | None], list[str]] = {}
+    for each in replaced:
+        tasks.setdefault((each.model, each.before), []).append(each.task)
+    for (model, before), done in tasks.items():
+        say(console, f"{model} is now used to {' and '.join(done)}{f' (was {before})' if before else ''}.")
+
+
+def print_left_out(console: Console, left_out: Sequence[Skipped]) -> None:
+    """Print how many pictures were left out, the first of them, and why."""
+    if left_out:
+        shown = "; ".join(f"{Path(skipped.where).name}: {skipped.reason}" for skipped in left_out[:_NAMED])
+        more = f"; and {len(left_out) - _NAMED} more (--json lists them)" if len(left_out) > _NAMED else ""
+        say(console, f"Left out: {counted(len(left_out), 'picture')} ({shown}{more}).", style="yellow")
+
+
+def print_earlier(console: Console, earlier: Mapping[str, int]) -> None:
+    """Print that suggestions of earlier versions are still there, and what replaces them."""
+    if earlier:
+        kept = " and ".join(f"{number} of {model}" for model, number in earlier.items())
+        again = "'visterm tag --write' and 'visterm classify --write' replace them"
+        say(console, f"Earlier models made the suggestions kept so far ({kept}): {again}.", style="yellow")
+
+
+def _advice(done: Training) -> list[str]:
+    """What to do next, what is weak, and what it would cost to do better."""
+    learned = [outcome for outcome in done.outcomes if outcome.model]
+    lines = []
+    if any(outcome.what != "classes" for outcome in learned):
+        lines.append("Next: 'visterm tag' suggests tags, 'visterm search WORDS' finds pictures.")
+    elif learned:
+        lines.append("Next: 'visterm classify' sorts the pictures without a class.")
+    weak = [name for outcome in learned if outcome.what != "search" for name in outcome.weak[:2]]
+    if weak:
+        names = ", ".join(repr(name) for name in weak)
+        each = " of each" if len(weak) > 1 else ""
+        lines.append(f"Weak: {names}; ten more labelled pictures{each} would help most.")
+    for outcome in learned:
+        best = max((attempt.value for attempt in outcome.tried), default=None)
+        if best is not None and outcome.half_quality is not None and best - outcome.half_quality > _WORTH_TELLING:
+            gain = counted(max(1, round(100 * (best - outcome.half_quality))), "point")
+            lines.append(f"Better {outcome.what}: label more pictures; doubling their number last gained {gain}.")
+    untried = sum(len(outcome.untried) for outcome in learned)
+    if untried:
+        lines.append(
+            f"{counted(untried, 'comparison')} did not fit in: 'visterm train --choose --minutes 10' makes all."
+        )
+    return lines

@@ -1,0 +1,153 @@
+"""visterm vocabulary: look at the classes and tags in use, and edit them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from visterm.documents.wording import counted, percent
+from visterm.faces.cli.output import JsonOption, WorkspaceOption, as_it_is, command, opened, say, show, table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from visterm.catalogue.labels import Kind
+    from visterm.labels.naming import Edit, Merges, Terms, Vocabulary
+
+app = typer.Typer(
+    help="Show and edit the classes and tags in use. Edits also apply to labels that you import later.",
+    invoke_without_command=True,
+)
+
+
+class _Kind(StrEnum):
+    TAG = "tag"
+    CLASS = "class"
+
+
+KindOption = Annotated[_Kind, typer.Option(help="Edit tags or classes.")]
+
+
+@app.callback()
+def show_all(
+    context: typer.Context,
+    captions: Annotated[
+        bool, typer.Option("--captions", help="Also list words of captions that are not tags; search finds them.")
+    ] = False,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the classes and tags in use, the most used first."""
+    if context.invoked_subcommand is not None:
+        return
+    with command(as_json=as_json), opened(workspace) as photos:
+        show(photos.vocabulary(captions=captions), as_json, _print_vocabulary)
+
+
+def _print_vocabulary(console: Console, vocabulary: Vocabulary) -> None:
+    for kind, found in (("class", vocabulary.class_), ("tag", vocabulary.tag)):
+        rows = [
+            (use.name, use.n_accepted, use.n_suggested, use.n_rejected, _recognised(found, use.name))
+            for use in found.terms
+        ]
+        if rows:
+            table(console, (kind, "accepted", "suggested", "rejected", "recognised"), rows)
+        else:
+            say(console, f"no picture has a {kind} yet: 'visterm label PICTURE --{kind} NAME' gives one")
+        for old, new in found.aliases.items():
+            say(console, f"{old} stands for {new}")
+        if found.dropped:
+            say(console, f"dropped: {', '.join(found.dropped)}")
+    if vocabulary.captions is not None:
+        table(console, ("word of captions", "captions"), [(word.name, word.n_captions) for word in vocabulary.captions])
+
+
+def _recognised(terms: Terms, name: str) -> str:
+    """How well the model in use recognises a name, for people."""
+    return percent(terms.quality[name]) if name in terms.quality else "-"
+
+
+@app.command()
+def rename(
+    old: str, new: str, kind: KindOption = _Kind.TAG, workspace: WorkspaceOption = None, as_json: JsonOption = False
+) -> None:
+    """Give a tag or class another name."""
+    with command(as_json=as_json), opened(workspace) as photos:
+        show(photos.rename(old, new, kind=_kind(kind)), as_json, _print_edit)
+
+
+@app.command()
+def merge(
+    names: Annotated[list[str], typer.Argument(help="The names to merge.")],
+    into: Annotated[str, typer.Option(help="The name they become.")],
+    kind: KindOption = _Kind.TAG,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make several tags or classes one."""
+    with command(as_json=as_json), opened(workspace) as photos:
+        show(photos.merge(names, into=into, kind=_kind(kind)), as_json, _print_edit)
+
+
+@app.command()
+def suggest(
+    apply: Annotated[bool, typer.Option("--apply", help="Make all proposed merges.")] = False,
+    kind: KindOption = _Kind.TAG,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Propose merges of forms of one word, such as kid and kids; nothing is merged without --apply."""
+    with command(as_json=as_json), opened(workspace) as photos:
+        proposed = photos.propose_merges(kind=_kind(kind))
+        if not as_json:
+            show(proposed, as_json, _print_merges)
+        if apply and proposed.merges:
+            proposed = photos.propose_merges(kind=_kind(kind), apply=True)
+        if as_json or proposed.applied:
+            show(proposed, as_json, _print_applied)
+
+
+def _print_merges(console: Console, proposed: Merges) -> None:
+    for merge in proposed.merges:
+        say(console, ", ".join(f"{name} ({counted(number, 'picture')})" for name, number in merge.names.items()))
+        as_it_is(console, f"  {merge.command}")
+    if not proposed.merges:
+        say(console, f"no two {'classes' if proposed.kind == 'class' else 'tags'} look like forms of one word")
+
+
+def _print_applied(console: Console, done: Merges) -> None:
+    say(console, f"{counted(len(done.merges), 'merge')} made; visterm undo takes them back")
+
+
+@app.command()
+def drop(
+    names: Annotated[list[str], typer.Argument(help="The names to leave out.")],
+    kind: KindOption = _Kind.TAG,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Leave tags or classes out, in later imports too; 'restore' brings them back."""
+    with command(as_json=as_json), opened(workspace) as photos:
+        show(photos.drop(names, kind=_kind(kind)), as_json, _print_edit)
+
+
+@app.command()
+def restore(
+    names: Annotated[list[str], typer.Argument(help="The names to bring back.")],
+    kind: KindOption = _Kind.TAG,
+    workspace: WorkspaceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring dropped, renamed or merged names back."""
+    with command(as_json=as_json), opened(workspace) as photos:
+        show(photos.restore(names, kind=_kind(kind)), as_json, _print_edit)
+
+
+def _kind(chosen: _Kind) -> Kind:
+    return "class" if chosen is _Kind.CLASS else "tag"
+
+
+def _print_edit(console: Console, edit: Edit) -> None:
+    say(console, edit.done)

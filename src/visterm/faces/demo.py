@@ -1,0 +1,123 @@
+"""The whole path on the embedded collection: make, add, train, measure, and look."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from visterm.documents.document import Document
+from visterm.errors import InputError
+from visterm.find.sheets import contact_sheet, save_sheet
+from visterm.learn.training import Training, train_all
+from visterm.postcards import make_postcards
+from visterm.workspace import Workspace
+
+#: What the demo looks for, to show a search.
+QUERIES = ("boat sea", "snow house", "car road tree")
+_N_SHOWN = 18
+#: A file that only demo collections have.
+_MARK = "postcards.json"
+#: Choosing features and methods for the demo takes about half a minute.
+_MINUTES = 0.5
+
+
+@dataclass(frozen=True)
+class Demo(Document):
+    """What the demo made and found; ``unlabelled`` pictures had no class."""
+
+    folder: str
+    pictures: int
+    training: Training
+    unlabelled_accuracy: float
+    unlabelled_tag_precision: float
+    unlabelled: int
+    sheets: dict[str, str] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def run_demo(folder: Path, *, n_pictures: int = 400) -> Demo:
+    """Make the postcards in ``folder`` and do with them what a user does with a collection."""
+    if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).is_file():
+        raise InputError(
+            f"{folder} is not empty and is not a demo: name a new folder, so that your files stay as they are"
+        )
+    clock = _Clock()
+    report = make_postcards(folder, n_pictures)
+    clock.lap("paint")
+    with Workspace.create(folder) as photos:
+        photos.add()
+        clock.lap("add")
+        training = train_all(photos, minutes=_MINUTES)
+        clock.lap("choose, train and measure")
+        n_unlabelled = report.n_pictures - photos.status().n_with_class
+        accuracy, tag_precision, sheets = _look(photos, _truth(report.truth))
+        clock.lap("classify, tag and search")
+    return Demo(str(folder), report.n_pictures, training, accuracy, tag_precision, n_unlabelled, sheets, clock.laps)
+
+
+def _look(photos: Workspace, truth: dict[str, dict[str, Any]]) -> tuple[float, float, dict[str, str]]:
+    """Answer for the unlabelled pictures, compare with what only the generator knows, and draw it all."""
+    classified = photos.classify(write=True).answers
+    tagged = photos.tag(write=True).answers
+    right = [answer.labels[0].name == truth[answer.path]["class"] for answer in classified]
+    hits = [label.name in truth[answer.path]["tags"] for answer in tagged for label in answer.labels]
+    folder, results = photos.folder, photos.folder / "results"
+    results.mkdir(exist_ok=True)
+    sheets = {
+        "the collection": _sheet(
+            results / "contact-sheet.jpg", folder, [(path, "") for path in list(truth)[:48]], "Postcards", columns=8
+        ),
+        "classes of unlabelled pictures": _sheet(
+            results / "classified.jpg",
+            folder,
+            [(a.path, _verdict(a.labels[0].name, truth[a.path]["class"])) for a in classified[:_N_SHOWN]],
+            "Classes of pictures nobody labelled",
+        ),
+        "tags of unlabelled pictures": _sheet(
+            results / "tagged.jpg",
+            folder,
+            [(a.path, ", ".join(label.name for label in a.labels)) for a in tagged[:_N_SHOWN]],
+            "Tags of pictures nobody tagged",
+        ),
+    }
+    for text in QUERIES:
+        found = photos.search(text, limit=12, unlikely=True).found
+        file = results / f"search-{text.replace(' ', '-')}.jpg"
+        sheets[f"search: {text}"] = _sheet(file, folder, [(item.path, "") for item in found], f"Search: {text}")
+    return _share(right), _share(hits), sheets
+
+
+def _sheet(file: Path, folder: Path, items: list[tuple[str, str]], title: str, columns: int = 6) -> str:
+    captions = [caption for _, caption in items]
+    save_sheet(contact_sheet([folder / path for path, _ in items], captions, title=title, columns=columns), file)
+    return str(file)
+
+
+def _verdict(predicted: str, true: str) -> str:
+    return f"{predicted} (right)" if predicted == true else f"{predicted} (it is {true})"
+
+
+def _share(outcomes: list[bool]) -> float:
+    return sum(outcomes) / max(1, len(outcomes))
+
+
+def _truth(file: Path) -> dict[str, dict[str, Any]]:
+    """What the generator knows of every picture, by path."""
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    return {row["file_name"]: row for row in rows}
+
+
+class _Clock:
+    """Seconds between laps."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = now - self._last
+        self._last = now

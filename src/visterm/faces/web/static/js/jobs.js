@@ -1,0 +1,89 @@
+// Long work: what is going on, how far it is, and how to stop it.
+
+import { get, post } from "./api.js";
+import { fill, h } from "./dom.js";
+import { dialog, notice, told } from "./notices.js";
+import { store } from "./store.js";
+
+const jobs = new Map();
+let button;
+let open = null;
+
+export function jobsButton() {
+  button = h("button", { type: "button", class: "quiet job-button", onclick: show });
+  draw();
+  return button;
+}
+
+/** Hears of a job from the server. */
+export function heardOfJob(job) {
+  const before = jobs.get(job.id);
+  jobs.set(job.id, job);
+  draw();
+  if (before?.state === "running" && job.state !== "running") ended(job);
+}
+
+function ended(job) {
+  if (job.state === "done") {
+    notice(`${job.title}: done.`);
+    store.refreshCollection();
+    store.forgetLabels();
+    store.tell("reload");
+  } else if (job.state === "failed") {
+    notice(`${job.title}: ${job.error || "it failed"}`, { bad: true });
+  }
+}
+
+export const startJob = (kind, more = {}) => told(async () => heardOfJob(await post("/jobs", { kind, ...more })));
+
+const listed = () => [...jobs.values()].sort((a, b) => b.id - a.id);
+
+function draw() {
+  const running = listed().find((job) => job.state === "running");
+  fill(button, running ? running.title : "Jobs", running?.step ? bar(running.step) : null);
+  if (open) open();
+}
+
+const bar = (step) => h("progress", { "aria-label": step.task, ...(step.total ? { max: step.total, value: step.done } : {}) });
+
+const WORDS = { running: "", done: "done", failed: "failed", cancelled: "stopped", interrupted: "interrupted" };
+
+async function show() {
+  for (const job of (await told(() => get("/jobs"))) || []) jobs.set(job.id, job);
+  await dialog("Jobs", (close) => {
+    const list = h("div");
+    open = () => fill(list, listed().length ? listed().slice(0, 8).map(row) : h("p", { class: "soft" }, "No job is running."));
+    open();
+    return [list, h("div", { class: "choices" },
+      h("button", { type: "button", onclick: () => startJob("add") }, "Look for new pictures"),
+      h("button", { type: "button", class: "main", onclick: () => startJob("train") }, "Learn from my labels"),
+      h("button", { type: "button", onclick: () => close() }, "Close"))];
+  });
+  open = null;
+}
+
+function row(job) {
+  return h("div", { class: "job" },
+    h("div", {}, h("strong", {}, job.title), " ", h("span", { class: "soft" }, [WORDS[job.state], new Date(1000 * job.started).toLocaleTimeString()].filter(Boolean).join(", "))),
+    job.step ? [h("p", { class: "soft" }, job.step.task), bar(job.step)] : null,
+    job.error ? h("p", {}, job.error) : null,
+    outcomes(job).map((line) => h("p", { class: "soft" }, line)),
+    job.notes.slice(-3).map((note) => h("p", { class: "soft" }, note)),
+    job.state === "running" ? h("button", { type: "button", onclick: () => told(() => post(`/jobs/${job.id}/cancel`)) }, "Stop") : null);
+}
+
+/** What training came to, in words. */
+function outcomes(job) {
+  return (job.result?.outcomes || []).map((one) => {
+    if (one.quality === null || one.quality === undefined) return `${one.what}: ${one.reason || "learned, not measured"}`;
+    const held = `on ${one.held_out} held-out pictures`;
+    const share = (value) => `${Math.round(100 * value)} %`;
+    if (one.what === "search") return `search: the first picture is right for ${share(one.measures["P@1"] ?? 0)} of queries ${held}`;
+    if (one.what === "tags") {
+      const right = one.measures["suggestions right"];
+      return right === undefined ? "tags: nothing is likely enough to be suggested yet" : `tags: ${share(right)} of suggestions right, tag accuracy ${share(one.quality)} ${held}`;
+    }
+    const guess = one.baseline === null ? "" : ` (guessing: ${share(one.baseline)})`;
+    return `classes: ${share(one.quality)} right ${held}${guess}`;
+  });
+}

@@ -1,0 +1,1 @@
+"""Lists of pictures, page by page, with counts."""

@@ -1,0 +1,386 @@
+"""What each term of a query means in a collection: a known tag, class or word, or the nearest known one with a note."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from visterm.collection.evidence import Evidence
+from visterm.errors import InputError
+from visterm.find.rank.beliefs import Asked, Beliefs, Every, Floats, Leaf, Some, Without, in_either
+from visterm.find.rank.omission import Doubts
+from visterm.find.rank.pairs import Pairs
+from visterm.find.words.names import Names
+from visterm.find.words.query import UNTAGGED, AllOf, AnyOf, Node, Not, Term
+from visterm.find.words.reading import Note, Part, Reading, distinct
+from visterm.language import (
+    Near,
+    Speller,
+    Thesaurus,
+    WordVectors,
+    filler_words,
+    folded,
+    is_ordinary,
+    name_key,
+    stop_words,
+    word_key,
+)
+
+#: Nearest known words are looked up for at most this many unknown words of a query.
+MAX_CORRECTED = 10
+#: A tag of more words than this is found only if it is quoted.
+_MAX_PHRASE = 6
+#: A note on an unknown class or tag names at most this many known ones.
+_MAX_NAMED = 10
+_MAX_REMEMBERED = 500
+#: If no picture matches all words, at most this many ways to leave out the same number of words are tried.
+_MAX_WAYS = 200
+#: What to write where an operator was written in small letters, and so was ignored.
+_OPERATORS = {
+    "and": "all words are looked for anyway",
+    "or": "write OR in capitals to look for either, as in: boat OR ship",
+    "not": "write NOT in capitals, or a minus, to exclude a word, as in: boat -person",
+    "no": "write a minus to exclude a word, as in: boat -person",
+    "without": "write a minus to exclude a word, as in: boat -person",
+}
+
+
+class Interpreter:
+    """Interprets queries with the words that people wrote and the words that models know.
+
+    ``like`` answers ``like:PATH`` with log-probabilities of all rows. ``vectors`` give the meaning of words that are
+    unknown here. ``pairs`` are a model's beliefs about two words together. The language is that of the evidence.
+    """
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        tag_beliefs: Beliefs | None = None,
+        class_beliefs: Beliefs | None = None,
+        like: Callable[[str], Floats] | None = None,
+        vectors: WordVectors | None = None,
+        pairs: Pairs | None = None,
+        aliases: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        self._evidence = evidence
+        self._pairs = pairs
+        self._vectors = vectors
+        self._thesauri: dict[str | None, Thesaurus] = {}
+        self._beliefs = {"tag": tag_beliefs, "class": class_beliefs}
+        self._like = like
+        known = {
+            "tag": {*evidence.tag_keys, *(tag_beliefs.words if tag_beliefs else ())},
+            "class": {*evidence.class_names, *(class_beliefs.words if class_beliefs else ())},
+        }
+        # Names that were renamed or merged still find what they are called now.
+        self._names = Names(known, aliases, evidence.language)
+        self._stop_words = stop_words(evidence.language)
+        self._fillers = filler_words(evidence.language)
+        self._leaves: dict[tuple[str | None, tuple[str, ...]], Leaf | None] = {}
+
+    def read(self, tree: Node) -> Reading:
+        """What is asked for, with notes on words that were replaced or left out.
+
+        Words such as "photos" are ignored, unless the query has no other words.
+        """
+        said = self._read(tree, self._fillers)
+        return self._read(tree, frozenset()) if said.asked is None and said.ignored else said
+
+    def fewer(self, said: Reading) -> Iterator[list[tuple[tuple[str, ...], Asked]]]:
+        """What the query asks for with one plain word left out, in every way; then with two, and so on.
+
+        Each way comes with the words that were left out. The last words are left out first. Fields, groups and excluded
+        words always remain.
+        """
+        plain = [place for place, part in enumerate(said.parts) if part.word is not None]
+        for n_left_out in range(1, len(plain) + 1):
+            if comb(len(plain), n_left_out) > _MAX_WAYS:
+                continue
+            ways = []
+            for places in combinations(reversed(plain), n_left_out):
+                kept = [part for place, part in enumerate(said.parts) if place not in places]
+                asked = self._joined(Every, kept)
+                if asked is not None and any(not isinstance(part.asked, Without) for part in kept):
+                    ways.append((tuple(said.parts[place].word or "" for place in sorted(places)), asked))
+            yield ways
+
+    # The tree
+
+    def _read(self, tree: Node, fillers: frozenset[str]) -> Reading:
+        said = Reading(fillers=fillers)
+        if isinstance(tree, AllOf):
+            said.parts = self._parts(self._with_phrases(tree.parts), said, needed=True)
+            said.asked = self._joined(Every, said.parts)
+        else:
+            said.asked = self._node(tree, said, needed=True)
+        said.notes, said.hints = list(dict.fromkeys(said.notes)), list(dict.fromkeys(said.hints))
+        said.missing, said.ignored = list(dict.fromkeys(said.missing)), list(dict.fromkeys(said.ignored))
+        return said
+
+    def _node(self, node: Node, said: Reading, *, needed: bool = False) -> Asked | None:
+        """What a node asks for; ``needed`` if every picture should match it."""
+        match node:
+            case Term():
+                return self._term(node, said, needed=needed)
+            case Not():
+                part = self._node(node.part, said)
+                return None if part is None else Without(part)
+            case AllOf():
+                return self._joined(Every, self._parts(self._with_phrases(node.parts), said, needed=needed))
+            case AnyOf():
+                return self._joined(Some, self._parts(node.parts, said))
+
+    def _parts(self, nodes: Sequence[Node], said: Reading, *, needed: bool = False) -> list[Part]:
+        """The parts that ask for something, each once."""
+        parts = []
+        for node in nodes:
+            asked = self._node(node, said, needed=needed)
+            if asked is not None:
+                word = node.text if isinstance(node, Term) and node.field is None else None
+                parts.append(Part(asked, node.weight, None if asked is self._untagged else word))
+        return distinct(parts)
+
+    def _joined(self, kind: type[Every | Some], parts: Sequence[Part]) -> Asked | None:
+        if len(parts) < 2:
+            return parts[0].asked if parts else None
+        mean = sum(part.weight for part in parts) / len(parts)
+        asked, weights = tuple(part.asked for part in parts), tuple(part.weight / mean for part in parts)
+        return self._pairs.joined(asked, weights) if kind is Every and self._pairs is not None else kind(asked, weights)
+
+    def _with_phrases(self, nodes: Sequence[Node]) -> list[Node]:
+        """The same parts, with plain words joined where they form the name of a tag or class; longest names first."""
+        joined: list[Node] = []
+        at = 0
+        while at < len(nodes):
+            for end in range(min(at + _MAX_PHRASE, len(nodes)), at + 1, -1):
+                run = [node for node in nodes[at:end] if isinstance(node, Term) and _is_plain(node)]
+                if len(run) == end - at and self._is_name(texts := [term.text for term in run]):
+                    first, *_ = run
+                    joined.append(Term(" ".join(texts), first.at, quoted=True))
+                    at = end
+                    break
+            else:
+                joined.append(nodes[at])
+                at += 1
+        return joined
+
+    def _is_name(self, texts: Sequence[str]) -> bool:
+        """Whether words form the name of a tag or class; a sign among them that is a name itself stays apart."""
+        text = " ".join(texts)
+        if self._names.is_exact(None, name_key(text)):
+            return True
+        signs = [name_key(word) for word in texts if not word_key(word)]
+        known = bool(self._names.meant(None, word_key(text)))
+        return known and not any(self._names.is_exact(None, sign) for sign in signs)
+
+    # Terms
+
+    def _name(self, term: Term) -> str:
+        """The key that a term is looked up by: the exact name of a tag or class if there is one, else its words."""
+        exact = name_key(term.text)
+        if self._names.is_exact(term.field, exact):
+            return exact
+        words = word_key(term.text)
+        return self._names.renamed(term.field, words) or words
+
+    def _term(self, term: Term, said: Reading, *, needed: bool) -> Asked | None:
+        if term.field == "like":
+            if self._like is None:
+                raise InputError("like: compares pictures by their features, but no features were computed yet")
+            return Leaf(f"like {term.text}", len(self._evidence), likeness=self._like(term.text))
+        if term.field == "is":
+            return self._untagged
+        name = term.text if term.field == "filename" else self._name(term)
+        if not name:
+            return None if term.field is None else self._nothing(term, said)
+        if term.text.endswith("*") and not name.endswith("*") and not term.quoted:
+            said.hints.append(f"Visterm knows the forms of words: leave out the * of {term.text!r}")
+        plain = term.field is None and not term.quoted
+        if plain and not self._names.meant(None, name):
+            if name == UNTAGGED:
+                return self._untagged
+            if self._is_ignored(term, name, said):
+                return None
+        leaf = self._leaf(term.field, name)
+        if leaf is not None:
+            return leaf
+        if term.field is None and len(rows := self._evidence.named(term.text)):  # IMG_0042.jpg
+            return Leaf(term.text, len(self._evidence), {"file name": rows}, closed=True)
+        if plain and " " in name:  # tall-building
+            parts: list[Node] = [Term(word, term.at) for word in name.split()]
+            return self._node(AllOf(tuple(parts)), said, needed=needed)
+        return self._nearest(term, name, said, needed=needed)
+
+    def _is_ignored(self, term: Term, name: str, said: Reading) -> bool:
+        """Whether a plain word says nothing about pictures."""
+        if name in said.fillers:
+            said.ignored.append(term.text)
+            return True
+        if any(word not in self._stop_words for word in name.split()):
+            return False
+        if name in _OPERATORS:
+            said.hints.append(f"{term.text!r} was ignored: {_OPERATORS[name]}")
+        return True
+
+    def _nearest(self, term: Term, name: str, said: Reading, *, needed: bool) -> Asked | None:
+        """The known word nearest to an unknown one, with a note.
+
+        Spelling is tried first. A word that has a vector is spelled right, so its meaning is tried first. An ordinary
+        word is never taken for a misspelt one: "sand" does not become "land", although they differ by one letter.
+        """
+        alike: list[str] = []
+        if term.field != "filename" and said.n_looked_up < MAX_CORRECTED:
+            alike = self._spelled_alike(term.field, name)
+            misspelt = bool(alike) and not is_ordinary(name, self._evidence.language)
+            known = self._vectors is not None and name in self._vectors
+            found = self._by_meaning(term, name, said) if known or not misspelt else None
+            if found is None and misspelt:
+                said.notes.append(Note(term.text, alike[0], tuple(alike[1:]), field=term.field))
+                found = self._leaf(term.field, alike[0])
+            if found is not None:
+                return found
+        if term.field is None:
+            said.notes.append(Note(term.text, ignored=True, alike=tuple(alike)))
+            if needed:
+                said.missing.append(term.text)
+            return None
+        return self._nothing(term, said, alike)
+
+    def _spelled_alike(self, field: str | None, name: str) -> list[str]:
+        return [word for word in self._speller(field).nearest(name) if self._leaf(field, word) is not None]
+
+    def _by_meaning(self, term: Term, name: str, said: Reading) -> Asked | None:
+        found = [(word, self._leaf(term.field, word.name)) for word in self._near_in_meaning(term.field, name)]
+        pairs = [(word, leaf) for word, leaf in found if leaf is not None]
+        if not pairs:
+            return None
+        near, leaves = zip(*pairs, strict=True)
+        said.notes.append(Note(term.text, near[0].name, field=term.field, near=near))
+        return leaves[0] if len(leaves) == 1 else Some(leaves, tuple(word.weight for word in near))
+
+    def _nothing(self, term: Term, said: Reading, alike: Sequence[str] = ()) -> Leaf:
+        """A leaf that no picture matches, with a note."""
+        known = sorted(self._names.of(term.field))
+        listed = (*known[:_MAX_NAMED], "...") if len(known) > _MAX_NAMED else tuple(known)
+        said.notes.append(Note(term.text, others=listed, field=term.field, alike=tuple(alike)))
+        longer = next((name for name in known if name.casefold().startswith(f"{term.text.casefold()} ")), None)
+        if longer is not None:  # a shell takes the quotes away
+            named = f'{term.field}:"{longer}"'
+            said.hints.append(f"put names of several words in quotes: {named}, and in a shell '{named}'")
+        return Leaf(term.text, len(self._evidence), closed=True)
+
+    @cached_property
+    def _untagged(self) -> Leaf:
+        """Pictures without a tag."""
+        rows = np.flatnonzero(~self._evidence.is_tagged)
+        return Leaf(UNTAGGED, len(self._evidence), {"no tags": rows}, closed=True)
+
+    def _leaf(self, field: str | None, name: str) -> Leaf | None:
+        """The leaf of a known word. It is the same object each time and for all forms of the word."""
+        names = self._one_form(field, name)
+        if (field, names) not in self._leaves:
+            if len(self._leaves) >= _MAX_REMEMBERED:
+                self._leaves.clear()
+            self._leaves[field, names] = self._made(field, names)
+        return self._leaves[field, names]
+
+    def _one_form(self, field: str | None, name: str) -> tuple[str, ...]:
+        """The form of a word under which its leaf is kept: the names of the vocabulary, or else singular."""
+        if field == "filename":
+            return (name,)
+        meant = () if field == "caption" else self._names.meant(field, name)
+        return meant or (folded(name, self._evidence.language),)
+
+    def _made(self, field: str | None, names: tuple[str, ...]) -> Leaf | None:
+        match field:
+            case None:
+                return self._word(names)
+            case "tag":
+                return self._tag(names)
+            case "class":
+                return self._class(names)
+            case "caption":
+                return self._caption(*names)
+            case _:
+                return self._filename(*names)
+
+    def _word(self, names: tuple[str, ...]) -> Leaf | None:
+        """A word wherever it is known: as a tag, as a class, in captions, in file names."""
+        evidence, name = self._evidence, names[0]
+        told_by = {"caption": evidence.in_caption(name), "file name": evidence.in_path(name)}
+        if not self._names.is_exact(None, name):
+            return Leaf(name, len(evidence), told_by) if any(map(len, told_by.values())) else None
+        told_by = {"tag": evidence.with_tag(*names), "class": evidence.of_class(*names), **told_by}
+        sources = self._sources("tag", names) + self._sources("class", names)
+        is_tag = not self._names.of("tag").isdisjoint(names)
+        # Who denies a class says nothing of a tag of the same name.
+        denied = (
+            evidence.denied(*names) if is_tag else in_either(evidence.denied(*names), evidence.not_of_class(*names))
+        )
+        return Leaf(name, len(evidence), told_by, denied, sources, self._doubted if is_tag else None)
+
+    def _tag(self, names: tuple[str, ...]) -> Leaf | None:
+        if self._names.of("tag").isdisjoint(names):
+            return None
+        evidence = self._evidence
+        told_by = {"tag": evidence.with_tag(*names)}
+        sources = self._sources("tag", names)
+        return Leaf(names[0], len(evidence), told_by, evidence.denied(*names), sources, self._doubted)
+
+    def _class(self, names: tuple[str, ...]) -> Leaf | None:
+        if self._names.of("class").isdisjoint(names):
+            return None
+        evidence = self._evidence
+        told_by = {"class": evidence.of_class(*names)}
+        sources = self._sources("class", names)
+        return Leaf(names[0], len(evidence), told_by, evidence.of_other_class(*names), sources)
+
+    def _caption(self, name: str) -> Leaf | None:
+        rows = self._evidence.in_caption(name)
+        return Leaf(name, len(self._evidence), {"caption": rows}, closed=True) if len(rows) else None
+
+    def _filename(self, pattern: str) -> Leaf | None:
+        rows = self._evidence.matching_path(pattern)
+        return Leaf(pattern, len(self._evidence), {"file name": rows}, closed=True) if len(rows) else None
+
+    def _sources(self, field: str, names: Sequence[str]) -> tuple[tuple[Beliefs, str], ...]:
+        beliefs = self._beliefs[field]
+        return () if beliefs is None else tuple((beliefs, name) for name in names if name in beliefs.words)
+
+    def _near_in_meaning(self, field: str | None, name: str) -> list[Near]:
+        """The known words of ``field`` that are nearest in meaning; none if no word vectors are installed."""
+        if self._vectors is None:
+            return []
+        if field not in self._thesauri:
+            self._thesauri[field] = Thesaurus(self._vectors, self._counts_of(field), self._evidence.language)
+        return self._thesauri[field].nearest(name)
+
+    def _speller(self, field: str | None) -> Speller:
+        return Speller(self._counts_of(field)) if field in self._names else self._all_speller
+
+    def _counts_of(self, field: str | None) -> dict[str, int]:
+        """The known words of ``field`` (None: of any field), with the number of pictures of each."""
+        if field in self._names:
+            return {name: self._counts.get(name, 0) for name in self._names.of(field)}
+        said = {word: count for word, count in self._counts.items() if word not in self._stop_words}
+        return said | {name: self._counts.get(name, 0) for name in self._names.of("tag") | self._names.of("class")}
+
+    @cached_property
+    def _doubted(self) -> Doubts:
+        return Doubts.learned(self._evidence.n_tags)
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
+        return dict(self._evidence.counts())
+
+    @cached_property
+    def _all_speller(self) -> Speller:
+        return Speller(self._counts_of(None))
+
+
+def _is_plain(term: Term) -> bool:
+    return term.field is None and not term.quoted and term.weight == 1

@@ -1,0 +1,102 @@
+"""What was understood of a query: the words asked for, and what is to be said about the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from visterm.find.rank.beliefs import Asked, Every, Leaf, Some, Without
+from visterm.language import Near
+
+_LISTED = {
+    "tag": "has the tag",
+    "class": "has the class",
+    "caption": "has a caption with",
+    "filename": "has a file name like",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A word that is unknown, and what the search did with it.
+
+    If a known word was searched for instead, ``meant`` is that word and ``others`` are further candidates. If it was
+    found by meaning rather than by spelling, ``near`` holds the words with their similarities. An unknown plain word is
+    ``ignored``; if it is an ordinary word, ``alike`` lists known words that are spelled nearly the same. An unknown
+    value of a field matches no picture; ``others`` then lists some known values.
+    """
+
+    word: str
+    meant: str | None = None
+    others: tuple[str, ...] = ()
+    ignored: bool = False
+    field: str | None = None
+    near: tuple[Near, ...] = ()
+    alike: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        kind = _LISTED.get(self.field or "", "has the word")
+        if self.near:
+            found = " or ".join(f"{near.name!r} ({near.likeness:.2f})" for near in self.near)
+            close = "which is" if len(self.near) == 1 else "which are"
+            return f"no picture {kind} {self.word!r}: searched for {found} instead, {close} close in meaning"
+        if self.meant is not None:
+            also = f"; or did you mean {', '.join(self.others)}?" if self.others else ""
+            return f"no picture {kind} {self.word!r}: searched for {self.meant!r} instead{also}"
+        known = f"; the known ones are {', '.join(self.others)}" if self.others else ""
+        alike = f"; did you mean {', '.join(self.alike)}?" if self.alike else ""
+        return f"no picture {kind} {self.word!r}{', so it was ignored' if self.ignored else ''}{known}{alike}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A part of a query and its weight. ``word`` is what the person typed, if it is a plain word."""
+
+    asked: Asked
+    weight: float
+    word: str | None = None
+
+
+@dataclass(slots=True)
+class Reading:
+    """What is ``asked`` for (None if no word is known), and what is to be said about it.
+
+    ``parts`` are the parts that must all hold. ``missing`` has the unknown words that should hold but were left out,
+    ``ignored`` the words that say nothing about pictures (of ``fillers``, the words that do not). ``hints`` tell how to
+    write what was probably meant.
+    """
+
+    asked: Asked | None = None
+    parts: list[Part] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
+    fillers: frozenset[str] = frozenset()
+
+    @property
+    def n_looked_up(self) -> int:
+        """How many unknown words were replaced or ignored."""
+        return sum(note.meant is not None or note.ignored for note in self.notes)
+
+
+def distinct(parts: Sequence[Part]) -> list[Part]:
+    """The parts, each once: of parts that ask for the same, the first with the largest weight."""
+    by_meaning: dict[object, Part] = {}
+    for part in parts:
+        same = _meaning(part.asked)
+        known = by_meaning.get(same)
+        weight = part.weight if known is None else max(known.weight, part.weight)
+        by_meaning[same] = Part((known or part).asked, weight, (known or part).word)
+    return list(by_meaning.values())
+
+
+def _meaning(asked: Asked) -> object:
+    """Equal for parts that ask for the same; the leaf of a word is the same object each time."""
+    match asked:
+        case Leaf():
+            return asked
+        case Without():
+            return ("without", _meaning(asked.part))
+        case Every() | Some():
+            return (type(asked), tuple(map(_meaning, asked.parts)), asked.weights)

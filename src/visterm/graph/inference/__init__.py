@@ -1,0 +1,1 @@
+"""LapVar, and how each kind of model learns with it."""

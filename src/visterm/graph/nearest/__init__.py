@@ -1,0 +1,1 @@
+"""Nearest neighbours of all rows, found approximately."""

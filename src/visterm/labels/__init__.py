@@ -1,0 +1,5 @@
+"""What people say of pictures: adding, labelling, the vocabulary, history, export."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,27 @@
+from .adding import Addition as Addition
+from .adding import Attached as Attached
+from .adding import Removal as Removal
+from .backups import BackedUp as BackedUp
+from .backups import Restored as Restored
+from .history import History as History
+from .history import Undoing as Undoing
+from .labelling import Labelled as Labelled
+from .labelling import NewNameError as NewNameError
+from .naming import Edit as Edit
+from .naming import Merges as Merges
+from .naming import Vocabulary as Vocabulary
+
+__all__ = [
+    "Addition",
+    "Attached",
+    "BackedUp",
+    "Edit",
+    "History",
+    "Labelled",
+    "Merges",
+    "NewNameError",
+    "Removal",
+    "Restored",
+    "Undoing",
+    "Vocabulary",
+]

@@ -1,0 +1,46 @@
+"""A person's decisions about what models suggest: many at once, as one step that can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from visterm.catalogue.labels import Kind, LabelRow
+from visterm.catalogue.records import PERSON
+from visterm.errors import InputError
+from visterm.labels.labelling import Labelled
+
+if TYPE_CHECKING:
+    from visterm.collection.holdings import Holdings
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether the picture with this number has a class or tag."""
+
+    id: int
+    kind: Kind
+    name: str
+    state: Literal["accepted", "rejected"]
+
+
+def decide(holdings: Holdings, decisions: Sequence[Decision]) -> Labelled:
+    """Note a person's decisions, all or none."""
+    if not decisions:
+        raise InputError("there is nothing to decide")
+    rows: list[LabelRow] = [(each.id, each.kind, each.name, each.state, None) for each in decisions]
+    n_accepted = sum(each.state == "accepted" for each in decisions)
+    with holdings.catalogue.transaction(_in_words(decisions, n_accepted)):
+        n_labels = holdings.catalogue.write_labels(rows, source=PERSON)
+    return Labelled(n_labels, n_accepted, action=holdings.catalogue.history.made)
+
+
+def _in_words(decisions: Sequence[Decision], n_accepted: int) -> str:
+    """What was decided, for the history."""
+    if len(decisions) == 1:
+        (only,) = decisions
+        return f"{'accept' if n_accepted else 'reject'} {only.kind} {only.name}"
+    parts = [f"accept {n_accepted}"] if n_accepted else []
+    parts += [f"reject {len(decisions) - n_accepted}"] if n_accepted < len(decisions) else []
+    return f"{' and '.join(parts)} suggestions"

@@ -1,0 +1,1 @@
+"""Learning that knows arrays and methods, but no workspace."""

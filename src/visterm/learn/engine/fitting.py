@@ -1,0 +1,67 @@
+"""One way to fit every method and to get its scores, whatever its tasks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from visterm.compute import progress
+from visterm.contracts import Task
+from visterm.learn import Dataset
+from visterm.ranking.tag_ranker import TagRanker
+from visterm.registry import Method
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """An estimator of a method, the pictures that it learned from, and the seconds that fitting took."""
+
+    method: Method
+    estimator: Any
+    train: Dataset
+    seconds: float
+
+    @classmethod
+    def to(
+        cls, train: Dataset, method: Method, parameters: Mapping[str, Any] | None = None, *, doing: str = "Fitting {}"
+    ) -> Fitted:
+        """Fit the method to all of ``train``; ``doing`` is what people see meanwhile."""
+        started = time.perf_counter()
+        with progress.task(doing.format(method.name)):
+            estimator = fit_method(method, train, parameters)
+        return cls(method, estimator, train, time.perf_counter() - started)
+
+
+def fit_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None) -> Any:
+    """Fit the method to all of ``data``, with the labels that its tasks learn from."""
+    estimator = method.create(**(parameters or {}))
+    if learns_from_denied(method) and data.only_denied.any():
+        return estimator.fit(data.X, data.tags, denied=data.denied)
+    if method.tasks >= {Task.CLASSIFY, Task.ANNOTATE}:
+        return estimator.fit(data.X, y=data.y, tags=data.tags)
+    return estimator.fit(data.X, data.y) if Task.CLASSIFY in method.tasks else estimator.fit(data.X, data.tags)
+
+
+def has_labels(method: Method, data: Dataset) -> bool:
+    """Whether any picture has a label that the method learns from."""
+    classes, tags = bool(data.has_class.any()), bool(data.has_tags.any())
+    return (Task.CLASSIFY in method.tasks and classes) or (method.does(Task.RANK) and tags)
+
+
+def learns_from_untagged(method: Method) -> bool:
+    """Whether the method also learns from the pictures it will tag: it then gets the held-out pictures, too."""
+    return getattr(method.load(), "learns_from_untagged", False)
+
+
+def learns_from_denied(method: Method) -> bool:
+    """Whether the method also learns from tags that a person denied at pictures that nobody tagged."""
+    return getattr(method.load(), "learns_from_denied", False)
+
+
+def as_ranker(estimator: Any, data: Dataset) -> Any:
+    """The fitted estimator itself if it ranks, else a TagRanker over it, normalised on the training pictures."""
+    if hasattr(estimator, "score_queries"):
+        return estimator
+    return TagRanker.of_fitted(estimator, data.X, len(data.tag_names))

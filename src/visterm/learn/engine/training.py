@@ -1,0 +1,192 @@
+"""From labelled pictures to a measured estimator, with at most two fits of the method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm import registry
+from visterm.calibration import Denials
+from visterm.contracts import Task, take
+from visterm.contracts.answers import ScoredPictures
+from visterm.errors import InputError
+from visterm.learn import Dataset
+from visterm.learn.engine import splits
+from visterm.learn.engine.fitting import Fitted, has_labels, learns_from_untagged
+from visterm.learn.engine.measuring import Measured, Performance, measure, measure_fitted, training_part
+from visterm.learn.engine.splits import Split
+from visterm.learn.engine.suggestions import JudgedTags, denials_of, judge_by_halves, tag_probabilities
+from visterm.registry import Method
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """The tagged pictures that an estimator has not seen; it learned from the ``train`` rows of a split.
+
+    Its scores serve to interpret those of the final estimator: how sure a prediction is, and from which score on a
+    picture gets a tag. The estimator itself is not kept: it is as large as the final one. In ``judged``, each half of
+    the pictures is judged by what was learned from the other half; None if there are test pictures to measure on.
+    ``denials`` are what it says of held-out pictures that nobody tagged, and the tags denied there, if there are any.
+    """
+
+    scored: ScoredPictures
+    data: Dataset
+    split: Split
+    judged: JudgedTags | None = None
+    denials: Denials | None = None
+
+    @property
+    def train_tags(self) -> Any:
+        """(n_pictures, n_tags) tags that the estimator learned from."""
+        return self.data.tags[self.split.train]
+
+    @property
+    def tags(self) -> Any:
+        """(n_pictures, n_tags) tags of the scored pictures."""
+        return self.data.tags[tagged_rows(self.data, self.split)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """The final estimator and its measured performance.
+
+    ``performance`` is None and ``baseline`` is empty if too few pictures are labelled to hold some out. ``test`` are
+    the rows of ``data`` that came marked as test pictures; the estimator has not seen their labels.
+    """
+
+    estimator: Any
+    data: Dataset
+    test: NDArray[np.int64]
+    fit_seconds: float
+    performance: Performance | None
+    baseline: dict[str, float]
+    held_out: HeldOut | None
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The measures by name."""
+        return {} if self.performance is None else self.performance.flat()
+
+    def own(self) -> Dataset:
+        """The pictures whose labels the estimator may have learned from."""
+        return self.data.select(np.setdiff1d(np.arange(len(self.data)), self.test))
+
+
+def tagged_rows(data: Dataset, split: Split) -> NDArray[np.int64]:
+    """The rows held out by a split that have tags."""
+    return split.test[data.has_tags[split.test]]
+
+
+def train_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None) -> Trained:
+    """Fit the method to all labelled pictures except the test pictures, and measure it.
+
+    With test pictures, the final estimator itself is measured on them. A second fit, without some of the other
+    pictures, gives the held-out scores that search learns from. Without test pictures, a fit to one part is measured on
+    the rest, which also gives the held-out scores; the final estimator then learns from everything. A method that
+    learns from untagged pictures also gets the held-out and the test pictures, without their labels.
+
+    >>> from scipy.sparse import csr_array
+    >>> known = np.repeat([[1, 0], [0, 1]], 20, axis=0)
+    >>> X = known + np.random.default_rng(0).random((40, 2))
+    >>> data = Dataset("pictures", X, np.full(40, -1), (), csr_array(known, dtype=float), ("sea", "car"))
+    >>> trained = train_method(registry.get("knn-tags"), data)
+    >>> trained.baseline["AvgP"] < trained.metrics["AvgP"]
+    True
+    """
+    if not has_labels(method, data):
+        wanted = "a class" if Task.CLASSIFY in method.tasks else "tags"
+        raise InputError(f"{method.name} learns from pictures with {wanted}, but there are none: import or add labels")
+    if data.is_test.any():
+        return _with_test_pictures(method, data, parameters)
+    return _without_test_pictures(method, data, parameters)
+
+
+def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: int = 0) -> Split:
+    """The split that came with the pictures, else a share of the labelled pictures drawn at random, class by class.
+
+    Of the pictures with nothing but denied tags, the same share is drawn. Training pictures without labels stay in the
+    training part: some methods learn from them.
+    """
+    test = np.flatnonzero(data.is_test)
+    if len(test):
+        return Split.of(np.setdiff1d(np.arange(len(data)), test), test)
+    labelled = np.flatnonzero(data.has_class | data.has_tags)
+    if len(labelled) < 2:
+        raise InputError("at least two labelled pictures are needed to measure anything: label more, or import labels")
+    drawn = splits.stratified(data.y[labelled], test_share, random_state)
+    others = np.setdiff1d(np.flatnonzero(data.only_denied), labelled, assume_unique=True)
+    others = np.random.default_rng(random_state).permutation(others)[: round(test_share * len(others))]
+    test = np.union1d(labelled[drawn.test], others)
+    return Split.of(np.setdiff1d(np.arange(len(data)), test), test)
+
+
+def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Trained:
+    """Measure the final fit on the test pictures; for tags, hold some of the others out of another fit."""
+    split = validation_split(data)
+    held_out, probabilities = None, None
+    if method.does(Task.RANK):
+        try:
+            drawn = validation_split(data.select(split.train))
+            inner = Split.of(split.train[drawn.train], split.train[drawn.test])
+            part = training_part(data, inner, transductive=learns_from_untagged(method))
+            estimator = Fitted.to(part, method, parameters, doing="Fitting {} without some pictures").estimator
+            scored = ScoredPictures.by(estimator, take(data.X, tagged_rows(data, inner)))
+            held_out = HeldOut(scored, data, inner, denials=denials_of(estimator, data, inner.test))
+            del estimator, part  # as large as the final ones
+            probabilities = tag_probabilities(
+                scored.scores, held_out.tags, held_out.train_tags, denials=held_out.denials
+            )
+        except InputError:  # too few to hold some out
+            held_out = None
+    train = training_part(data, split, transductive=learns_from_untagged(method))
+    final = Fitted.to(train, method, parameters, doing="Training {}")
+    try:
+        performance = measure_fitted(final, data, split.test, probabilities=probabilities).performance
+    except InputError:  # no test picture has the labels that the method predicts
+        performance = None
+    return _trained(final, data, split, performance, held_out)
+
+
+def _without_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, Any] | None) -> Trained:
+    """Measure a fit to one part on the rest; the final fit is to everything."""
+    performance, held_out, split = None, None, None
+    try:
+        split = validation_split(data)
+        measured = measure(method, data, split, parameters=parameters, transductive=learns_from_untagged(method))
+        held_out = _scored_by(measured, split) if method.does(Task.RANK) else None
+        performance = measured.performance
+        del measured  # its estimator is as large as the final one
+    except InputError:  # one labelled picture, or one class only, can be learned from but not measured on
+        performance = None
+    return _trained(Fitted.to(data, method, parameters, doing="Training {}"), data, split, performance, held_out)
+
+
+def _scored_by(measured: Measured, split: Split) -> HeldOut | None:
+    """The held-out pictures with tags, as the measured estimator scored and judged them; None if there are none."""
+    data, rows = measured.data, tagged_rows(measured.data, split)
+    if not len(rows):
+        return None
+    X = take(data.X, rows)
+    scored = ScoredPictures.by(measured.estimator, X, measured.word_scores)
+    denials = denials_of(measured.estimator, data, split.test)
+    judged = measured.judged or judge_by_halves(
+        scored.scores, data.tags[rows], data.tags[split.train], measured.estimator, X, denials
+    )
+    return HeldOut(scored, data, split, judged, denials)
+
+
+def _trained(
+    final: Fitted, data: Dataset, split: Split | None, performance: Performance | None, held_out: HeldOut | None
+) -> Trained:
+    """The final fit with what was measured, and what guessing reaches."""
+    baseline: dict[str, float] = {}
+    if split is not None and performance is not None:
+        labels = data.without_features()
+        for task in performance.values:
+            baseline |= measure(registry.baseline(task), labels, split, tasks=(task,)).values[task]
+    test = np.flatnonzero(data.is_test)
+    return Trained(final.estimator, data, test, final.seconds, performance, baseline, held_out)

@@ -1,0 +1,100 @@
+"""The rows of the neighbour methods and the baselines in the registry. Nothing heavy is imported: see ``Method``."""
+
+from __future__ import annotations
+
+from visterm.contracts.method import ANNOTATE, CLASSIFY, Method
+
+METHODS = (
+    Method(
+        "majority-class",
+        "visterm.neighbours.majority_class:MajorityClass",
+        CLASSIFY,
+        "colour",
+        "the most frequent class, for every picture",
+        is_baseline=True,
+    ),
+    Method(
+        "tag-frequency",
+        "visterm.neighbours.tag_frequency:TagFrequency",
+        ANNOTATE,
+        "colour",
+        "the most frequent tags, for every picture",
+        is_baseline=True,
+    ),
+    Method(
+        "knn",
+        "visterm.neighbours.knn:KnnClassifier",
+        CLASSIFY,
+        "deep",
+        "the class of the most similar pictures",
+        preset={"metric": "hellinger"},
+        takes_any_features=False,
+    ),
+    Method(
+        "knn-tags",
+        "visterm.neighbours.knn_tags:KnnAnnotator",
+        ANNOTATE,
+        "deep",
+        "the tags of the most similar pictures",
+        reference="Nakayama et al., BMVC 2010",
+        preset={"metric": "hellinger"},
+        takes_any_features=False,
+    ),
+    Method(
+        "ccd2",
+        "visterm.neighbours.ccd2:CodeAnnotator",
+        ANNOTATE,
+        "deep",
+        "the tags of the nearest pictures in a small space learned from tags",
+        reference="Nakayama et al., BMVC 2010",
+    ),
+    Method(
+        "jec",
+        "visterm.neighbours.jec:JEC",
+        ANNOTATE,
+        "deep",
+        "the tags of the nearest picture, then of the next ones; all features count equally",
+        reference="Makadia, Pavlovic and Kumar, ECCV 2008",
+    ),
+    Method(
+        "tagprop",
+        "visterm.neighbours.tagprop:TagProp",
+        ANNOTATE,
+        "deep",
+        "the tags of similar pictures; learns how much each neighbour's vote counts",
+        reference="Guillaumin et al., ICCV 2009",
+    ),
+    Method(
+        "tagprop-rare",
+        "visterm.neighbours.tagprop:TagProp",
+        ANNOTATE,
+        "deep",
+        "tagprop, where votes that stand out win: finds more rare tags",
+        reference="after Guillaumin et al., ICCV 2009",
+        preset={"tag_power": 1.0},
+    ),
+    Method(
+        "two-pass-knn",
+        "visterm.neighbours.two_pass_knn:TwoPassKnn",
+        ANNOTATE,
+        "deep",
+        "every tag, frequent or rare, gets votes from its most similar pictures",
+        reference="Verma and Jawahar, ECCV 2012",
+    ),
+    Method(
+        "two-pass-knn-likelihood",
+        "visterm.neighbours.two_pass_knn_likelihood:LikelihoodTwoPassKnn",
+        ANNOTATE,
+        "deep",
+        "two-pass-knn with weights that explain the tags best; votes that stand out win",
+        reference="after Verma and Jawahar, ECCV 2012",
+    ),
+    Method(
+        "kernel-ccd",
+        "visterm.neighbours.kernel_ccd:KernelContextualAnnotator",
+        ANNOTATE,
+        "deep",
+        "the tags of the nearest pictures in a small space learned from all features and tags",
+        reference="Nakayama et al., BMVC 2010",
+    ),
+)

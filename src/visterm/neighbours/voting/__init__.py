@@ -1,0 +1,1 @@
+"""What the neighbour methods share: who votes, how votes are counted, weighed and turned into scores."""

@@ -1,0 +1,25 @@
+from .documents import Groups as Groups
+from .documents import Questions as Questions
+from .documents import ReviewState as ReviewState
+from .head import choose_questions as choose_questions
+from .head import class_doubt as class_doubt
+from .head import fit_classes as fit_classes
+from .head import fit_tags as fit_tags
+from .head import group as group
+from .head import reduced as reduced
+from .head import tag_doubt as tag_doubt
+from .reviewer import Reviewer as Reviewer
+
+__all__ = [
+    "Groups",
+    "Questions",
+    "ReviewState",
+    "Reviewer",
+    "choose_questions",
+    "class_doubt",
+    "fit_classes",
+    "fit_tags",
+    "group",
+    "reduced",
+    "tag_doubt",
+]

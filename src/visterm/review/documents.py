@@ -1,0 +1,97 @@
+"""The documents of a review: questions, progress, groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from visterm.catalogue.labels import Kind
+from visterm.collection.judgements import Age
+from visterm.collection.rows import Columns, PictureRow
+from visterm.documents.document import Document
+
+Queue = Literal["teach", "errors", "tag"]
+
+
+@dataclass(frozen=True)
+class Questions(Document):
+    """Pictures to decide about, the most useful first; ``left`` counts all questions of the queue.
+
+    The ``labels`` of a picture are the likely answers. If the question is about one answer, ``asked`` is that answer.
+    For a likely error, ``said`` is what people said. ``ages`` say when the model, and the review, learned.
+    """
+
+    queue: Queue
+    questions: list[PictureRow]
+    left: int
+    ages: list[Age]
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """The measured quality (right classes, or tag accuracy; from 0 to 1) with this number of labelled pictures."""
+
+    labels: int
+    quality: float
+    time: float
+
+
+@dataclass(frozen=True)
+class TagWork:
+    """A tag, and the number of undecided pictures around its threshold."""
+
+    name: str
+    pictures: int
+
+
+@dataclass(frozen=True)
+class ReviewState(Document):
+    """The number of pictures that wait in each queue, and the quality measured so far.
+
+    ``cold`` is true while nothing is labelled: begin with groups. ``curve`` has the quality of what the review learned
+    by the number of labels, and ``measure`` names it. ``model_quality`` is the same measure of ``model``, the model in
+    use, on held-out pictures, as in its report; None if it was not measured. ``expected`` estimates the quality after
+    ten more minutes; None if there is too little to go by. ``learning`` is true while the heads are fitted again.
+    ``problem`` says why nothing can be reviewed. ``kind`` is what is asked about, classes or tags: ``labelled``
+    pictures have it and ``unlabelled`` ones do not. ``alike`` pictures have no label at all and can be named in groups.
+    """
+
+    ready: bool
+    cold: bool
+    learning: bool
+    kind: Kind
+    labelled: int
+    unlabelled: int
+    teach: int
+    errors: int
+    tags: list[TagWork]
+    curve: list[CurvePoint]
+    expected: float | None
+    fitted_changes: int
+    problem: str | None = None
+    alike: int = 0
+    measure: str = ""
+    model: str | None = None
+    model_quality: float | None = None
+
+
+@dataclass(frozen=True)
+class PictureGroup:
+    """Pictures that look alike, the most typical first. ``tightness`` is their mean likeness, from 0 to 1.
+
+    A group may have thousands of pictures, so they are columns. ``outliers`` look less like the others.
+    """
+
+    number: int
+    size: int
+    tightness: float
+    pictures: Columns
+    outliers: list[int]
+
+
+@dataclass(frozen=True)
+class Groups(Document):
+    """Groups of pictures without labels. Each picture without labels that has features is in one group."""
+
+    groups: list[PictureGroup]
+    pictures: int

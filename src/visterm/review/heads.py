@@ -1,0 +1,136 @@
+"""Heads for what the labels of a collection allow, and the labels that they disagree with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.calibration import PRECISION
+from visterm.catalogue.labels import Kind
+from visterm.collection.judgements import Age, Judged, LikelyName, n_labelled
+from visterm.collection.moment import Collection
+from visterm.collection.view import View
+from visterm.review.head import ClassHead, TagHead, fit_classes, fit_tags
+
+#: A head needs this many labelled pictures.
+_LEAST = 4
+_MOST_ERRORS = 200
+#: A label looks wrong if the head gives it at most this probability, and another class at least that.
+_UNLIKELY, _LIKELY = 0.15, 0.6
+_UNLIKELY_TAG = 0.02
+
+#: A label that looks wrong: picture id, what was said, and what the head says.
+Doubted = tuple[int, str, LikelyName]
+#: Who says what the heads have learned.
+REVIEW = "review"
+
+
+@dataclass(frozen=True, eq=False)
+class Heads:
+    """Heads over the pictures ``places`` of a view (rows of ``Z``), at one state of the collection."""
+
+    collection: Collection
+    places: NDArray[np.intp]
+    Z: NDArray[np.float32]
+    class_names: list[str]
+    tag_names: list[str]
+    classes: ClassHead | None
+    tags: TagHead | None
+    half: float | None
+    learned: str
+    errors: list[Doubted] = field(default_factory=list)
+
+    @property
+    def kind(self) -> Kind:
+        """What is asked about: classes if the collection has some, otherwise tags."""
+        return "class" if self.classes is not None else "tag"
+
+    @cached_property
+    def class_judged(self) -> Judged | None:
+        """What was learned of classes, as it is read everywhere."""
+        return None if self.classes is None else self._judged("class", self.class_names, self.classes.p)
+
+    @cached_property
+    def tag_judged(self) -> Judged | None:
+        """What was learned of tags, as it is read everywhere."""
+        return None if self.tags is None else self._judged("tag", self.tag_names, self.tags.p)
+
+    def _judged(self, kind: Kind, names: list[str], p: NDArray[np.float32]) -> Judged:
+        looked = np.zeros(len(self.collection.frame.rows), np.bool_)
+        looked[self.places] = True
+        place = np.cumsum(looked) - 1  # places are in order
+        age = Age(REVIEW, kind, self.learned, n_labelled(self.collection.truth, kind))
+        return Judged(age, names, looked, lambda row: p[place[row]].astype(np.float64))
+
+    @property
+    def quality(self) -> float | None:
+        """Measured without each picture's own label: the share of right classes, or the tag accuracy."""
+        if self.classes is not None:
+            return self.classes.accuracy
+        return None if self.tags is None else self.tags.accuracy
+
+
+def fit_heads(view: View, places: NDArray[np.intp], Z: NDArray[np.float32]) -> Heads:
+    """Heads for what the labels allow, and what looks wrong."""
+    truth = view.collection.truth
+    labelled = np.flatnonzero(view.classes[places] >= 0)
+    classes, class_names, half = None, list[str](), None
+    if len(labelled) >= _LEAST and len(np.unique(view.classes[places[labelled]])) >= 2:
+        known, given = np.unique(view.classes[places[labelled]], return_inverse=True)
+        class_names = [view.class_names[number] for number in known]
+        classes = fit_classes(Z, labelled, given, len(known))
+        half = _half(Z, labelled, given, len(known))
+    matrix = truth.tags[view.rows[places]]
+    tagged = np.flatnonzero(np.diff(matrix.indptr) > 0)
+    tags, tag_names = None, list[str]()
+    if len(tagged) >= _LEAST:
+        used = np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) >= 2)
+        if len(used):
+            tag_names = [truth.tag_names[column] for column in used]
+            denied = truth.rejected[view.rows[places]][:, used]
+            denied = denied.multiply(np.where(np.diff(matrix.indptr) > 0, 0, 1)[:, None]).tocsr()
+            denied.eliminate_zeros()
+            tags = fit_tags(Z, tagged, matrix[tagged][:, used], PRECISION, denied)
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    fit = Heads(view.collection, places, Z, class_names, tag_names, classes, tags, half, now)
+    fit.errors.extend(_errors(view, fit, matrix))
+    return fit
+
+
+def _half(Z: NDArray[np.float32], rows: NDArray[Any], given: NDArray[Any], n_classes: int) -> float | None:
+    """The accuracy with half of the labels, to estimate what more labels would bring."""
+    if len(rows) < 4 * n_classes:
+        return None
+    some = np.random.default_rng(0).permutation(len(rows))[: len(rows) // 2]
+    return fit_classes(Z, rows[some], given[some], n_classes).accuracy
+
+
+def _errors(view: View, fit: Heads, matrix: Any) -> list[Doubted]:
+    """Labels that confident heads, which have not seen them, disagree with; the most suspicious first."""
+    found: list[tuple[float, int, str, LikelyName]] = []
+    if fit.classes is not None:
+        head = fit.classes
+        rows = np.arange(len(head.rows))
+        own, best = head.left_out[rows, head.given], head.left_out.argmax(axis=1)
+        top = head.left_out[rows, best]
+        for i in np.flatnonzero((own <= _UNLIKELY) & (top >= _LIKELY) & (best != head.given)):
+            number = int(view.ids[fit.places[head.rows[i]]])
+            option = LikelyName(fit.class_names[best[i]], round(float(top[i]), 4), "class", REVIEW)
+            found.append((float(top[i] - own[i]), number, fit.class_names[head.given[i]], option))
+    if fit.tags is not None:
+        column = {name: place for place, name in enumerate(fit.tag_names)}
+        names = view.collection.truth.tag_names
+        for place_of, row in enumerate(fit.tags.rows):
+            for tag in matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]:
+                place = column.get(names[tag])
+                if place is not None and fit.tags.left_out[place_of, place] <= _UNLIKELY_TAG:
+                    p = float(fit.tags.left_out[place_of, place])
+                    option = LikelyName(names[tag], round(p, 4), "tag", REVIEW)
+                    found.append((0.5 - p, int(view.ids[fit.places[row]]), names[tag], option))
+    found.sort(key=lambda each: -each[0])
+    return [each[1:] for each in found[:_MOST_ERRORS]]

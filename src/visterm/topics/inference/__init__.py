@@ -1,0 +1,1 @@
+"""What the topic models share: bags, inference, the steps of EM, and their compiled loops."""

@@ -1,0 +1,51 @@
+"""What a collection holds, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from visterm.catalogue import Counts, WithoutFile
+from visterm.documents.document import Document
+
+if TYPE_CHECKING:
+    from visterm.collection.holdings import Holdings
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A file that is not a usable picture, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Status(Counts, Document):
+    """Counts of everything, suggestions by model, unreadable files and models; ``in_use`` has the model for each task.
+
+    ``without_file`` lists pictures whose file is gone, at most 100, those with the most labels first.
+    """
+
+    workspace: str
+    language: str
+    unreadable: list[Unreadable]
+    models: list[str]
+    in_use: dict[str, str]
+    without_file: list[WithoutFile]
+
+
+def status(holdings: Holdings) -> Status:
+    """How much there is of everything."""
+    from visterm.learn.reports import models
+
+    found = models(holdings)
+    return Status(
+        **asdict(holdings.catalogue.counts()),
+        workspace=str(holdings.folder),
+        language=holdings.catalogue.language,
+        unreadable=[Unreadable(path, reason) for path, reason in holdings.catalogue.unreadable()],
+        models=[info.reference for info in found.models],
+        in_use=found.in_use,
+        without_file=holdings.catalogue.without_file(),
+    )

@@ -1,0 +1,1 @@
+"""Local descriptors: what patches, blocks and regions of a picture look like."""

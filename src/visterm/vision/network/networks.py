@@ -1,0 +1,300 @@
+"""Networks behind one small protocol: a torch module, or an ONNX file run by onnxruntime.
+
+Only ONNX files are read: they contain a graph of standard operators and numbers, while torch files (pickles,
+TorchScript, exported programs) can contain code. To use such a file, build the module in Python, load its weights from
+safetensors or with ``torch.load(..., weights_only=True)``, and pass the module.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.compute import choose_device, n_cores
+from visterm.errors import InputError, MissingExtraError
+from visterm.vision.network.preprocessing import Preprocessing
+
+_OPENING = threading.Lock()
+_ON_GPU = threading.Lock()
+#: A model with a fixed batch length always gets whole batches, however few pictures there are.
+_MAX_FIXED_BATCH = 256
+#: The values between the layers of more pictures do not fit into the caches: 16 at a time took up to half longer.
+_CPU_BATCH = 4
+_ONNX_FLOATS = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+
+
+class Network(Protocol):
+    """Something that turns prepared pictures into vectors."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the same prepared picture may give another vector."""
+
+    @property
+    def n_dims(self) -> int:
+        """The length of the vectors."""
+
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """How pictures are prepared."""
+
+    def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The vectors of a (n_pictures, 3, size, size) batch: (n_pictures, n_dims)."""
+
+
+class TorchNetwork:
+    """A copy of a torch module in evaluation mode, on the device that :func:`visterm.compute.choose_device` returns.
+
+    The module (or, when named, its ``method``) maps (n, 3, size, size) to (n, n_dims), or to feature maps
+    (n, n_dims, height, width), which are averaged. ``half`` computes in 16 bits, for GPUs, and is accurate to about two
+    digits. The fingerprint covers the printed structure of the module and every parameter and buffer, but not the code
+    of its ``forward``.
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        preprocessing: Preprocessing | None = None,
+        *,
+        method: str = "forward",
+        device: str | None = None,
+        half: bool = False,
+    ) -> None:
+        torch = imported("torch", "a torch network")
+        if not isinstance(module, torch.nn.Module):
+            raise InputError(f"a torch network is a torch.nn.Module, not {type(module).__name__}")
+        chosen = choose_device(device)
+        self._place = chosen.name if chosen.uses_torch else "cpu"
+        self._half = half
+        self._method = method
+        self._module = copy.deepcopy(module).eval().to(self._place, torch.float16 if half else torch.float32)
+        self.preprocessing = preprocessing or Preprocessing()
+        self.fingerprint = _module_hash(module, method) + ("-half" if half else "")
+        self.n_dims = _measured_dims(self)
+
+    def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Run the module."""
+        return _pooled(self._run(batch), len(batch))
+
+    def maps(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The feature maps before they are averaged: (n_pictures, n_dims, height, width)."""
+        return _unpooled(self._run(batch), len(batch))
+
+    def _run(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        import torch
+
+        inputs = torch.from_numpy(batch).to(self._place, torch.float16 if self._half else torch.float32)
+        try:
+            with torch.inference_mode(), self._exact():
+                outputs = getattr(self._module, self._method)(inputs)
+        except (RuntimeError, ValueError, TypeError, AttributeError) as error:
+            raise InputError(f"the network cannot take a batch of shape {batch.shape}: {first_line(error)}") from error
+        if not isinstance(outputs, torch.Tensor):
+            raise InputError(f"the network returns a {type(outputs).__name__}, not one tensor: wrap it in a module")
+        return np.asarray(outputs.float().cpu().numpy())
+
+    @contextmanager
+    def _exact(self) -> Iterator[None]:
+        """On a GPU, run one batch at a time, without the ten-bit products that torch uses for float32.
+
+        This is a setting of the whole process: the lock keeps two threads from overwriting each other's setting.
+        """
+        if self._place == "cpu":
+            yield
+            return
+        import torch
+
+        with _ON_GPU, torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+            yield
+
+
+class OnnxNetwork:
+    """An ONNX file, or the bytes of one, run by onnxruntime on the CPU or, with ``onnxruntime-gpu``, on the GPU.
+
+    The model has one input, float32 or float16, (n, 3, height, width) or (n, height, width, 3), with any or a fixed n;
+    a fixed input size goes before the one in ``preprocessing``. Of several outputs, the first or the one named
+    ``output`` is used: (n, n_dims), or feature maps (n, n_dims, height, width), which are averaged. All runs
+    share ``n_threads`` threads (None: one for each core), which sleep while they wait: where other work needs the
+    cores, threads that spin make a run half as fast.
+
+    Weights must be inside the file, so that its hash covers everything and no other file is ever read.
+    """
+
+    def __init__(
+        self,
+        model: Path | str | bytes,
+        preprocessing: Preprocessing | None = None,
+        *,
+        output: str | None = None,
+        n_threads: int | None = None,
+        device: str | None = None,
+    ) -> None:
+        self._model = model if isinstance(model, bytes) else Path(model)
+        self._name = "the ONNX model" if isinstance(model, bytes) else str(model)
+        self._output = output
+        self._n_threads = n_threads
+        self._device = device
+        self._session: Any = None
+        self._sha256 = ""
+        size = self._input_size()
+        self.preprocessing = preprocessing or Preprocessing(size=size or Preprocessing().size)
+        if size not in (None, self.preprocessing.size):
+            raise InputError(
+                f"{self._name} takes pictures of {size} pixels, not of {self.preprocessing.size}: "
+                f"prepare them with Preprocessing(size={size})"
+            )
+        self.fingerprint = f"{self._sha256}:{output or ''}"
+        self.n_dims = _measured_dims(self)
+
+    def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Run the model, on the CPU or with a fixed batch size as often as it takes."""
+        name = self._output or self._opened().get_outputs()[0].name
+        return np.concatenate([_pooled(part, n) for part, n in self._run(batch, name)])[: len(batch)]
+
+    def maps(self, batch: NDArray[np.float32], output: str) -> NDArray[np.float32]:
+        """The output called ``output``, feature maps that are not averaged: (n_pictures, n_dims, height, width)."""
+        return np.concatenate([_unpooled(part, n) for part, n in self._run(batch, output)])[: len(batch)]
+
+    def _run(self, batch: NDArray[np.float32], output: str) -> Iterator[tuple[Any, int]]:
+        """The output for one batch after the other, each with the number of its pictures."""
+        session = self._opened()
+        given = session.get_inputs()[0]
+        if _channels_last(given.shape):
+            batch = batch.transpose(0, 2, 3, 1)
+        batch = np.ascontiguousarray(batch, _ONNX_FLOATS[given.type])
+        n = len(batch)
+        on_cpu = session.get_providers()[0] == "CPUExecutionProvider"
+        step = min(n, _CPU_BATCH) if on_cpu else n
+        if isinstance(given.shape[0], int):
+            step = given.shape[0]
+            batch = np.concatenate((batch, np.zeros((-n % step, *batch.shape[1:]), batch.dtype)))
+        for start in range(0, len(batch), step):
+            try:
+                (part,) = session.run([output], {given.name: batch[start : start + step]})
+            except Exception as error:  # onnxruntime's errors have no common class
+                raise InputError(f"{self._name} cannot be run: {first_line(error)}") from error
+            yield part, len(batch[start : start + step])
+
+    def _input_size(self) -> int | None:
+        """The fixed side of the input, or None; raises an error if the model does not take one batch of pictures."""
+        session = self._opened()
+        inputs, outputs = session.get_inputs(), [output.name for output in session.get_outputs()]
+        if len(inputs) != 1 or inputs[0].type not in _ONNX_FLOATS or len(inputs[0].shape) != 4:
+            taken = ", ".join(f"{given.name} {given.type} {given.shape}" for given in inputs)
+            raise InputError(f"{self._name} takes {taken or 'nothing'}, not one batch (n, 3, height, width) of floats")
+        if self._output is not None and self._output not in outputs:
+            raise InputError(f"{self._name} has no output {self._output!r}: choose one of {', '.join(outputs)}")
+        shape = inputs[0].shape
+        if isinstance(shape[0], int) and not 0 < shape[0] <= _MAX_FIXED_BATCH:
+            raise InputError(f"{self._name} takes {shape[0]} pictures at a time: 1 to {_MAX_FIXED_BATCH} can be given")
+        height, width = shape[1:3] if _channels_last(shape) else shape[2:4]
+        if isinstance(height, int) and isinstance(width, int) and height != width:
+            raise InputError(f"{self._name} takes pictures of {height} x {width} pixels: only squares can be prepared")
+        return next((side for side in (height, width) if isinstance(side, int)), None)
+
+    def _opened(self) -> Any:
+        with _OPENING:
+            if self._session is None:
+                self._session = self._open()
+        return self._session
+
+    def _open(self) -> Any:
+        runtime = imported("onnxruntime", "an ONNX network", extra=None)
+        if isinstance(self._model, Path) and not self._model.is_file():
+            raise InputError(f"there is no ONNX file {self._model}")
+        data = self._model.read_bytes() if isinstance(self._model, Path) else self._model
+        sha256 = hashlib.sha256(data).hexdigest()
+        if self._sha256 not in ("", sha256):
+            raise InputError(f"{self._name} has changed since it was first opened: make a new recipe of it")
+        self._sha256 = sha256
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = self._n_threads or n_cores()
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.log_severity_level = 4  # what goes wrong is raised, and printed by nobody else
+        # Nothing can lie below a file: a model that keeps weights elsewhere fails instead of reading them.
+        options.add_session_config_entry(
+            "session.model_external_initializers_file_folder_path", str(Path(__file__).resolve() / "nothing")
+        )
+        try:
+            return runtime.InferenceSession(data, options, providers=_providers(runtime, self._device))
+        except Exception as error:  # onnxruntime's errors have no common class
+            if "xternal data" in str(error):
+                raise InputError(f"{self._name} keeps weights in other files: save it as one file") from error
+            raise InputError(f"{self._name} is not a usable ONNX model: {first_line(error)}") from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process opens the file itself.
+        return self.__dict__ | {"_session": None}
+
+
+def imported(package: str, purpose: str, extra: str | None = "deep") -> Any:
+    """The module ``package``, or the error that names what to install: the extra, or (None) the package itself."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise MissingExtraError(package, extra, purpose) from error
+
+
+def first_line(error: BaseException) -> str:
+    """The message of another library's error, in at most one line of reasonable length."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:300] if lines else type(error).__name__
+
+
+def _providers(runtime: Any, device: str | None) -> list[str]:
+    on_gpu = choose_device(device).name.startswith("cuda")
+    if on_gpu and "CUDAExecutionProvider" in runtime.get_available_providers():
+        return ["CUDAExecutionProvider", "CPUExecutionProvider"]
+    if on_gpu and device is not None:
+        raise InputError(f"the device {device!r} needs a GPU, but this onnxruntime has none: use onnxruntime-gpu")
+    return ["CPUExecutionProvider"]
+
+
+def _channels_last(shape: Sequence[Any]) -> bool:
+    return shape[3] == 3 and shape[1] != 3
+
+
+def _measured_dims(network: TorchNetwork | OnnxNetwork) -> int:
+    size = network.preprocessing.size
+    return network.embed(np.zeros((1, 3, size, size), np.float32)).shape[1]
+
+
+def _pooled(outputs: Any, n_pictures: int) -> NDArray[np.float32]:
+    shape = np.shape(outputs)
+    if len(shape) not in (2, 4) or shape[0] != n_pictures or not all(shape[1:]):
+        raise InputError(
+            f"the network returns an array of shape {shape} for {n_pictures} pictures, "
+            "not (n, n_dims) or feature maps (n, n_dims, height, width): choose another output"
+        )
+    values = np.asarray(outputs, np.float32)
+    return values if values.ndim == 2 else values.mean((2, 3))
+
+
+def _unpooled(outputs: Any, n_pictures: int) -> NDArray[np.float32]:
+    shape = np.shape(outputs)
+    if len(shape) != 4 or shape[0] != n_pictures:
+        raise InputError(
+            f"the network returns an array of shape {shape} for {n_pictures} pictures, "
+            "not feature maps (n, n_dims, height, width)"
+        )
+    return np.asarray(outputs, np.float32)
+
+
+def _module_hash(module: Any, method: str) -> str:
+    import torch
+
+    digest = hashlib.sha256(f"{method}\n{module!r}".encode())
+    for name, tensor in module.state_dict().items():
+        digest.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
+        # Bytes, since NumPy does not have every type of torch.
+        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

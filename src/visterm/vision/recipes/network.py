@@ -1,0 +1,132 @@
+"""Features of pretrained networks: one dense vector per picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.errors import InputError
+from visterm.storage import RowSpec
+from visterm.vision.network.hub import ClipNetwork, timm_network
+from visterm.vision.network.networks import Network, OnnxNetwork
+from visterm.vision.network.preprocessing import Preprocessing
+from visterm.vision.network.presets import EfficientNetLite, EfficientNetLite0, EfficientNetLite2
+from visterm.vision.recipes.base import Recipe
+
+_HUB_NAME = re.compile(r"timm:(?P<timm>[\w.-]+)|open_clip:(?P<clip>[\w.-]+)(:(?P<weights>[\w-]+))?", re.ASCII)
+
+
+class NetworkRecipe(Recipe):
+    """The vectors of any network: a :class:`~visterm.vision.network.networks.Network`, or the ONNX file at ``path``.
+
+    ``preprocessing`` says how to prepare pictures for the ONNX file (a network object has its own). The network gets at
+    most ``batch_size`` pictures at a time. To use your own network by name, write a function::
+
+        def herbarium() -> NetworkRecipe:
+            return NetworkRecipe(path="/srv/models/herbarium.onnx", name="herbarium", summary="our pressed plants")
+
+    and call ``register_recipe("herbarium", "our_package:herbarium")``.
+    """
+
+    seconds_per_picture = 0.02
+    has_negatives = True
+
+    def __init__(
+        self,
+        network: Network | None = None,
+        *,
+        path: Path | str | None = None,
+        preprocessing: Preprocessing | None = None,
+        batch_size: int = 32,
+        name: str = "network",
+        summary: str = "vectors of your own network",
+    ) -> None:
+        if (network is None) == (path is None):
+            raise InputError("a network recipe needs either a network or the path of an ONNX file: give one of them")
+        if network is not None and preprocessing is not None:
+            raise InputError("a network has its own preprocessing: give it when you make the network")
+        if batch_size < 1:
+            raise InputError(f"a batch holds at least one picture, not {batch_size}")
+        self.network: Network = network or OnnxNetwork(path or "", preprocessing)
+        self._batch_size = batch_size
+        self.name, self.summary = name, summary
+        # Twice the sides of the input: the network's own filter, not the decoder's, decides which details are kept.
+        self.pixel_budget = (2 * self.network.preprocessing.size) ** 2
+
+    @property
+    def outputs(self) -> Mapping[str, RowSpec]:
+        """One dense feature with the name of the recipe."""
+        return {self.name: RowSpec(self.network.n_dims)}
+
+    def parameters(self) -> dict[str, Any]:
+        """The network and how pictures are prepared for it."""
+        return {"network": self.network.fingerprint, "preprocessing": asdict(self.network.preprocessing)}
+
+    def compute_many(self, pictures: Sequence[NDArray[np.uint8]]) -> list[dict[str, NDArray[np.float32]]]:
+        """Embed several pictures, a batch at a time."""
+        return [{self.name: row} for row in self.compute_batch(pictures)]
+
+    def compute_batch(self, pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+        """The vectors of several pictures of any sizes: (n_pictures, n_dims)."""
+        rows = np.empty((len(pictures), self.network.n_dims), np.float32)
+        for start in range(0, len(pictures), self._batch_size):
+            part = slice(start, start + self._batch_size)
+            rows[part] = self.network.embed(self.network.preprocessing.batch(pictures[part]))
+        if not np.isfinite(rows).all():
+            raise InputError("the network returns values that are not finite: check its preprocessing and precision")
+        return rows
+
+
+class DeepFeatures(NetworkRecipe):
+    """EfficientNet-Lite0 trained on ImageNet: the ready preset, opened when the first features are computed.
+
+    >>> DeepFeatures().outputs
+    {'deep': RowSpec(n_dims=1280, dtype='float32', sparse=False)}
+    """
+
+    preset: ClassVar[type[EfficientNetLite]] = EfficientNetLite0
+    preset_name: ClassVar[str] = "deep"
+    seconds_per_picture = 0.013
+    has_negatives = False
+
+    def __init__(
+        self, *, runner: str = "auto", device: str | None = None, half: bool = False, batch_size: int = 32
+    ) -> None:
+        super().__init__(
+            self.preset(runner=runner, device=device, half=half),
+            batch_size=batch_size,
+            name=self.preset_name,
+            summary=f"{self.preset.title()} trained on ImageNet",
+        )
+
+
+class DeepLite2Features(DeepFeatures):
+    """EfficientNet-Lite2 trained on ImageNet, at twice the cost of EfficientNet-Lite0.
+
+    >>> DeepLite2Features().outputs
+    {'deep-lite2': RowSpec(n_dims=1280, dtype='float32', sparse=False)}
+    """
+
+    preset = EfficientNetLite2
+    preset_name = "deep-lite2"
+    seconds_per_picture = 0.026
+
+
+def hub_recipe(name: str) -> NetworkRecipe:
+    """The vectors of a network of timm or open_clip: ``timm:NETWORK``, ``open_clip:NETWORK[:WEIGHTS]``.
+
+    Only names that the library itself lists are accepted, no paths and no repositories: the name may come from another
+    person's model, which must not cause a download from an unknown source.
+    """
+    found = _HUB_NAME.fullmatch(name)
+    if found is None:
+        raise InputError(f"the recipe {name!r} names no network: write timm:NETWORK or open_clip:NETWORK[:WEIGHTS]")
+    called = found["timm"] or found["clip"]
+    network = timm_network(called) if found["timm"] else ClipNetwork(called, found["weights"] or "openai")
+    return NetworkRecipe(network, name=name, summary=f"vectors of the network {called}")

@@ -1,0 +1,1 @@
+"""Features of the whole picture: its colours, edges, wavelets and layout."""

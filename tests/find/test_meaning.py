@@ -1,0 +1,253 @@
+"""What a term means in a collection: names of several words, forms, corrections, words near in meaning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from visterm.collection.evidence import Evidence
+from visterm.find.rank.beliefs import UNKNOWN, Beliefs
+from visterm.find.rank.searcher import Searcher
+from visterm.find.words.meaning import Interpreter
+from visterm.find.words.query import parse
+from visterm.index.index import Index
+from visterm.language import WordVectors, compile_vectors
+
+VECTORS = """\
+dog 1 0 0 0
+cat 0.8 0.6 0 0
+puppy 0.97 0.24 0 0
+car 0 0 1 0
+automobile 0 0 0.9 0.1
+cab 0 0 0.9 0.2
+caat 0 1 0 -1
+air 0 0 0 1
+"""
+
+
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("words")
+    (folder / "tiny.txt").write_text(VECTORS)
+    return WordVectors(compile_vectors(folder / "tiny.txt", folder / "words.safetensors").file)
+
+
+def known(*names, **options):
+    """A picture for each tag."""
+    tags = sparse.eye_array(len(names), format="csr")
+    paths = [f"{row}.jpg" for row in range(len(names))]
+    searching = {name: options.pop(name) for name in ("vectors", "tag_beliefs", "class_beliefs") if name in options}
+    return Searcher(Evidence(paths, tags=tags, tag_names=names, **options), **searching)
+
+
+def told(searcher, text):
+    return [hit.row for hit in searcher.search(text).hits if hit.told]
+
+
+def said(searcher, text):
+    return [str(note) for note in searcher.search(text).notes]
+
+
+def model(names, n_rows, log_p=UNKNOWN):
+    index = Index(len(names))
+    keys = [f"{row}.jpg" for row in range(n_rows)]
+    index.add(keys, np.full((n_rows, len(names)), log_p))
+    return Beliefs(index.snapshot(), names, keys)
+
+
+# Names of several words
+
+
+def test_words_that_form_a_name_are_joined_wherever_they_stand():
+    tags = sparse.csr_array([[1, 1, 0], [0, 1, 1], [1, 0, 1]])
+    evidence = Evidence(["0.jpg", "1.jpg", "2.jpg"], tags=tags, tag_names=["tall building", "sea", "old red boat"])
+    searcher = Searcher(evidence)
+    for text in ("tall building sea", "sea tall building", "sea tall buildings"):
+        assert told(searcher, text) == [0]
+        assert said(searcher, text) == []
+    assert told(searcher, "old red boat sea") == told(searcher, "sea old red boats") == [1]
+    assert told(searcher, "tall building old red boat") == [2]
+    asked = searcher._interpreter.read(parse("sea tall building old red boat")).asked
+    assert [part.text for part in asked.parts] == ["sea", "tall building", "old red boat"]
+    assert searcher.search("tall building* sea").hints == []  # words of a name are taken as quoted
+
+
+def test_words_with_weights_quotes_or_fields_are_not_joined():
+    searcher = known("tall building", "tall", "building")
+    for text in ("tall^2 building", '"tall" building', "tag:tall building", "tall building^3"):
+        asked = searcher._interpreter.read(parse(text)).asked
+        assert [part.text for part in asked.parts] == ["tall", "building"]
+    assert told(searcher, "tall building") == told(searcher, "tall buildings") == [0]
+
+
+def test_the_longest_name_counts():
+    searcher = known("red", "red boat", "red boat race")
+    assert told(searcher, "red boat race") == [2]
+    asked = searcher._interpreter.read(parse("red boat red")).asked
+    assert [part.text for part in asked.parts] == ["red boat", "red"]
+
+
+def test_parts_of_a_word_with_a_hyphen_may_be_missing():
+    (hit,) = known("boat", "sea").search("boat-xylophone").hits
+    assert (hit.row, hit.missing) == (0, ("xylophone",))
+
+
+def test_what_is_missing_is_needed():
+    read = known("boat")._interpreter.read
+    assert read(parse("xylophone")).missing == ["xylophone"]
+    assert read(parse("-xylophone")).missing == read(parse("xylophone OR boat")).missing == []
+    assert read(parse("boat (xylophone)")).missing == ["xylophone"]
+
+
+# Forms and fields
+
+
+def test_of_names_with_the_same_singular_the_first_counts():
+    searcher = known("berrys", "berries")
+    assert told(searcher, "berry") == told(searcher, "tag:berry") == [1]
+    assert told(searcher, "berrys") == [0]
+
+
+def test_values_of_fields_without_letters_match_nothing_and_are_said():
+    assert said(known("boat"), 'tag:"!?"') == ["no picture has the tag '!?'; the known ones are boat"]
+    assert known("boat").search('tag:"!?"', unlikely=True).hits == []
+
+
+def test_a_hint_is_given_for_each_pattern():
+    assert known("boat", "sea").search("boat* sea").hints == [
+        "Visterm knows the forms of words: leave out the * of 'boat*'"
+    ]
+
+
+def test_a_field_with_the_first_word_of_a_name_says_how_to_quote_it():
+    hint = """put names of several words in quotes: tag:"los angeles", and in a shell 'tag:"los angeles"'"""
+    searcher = known("los angeles", "los alamos", "lost")
+    assert searcher.search("tag:los angeles").hints == [hint.replace("angeles", "alamos")]
+    assert known("los angeles", "lost").search("tag:Los Angeles").hints == [hint]
+    assert known("lost").search("tag:zebra").hints == []
+    assert known("los angeles").search('tag:"los angeles"').hints == []
+
+
+def test_of_many_known_values_some_are_named():
+    (note,) = known(*(f"tag{i:02d}" for i in range(11))).search("tag:zebra").notes
+    assert note.others == (*(f"tag{i:02d}" for i in range(10)), "...")
+    (note,) = known(*(f"tag{i:02d}" for i in range(10))).search("tag:zebra").notes
+    assert note.others == tuple(f"tag{i:02d}" for i in range(10))
+
+
+def test_terms_that_are_written_or_not_match_nothing_else():
+    tags = sparse.csr_array([[1], [0], [0]])
+    evidence = Evidence(
+        ["sea/a1.jpg", "b.jpg", "c.jpg"], tags=tags, tag_names=["boat"], captions=[None, "a pier", None]
+    )
+    searcher = Searcher(evidence)
+    for text, rows in (
+        ("is:untagged", [1, 2]),
+        ("a1.jpg", [0]),
+        ("caption:pier", [1]),
+        ("filename:b", [1]),
+        ("tag:zebra", []),
+    ):
+        assert [hit.row for hit in searcher.search(text, unlikely=True).hits] == rows
+    assert searcher.search("a1.jpg").hits[0].reasons[0].by == "file name"
+
+
+def test_classes_are_not_doubted_by_tags():
+    of_class = model(["coast"], 2, np.log(0.5))
+    searcher = known("boat", "sea", classes=[None, None], class_beliefs=of_class)
+    for text in ("coast", "class:coast"):
+        assert [hit.probability for hit in searcher.search(text, unlikely=True).hits] == pytest.approx([0.5, 0.5])
+    of_tag = model(["coast"], 2, np.log(0.5))
+    doubted = known("boat", "sea", tag_beliefs=of_tag)
+    for text in ("coast", "tag:coast"):
+        assert all(hit.probability < 0.4 for hit in doubted.search(text, unlikely=True).hits)
+
+
+def test_words_are_remembered_up_to_a_number(monkeypatch):
+    monkeypatch.setattr("visterm.find.words.meaning._MAX_REMEMBERED", 2)
+    interpreter = known("boat", "sea", "sky")._interpreter
+
+    def leaf(text):
+        return interpreter.read(parse(text)).asked
+
+    boat, sea = leaf("boat"), leaf("sea")
+    assert (leaf("boats"), leaf("Sea")) == (boat, sea)
+    sky = leaf("sky")
+    assert leaf("sky") is sky
+    assert leaf("boat") is not boat
+
+
+# Corrections
+
+
+@pytest.mark.parametrize("field", ["", "tag:"])
+def test_of_equally_near_words_the_one_with_more_pictures_is_meant(field):
+    """A word that only the model knows has no picture."""
+    searcher = Searcher(
+        Evidence(["0.jpg", "1.jpg"], tags=sparse.csr_array([[1], [0]]), tag_names=["boot"]),
+        model(["boat", "boot"], 2),
+    )
+    (note,) = searcher.search(f"{field}boet").notes
+    assert (note.meant, note.others, note.field) == ("boot", ("boat",), field[:-1] or None)
+    assert told(searcher, f"{field}boet") == [0]
+
+
+def test_values_of_a_field_are_corrected_by_values_of_that_field():
+    tags = sparse.csr_array(np.ones((4, 3)))
+    evidence = Evidence(
+        [f"{row}.jpg" for row in range(4)],
+        tags=tags,
+        tag_names=["ceast", "ciast", "clast"],
+        classes=["coast", None, None, None],
+    )
+    assert [note.meant for note in Searcher(evidence).search("class:cuast").notes] == ["coast"]
+    assert [note.meant for note in Searcher(evidence).search("cuast").notes] == ["ceast"]
+    assert said(Searcher(evidence), "filename:4.jpg") == ["no picture has a file name like '4.jpg'"]
+
+
+# Words near in meaning
+
+
+def test_an_unknown_word_is_answered_by_what_is_near_in_meaning(vectors):
+    searcher = known("dog", "cat", "car", vectors=vectors)
+    assert told(searcher, "automobile") == told(searcher, "tag:automobile") == [2]
+    (note,) = searcher.search("automobile").notes
+    assert (note.word, note.meant, [near.name for near in note.near]) == ("automobile", "car", ["car"])
+    assert told(searcher, "puppy") == [0, 1]
+    assert said(searcher, "puppy") == [
+        "no picture has the word 'puppy': searched for 'dog' (0.97) or 'cat' (0.92) instead, which are close in meaning"
+    ]
+    assert said(searcher, "air") == ["no picture has the word 'air', so it was ignored"]
+
+
+def test_the_nearest_words_weigh_by_how_near_they_are(vectors):
+    searcher = known("dog", "cat", "car", vectors=vectors)
+    asked = searcher._interpreter.read(parse("puppy")).asked
+    (note,) = searcher.search("puppy").notes
+    assert [part.text for part in asked.parts] == ["dog", "cat"]
+    assert list(asked.weights) == [near.weight for near in note.near]
+    assert asked.weights[0] > asked.weights[1]
+
+
+def test_meaning_comes_before_spelling_only_for_words_with_a_vector(vectors):
+    searcher = known("dog", "cat", "car", vectors=vectors)
+    assert told(searcher, "cab") == [2]  # by spelling it would be as near the cat
+    assert said(searcher, "dgo") == ["no picture has the word 'dgo': searched for 'dog' instead"]
+    assert said(searcher, "caat") == ["no picture has the word 'caat': searched for 'cat' instead"]  # near nothing
+    assert said(searcher, "cat") == []
+    assert told(searcher, '"dog automobile"') == [0, 2]  # no word, but the mean of two
+
+
+def test_each_field_has_its_own_words_near_in_meaning(vectors):
+    searcher = known("cat", "sea", classes=["dog", None], vectors=vectors)
+    assert [part.text for part in searcher._interpreter.read(parse("puppy")).asked.parts] == ["dog", "cat"]
+    assert searcher._interpreter.read(parse("tag:puppy")).asked.text == "cat"
+    assert searcher._interpreter.read(parse("class:puppy")).asked.text == "dog"
+    assert searcher._interpreter.read(parse("tag:puppy")).asked.text == "cat"
+
+
+def test_without_any_words_nothing_is_known():
+    evidence = Evidence(["0.jpg"], tags=sparse.csr_array((1, 0)), tag_names=[])
+    read = Interpreter(evidence).read(parse("boat"))
+    assert (read.asked, [note.ignored for note in read.notes]) == (None, [True])

@@ -1,0 +1,255 @@
+"""Review: what is asked, what looks wrong, what waits; and learning from answers in the background."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from visterm.errors import InputError
+from visterm.labels.deciding import Decision
+from visterm.review.documents import CurvePoint
+from visterm.review.reviewer import Reviewer, expected
+from visterm.workspace import Workspace
+
+
+def numbers(questions):
+    return [each.id for each in questions.questions]
+
+
+def key_of(photos, number):
+    (picture,) = photos.catalogue.pictures_with_ids([number])
+    return picture.sha256
+
+
+def test_the_state_counts_what_waits(kept):
+    state = kept.reviewer.state()
+    view = kept.views.newest()
+    assert (state.ready, state.cold, state.kind, state.problem) == (True, False, "class", None)
+    assert state.labelled == int((view.classes >= 0).sum())
+    assert state.labelled + state.unlabelled == len(view) == 50
+    assert state.teach == state.unlabelled == kept.reviewer.questions("teach").left
+    assert state.errors == kept.reviewer.questions("errors").left
+    assert state.curve[-1].labels == state.labelled
+    assert 0 <= state.curve[-1].quality <= 1
+    assert state.alike == kept.reviewer.groups().pictures > 0
+    for work in state.tags:
+        assert kept.reviewer.questions("tag", tag=work.name).left == work.pictures
+
+
+def test_questions_are_about_undecided_pictures(kept):
+    view = kept.views.newest()
+    asked = kept.reviewer.questions("teach", limit=100)
+    assert set(numbers(asked)) == {int(view.ids[row]) for row in np.flatnonzero(view.classes < 0)}
+    for each in asked.questions:
+        assert [option.probability for option in each.labels] == sorted(
+            (o.probability for o in each.labels), reverse=True
+        )
+        assert {option.kind for option in each.labels} == {"class"}
+        assert (each.key, each.width, each.height) == (key_of(kept, each.id), 256, 192)
+    some = numbers(asked)[:3]
+    assert not set(some) & set(numbers(kept.reviewer.questions("teach", without=some, limit=100)))
+
+
+def test_a_tag_is_asked_about_around_its_threshold(kept):
+    name = kept.reviewer.state().tags[0].name
+    asked = kept.reviewer.questions("tag", tag=name, limit=100)
+    truth = kept.collection().truth
+    column = truth.tag_names.index(name)
+    has = {int(n) for n, row in zip(truth.ids, truth.tags[:, [column]].toarray().ravel(), strict=True) if row}
+    assert asked.questions
+    assert not has & set(numbers(asked))
+    assert {(each.asked.kind, each.asked.name) for each in asked.questions} == {("tag", name)}
+    fit = kept.reviewer._fit
+    threshold = float(fit.tags.thresholds[fit.tag_names.index(name)])
+
+    def odds(p):
+        p = np.clip(p, 1e-4, 1 - 1e-4)
+        return np.log(p / (1 - p))
+
+    far = [abs(odds(each.asked.probability) - odds(min(threshold, 0.99))) for each in asked.questions]
+    assert np.all(np.diff(far) >= -1e-2)
+    first = numbers(asked)[0]
+    assert first not in numbers(kept.reviewer.questions("tag", tag=name, without=[first], limit=100))
+    for unknown in ("zeppelin", None):
+        with pytest.raises(InputError, match="cannot be reviewed"):
+            kept.reviewer.questions("tag", tag=unknown)
+
+
+def test_what_was_decided_is_not_asked_again(photos):
+    reviewer = photos.reviewer
+    first = reviewer.questions("teach").questions[0]
+    photos.label([first.key], class_name="forest")
+    assert first.id not in numbers(reviewer.questions("teach", limit=100))  # at once, before the heads have learned
+    name = reviewer.state().tags[0].name
+    asked = reviewer.questions("tag", tag=name).questions[0]
+    photos.label([asked.key], no_tags=[name])
+    assert asked.id not in numbers(reviewer.questions("tag", tag=name, limit=100))
+    photos.undo()
+    assert asked.id in numbers(reviewer.questions("tag", tag=name, limit=100))
+
+
+def test_denied_tags_teach_though_nobody_tagged_the_pictures(photos):
+    reviewer = photos.reviewer
+    name = reviewer.state().tags[0].name
+    reviewer.wait()
+    plain, ids = reviewer._fit, photos.views.newest().ids
+    untagged = ids[np.diff(plain.collection.truth.tags[photos.views.newest().rows].indptr) == 0]
+    photos.label([key_of(photos, int(number)) for number in untagged[::2]], no_tags=[name])
+    reviewer.state()
+    reviewer.wait()
+    taught, others = reviewer._fit, np.isin(ids[plain.places], untagged[1::2])
+    before, after = (fit.tags.p[others, fit.tag_names.index(name)].mean() for fit in (plain, taught))
+    assert taught is not plain
+    assert after < 0.9 * before
+    assert taught.tags.rows.tolist() == plain.tags.rows.tolist(), "they stay untagged"
+
+
+def test_none_of_these_denies_what_was_shown_in_one_step(photos):
+    reviewer = photos.reviewer
+    before = reviewer.state()
+    first = reviewer.questions("teach").questions[0]
+    shown = [option.name for option in first.labels]
+    assert len(shown) == 9
+    photos.decide([Decision(first.id, "class", name, "rejected") for name in shown])
+    (again,) = [one for one in reviewer.questions("teach", limit=100).questions if one.id == first.id] or [None]
+    if again is not None:  # the tenth class is likely enough to be asked about
+        assert not {option.name for option in again.labels} & set(shown)
+    (known,) = photos.labels_of([first.id]).pictures
+    assert (known.class_, known.suggested_class) == (None, None)
+    rest = {name for name in photos.views.newest().class_names if name not in shown}
+    photos.decide([Decision(first.id, "class", name, "rejected") for name in rest])
+    assert first.id not in numbers(reviewer.questions("teach", limit=100))  # there is nothing left to ask
+    after = reviewer.state()
+    assert (after.teach, after.unlabelled) == (before.teach - 1, before.unlabelled)
+    photos.undo()
+    photos.undo()
+    assert [o.name for one in reviewer.questions("teach").questions if one.id == first.id for o in one.labels] == shown
+
+
+def test_heads_learn_in_the_background(photos, monkeypatch):
+    reviewer = photos.reviewer
+    before = reviewer.state()
+    go_on, learned = threading.Event(), reviewer._learn
+
+    def slow():
+        go_on.wait(20)
+        learned()
+
+    monkeypatch.setattr(reviewer, "_learn", slow)
+    first = reviewer.questions("teach").questions[0]
+    photos.label([first.key], class_name="forest")
+    during = reviewer.state()  # nobody waits
+    assert during.learning
+    assert during.fitted_changes == before.fitted_changes
+    assert during.labelled == before.labelled + 1
+    go_on.set()
+    reviewer.wait()
+    after = reviewer.state()
+    assert after.fitted_changes > before.fitted_changes
+    assert after.curve[-1].labels == before.labelled + 1
+    assert Reviewer(photos)._known_curve() == after.curve  # kept for the next start
+
+
+def test_swapped_labels_are_found(photos):
+    truth = photos.collection().truth
+    known = {
+        c: [int(n) for n, own in zip(truth.ids, truth.classes, strict=True) if own == c] for c in ("forest", "winter")
+    }
+    wrong = {known["forest"][0]: ("forest", "street"), known["winter"][0]: ("winter", "village")}
+    for number, (_, said) in wrong.items():
+        photos.label([key_of(photos, number)], class_name=said)
+    found = {each.id: each for each in photos.reviewer.questions("errors", limit=100).questions}
+    assert set(wrong) <= set(found)
+    for number, (right, said) in wrong.items():
+        assert (found[number].said, found[number].asked.name, found[number].asked.kind) == (said, right, "class")
+        assert found[number].asked.probability >= 0.6
+    kept, put_right = wrong
+    photos.reviewer.keep(kept, "class", wrong[kept][1])
+    assert kept not in numbers(photos.reviewer.questions("errors", limit=100))
+    assert kept not in numbers(Reviewer(photos).questions("errors", limit=100))  # also after the next start
+    photos.label([key_of(photos, put_right)], class_name=wrong[put_right][0])
+    assert put_right not in numbers(photos.reviewer.questions("errors", limit=100))
+    photos.reviewer.wait()
+    assert put_right not in numbers(photos.reviewer.questions("errors", limit=100))
+
+
+def test_groups_contain_every_unlabelled_picture_once(kept):
+    view = kept.views.newest()
+    found = kept.reviewer.groups(limit=60)
+    inside = [number for each in found.groups for number in each.pictures.ids]
+    assert sorted(inside) == sorted(int(n) for n, said in zip(view.ids, view.said, strict=True) if said == 0)
+    assert found.pictures == len(inside)
+    assert [each.size for each in found.groups] == [len(each.pictures.keys) for each in found.groups]
+    assert all(set(each.outliers) < set(each.pictures.ids) for each in found.groups if each.size > 1)
+    assert len(kept.reviewer.groups(limit=1).groups) == 1
+
+
+def test_damaged_files_of_a_review_are_begun_again(photos):
+    for name in ("review.json", "review-kept.json"):
+        (photos.state / name).write_text("[[1, 2], {")
+    assert photos.reviewer.state().ready
+
+
+# Collections with few labels
+
+
+@pytest.fixture
+def plain(tmp_path):
+    """Twelve pictures of two colours in a folder, without labels, with features."""
+    folder = tmp_path / "photos"
+    (folder / "p").mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    for i in range(12):
+        pixels = np.clip([[200, 40, 40], [40, 40, 200]][i % 2] + rng.normal(0, 30, (24, 24, 3)), 0, 255)
+        Image.fromarray(pixels.astype(np.uint8)).save(folder / "p" / f"{i:02}.png")
+    with Workspace.create(folder) as photos:
+        photos.add(look_for_labels=False)
+        yield photos
+
+
+def test_a_cold_collection_begins_with_groups(plain):
+    waiting = plain.reviewer.state()
+    assert not waiting.ready
+    assert "looked at" in waiting.problem
+    with pytest.raises(InputError, match="looked at"):
+        plain.reviewer.questions("teach")
+    plain.features("deep")
+    state = plain.reviewer.state()
+    assert (state.ready, state.cold, state.teach, state.errors, state.tags, state.curve) == (True, True, 12, 0, [], [])
+    assert state.expected is None
+    assert numbers(plain.reviewer.questions("teach")) == []
+    assert sum(each.size for each in plain.reviewer.groups().groups) == 12
+    # one class is no choice
+    keys = plain.gallery.page(sort="name").keys
+    plain.label(keys[0:8:2], class_name="red", new=True)
+    plain.reviewer.wait()
+    assert plain.reviewer.state().cold
+    plain.label(keys[1:8:2], class_name="blue", new=True)
+    plain.reviewer.wait()
+    state = plain.reviewer.state()
+    assert (state.cold, state.kind, state.teach, state.curve[-1].quality) == (False, "class", 4, 1.0)
+    first = plain.reviewer.questions("teach").questions[0]
+    assert first.labels[0].name == ("red" if (first.id - 1) % 2 == 0 else "blue")
+
+
+def test_a_collection_with_tags_only_is_asked_about_tags(plain):
+    plain.features("deep")
+    keys = plain.gallery.page(sort="name").keys
+    plain.label(keys[0:8:2], tags=["red"], new=True)
+    plain.label(keys[1:8:2], tags=["blue"], new=True)
+    state = plain.reviewer.state()
+    assert (state.kind, state.cold, state.labelled, state.teach) == ("tag", False, 8, 4)
+    asked = plain.reviewer.questions("teach", limit=4)
+    assert {option.kind for each in asked.questions for option in each.labels} == {"tag"}
+
+
+def test_what_ten_more_minutes_bring():
+    assert expected([], 0.5) is None
+    assert expected([CurvePoint(10, 0.8, 0.0)], None) is None
+    once = expected([CurvePoint(150, 0.8, 0.0)], 0.7)
+    assert once == pytest.approx(0.8 + 0.1 * (1 - 0.5))
+    assert expected([CurvePoint(100, 0.8, 0.0)], 0.9) == pytest.approx(0.8)
+    assert expected([CurvePoint(1, 1.0, 0.0)], 0.0) == 1.0
