@@ -105,8 +105,22 @@ class Shown:
         return found.first
 
     def until(self, expression: str, argument: object = None) -> None:
-        """Wait until an expression of the page is true."""
-        self.page.wait_for_function(expression, arg=argument, timeout=MILLISECONDS)
+        """Wait until an expression of the page is true, or the promise that it gives.
+
+        Playwright's own ``wait_for_function`` takes a promise for true before it is kept.
+        """
+        end = time.monotonic() + MILLISECONDS / 1000
+        while not self._true(expression, argument):
+            assert time.monotonic() < end, f"never true: {expression}"
+            self.page.wait_for_timeout(20)
+
+    def _true(self, expression: str, argument: object) -> bool:
+        try:
+            return bool(self.page.evaluate(expression, argument))
+        except Exception as error:
+            if "context was destroyed" in str(error):  # the page was left meanwhile
+                return False
+            raise
 
     def forgive(self, part: str) -> None:
         """Leave out faults that a test causes on purpose."""
