@@ -61,10 +61,10 @@ class Expected(Words):
                 self._set(key, None)
         self._set(("picture", record), None)
 
-    def _remember(self, record: int) -> None:
-        """That the record had the content that it has now."""
+    def _remember(self, record: int, content: int | None = None) -> None:
+        """That the record had the content that it has now, or another one."""
         self._moment += 1
-        self._set(("earlier", record, self.known["picture", record]), self._moment)
+        self._set(("earlier", record, self.known["picture", record] if content is None else content), self._moment)
 
     def add(self, *, again: bool = False) -> None:
         """``visterm add``: look at all files, then read the table."""
@@ -169,6 +169,7 @@ class Expected(Words):
         """The same picture with other pixels; one of several copies becomes a picture of its own."""
         if len(self.paths(record)) > 1:
             new = self._insert(content)
+            self._remember(new, self.known["picture", record])
             self._copy(record, new)
             return new
         self._remember(record)

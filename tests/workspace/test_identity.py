@@ -82,6 +82,18 @@ def test_another_picture_at_the_same_place(photos, folder, visterm, visterm_json
         photos.add(as_new=True)
 
 
+def test_another_picture_in_the_place_of_one_of_two_copies(photos, folder):
+    (folder / "copy.jpg").write_bytes((folder / "0.jpg").read_bytes())
+    photos.add()
+    edit(folder / "copy.jpg")
+    photos.add()
+    assert tags(photos, "copy.jpg") == ["treasure"]  # taken for an edit
+    photos.add(folder / "copy.jpg", as_new=True)
+    assert (tags(photos, "copy.jpg"), tags(photos, "0.jpg")) == ([], ["treasure"])
+    photos.undo()
+    assert tags(photos, "copy.jpg") == ["treasure"]
+
+
 def test_a_picture_that_was_moved_and_edited_gets_its_labels_back(photos, folder):
     (folder / "0.jpg").rename(folder / "new.jpg")
     edit(folder / "new.jpg")

@@ -105,12 +105,14 @@ class FileKeeper:
     def _replace(self, before: int, file: Examined, path: str) -> int:
         """The picture of a file whose content changed: it stays the same picture, whatever a person did to it.
 
-        If it is one of several copies, it becomes a picture of its own, with the same labels.
+        If it is one of several copies, it becomes a picture of its own, with the same labels. It remembers what it was,
+        so that a person can say that it is another picture.
         """
         if len(self._paths(before)) == 1:
             self._update(before, file, path)
             return before
         picture = self._insert(file)
+        identity.remember_version(self._connection, picture, path, self._now, of=before)
         self._copy_labels(before, picture)
         return picture
 

@@ -42,15 +42,18 @@ def last_id(connection: sqlite3.Connection) -> int:
     return int(last)
 
 
-def remember_version(connection: sqlite3.Connection, picture: int, path: str | None, now: int) -> None:
-    """Remember the present content of a picture, with a path at which it was seen."""
+def remember_version(
+    connection: sqlite3.Connection, picture: int, path: str | None, now: int, *, of: int | None = None
+) -> None:
+    """Remember the present content of a picture, or that of another one, with a path at which it was seen."""
+    of = picture if of is None else of
     connection.execute(
-        "DELETE FROM version WHERE picture_id = ?1 AND sha256 = (SELECT sha256 FROM picture WHERE id = ?1)", (picture,)
+        "DELETE FROM version WHERE picture_id = ? AND sha256 = (SELECT sha256 FROM picture WHERE id = ?)", (picture, of)
     )
     connection.execute(
-        f"""INSERT INTO version (picture_id, {_CONTENT}, path, time) SELECT id, {_CONTENT}, ?, ? FROM picture
+        f"""INSERT INTO version (picture_id, {_CONTENT}, path, time) SELECT ?, {_CONTENT}, ?, ? FROM picture
             WHERE id = ?""",  # noqa: S608 - constants
-        (path, now, picture),
+        (picture, path, now, of),
     )
 
 
