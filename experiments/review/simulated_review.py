@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from visterm.research import load_pictures
-from visterm.review.head import choose_questions, class_doubt, fit_classes, reduced
+from visterm.review.head import choose_questions, class_doubt, fit_classes
+from visterm.subspace import reduced
 
 BATCH = 10
 #: For each collection: labels at the start, labels at the end, and the share of pictures held out.

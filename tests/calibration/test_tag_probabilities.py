@@ -10,7 +10,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from visterm.calibration import Denials, TagProbabilities
-from visterm.calibration.tag_probabilities import _PRECISIONS, _corrected, _fit_logistic, _fit_own, _precise
+from visterm.calibration.likelihood import fit_logistic, fit_own
+from visterm.calibration.tag_probabilities import _PRECISIONS, _corrected, _precise
 from visterm.errors import InputError
 
 
@@ -99,7 +100,7 @@ def test_a_tags_own_sigmoid_is_the_most_likely_one(seed):
     rng = np.random.default_rng(seed)
     x = rng.normal(-2, rng.uniform(0.2, 4), (60, 1))
     present = rng.random((60, 1)) < expit(rng.uniform(0.3, 2) * x + rng.normal(0, 1))
-    found = _fit_own(x, present)[:, 0]
+    found = fit_own(x, present)[:, 0]
 
     def surprise(w):
         odds = w[0] * x + w[1]
@@ -115,13 +116,13 @@ def test_denials_count_where_they_were_made():
     others, no = collection(9, n_tags=4, seed=7)[0], np.zeros((9, 4), bool)
     no[:7, 2] = no[7:, 1] = True
     known = np.vstack([np.ones((60, 4), bool), no])
-    own = _fit_own(np.vstack([x, others]), np.vstack([present > 0, np.zeros((9, 4), bool)]), known)
-    plain = _fit_own(x, present > 0)
+    own = fit_own(np.vstack([x, others]), np.vstack([present > 0, np.zeros((9, 4), bool)]), known)
+    plain = fit_own(x, present > 0)
     np.testing.assert_allclose(own[:, [0, 3]], plain[:, [0, 3]], atol=1e-6)
     for tag, rows in ((1, slice(7, 9)), (2, slice(0, 7))):
         longer = np.concatenate([x[:, [tag]], others[rows, [tag]].reshape(-1, 1)])
         has = np.concatenate([present[:, [tag]] > 0, np.zeros((len(longer) - 60, 1), bool)])
-        np.testing.assert_allclose(own[:, [tag]], _fit_own(longer, has), atol=1e-6)
+        np.testing.assert_allclose(own[:, [tag]], fit_own(longer, has), atol=1e-6)
 
 
 def test_denied_suggestions_raise_the_threshold(learned):
@@ -145,9 +146,9 @@ def test_denied_suggestions_raise_the_threshold(learned):
 
 def test_perfectly_separated_tags_stay_finite():
     x = np.array([[-9.0], [-9.0], [9.0], [9.0]])
-    own = _fit_own(x, x > 0)
+    own = fit_own(x, x > 0)
     assert np.isfinite(own).all()
-    backwards = _fit_own(x, x < 0)
+    backwards = fit_own(x, x < 0)
     assert backwards[0, 0] == pytest.approx(0.01)
 
 
@@ -174,7 +175,7 @@ def test_shared_coefficients_are_the_bounded_optimum(seed):
     terms = [np.ones(3000), *rng.standard_normal((4, 3000))]
     A = np.stack(terms, axis=1)
     present = rng.random(3000) < expit(A @ [-4.0, -0.5, 2.0, -1.0, 0.3])
-    found = _fit_logistic(terms, present, n_free=2)
+    found = fit_logistic(terms, present, n_free=2)
 
     def surprise(w):
         value = -log_expit(np.where(present, 1, -1) * (A @ w)).mean() + w @ w / len(A)
@@ -190,7 +191,7 @@ def test_shared_coefficients_are_the_bounded_optimum(seed):
 
 def test_certain_truth_gives_finite_coefficients():
     terms = [np.ones(40), np.linspace(-1e3, 1e3, 40)]
-    found = _fit_logistic(terms, terms[1] > 0, n_free=1)
+    found = fit_logistic(terms, terms[1] > 0, n_free=1)
     assert np.isfinite(found).all()
     assert found[1] > 0
 

@@ -14,9 +14,9 @@ from visterm.review.head import (
     fit_head,
     fit_tags,
     group,
-    reduced,
     tag_doubt,
 )
+from visterm.subspace import directions, reduced
 
 
 @pytest.fixture
@@ -117,9 +117,9 @@ def test_the_directions_of_many_rows_are_those_of_a_sample(monkeypatch):
     rng = np.random.default_rng(2)
     X = (rng.normal(size=(400, 3)) @ rng.normal(size=(3, 20)) + 0.01 * rng.normal(size=(400, 20))).astype(np.float32)
     whole = reduced(X, 3)
-    monkeypatch.setattr(reviewing, "_BLOCK", 64)
+    monkeypatch.setattr(directions, "_BLOCK", 64)
     assert np.allclose(np.abs(reduced(X, 3)), np.abs(whole), atol=1e-5)
-    monkeypatch.setattr(reviewing, "_MOST_COMPARED", 200)
+    monkeypatch.setattr(directions, "_MOST_COMPARED", 200)
     some = reduced(X, 3)
     assert some.shape == whole.shape
     assert not np.allclose(some[:, :-1] @ some[:, :-1].T, whole[:, :-1] @ whole[:, :-1].T, atol=1e-4)

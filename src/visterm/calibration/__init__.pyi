@@ -1,4 +1,5 @@
 from .combining import together as together
+from .completeness import share_written as share_written
 from .nothing_found import cut_off as cut_off
 from .relevance import Relevance as Relevance
 from .scales import deviations as deviations
@@ -12,6 +13,7 @@ from .tag_confidence import TagConfidence as TagConfidence
 from .tag_probabilities import PRECISION as PRECISION
 from .tag_probabilities import Denials as Denials
 from .tag_probabilities import TagProbabilities as TagProbabilities
+from .tag_probabilities import Written as Written
 from .temperature import class_probabilities as class_probabilities
 from .temperature import fit_temperature as fit_temperature
 from .temperature import surprise as surprise
@@ -22,6 +24,7 @@ __all__ = [
     "Relevance",
     "TagConfidence",
     "TagProbabilities",
+    "Written",
     "class_probabilities",
     "cut_off",
     "deviations",
@@ -29,6 +32,7 @@ __all__ = [
     "fit_platt",
     "fit_sigmoids",
     "fit_temperature",
+    "share_written",
     "sigmoid",
     "surprise",
     "tag_leads",

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 
-from visterm.calibration import Denials, TagProbabilities, together
+from visterm.calibration import Denials, TagProbabilities, Written, together
 from visterm.calibration.combining import DEPENDENCE, pair_weights
 from visterm.calibration.nothing_found import NOTHING_BELOW, cut_off
 from visterm.contracts import check_tags
@@ -35,6 +35,8 @@ _FEWEST = 8
 _HIGHEST = 0.95
 #: Twice as many queries as wanted are drawn, since some are the same.
 _DRAWS = 2
+#: Where people wrote only a part of the tags, those that are at least so probable count as present.
+_LIKELY = 0.5
 #: The log-probability of what is as good as certain.
 _CERTAIN = -1e-9
 
@@ -78,14 +80,16 @@ class Relevance(TagProbabilities):
         tag_counts: ArrayLike,
         n_tagged: int,
         denials: Denials | None = None,
+        written: Written | None = None,
         asked: Any = None,
     ) -> Self:
         """Learn from the ``scores`` (n_pictures, n_tags) of held-out pictures and their ``tags``.
 
         ``tag_counts`` of ``n_tagged`` training pictures carry each tag; ``denials`` are known negatives. Queries are
-        made of ``asked``, the (n_pictures, n_tags) captions of the training pictures (default: ``tags``).
+        made of ``asked``, the (n_pictures, n_tags) captions of the training pictures (default: ``tags``). If the
+        pictures have more true tags than are ``written``, those that are likelier than not count as present.
         """
-        super().fit(scores, tags, tag_counts=tag_counts, n_tagged=n_tagged, denials=denials)
+        super().fit(scores, tags, tag_counts=tag_counts, n_tagged=n_tagged, denials=denials, written=written)
         rng = np.random.default_rng(self.random_state)
         given = np.asarray(scores)
         present = check_tags(tags, len(given), n_tags=self.n_tags_)
@@ -93,6 +97,8 @@ class Relevance(TagProbabilities):
             chosen = rng.choice(len(given), most, replace=False)
             given, present = given[chosen], present[chosen]
         truth, log_p = present.toarray() > 0, self.log_probabilities(given)
+        if written is not None:
+            truth |= log_p >= np.log(_LIKELY)
         captions = tags if asked is None else asked
         queries = _queries(check_tags(captions, int(np.shape(captions)[0])), self.n_queries, rng)
         self.dependence_ = _fit_dependence(log_p, truth, [words for words in queries if len(words) > 1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit, logit
 from sklearn.utils._param_validation import Interval
 
-from visterm.compute.threads import in_threads, one_blas_thread
+from visterm.calibration.likelihood import fit_logistic, fit_own, where_known
+from visterm.compute.threads import in_threads
 from visterm.contracts import check_tags
 from visterm.contracts.estimator import Estimator
 from visterm.errors import InputError
@@ -26,19 +27,9 @@ _KNOTS = (1.0, 2.0, 3.0)
 _RAREST = 8.0
 #: What all tags share is learned from at most this many pairs of a picture and a tag.
 _MAX_PAIRS = 1_000_000
-#: A tag's own slope and offset stay near 1 and 0 as if by Gaussian priors of these precisions. Of six pairs between 1
-#: and 50, tried on Corel5K training pictures with three methods, this one had the least log loss.
-_PRIOR = (5.0, 1.0)
-_STEPS = 30
 #: Thresholds are corrected as if this many more suggestions had kept their promise.
 _DOUBT = 20.0
-#: What all tags share is settled when a step gains less than this share of the loss.
-_SETTLED = 1e-9
-#: This many pairs are treated at a time while the coefficients are fitted, so that they stay in the cache.
-_CACHED = 2**14
-#: The exponential of a larger number overflows.
-_LARGEST = 700.0
-#: And this many while tags are fitted, or while probabilities are computed.
+#: This many pairs are treated at a time.
 _BLOCK = 2**18
 #: The precisions for which thresholds are kept; between two of them, thresholds are interpolated.
 _PRECISIONS = np.append(np.arange(0.05, 0.96, 0.05), 0.99)
@@ -52,6 +43,21 @@ class Denials(NamedTuple):
 
     scores: ArrayLike
     denied: Any
+
+
+class Written(NamedTuple):
+    """How much of the truth is written of some pictures.
+
+    ``shares`` (n_pictures,) is the share of a picture's true tags that are among those written. ``loose`` (n_tags,)
+    are tags that no description names: only that they are present is ever known.
+    """
+
+    shares: NDArray[np.floating[Any]]
+    loose: NDArray[np.bool_]
+
+    def of(self, rows: Any) -> Written:
+        """The same of some of the pictures."""
+        return Written(self.shares[rows], self.loose)
 
 
 class TagProbabilities(Estimator):
@@ -99,11 +105,20 @@ class TagProbabilities(Estimator):
         self.random_state = random_state
 
     def fit(
-        self, scores: ArrayLike, tags: Any, *, tag_counts: ArrayLike, n_tagged: int, denials: Denials | None = None
+        self,
+        scores: ArrayLike,
+        tags: Any,
+        *,
+        tag_counts: ArrayLike,
+        n_tagged: int,
+        denials: Denials | None = None,
+        written: Written | None = None,
     ) -> Self:
         """Learn from the ``scores`` (n_pictures, n_tags) of held-out pictures and their ``tags``.
 
-        ``tag_counts`` of ``n_tagged`` training pictures carry each tag; ``denials`` are known negatives.
+        ``tag_counts`` of ``n_tagged`` training pictures carry each tag; ``denials`` are known negatives. ``written``
+        says how much of the truth the ``tags`` are (None: all): a tag is true with probability ``sigma(l)``, and
+        written with ``share sigma(l)``.
         """
         self._validate_params()
         given = np.asarray(scores)
@@ -112,10 +127,13 @@ class TagProbabilities(Estimator):
         present = check_tags(tags, len(given), n_tags=given.shape[1])
         if len(given) < 2 or not present.nnz:
             raise InputError("calibrating tags needs at least two held-out pictures with tags")
+        shares = None if written is None else np.asarray(written.shares, np.float64)[:, np.newaxis]
+        loose = np.zeros(given.shape[1], np.bool_) if written is None else written.loose
         self._describe(given, np.asarray(tag_counts, np.float64), n_tagged)
         some = _some_rows(len(given), given.shape[1], self.random_state)
-        terms = list(self._terms(given[some].astype(np.float64)))
-        self.coefficients_ = _fit_logistic(terms, present[some].toarray() > 0, n_free=2)
+        terms = [term[:, ~loose] for term in self._terms(given[some].astype(np.float64))]
+        in_some = None if shares is None else shares[some]
+        self.coefficients_ = fit_logistic(terms, present[some].toarray()[:, ~loose] > 0, n_free=2, shares=in_some)
         self.own_ = np.tile([[1.0], [0.0]], self.n_tags_)
         thresholds = np.empty((len(_PRECISIONS), self.n_tags_), np.float32)
         by_tag = present.tocsc()
@@ -124,18 +142,20 @@ class TagProbabilities(Estimator):
             denied_by_tag = check_tags(denials.denied, len(given_to_others), n_tags=self.n_tags_).tocsc()
 
         def of_tags(tags_of_block: slice) -> NDArray[np.float64]:
-            shared = self._shared_odds(given, tags_of_block)
+            shared, free = self._shared_odds(given, tags_of_block), loose[tags_of_block]
             truth = by_tag[:, tags_of_block].toarray() > 0
             # Where only denied tags are known, only wrong suggestions are: they do not tell which promises are kept.
-            kept = _kept_promises(shared, truth)
-            known = None
+            kept = _kept_promises(shared[:, ~free], truth[:, ~free], shares)
+            known = np.broadcast_to(~free, truth.shape) if free.any() else None
+            of_all = shares
             if denials is not None:
                 others = self._shared_odds(given_to_others, tags_of_block)
                 no = denied_by_tag[:, tags_of_block].toarray() > 0
-                known = np.vstack([np.ones_like(truth), no])
+                known = np.vstack([np.ones_like(truth) if known is None else known, no])
                 shared, truth = np.vstack([shared, others]), np.vstack([truth, np.zeros_like(no)])
-            self.own_[:, tags_of_block] = own = _fit_own(shared, truth, known)
-            thresholds[:, tags_of_block] = _precise(_where(known, expit(own[0] * shared + own[1])))
+                of_all = None if shares is None else np.vstack([shares, np.ones((len(others), 1))])
+            self.own_[:, tags_of_block] = own = fit_own(shared, truth, known, of_all)
+            thresholds[:, tags_of_block] = _precise(where_known(known, expit(own[0] * shared + own[1])))
             return kept
 
         kept = sum(in_threads(of_tags, _blocks(self.n_tags_, len(given))), np.zeros((2, len(_PRECISIONS))))
@@ -151,6 +171,13 @@ class TagProbabilities(Estimator):
         guess.own_ = np.tile([[1.0], [0.0]], guess.n_tags_)
         guess.thresholds_ = np.tile(_PRECISIONS[:, np.newaxis].astype(np.float32), guess.n_tags_)
         return guess
+
+    @classmethod
+    def terms(cls, scores: Floats, tag_counts: NDArray[Any], n_tagged: int, rows: NDArray[np.intp]) -> list[Floats]:
+        """What the shared coefficients multiply, for some ``rows`` of ``scores``."""
+        described = cls()
+        described._describe(scores, tag_counts.astype(np.float64), n_tagged)
+        return list(described._terms(scores[rows].astype(np.float64)))
 
     def probabilities(self, scores: ArrayLike) -> NDArray[np.float32]:
         """(n_pictures, n_tags) probabilities."""
@@ -237,97 +264,6 @@ def _blocks(n: int, width: int) -> Iterator[slice]:
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
-def _fit_logistic(terms: Sequence[Floats], present: NDArray[np.bool_], n_free: int) -> NDArray[np.float64]:
-    """Maximum-likelihood coefficients; all but the first ``n_free`` are >= 0, so a higher score is never worse.
-
-    Newton steps: each goes to the best allowed point of the quadratic model, or half as far until it is better.
-    """
-    from scipy.optimize import lsq_linear
-
-    A = np.stack([term.ravel() for term in terms], axis=1)
-    w, lowest = np.zeros(A.shape[1]), np.full(A.shape[1], 0.0)
-    lowest[:n_free] = -np.inf
-    value, slope, curve = _surprise(A, present.ravel(), w)
-    for _ in range(_STEPS):
-        root = np.linalg.cholesky(curve).T
-        # The quadratic model is ||root (to - w) + root^-T slope||^2 / 2 and a constant.
-        model = root @ w - np.linalg.solve(root.T, slope)
-        step = lsq_linear(root, model, (lowest, np.inf), method="bvls").x - w
-        for _ in range(_STEPS):
-            tried = _surprise(A, present.ravel(), w + step)
-            if tried[0] <= value:
-                break
-            step /= 2
-        else:
-            break
-        gain, w = value - tried[0], w + step
-        value, slope, curve = tried
-        if gain <= _SETTLED * value:
-            break
-    return w
-
-
-def _surprise(A: Floats, present: NDArray[np.bool_], w: Floats) -> tuple[float, Floats, Floats]:
-    """The mean of -log of the probability of what is true, with a little ridge; its gradient and its Hessian."""
-    ridge = 1.0 / len(A)
-
-    def of_pairs(start: int) -> tuple[float, Floats, Floats]:
-        a, y = A[start : start + _CACHED], present[start : start + _CACHED]
-        odds = np.clip(a @ w, -_LARGEST, _LARGEST)
-        p = 1 / (1 + np.exp(-odds))
-        value = -float(np.log(np.where(y, p, 1 / (1 + np.exp(odds)))).sum())
-        return value, (p - y) @ a, (a * (p * (1 - p))[:, np.newaxis]).T @ a
-
-    with one_blas_thread():
-        parts = in_threads(of_pairs, range(0, len(A), _CACHED))
-    value, slope, curve = (sum(part) / len(A) for part in zip(*parts, strict=True))
-    return value + ridge * float(w @ w), slope + 2 * ridge * w, curve + 2 * ridge * np.eye(len(w))
-
-
-def _where(known: NDArray[np.bool_] | None, values: Floats) -> Floats:
-    """``values`` where it is known whether the tag is present, 0 elsewhere; None: it is known everywhere."""
-    return values if known is None else known * values
-
-
-def _fit_own(x: Floats, present: NDArray[np.bool_], known: NDArray[np.bool_] | None = None) -> Floats:
-    """(2, n_tags) slopes and offsets of the most likely sigmoids of ``x``, shrunk to 1 and 0 by ``_PRIOR``.
-
-    A pair of picture and tag counts only if it is ``known`` whether the tag is ``present`` (None: all pairs count). All
-    tags take Newton steps at once; a tag whose step would make things worse takes half of it.
-    """
-    centre, prior = np.array([[1.0], [0.0]]), np.array(_PRIOR)[:, np.newaxis]
-    own = np.repeat(centre, x.shape[1], axis=1)
-
-    def surprise(at: Floats) -> Floats:
-        odds = at[0] * x + at[1]
-        return (
-            _where(known, np.logaddexp(0, odds) - present * odds).sum(axis=0)
-            + (prior * (at - centre) ** 2).sum(axis=0) / 2
-        )
-
-    best = surprise(own)
-    for _ in range(_STEPS):
-        p = expit(own[0] * x + own[1])
-        miss, curve = _where(known, present - p), _where(known, p * (1 - p))
-        g0, g1 = np.stack([(miss * x).sum(axis=0), miss.sum(axis=0)]) - prior * (own - centre)
-        h00, h01, h11 = (curve * x * x).sum(axis=0) + prior[0], (curve * x).sum(axis=0), curve.sum(axis=0) + prior[1]
-        step = np.stack([h11 * g0 - h01 * g1, h00 * g1 - h01 * g0]) / (h00 * h11 - h01 * h01)
-        for _ in range(_STEPS):
-            # The slope stays positive: a higher score is never worse.
-            tried = own + step
-            tried[0] = np.maximum(tried[0], 0.01)
-            value = surprise(tried)
-            worse = value > best + 1e-9
-            if not worse.any():
-                break
-            step[:, worse] /= 2
-        moved = np.where(worse, 0.0, np.abs(tried - own).max(axis=0)).max(initial=0.0)
-        own, best = np.where(worse, own, tried), np.where(worse, best, value)
-        if moved < 1e-6:
-            break
-    return own
-
-
 def _precise(p: Floats) -> Floats:
     """(n_precisions, n_tags) the lowest probability at which the suggestions of a tag reach each precision.
 
@@ -344,17 +280,21 @@ def _precise(p: Floats) -> Floats:
     return np.clip(np.where(n_taken > 0, last, wanted), wanted / 2, wanted)
 
 
-def _kept_promises(shared: Floats, truth: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """(2, n_precisions) how many suggestions are right, and how many there are, by what the other half taught."""
+def _kept_promises(shared: Floats, truth: NDArray[np.bool_], shares: Floats | None = None) -> NDArray[np.float64]:
+    """(2, n_precisions) how many suggestions are right, and how many there are, by what the other half taught.
+
+    Where only ``shares`` of the truth are written, a suggestion counts as the share that would be seen to be right.
+    """
     counts = np.zeros((2, len(_PRECISIONS)))
     even = np.arange(len(shared)) % 2 == 0
     for half in (even, ~even):
-        own = _fit_own(shared[~half], truth[~half])
+        own = fit_own(shared[~half], truth[~half], shares=None if shares is None else shares[~half])
         thresholds = _precise(expit(own[0] * shared[~half] + own[1]))
         p = expit(own[0] * shared[half] + own[1])
         for level, lowest in enumerate(thresholds):
             suggested = p >= lowest
-            counts[:, level] += np.count_nonzero(suggested & truth[half]), np.count_nonzero(suggested)
+            n_suggested = np.count_nonzero(suggested) if shares is None else (suggested * shares[half]).sum()
+            counts[:, level] += np.array([np.count_nonzero(suggested & truth[half]), n_suggested])
     return counts
 
 

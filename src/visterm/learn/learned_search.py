@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import log_expit
 
-from visterm.calibration import Denials
+from visterm.calibration import Denials, Written
 from visterm.calibration.relevance import Relevance
 from visterm.compute import progress
 from visterm.contracts import ScoredPictures, Task
@@ -49,7 +49,8 @@ def learned_search(trained: Trained) -> tuple[Relevance | None, dict[str, float]
     try:
         with progress.task("Calibrating the search"):
             denials = trained.held_out.denials
-            relevance = learn_relevance(scored, tags, trained.held_out.train_tags, denials)
+            held_out = trained.held_out
+            relevance = learn_relevance(scored, tags, held_out.train_tags, denials, held_out.written)
             if trained.held_out.judged is None:
                 found = _measure_on_test(trained, relevance)
             else:
@@ -63,15 +64,23 @@ def learned_search(trained: Trained) -> tuple[Relevance | None, dict[str, float]
 
 
 def learn_relevance(
-    scored: ScoredPictures, tags: sparse.csr_array, train_tags: sparse.csr_array, denials: Denials | None = None
+    scored: ScoredPictures,
+    tags: sparse.csr_array,
+    train_tags: sparse.csr_array,
+    denials: Denials | None = None,
+    written: Written | None = None,
 ) -> Relevance:
-    """Learn from scored pictures with ``tags``, and from ``denials``, that the scoring estimator had not seen."""
+    """Learn from scored pictures with ``tags``, and from ``denials``, that the scoring estimator had not seen.
+
+    ``written`` says how much of the truth the tags are.
+    """
     relevance = Relevance().fit(
         scored.scores,
         tags,
         tag_counts=np.bincount(train_tags.indices, minlength=train_tags.shape[1]),
         n_tagged=int((np.diff(train_tags.indptr) > 0).sum()),
         denials=denials,
+        written=written,
         asked=train_tags,
     )
     if scored.log_pairs is not None:
@@ -103,16 +112,16 @@ def by_search(candidate: Candidate, data: Dataset, split: Split, tasks: Collecti
     """
     part = training_part(data, split, transductive=learns_from_untagged(candidate.method))
     fitted = Fitted.to(part, candidate.method, candidate.parameters)
-    tagged, train_tags = data.select(split.test[data.has_tags[split.test]]), data.tags[split.train]
-    scored = ScoredPictures.by(fitted.estimator, tagged.X)
-    relevance = learn_relevance(scored, tagged.tags, train_tags)
-    judged = judge_by_halves(scored.scores, tagged.tags, train_tags, fitted.estimator, tagged.X)
+    tagged, train_tags = data.select(split.test[data.measurable[split.test]]), data.tags[split.train]
+    scored, written = ScoredPictures.by(fitted.estimator, tagged.X), tagged.written(np.arange(len(tagged)))
+    relevance = learn_relevance(scored, tagged.tags, train_tags, written=written)
+    judged = judge_by_halves(scored.scores, tagged.tags, train_tags, fitted.estimator, tagged.X, written=written)
     each = AveragePrecision().per_query(*_answers(log_expit(judged.log_odds), scored, tagged.tags, relevance))
     return Performance(candidate.method.name, {}, dict.fromkeys(tasks, each), fitted.seconds, 0.0)
 
 
 def _measure_on_test(trained: Trained, relevance: Relevance) -> dict[str, float]:
-    rows = trained.test[trained.data.has_tags[trained.test]]
+    rows = trained.test[trained.data.measurable[trained.test]]
     if not len(rows):
         return {}
     test = trained.data.select(rows)

@@ -6,7 +6,6 @@ from .head import class_doubt as class_doubt
 from .head import fit_classes as fit_classes
 from .head import fit_tags as fit_tags
 from .head import group as group
-from .head import reduced as reduced
 from .head import tag_doubt as tag_doubt
 from .reviewer import Reviewer as Reviewer
 
@@ -20,6 +19,5 @@ __all__ = [
     "fit_classes",
     "fit_tags",
     "group",
-    "reduced",
     "tag_doubt",
 ]

@@ -16,17 +16,13 @@ from scipy import sparse
 from scipy.special import expit
 
 from visterm.calibration import Denials, TagProbabilities, class_probabilities, fit_temperature
-from visterm.compute.eigenvectors import principal_axes
 from visterm.margin import Ridge
 from visterm.measures import TagAccuracy
+from visterm.subspace import sample
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.integer[Any]]
 
-#: The number of principal directions that are kept.
-N_DIRECTIONS = 256
-#: The directions are those of at most this many pictures; _BLOCK rows at a time are turned into them.
-_MOST_COMPARED, _BLOCK = 10_000, 4096
 #: The ridges tried, in multiples of the mean eigenvalue of the labelled pictures' covariance.
 _RIDGES = (0.03, 0.1, 0.3, 1.0, 3.0)
 #: Pictures whose class could be any, added when probabilities are learned: few right answers are no certainty.
@@ -35,28 +31,6 @@ _PRIOR = 2.0
 _SHARPNESS = 3
 #: Questions are chosen among at most this many pictures.
 _MOST_CANDIDATES = 2500
-
-
-def reduced(X: Floats, n_directions: int = N_DIRECTIONS) -> Floats:
-    """Rows of unit length in the leading principal directions of ``X``, with a last column of ones.
-
-    >>> reduced(np.eye(4, dtype=np.float32), 2).shape
-    (4, 3)
-    """
-    unit = _unit(X if len(X) <= _MOST_COMPARED else X[_sample(len(X), _MOST_COMPARED)])
-    mean = unit.mean(axis=0)
-    directions = principal_axes(unit - mean, min(n_directions, *unit.shape)).astype(np.float32)
-    blocks = (X[start : start + _BLOCK] for start in range(0, len(X), _BLOCK))
-    Z = np.vstack([(_unit(block) - mean) @ directions for block in blocks])
-    return np.hstack([_unit(Z), np.ones((len(Z), 1), np.float32)])
-
-
-def _unit(X: Floats) -> Floats:
-    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
-
-
-def _sample(n: int, size: int, random_state: int = 0) -> Integers:
-    return np.sort(np.random.default_rng(random_state).choice(n, size, replace=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +170,7 @@ def choose_questions(
     entry per candidate. Of many candidates, a sample is looked at.
     """
     if len(candidates) > _MOST_CANDIDATES:
-        some = _sample(len(candidates), _MOST_CANDIDATES, random_state)
+        some = sample(len(candidates), _MOST_CANDIDATES, random_state)
         candidates, doubt = candidates[some], doubt[some]
     own = Z[candidates, :-1]
     alike = np.maximum(own @ own.T, 0.0) ** _SHARPNESS

@@ -31,9 +31,10 @@ from visterm.contracts import Task
 from visterm.errors import InputError, VistermError
 from visterm.models import ModelInfo
 from visterm.review.documents import CurvePoint, Groups, PictureGroup, Questions, Queue, ReviewState, TagWork
-from visterm.review.head import choose_questions, class_doubt, group, reduced, tag_doubt
+from visterm.review.head import choose_questions, class_doubt, group, tag_doubt
 from visterm.review.heads import Doubted, Heads, fit_heads
 from visterm.storage import write_text_atomically
+from visterm.subspace import reduced
 
 if TYPE_CHECKING:
     from visterm.collection.holdings import Holdings

@@ -1,5 +1,7 @@
 from .cca import CCA as CCA
 from .contextual_distance import ContextualDistance as ContextualDistance
+from .directions import reduced as reduced
+from .directions import sample as sample
 from .feature_maps import FeatureMaps as FeatureMaps
 from .kernel_map import KernelMap as KernelMap
 from .kernel_map import kernel_components as kernel_components
@@ -24,4 +26,6 @@ __all__ = [
     "kernel_components",
     "nearest_coded",
     "project",
+    "reduced",
+    "sample",
 ]

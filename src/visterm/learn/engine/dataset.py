@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from visterm.calibration import Written
 from visterm.catalogue.parts import is_test
 from visterm.contracts import UNKNOWN_CLASS, Features, Task, n_pictures, take
 from visterm.errors import InputError
+
+#: Fewer pictures with all of their tags do not tell what others lack.
+ENOUGH = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,6 +24,9 @@ class Dataset:
     """Features, classes (-1: unknown), tags (an empty row: not tagged) and the part each picture belongs to.
 
     ``denied`` are the tags that people said pictures do not have, as large as ``tags``; None if nobody said so.
+    ``extent`` (n_pictures,) says how much of their tags people wrote, as :class:`~visterm.catalogue.acts.Extent`; None
+    means all, as in research data. ``loose`` (n_tags,) are tags that no description names. ``shares`` (n_pictures,)
+    estimate how much is written (:func:`~visterm.learn.engine.completeness.with_shares`); None means all.
     """
 
     name: str
@@ -30,6 +37,9 @@ class Dataset:
     tag_names: tuple[str, ...]
     splits: tuple[str | None, ...] = field(default=())
     denied: sparse.csr_array | None = None
+    extent: NDArray[np.int8] | None = None
+    loose: NDArray[np.bool_] | None = None
+    shares: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         sizes = {"X": n_pictures(self.X), "y": len(self.y), "tags": self.tags.shape[0]}
@@ -67,6 +77,25 @@ class Dataset:
         return np.asarray((np.diff(self.denied.indptr) > 0) & ~self.has_tags)
 
     @property
+    def is_loose(self) -> NDArray[np.bool_]:
+        """Which tags no description names, so that nobody ever left them out."""
+        return np.zeros(len(self.tag_names), np.bool_) if self.loose is None else self.loose
+
+    @property
+    def measurable(self) -> NDArray[np.bool_]:
+        """Which pictures show how good tags are: those with all of their tags; all tagged ones if these are too few."""
+        if self.shares is None:
+            return self.has_tags
+        whole = self.has_tags & (self.shares >= 1)
+        return whole if whole.sum() >= ENOUGH else self.has_tags
+
+    def written(self, rows: NDArray[Any]) -> Written | None:
+        """How much of the truth is written of some pictures; None if it is all."""
+        if self.shares is None or ((self.shares[rows] >= 1).all() and not self.is_loose.any()):
+            return None
+        return Written(self.shares[rows], self.is_loose)
+
+    @property
     def tag_counts(self) -> NDArray[np.intp]:
         """How many pictures carry each tag."""
         return np.bincount(self.tags.indices, minlength=self.tags.shape[1])
@@ -81,7 +110,10 @@ class Dataset:
         """The pictures of the given rows."""
         splits = tuple(self.splits[row] for row in rows) if self.splits else ()
         denied = None if self.denied is None else self.denied[rows]
-        return replace(self, X=take(self.X, rows), y=self.y[rows], tags=self.tags[rows], splits=splits, denied=denied)
+        extent = None if self.extent is None else self.extent[rows]
+        shares = None if self.shares is None else self.shares[rows]
+        labels = {"y": self.y[rows], "tags": self.tags[rows], "denied": denied, "extent": extent, "shares": shares}
+        return replace(self, X=take(self.X, rows), splits=splits, **labels)
 
     def without_features(self) -> Dataset:
         """The same pictures and labels for a method that does not look at features; a part of it copies none."""
@@ -95,7 +127,8 @@ class Dataset:
         kept = np.flatnonzero(used)
         tags, names = sparse.csr_array(self.tags[:, kept]), tuple(self.tag_names[column] for column in kept)
         denied = None if self.denied is None else sparse.csr_array(self.denied[:, kept])
-        return replace(self, tags=tags, tag_names=names, denied=denied)
+        loose = None if self.loose is None else self.loose[kept]
+        return replace(self, tags=tags, tag_names=names, denied=denied, loose=loose)
 
     def without_labels(self, rows: NDArray[Any]) -> Dataset:
         """The same pictures; those of the given rows lose their class, tags and denied tags."""

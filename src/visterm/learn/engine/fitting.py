@@ -10,6 +10,7 @@ from typing import Any
 from visterm.compute import progress
 from visterm.contracts import Task
 from visterm.learn import Dataset
+from visterm.learn.engine.completeness import completed
 from visterm.ranking.tag_ranker import TagRanker
 from visterm.registry import Method
 
@@ -35,7 +36,12 @@ class Fitted:
 
 
 def fit_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None) -> Any:
-    """Fit the method to all of ``data``, with the labels that its tasks learn from."""
+    """Fit the method to all of ``data``, with the labels that its tasks learn from.
+
+    Pictures of which people wrote only a part of the tags first get those that are likelier than not.
+    """
+    if method.does(Task.RANK):
+        data = completed(data)
     estimator = method.create(**(parameters or {}))
     if learns_from_denied(method) and data.only_denied.any():
         return estimator.fit(data.X, data.tags, denied=data.denied)

@@ -148,7 +148,7 @@ def measure_fitted(
     judged, of_words = None, None
     wanted = [task for task in tasks if method.does(task)]  # features of pictures that are not asked are not copied
     classified = data.select(held_out[data.has_class[held_out]] if Task.CLASSIFY in wanted else held_out[:0])
-    tagged = data.select(held_out[data.has_tags[held_out]] if {*wanted} - {Task.CLASSIFY} else held_out[:0])
+    tagged = data.select(held_out[data.measurable[held_out]] if {*wanted} - {Task.CLASSIFY} else held_out[:0])
     for task in wanted:
         chosen = _of_task(task, measures)
         if not chosen or not len(classified if task is Task.CLASSIFY else tagged):
@@ -161,7 +161,8 @@ def measure_fitted(
                 judged = judge(probabilities, of_words, estimator, tagged.X)
             else:
                 denials = denials_of(estimator, data, held_out)
-                judged = judge_by_halves(of_words, tagged.tags, train.tags, estimator, tagged.X, denials)
+                written = tagged.written(np.arange(len(tagged)))
+                judged = judge_by_halves(of_words, tagged.tags, train.tags, estimator, tagged.X, denials, written)
             values[task], each[task] = measure_suggestions(judged, tagged.tags, train.tag_counts)
             of_labels[task] = WordAveragePrecision().per_word(tagged.tags, judged.log_odds)
         elif task is Task.ANNOTATE:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from visterm.calibration import PRECISION, Denials, TagProbabilities
+from visterm.calibration import PRECISION, Denials, TagProbabilities, Written
 from visterm.contracts import Features, rare_order, word_scores
 from visterm.errors import InputError
 from visterm.learn import Dataset
@@ -58,13 +58,17 @@ def judge_by_halves(
     estimator: Any,
     X: Features,
     denials: Denials | None = None,
+    written: Written | None = None,
 ) -> JudgedTags:
     """Judge each half of held-out pictures by probabilities learned from the other half, and from ``denials``."""
     log_odds, lifts = np.empty(scores.shape, np.float32), np.empty(scores.shape, np.float32)
     suggested = np.empty(scores.shape, np.bool_)
     even = np.arange(len(scores)) % 2 == 0
     for half in (even, ~even):
-        learned = tag_probabilities(scores[~half], tags[~half], train_tags, all_scores=scores, denials=denials)
+        of_others = None if written is None else written.of(~half)
+        learned = tag_probabilities(
+            scores[~half], tags[~half], train_tags, all_scores=scores, denials=denials, written=of_others
+        )
         log_odds[half] = learned.log_odds(scores[half])
         lifts[half] = learned.lifts(log_odds[half])
         suggested[half] = expit(log_odds[half]) >= learned.thresholds(PRECISION)
@@ -78,12 +82,15 @@ def tag_probabilities(
     *,
     all_scores: Floats | None = None,
     denials: Denials | None = None,
+    written: Written | None = None,
 ) -> TagProbabilities:
     """Learned from scores of held-out pictures with ``tags``; if these are too few, a guess from ``all_scores``."""
     counts = np.bincount(train_tags.indices, minlength=train_tags.shape[1])
     n_tagged = int((np.diff(train_tags.indptr) > 0).sum())
     try:
-        return TagProbabilities().fit(scores, tags, tag_counts=counts, n_tagged=n_tagged, denials=denials)
+        return TagProbabilities().fit(
+            scores, tags, tag_counts=counts, n_tagged=n_tagged, denials=denials, written=written
+        )
     except InputError:
         return TagProbabilities.unmeasured(scores if all_scores is None else all_scores, counts, n_tagged)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm import registry
-from visterm.calibration import Denials
+from visterm.calibration import Denials, Written
 from visterm.contracts import Task, take
 from visterm.contracts.answers import ScoredPictures
 from visterm.errors import InputError
@@ -49,6 +49,11 @@ class HeldOut:
         """(n_pictures, n_tags) tags of the scored pictures."""
         return self.data.tags[tagged_rows(self.data, self.split)]
 
+    @property
+    def written(self) -> Written | None:
+        """How much of the truth these tags are."""
+        return self.data.written(tagged_rows(self.data, self.split))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
@@ -77,8 +82,8 @@ class Trained:
 
 
 def tagged_rows(data: Dataset, split: Split) -> NDArray[np.int64]:
-    """The rows held out by a split that have tags."""
-    return split.test[data.has_tags[split.test]]
+    """The rows held out by a split that show how good tags are."""
+    return split.test[data.measurable[split.test]]
 
 
 def train_method(method: Method, data: Dataset, parameters: Mapping[str, Any] | None = None) -> Trained:
@@ -114,7 +119,7 @@ def validation_split(data: Dataset, *, test_share: float = 0.25, random_state: i
     test = np.flatnonzero(data.is_test)
     if len(test):
         return Split.of(np.setdiff1d(np.arange(len(data)), test), test)
-    labelled = np.flatnonzero(data.has_class | data.has_tags)
+    labelled = np.flatnonzero(data.has_class | data.measurable)
     if len(labelled) < 2:
         raise InputError("at least two labelled pictures are needed to measure anything: label more, or import labels")
     drawn = splits.stratified(data.y[labelled], test_share, random_state)
@@ -138,7 +143,11 @@ def _with_test_pictures(method: Method, data: Dataset, parameters: Mapping[str, 
             held_out = HeldOut(scored, data, inner, denials=denials_of(estimator, data, inner.test))
             del estimator, part  # as large as the final ones
             probabilities = tag_probabilities(
-                scored.scores, held_out.tags, held_out.train_tags, denials=held_out.denials
+                scored.scores,
+                held_out.tags,
+                held_out.train_tags,
+                denials=held_out.denials,
+                written=held_out.written,
             )
         except InputError:  # too few to hold some out
             held_out = None
@@ -174,7 +183,7 @@ def _scored_by(measured: Measured, split: Split) -> HeldOut | None:
     scored = ScoredPictures.by(measured.estimator, X, measured.word_scores)
     denials = denials_of(measured.estimator, data, split.test)
     judged = measured.judged or judge_by_halves(
-        scored.scores, data.tags[rows], data.tags[split.train], measured.estimator, X, denials
+        scored.scores, data.tags[rows], data.tags[split.train], measured.estimator, X, denials, data.written(rows)
     )
     return HeldOut(scored, data, split, judged, denials)
 

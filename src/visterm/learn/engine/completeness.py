@@ -1,0 +1,160 @@
+"""What people leave unsaid: how much of the truth is written of a picture, and what it probably shows as well.
+
+Learning and calibration ask here, once for all methods. A picture of which only a part is written is no counterexample
+of the other tags: before any annotator learns, it gets the tags that are likelier than not (:func:`completed`). Scores
+become probabilities of what is true, not of what is written (``Dataset.shares``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+
+from visterm.calibration import TagProbabilities, Written, share_written
+from visterm.catalogue.acts import Extent
+from visterm.contracts import Features
+from visterm.learn.engine.dataset import ENOUGH, Dataset
+from visterm.margin import Ridge
+from visterm.subspace import reduced, sample
+
+Floats = NDArray[np.floating[Any]]
+Integers = NDArray[np.integer[Any]]
+
+#: The ridges tried, in multiples of the mean eigenvalue of the pictures' covariance.
+_RIDGES = (0.03, 0.1, 0.3, 1.0, 3.0)
+#: The share is estimated from at most this many pictures, and this many of the most frequent tags.
+_MOST_PICTURES, _MOST_TAGS = 2000, 300
+#: A tag of a picture is added if it is at least so probable.
+_LIKELY = 0.5
+#: No picture has so little written of it.
+_LEAST_SHARE = 0.02
+#: The share of a picture with a part of its tags is below 1, however few other tags are likely.
+_MOST_SHARE = 0.95
+
+
+def with_shares(data: Dataset) -> Dataset:
+    """The data with the estimated share of each picture's true tags that is written; all 1 if nobody left any out.
+
+    Where enough pictures are described completely, what these teach tells how much is missing elsewhere. Otherwise, the
+    share is that at which the probability of being written levels off (:func:`~visterm.calibration.share_written`).
+    """
+    if data.extent is None or not data.has_tags.any():
+        return data
+    tagged = np.flatnonzero(data.has_tags)
+    open_ = tagged[data.extent[tagged] == Extent.PART]
+    whole = np.setdiff1d(tagged, open_)
+    shares = np.ones(len(data))
+    claimed = len(whole) > len(open_) or len(whole) >= ENOUGH
+    base = whole if claimed else tagged
+    base = base[sample(len(base), _MOST_PICTURES)] if len(base) > _MOST_PICTURES else base
+    some = _frequent(data.tags[base])
+    if not len(some) or len(base) < ENOUGH:
+        shares[open_] = _MOST_SHARE
+        return replace(data, shares=shares)
+    Z = _directions(data.X)
+    left_out = _fit(Z, base, data.tags[base][:, some]).left_out
+    share = share_written(left_out, data.tags[base][:, some], claimed=claimed)
+    if share < 1:
+        shares[whole if claimed else tagged] = share
+        open_ = tagged
+    if len(open_):
+        uniform = None if share == 1 else Written(np.full(len(base), share), np.zeros(len(some), np.bool_))
+        p = _probable(Z, base, data.tags[base][:, some], open_, uniform)
+        n_written = np.diff(data.tags[open_].indptr)
+        of_picture = n_written / np.maximum(p.sum(axis=1), n_written)
+        if share < 1:  # pictures with more tags have more left out; on average, it is the share that was found
+            of_picture = of_picture * (share / of_picture.mean())
+        shares[open_] = np.clip(of_picture, _LEAST_SHARE, _MOST_SHARE)
+    return replace(data, shares=shares)
+
+
+def completed(data: Dataset) -> Dataset:
+    """The data to learn from: pictures with only a part of their tags also get those that are likelier than not."""
+    if data.shares is None:
+        return data
+    tagged = np.flatnonzero(data.has_tags)
+    open_ = tagged[data.shares[tagged] < 1]
+    if not len(open_):
+        return data
+    known = np.setdiff1d(tagged, open_)
+    base = known if len(known) >= ENOUGH else tagged
+    columns = np.flatnonzero(np.bincount(data.tags[base].indices, minlength=data.tags.shape[1]) > 1)
+    if not len(columns) or len(base) < ENOUGH:
+        return data
+    Z, written = _directions(data.X), data.written(base)
+    own = None if written is None else Written(written.shares, written.loose[columns])
+    added = _added(data, _probable(Z, base, data.tags[base][:, columns], open_, own) >= _LIKELY, open_, columns)
+    if own is not None:  # what was added teaches once more
+        of_base = sparse.csr_array((data.tags + added)[base][:, columns])
+        p = _probable(Z, base, of_base, open_, own, data.tags[base][:, columns])
+        added = _added(data, p >= _LIKELY, open_, columns)
+    return replace(data, tags=sparse.csr_array(data.tags + added), shares=None, extent=None)
+
+
+def _added(data: Dataset, likely: NDArray[np.bool_], rows: Integers, columns: Integers) -> sparse.csr_array:
+    """The likely tags of ``rows`` that nobody wrote or denied, as large as ``data.tags``; none that is loose."""
+    own, tags = np.nonzero(likely & ~data.is_loose[columns])
+    at = (rows[own], columns[tags])
+    added = sparse.csr_array((np.ones(len(own), data.tags.dtype), at), shape=data.tags.shape)
+    for said in (data.tags, data.denied):
+        if said is not None:
+            added = added - added.multiply(said)
+    added = sparse.csr_array(added)
+    added.eliminate_zeros()
+    return added
+
+
+class _Head(NamedTuple):
+    weights: Floats
+    left_out: NDArray[np.float32]
+
+
+def _fit(Z: NDArray[np.float32], rows: Integers, tags: sparse.csr_array) -> _Head:
+    """A ridge regression of tags; what it says of each of ``rows`` without their own tags."""
+    A = Z[rows].astype(np.float64)
+    _, theta, left_out = Ridge.of_least_error(A, tags.toarray().astype(np.float64), _RIDGES)
+    return _Head(A.T @ theta, left_out.astype(np.float32))
+
+
+def _probable(
+    Z: NDArray[np.float32],
+    base: Integers,
+    learned: sparse.csr_array,
+    rows: Integers,
+    written: Written | None,
+    tags: sparse.csr_array | None = None,
+) -> NDArray[np.float32]:
+    """The probabilities of tags of ``rows`` by what the ``learned`` tags of the pictures ``base`` teach.
+
+    Of pictures among ``base`` it is what the others teach. ``tags`` are those that were ``written`` (default: those
+    learned).
+    """
+    head = _fit(Z, base, learned)
+    given = learned if tags is None else tags
+    counts = np.bincount(given.indices, minlength=given.shape[1])
+    likely = TagProbabilities().fit(head.left_out, given, tag_counts=counts, n_tagged=len(base), written=written)
+    scores = (Z[rows] @ head.weights.astype(np.float32)).astype(np.float32)
+    place = np.searchsorted(base, rows)
+    among = (place < len(base)) & (base[np.minimum(place, len(base) - 1)] == rows)
+    scores[among] = head.left_out[place[among]]
+    return np.asarray(expit(likely.log_odds(scores)), np.float32)
+
+
+def _frequent(tags: sparse.csr_array) -> Integers:
+    """The most frequent tags, of those that two pictures have."""
+    counts = np.bincount(tags.indices, minlength=tags.shape[1])
+    return np.sort(np.argsort(-counts, kind="stable")[: min(_MOST_TAGS, int((counts > 1).sum()))])
+
+
+def _directions(X: Features) -> NDArray[np.float32]:
+    """The leading directions of all features together; each feature has the same length."""
+    parts = X.values() if isinstance(X, Mapping) else [X]
+    dense = [np.sqrt(part.toarray()) if isinstance(part, sparse.csr_array) else np.asarray(part) for part in parts]
+    unit = [part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-12) for part in dense]
+    return reduced(np.hstack(unit).astype(np.float32))

@@ -1,0 +1,41 @@
+"""A collection's features in few numbers: unit rows in their leading principal directions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from visterm.compute.eigenvectors import principal_axes
+
+Floats = NDArray[np.float32]
+Integers = NDArray[np.integer[Any]]
+
+#: The number of principal directions that are kept.
+N_DIRECTIONS = 256
+#: The directions are those of at most this many pictures; _BLOCK rows at a time are turned into them.
+_MOST_COMPARED, _BLOCK = 10_000, 4096
+
+
+def reduced(X: Floats, n_directions: int = N_DIRECTIONS) -> Floats:
+    """Rows of unit length in the leading principal directions of ``X``, with a last column of ones.
+
+    >>> reduced(np.eye(4, dtype=np.float32), 2).shape
+    (4, 3)
+    """
+    unit = _unit(X if len(X) <= _MOST_COMPARED else X[sample(len(X), _MOST_COMPARED)])
+    mean = unit.mean(axis=0)
+    directions = principal_axes(unit - mean, min(n_directions, *unit.shape)).astype(np.float32)
+    blocks = (X[start : start + _BLOCK] for start in range(0, len(X), _BLOCK))
+    Z = np.vstack([(_unit(block) - mean) @ directions for block in blocks])
+    return np.hstack([_unit(Z), np.ones((len(Z), 1), np.float32)])
+
+
+def _unit(X: Floats) -> Floats:
+    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+
+
+def sample(n: int, size: int, random_state: int = 0) -> Integers:
+    """``size`` of ``n`` rows, in order, drawn with a fixed seed."""
+    return np.sort(np.random.default_rng(random_state).choice(n, size, replace=False))
