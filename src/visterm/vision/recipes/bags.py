@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ _CODEBOOK = "codebook."
 _DESCRIPTORS = "descriptors."
 
 
+@dataclass(eq=False)
 class BagRecipe(LocalRecipe):
     """Counts of the ``n_words`` codewords of a codebook learned from the collection, in every cell of a pyramid.
 
@@ -31,30 +33,23 @@ class BagRecipe(LocalRecipe):
     collection gets fewer codewords, but still ``n_words`` columns.
     """
 
-    def __init__(
-        self,
-        name: str,
-        summary: str,
-        descriptors: LocalDescriptors,
-        n_words: int,
-        *,
-        cells: str = "1x1",
-        n_nearest: int = 1,
-        max_sample: int = 200_000,
-        n_training_pictures: int = 1000,
-        pixel_budget: int = PIXEL_BUDGET,
-        seconds_per_picture: float = 0.02,
-    ) -> None:
-        self.name, self.summary = name, summary
-        self.descriptors = descriptors
-        self.n_words = n_words
-        self.pyramid = SpatialPyramid(cells)
-        self.n_nearest = n_nearest
-        self.max_sample = max_sample
-        self.pixel_budget = pixel_budget
-        self.n_training_pictures = n_training_pictures
-        self.seconds_per_picture = seconds_per_picture
-        self._codebook: Codebook | None = None
+    name: str
+    summary: str
+    descriptors: LocalDescriptors
+    n_words: int
+    _: KW_ONLY
+    cells: str = "1x1"
+    n_nearest: int = 1
+    max_sample: int = 200_000
+    n_training_pictures: int = 1000
+    pixel_budget: int = PIXEL_BUDGET
+    seconds_per_picture: float = 0.02
+    _codebook: Codebook | None = field(default=None, init=False, repr=False)
+
+    @property
+    def pyramid(self) -> SpatialPyramid:
+        """The cells of a picture that are counted separately."""
+        return SpatialPyramid(self.cells)
 
     @property
     def outputs(self) -> Mapping[str, RowSpec]:
@@ -66,7 +61,7 @@ class BagRecipe(LocalRecipe):
         return {
             "descriptors": self.descriptors.parameters(),
             "n_words": self.n_words,
-            "cells": self.pyramid.cells,
+            "cells": self.cells,
             "max_sample": self.max_sample,
             "n_training_pictures": self.n_training_pictures,
         } | ({"n_nearest": self.n_nearest} if self.n_nearest > 1 else {})
@@ -100,7 +95,7 @@ class BagRecipe(LocalRecipe):
 
         codebook = self._trained()
         n_nearest = min(self.n_nearest, len(codebook.words_))
-        words = codebook.assign(rows)[:, None] if n_nearest == 1 else codebook.soft_assign(rows, n_nearest, 1.0)[0]
+        words = codebook.assign(rows)[:, None] if n_nearest == 1 else codebook.soft_assign(rows, n_nearest)
         cells = self.pyramid.cell_ids(frames, width=shape[1], height=shape[0])
         columns, counts = np.unique(cells[:, :, None] * self.n_words + words, return_counts=True)
         n_columns = self.pyramid.n_cells * self.n_words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from visterm.vision.recipes.training_pictures import TrainingPictures
 _SEED = 0
 
 
+@dataclass(eq=False)
 class FisherRecipe(LocalRecipe):
     """The improved Fisher vector of descriptors projected by PCA to ``n_axes``, under ``n_components`` Gaussians.
 
@@ -30,33 +32,20 @@ class FisherRecipe(LocalRecipe):
     unit length.
     """
 
+    name: str
+    summary: str
+    descriptors: LocalDescriptors
+    _: KW_ONLY
+    n_axes: int
+    n_components: int
+    max_sample: int = 250_000
+    pixel_budget: int = PIXEL_BUDGET
+    seconds_per_picture: float = 0.1
+    _pca: DescriptorPCA | None = field(default=None, init=False, repr=False)
+    _gmm: DiagonalGMM | None = field(default=None, init=False, repr=False)
     has_negatives = True
-
-    def __init__(
-        self,
-        name: str,
-        summary: str,
-        descriptors: LocalDescriptors,
-        *,
-        n_axes: int,
-        n_components: int,
-        cells: str = "1x1+3x1",
-        max_sample: int = 250_000,
-        n_training_pictures: int = 1000,
-        pixel_budget: int = PIXEL_BUDGET,
-        seconds_per_picture: float = 0.1,
-    ) -> None:
-        self.name, self.summary = name, summary
-        self.descriptors = descriptors
-        self.n_axes = n_axes
-        self.n_components = n_components
-        self.pyramid = SpatialPyramid(cells)
-        self.max_sample = max_sample
-        self.pixel_budget = pixel_budget
-        self.n_training_pictures = n_training_pictures
-        self.seconds_per_picture = seconds_per_picture
-        self._pca: DescriptorPCA | None = None
-        self._gmm: DiagonalGMM | None = None
+    n_training_pictures = 1000
+    pyramid = SpatialPyramid("1x1+3x1")
 
     @property
     def outputs(self) -> Mapping[str, RowSpec]:

@@ -95,15 +95,9 @@ class DeepFeatures(NetworkRecipe):
     seconds_per_picture = 0.013
     has_negatives = False
 
-    def __init__(
-        self, *, runner: str = "auto", device: str | None = None, half: bool = False, batch_size: int = 32
-    ) -> None:
-        super().__init__(
-            self.preset(runner=runner, device=device, half=half),
-            batch_size=batch_size,
-            name=self.preset_name,
-            summary=f"{self.preset.title()} trained on ImageNet",
-        )
+    def __init__(self, *, device: str | None = None) -> None:
+        summary = f"{self.preset.title()} trained on ImageNet"
+        super().__init__(self.preset(device=device), name=self.preset_name, summary=summary)
 
 
 class DeepLite2Features(DeepFeatures):
