@@ -31,7 +31,6 @@ from .encode.gmm import MixtureStatistics as MixtureStatistics
 from .encode.pyramid import SpatialPyramid as SpatialPyramid
 from .local.grid import Grid as Grid
 from .local.grid import grids as grids
-from .local.grid import rescaled as rescaled
 from .local.hue import dense_hue as dense_hue
 from .local.lbp import lbp_blocks as lbp_blocks
 from .local.lbp import lbp_codes as lbp_codes
@@ -60,13 +59,13 @@ from .recipes import recipe_names as recipe_names
 from .recipes import register_recipe as register_recipe
 from .recipes.bags import BagRecipe as BagRecipe
 from .recipes.base import Recipe as Recipe
-from .recipes.colour import ColourHistogram as ColourHistogram
 from .recipes.combined import CombinedRecipe as CombinedRecipe
 from .recipes.descriptors import DenseGrid as DenseGrid
 from .recipes.descriptors import LocalDescriptors as LocalDescriptors
 from .recipes.descriptors import PatternBlocks as PatternBlocks
 from .recipes.descriptors import SegmentedRegions as SegmentedRegions
 from .recipes.fisher import FisherRecipe as FisherRecipe
+from .recipes.global_features import ColourHistogram as ColourHistogram
 from .recipes.global_features import GlobalsRecipe as GlobalsRecipe
 from .recipes.global_features import PlacedColours as PlacedColours
 from .recipes.global_features import PlacedHistograms as PlacedHistograms
@@ -161,7 +160,6 @@ __all__ = [
     "recipe_names",
     "region_features",
     "register_recipe",
-    "rescaled",
     "root_sift",
     "sample_descriptors",
     "seed_words",

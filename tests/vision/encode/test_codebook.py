@@ -10,7 +10,7 @@ from visterm.errors import InputError
 from visterm.vision import Codebook, nearest_words, seed_words
 from visterm.vision.encode import codebook as module
 from visterm.vision.encode import descriptor_pca
-from visterm.vision.encode._kernels_clusters import squared_distances, sum_by_word
+from visterm.vision.encode._kernels import squared_distances, sum_by_word
 
 
 def blobs(n: int, n_dims: int, n_blobs: int, seed: int = 0) -> np.ndarray:

@@ -282,7 +282,7 @@ def _keep_nearer(rows: Rows, words: Rows, proposed: Ids, current: Ids | None) ->
 
 
 def _distances(rows: Rows, words: Rows, ids: Ids) -> NDArray[np.float64]:
-    from visterm.vision.encode._kernels_clusters import squared_distances
+    from visterm.vision.encode._kernels import squared_distances
 
     out = np.empty(len(rows))
     squared_distances(rows, words, ids, out)
@@ -294,7 +294,7 @@ def _centres(rows: Rows, words: Rows, ids: Ids, distances: NDArray[np.float64]) 
 
     ``ids`` is updated for the rows that change to a moved codeword.
     """
-    from visterm.vision.encode._kernels_clusters import sum_by_word
+    from visterm.vision.encode._kernels import sum_by_word
 
     sums = np.zeros(words.shape)
     counts = np.zeros(len(words), np.int64)

@@ -57,7 +57,7 @@ class FisherEncoder:
             raise InputError(f"truncate must be a share from 0 to 1, not {self.truncate}")
         if self.truncate == 0.0:
             return self.gmm.statistics(descriptors).sums
-        from visterm.vision.encode._kernels_fisher import sum_likely
+        from visterm.vision.encode._kernels import sum_likely
 
         require_fitted(self.gmm, "means_")
         n_components, n_dims = self.gmm.means_.shape

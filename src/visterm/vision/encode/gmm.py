@@ -262,7 +262,7 @@ def _hard_statistics(
     rows: NDArray[np.float32], ids: NDArray[np.int32], centre: NDArray[np.float64], n_components: int
 ) -> MixtureStatistics:
     """Statistics of descriptors that each belong to one component."""
-    from visterm.vision.encode._kernels_clusters import sum_by_word
+    from visterm.vision.encode._kernels import sum_by_word
 
     counts = np.zeros(n_components, np.int64)
     sums = np.zeros((n_components, 2 * rows.shape[1]))

@@ -52,7 +52,7 @@ def region_features(rgb: ArrayLike, labels: ArrayLike) -> NDArray[np.float32]:
     """
     picture = whole_colours(rgb)
     regions, n = checked_labels(labels, picture.shape[:2])
-    from visterm.vision.local._kernels_region_features import add_moments
+    from visterm.vision.local._kernels_regions import add_moments
 
     geometry = _geometry(regions, n)
     statistics = []
@@ -68,7 +68,7 @@ def region_features(rgb: ArrayLike, labels: ArrayLike) -> NDArray[np.float32]:
 
 def _geometry(regions: NDArray[np.int32], n: int) -> NDArray[np.float64]:
     """Rows named by ``_GEOMETRY``, one column for each region."""
-    from visterm.vision.local._kernels_region_features import boundary_lengths, hull_areas
+    from visterm.vision.local._kernels_regions import boundary_lengths, hull_areas
 
     height, width = regions.shape
     flat = regions.ravel()
@@ -97,7 +97,7 @@ def _colour_planes(picture: NDArray[np.float32]) -> list[NDArray[np.float32]]:
 
 
 def _texture_planes(grey: NDArray[np.float32]) -> list[NDArray[np.float32]]:
-    from visterm.vision.local._kernels_region_features import oriented_energy
+    from visterm.vision.local._kernels_regions import oriented_energy
 
     blurred = {blur: smooth(grey, blur) for blur in _BLURS}
     planes = [np.abs(blurred[fine] - blurred[coarse]) for fine, coarse in pairwise(_BLURS)]

@@ -93,7 +93,7 @@ def checked_labels(labels: ArrayLike, shape: tuple[int, ...]) -> tuple[NDArray[n
 
 def superpixels(lab: NDArray[np.float32]) -> tuple[NDArray[np.int32], int]:
     """About 400 connected superpixels of an L*a*b* picture, numbered row by row from the top left; and how many."""
-    from visterm.vision.local._kernels_superpixels import connected, slic
+    from visterm.vision.local._kernels_regions import connected, slic
 
     height, width, _ = lab.shape
     # The second bound keeps very long, narrow pictures from getting more superpixels than others.

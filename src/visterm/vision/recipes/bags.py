@@ -15,8 +15,7 @@ from visterm.vision.decode import PIXEL_BUDGET
 from visterm.vision.encode.codebook import Codebook
 from visterm.vision.encode.pyramid import SpatialPyramid
 from visterm.vision.recipes.base import learned, of_prefix
-from visterm.vision.recipes.descriptors import LocalDescriptors
-from visterm.vision.recipes.local import LocalRecipe
+from visterm.vision.recipes.descriptors import LocalDescriptors, LocalRecipe
 from visterm.vision.recipes.training_pictures import TrainingPictures
 
 _SEED = 0

@@ -17,8 +17,7 @@ from visterm.vision.encode.fisher import FisherEncoder
 from visterm.vision.encode.gmm import DiagonalGMM
 from visterm.vision.encode.pyramid import SpatialPyramid
 from visterm.vision.recipes.base import learned, of_prefix
-from visterm.vision.recipes.descriptors import LocalDescriptors
-from visterm.vision.recipes.local import LocalRecipe
+from visterm.vision.recipes.descriptors import LocalDescriptors, LocalRecipe
 from visterm.vision.recipes.training_pictures import TrainingPictures
 
 _SEED = 0

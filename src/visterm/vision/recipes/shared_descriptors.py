@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from visterm.vision.recipes.bags import BagRecipe
 from visterm.vision.recipes.combined import CombinedRecipe
-from visterm.vision.recipes.descriptors import DenseGrid
+from visterm.vision.recipes.descriptors import DenseGrid, LocalRecipe
 from visterm.vision.recipes.fisher import FisherRecipe
-from visterm.vision.recipes.local import LocalRecipe
 from visterm.vision.recipes.training_pictures import TrainingPictures
 
 _SEED = 0

@@ -27,7 +27,7 @@ def colour_correlogram(rgb: ArrayLike) -> NDArray[np.float32]:
     >>> float(correlogram.sum()), int(correlogram.max(axis=1).argmax())
     (4.0, 11)
     """
-    from visterm.vision.whole._kernels_correlogram import count_pairs
+    from visterm.vision.whole._kernels import count_pairs
 
     colours = named_colours(rgb)
     same = np.zeros((N_COLOURS, len(DISTANCES)), np.int64)
@@ -48,7 +48,7 @@ def named_colours(rgb: ArrayLike) -> NDArray[np.uint8]:
     >>> named_colours(np.array([[[0, 0, 0], [255, 255, 255], [0, 0, 255], [90, 60, 60]]], np.uint8)).tolist()
     [[0, 7, 31, 8]]
     """
-    from visterm.vision.whole._kernels_correlogram import name_colours
+    from visterm.vision.whole._kernels import name_colours
 
     hsv = to_hsv(whole_colours(rgb))
     names = np.empty(hsv.shape[:2], np.uint8)

@@ -43,7 +43,7 @@ def _canny(grey: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.flo
     The picture is blurred by a Gaussian of one pixel. Edges are ridges of the gradient, one pixel wide. Along an edge,
     the gradient is above 0.02 of the grey scale per pixel everywhere and above 0.05 somewhere.
     """
-    from visterm.vision.whole._kernels_edges import follow, gradients, ridges
+    from visterm.vision.whole._kernels import follow, gradients, ridges
 
     dx, dy = np.empty_like(grey), np.empty_like(grey)
     gradients(smooth(grey, _SIGMA), dx, dy)

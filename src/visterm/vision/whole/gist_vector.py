@@ -39,7 +39,7 @@ def gist(picture: ArrayLike) -> NDArray[np.float32]:
     """
     from scipy import fft
 
-    from visterm.vision.whole._kernels_gist import add_magnitudes
+    from visterm.vision.whole._kernels import add_magnitudes
 
     evened = _evened_contrast(squeezed(whole_grey(picture), SIDE))
     bank = _gabor_bank()
