@@ -13,7 +13,7 @@ from visterm.errors import InputError
 from visterm.vision.colour import to_grey
 
 if TYPE_CHECKING:
-    from visterm.vision.recipes.bags import BagRecipe
+    from visterm.vision.recipes.encodings import BagRecipe
 
 RGB = NDArray[np.uint8]
 
@@ -94,7 +94,7 @@ def draw_gist(rgb: RGB) -> RGB:
     """GIST as one rose per block: how much the picture varies in each direction, with fine scales outside."""
     from PIL import Image, ImageDraw
 
-    from visterm.vision.whole.gist_vector import gist
+    from visterm.vision.whole.structure import gist
 
     n_scales, n_orientations, n_blocks = 4, 8, 4
     energy = gist(rgb).reshape(n_scales, n_orientations, n_blocks, n_blocks)

@@ -14,11 +14,9 @@ from visterm.errors import InputError
 from visterm.vision.colour import to_grey, to_lab
 from visterm.vision.decode import enlarge
 from visterm.vision.encode.codebook import Codebook
-from visterm.vision.local.hue import dense_hue
+from visterm.vision.local.colours import dense_hue, local_colour_statistics
 from visterm.vision.local.lbp import lbp_blocks
-from visterm.vision.local.lcs import local_colour_statistics
-from visterm.vision.local.region_descriptors import region_features
-from visterm.vision.local.regions import segment
+from visterm.vision.local.regions import region_features, segment
 from visterm.vision.local.sift import dense_sift, opponent_sift, root_sift
 from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.training_pictures import TrainingPictures

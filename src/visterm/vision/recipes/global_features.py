@@ -14,12 +14,8 @@ from visterm.storage import RowSpec
 from visterm.vision.colour import to_grey
 from visterm.vision.local.lbp import N_PATTERNS, lbp_codes
 from visterm.vision.recipes.base import Recipe
-from visterm.vision.whole.correlogram import colour_correlogram
-from visterm.vision.whole.edges import edge_direction_histogram
-from visterm.vision.whole.gist_vector import gist
-from visterm.vision.whole.grid_moments import grid_colour_moments
-from visterm.vision.whole.haar import haar_wavelet
-from visterm.vision.whole.histograms import ColourSpace, colour_histogram
+from visterm.vision.whole.colours import ColourSpace, colour_correlogram, colour_histogram, grid_colour_moments
+from visterm.vision.whole.structure import edge_direction_histogram, gist, haar_wavelet
 
 
 class ColourHistogram(Recipe):

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from visterm.errors import InputError
 from visterm.storage import RowSpec
+from visterm.vision.network.efficientnet_lite import EfficientNetLite, EfficientNetLite0, EfficientNetLite2
 from visterm.vision.network.hub import ClipNetwork, timm_network
 from visterm.vision.network.networks import Network, OnnxNetwork
 from visterm.vision.network.preprocessing import Preprocessing
-from visterm.vision.network.presets import EfficientNetLite, EfficientNetLite0, EfficientNetLite2
 from visterm.vision.recipes.base import Recipe
 
 _HUB_NAME = re.compile(r"timm:(?P<timm>[\w.-]+)|open_clip:(?P<clip>[\w.-]+)(:(?P<weights>[\w-]+))?", re.ASCII)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from visterm.vision.network.presets import EfficientNetLite0, EfficientNetLite2
-from visterm.vision.recipes.bags import BagRecipe
-from visterm.vision.recipes.combined import CombinedRecipe
-from visterm.vision.recipes.compressed import CompressedRecipe
+from visterm.vision.network.efficientnet_lite import EfficientNetLite0, EfficientNetLite2
+from visterm.vision.recipes.combined import CombinedRecipe, CompressedRecipe
 from visterm.vision.recipes.descriptors import DenseGrid, PatternBlocks, SegmentedRegions
-from visterm.vision.recipes.fisher import FisherRecipe
+from visterm.vision.recipes.encodings import BagRecipe, FisherRecipe, SharedDescriptors
 from visterm.vision.recipes.global_features import PlacedColours, PlacedHistograms
 from visterm.vision.recipes.network_grid import NetworkGrid
-from visterm.vision.recipes.shared_descriptors import SharedDescriptors
 
 #: The grid of Lapin et al. (CVPR 2014), 24 x 24 patches, step 4, scales 2^(-2:.5:0), for a picture that is not shrunk:
 #: steps and cells grow by the square root of 2, rounded to even numbers, so that patches share cells.

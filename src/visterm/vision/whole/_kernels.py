@@ -16,7 +16,7 @@ WEAK, STRONG = 1, 2
 
 @compiled
 def name_colours(hsv: NDArray[np.float32], names: NDArray[np.uint8]) -> None:
-    """The number of each pixel's colour, as in :func:`visterm.vision.whole.correlogram.named_colours`."""
+    """The number of each pixel's colour, as in :func:`visterm.vision.whole.colours.named_colours`."""
     height, width, _ = hsv.shape
     for y in range(height):
         for x in range(width):
