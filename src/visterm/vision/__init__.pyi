@@ -25,8 +25,8 @@ from .encode.codebook import seed_words as seed_words
 from .encode.descriptor_pca import DescriptorPCA as DescriptorPCA
 from .encode.descriptor_pca import as_descriptors as as_descriptors
 from .encode.descriptor_pca import sample_descriptors as sample_descriptors
-from .encode.fisher import FisherEncoder as FisherEncoder
 from .encode.gmm import DiagonalGMM as DiagonalGMM
+from .encode.gmm import FisherEncoder as FisherEncoder
 from .encode.gmm import MixtureStatistics as MixtureStatistics
 from .encode.pyramid import SpatialPyramid as SpatialPyramid
 from .local.colours import dense_hue as dense_hue

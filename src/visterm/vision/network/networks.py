@@ -84,7 +84,7 @@ class TorchNetwork:
 
     def maps(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """The feature maps before they are averaged: (n_pictures, n_dims, height, width)."""
-        return _unpooled(self._run(batch), len(batch))
+        return self._run(batch)
 
     def _run(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         import torch
@@ -157,7 +157,7 @@ class OnnxNetwork:
 
     def maps(self, batch: NDArray[np.float32], output: str) -> NDArray[np.float32]:
         """The output called ``output``, feature maps that are not averaged: (n_pictures, n_dims, height, width)."""
-        return np.concatenate([_unpooled(part, n) for part, n in self._run(batch, output)])[: len(batch)]
+        return np.concatenate([part for part, _ in self._run(batch, output)])[: len(batch)]
 
     def _run(self, batch: NDArray[np.float32], output: str) -> Iterator[tuple[Any, int]]:
         """The output for one batch after the other, each with the number of its pictures."""
@@ -272,16 +272,6 @@ def _pooled(outputs: Any, n_pictures: int) -> NDArray[np.float32]:
         )
     values = np.asarray(outputs, np.float32)
     return values if values.ndim == 2 else values.mean((2, 3))
-
-
-def _unpooled(outputs: Any, n_pictures: int) -> NDArray[np.float32]:
-    shape = np.shape(outputs)
-    if len(shape) != 4 or shape[0] != n_pictures:
-        raise InputError(
-            f"the network returns an array of shape {shape} for {n_pictures} pictures, "
-            "not feature maps (n, n_dims, height, width)"
-        )
-    return np.asarray(outputs, np.float32)
 
 
 def _module_hash(module: Any, method: str) -> str:

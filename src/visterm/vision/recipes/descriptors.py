@@ -128,11 +128,9 @@ class PatternBlocks(LocalDescriptors):
 
     def train(self, pictures: TrainingPictures, seed: int) -> None:
         """Learn the typical colours."""
-
-        def pixels(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
-            return _unit_lab(rgb).reshape(-1, 3)
-
-        sample = pictures.sample_rows(pixels, _PALETTE_PIXELS, seed=seed, description="Sampling colours")
+        sample = pictures.sample_rows(
+            lambda rgb: _unit_lab(rgb).reshape(-1, 3), _PALETTE_PIXELS, seed=seed, description="Sampling colours"
+        )
         n_colours = min(self.n_colours, len(np.unique(sample, axis=0)))
         self._palette = np.clip(Codebook(n_colours, random_state=seed).fit(sample).words_, 0, 1)
 
@@ -177,11 +175,9 @@ class SegmentedRegions(LocalDescriptors):
 
     def train(self, pictures: TrainingPictures, seed: int) -> None:
         """Learn the scale of every feature."""
-
-        def features(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
-            return self._regions(rgb)[1]
-
-        rows = pictures.sample_rows(features, _REGION_ROWS, seed=seed, description="Sampling regions")
+        rows = pictures.sample_rows(
+            lambda rgb: self._regions(rgb)[1], _REGION_ROWS, seed=seed, description="Sampling regions"
+        )
         self._mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
         deviation = rows.std(axis=0, dtype=np.float64).astype(np.float32)
         self._deviation = np.where(deviation > 0, deviation, 1)

@@ -14,8 +14,7 @@ from visterm.storage import RowSpec
 from visterm.vision.decode import PIXEL_BUDGET
 from visterm.vision.encode.codebook import Codebook
 from visterm.vision.encode.descriptor_pca import DescriptorPCA
-from visterm.vision.encode.fisher import FisherEncoder
-from visterm.vision.encode.gmm import DiagonalGMM
+from visterm.vision.encode.gmm import DiagonalGMM, FisherEncoder
 from visterm.vision.encode.pyramid import SpatialPyramid
 from visterm.vision.recipes.base import learned, of_prefix
 from visterm.vision.recipes.combined import CombinedRecipe
