@@ -79,7 +79,7 @@ def test_what_has_no_colours_is_refused(convert, bad):
         convert(bad)
 
 
-@pytest.mark.parametrize("name", ["local.sift", "local.lcs", "local.hue", "local.lbp", "colour"])
+@pytest.mark.parametrize("name", ["local.sift", "local.colours", "local.lbp", "colour"])
 def test_importing_does_not_load_the_compiler(name):
     code = f"import sys, visterm.vision.{name}; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -23,11 +23,6 @@ _N_LEARNED = "n_pictures"
 _CHECKSUM = "crc32"
 
 
-def _files(pictures: Mapping[str, Path | None]) -> list[Path]:
-    """The files of pictures in the order of their hashes: a random order that is always the same."""
-    return [path for _, path in sorted(pictures.items()) if path is not None]
-
-
 def is_outgrown(recipe: Recipe, file: Path, pictures: Mapping[str, Path | None]) -> bool:
     """Whether ``recipe`` must learn: for the first time, or again from many more pictures than before."""
     if not file.exists():
@@ -42,7 +37,8 @@ def learn(recipe: Recipe, file: Path, pictures: Mapping[str, Path | None]) -> in
     """Learn, store what was learned, and return from how many pictures."""
     from safetensors.numpy import save
 
-    files = _files(pictures)[: recipe.n_training_pictures]
+    # In the order of the hashes: a random order that is always the same.
+    files = [path for _, path in sorted(pictures.items()) if path is not None][: recipe.n_training_pictures]
     if not files:
         raise InputError(f"the recipe {recipe.name!r} learns from pictures, but there are none: add some first")
     with one_blas_thread():  # the same numbers on any number of cores

@@ -14,7 +14,7 @@ from visterm.storage.files import is_there
 from visterm.vision.decode import decode_rgb
 from visterm.vision.drawing import DRAWINGS, draw_codewords
 from visterm.vision.recipes import recipe_names
-from visterm.vision.recipes.bags import BagRecipe
+from visterm.vision.recipes.encodings import BagRecipe
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -15,11 +15,10 @@ from .lock import BusyError as BusyError
 from .lock import WriteLock as WriteLock
 from .row_files import DenseRows as DenseRows
 from .row_files import MappedRows as MappedRows
-from .row_files import RowFiles as RowFiles
+from .row_files import RowSpec as RowSpec
 from .row_files import cut as cut
 from .row_files import row_files as row_files
 from .row_files import stored_dtype as stored_dtype
-from .row_spec import RowSpec as RowSpec
 
 __all__ = [
     "STATE",
@@ -29,7 +28,6 @@ __all__ = [
     "BusyError",
     "DenseRows",
     "MappedRows",
-    "RowFiles",
     "RowSpec",
     "WriteLock",
     "clear_leftovers",

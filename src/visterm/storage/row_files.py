@@ -3,47 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
 from visterm.storage.array_file import ArrayFile, damaged, release
-from visterm.storage.row_spec import RowSpec
 
 if TYPE_CHECKING:
     from scipy import sparse
 
-
-class MappedRows(Protocol):
-    """Committed rows, mapped into memory; they stay readable when their files are deleted."""
-
-    def sizes(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many bytes each of the rows at ``positions`` takes."""
-
-    def gather(self, positions: NDArray[np.int64]) -> Any:
-        """A copy of the rows at ``positions``, in that order."""
-
-    def release(self) -> None:
-        """Return the memory of pages that were read to the system."""
+_DTYPES = {False: ("float32", "float16"), True: ("float32", "int32")}
 
 
-class RowFiles(Protocol):
-    """The growing arrays that hold rows."""
+@dataclass(frozen=True, slots=True)
+class RowSpec:
+    """The shape of rows: ``n_dims`` dense values, or sparse counts for bags of codewords.
 
-    def arrays(self, n_rows: int, n_values: int) -> list[tuple[ArrayFile, int]]:
-        """Every array, with its length for ``n_rows`` rows that have ``n_values`` entries in total."""
+    >>> RowSpec(1000, dtype="int32", sparse=True)
+    RowSpec(n_dims=1000, dtype='int32', sparse=True)
+    """
 
-    def extend(self, rows: Any, *, n_rows: int, n_values: int) -> int:
-        """Write prepared rows after the valid ones; returns the new total number of entries."""
+    n_dims: int
+    dtype: str = "float32"
+    sparse: bool = False
 
-    def map(self, n_rows: int, n_values: int) -> MappedRows:
-        """Map the valid rows."""
+    def __post_init__(self) -> None:
+        if type(self.sparse) is not bool:
+            raise InputError(f"rows are sparse (True) or dense (False), not {self.sparse!r}")
+        if type(self.n_dims) is not int or not 0 < self.n_dims < 2**31:
+            raise InputError(f"rows have between 1 and 2**31 - 1 dimensions, not {self.n_dims!r}")
+        if self.dtype not in _DTYPES[self.sparse]:
+            kind = "sparse" if self.sparse else "dense"
+            raise InputError(f"{kind} rows are {' or '.join(_DTYPES[self.sparse])}, not {self.dtype!r}")
 
 
-def row_files(folder: Path, generation: str, spec: RowSpec) -> RowFiles:
+def row_files(folder: Path, generation: str, spec: RowSpec) -> _DenseFiles | _SparseFiles:
     """The files for rows of shape ``spec``."""
     return (_SparseFiles if spec.sparse else _DenseFiles)(folder, generation, spec)
 
@@ -69,14 +67,17 @@ def cut(sizes: NDArray[np.int64], budget: int) -> Iterator[slice]:
 
 
 class _DenseFiles:
+    """The growing array of dense rows; :class:`_SparseFiles` has the same methods for sparse ones."""
+
     def __init__(self, folder: Path, generation: str, spec: RowSpec) -> None:
-        self._spec = spec
         self._rows = ArrayFile(folder / f"{generation}.rows.npy", stored_dtype(spec), spec.n_dims)
 
     def arrays(self, n_rows: int, n_values: int) -> list[tuple[ArrayFile, int]]:  # noqa: ARG002 - a sparse matter
+        """Every array, with its length for ``n_rows`` rows that have ``n_values`` entries in total."""
         return [(self._rows, n_rows)]
 
     def extend(self, rows: NDArray[Any], *, n_rows: int, n_values: int) -> int:
+        """Write prepared rows after the valid ones; returns the new total number of entries."""
         self._rows.extend(rows, start=n_rows)
         return n_values
 
@@ -85,21 +86,21 @@ class _DenseFiles:
 
 
 class DenseRows:
-    """Dense rows, mapped; ``array`` is the map itself."""
+    """Dense rows, mapped into memory (``array``); they stay readable when their file is deleted."""
 
     def __init__(self, array: np.memmap[Any, Any]) -> None:
         self.array = array
 
     def sizes(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many bytes each row takes."""
+        """How many bytes each of the rows at ``positions`` takes."""
         return np.full(len(positions), self.array.shape[1] * self.array.itemsize, dtype=np.int64)
 
     def gather(self, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """A copy of the rows."""
+        """A copy of the rows at ``positions``, in that order."""
         return np.asarray(self.array).take(positions, axis=0)
 
     def release(self) -> None:
-        """Return the memory of pages that were read."""
+        """Return the memory of pages that were read to the system."""
         release(self.array)
 
 
@@ -119,7 +120,7 @@ class _SparseFiles:
         self._values.extend(rows.data, start=n_values)
         return n_values + int(rows.nnz)
 
-    def map(self, n_rows: int, n_values: int) -> MappedRows:
+    def map(self, n_rows: int, n_values: int) -> _SparseRows:
         ends, columns, values = (array.map(length) for array, length in self.arrays(n_rows, n_values))
         return _SparseRows(self._ends.path, self._spec.n_dims, ends, columns, values)
 
@@ -162,3 +163,7 @@ class _SparseRows:
 
     def _damaged(self) -> InputError:
         return damaged(self._path, "a row is not where it should be")
+
+
+#: Committed rows, mapped into memory.
+MappedRows = DenseRows | _SparseRows

@@ -25,48 +25,48 @@ from .encode.codebook import seed_words as seed_words
 from .encode.descriptor_pca import DescriptorPCA as DescriptorPCA
 from .encode.descriptor_pca import as_descriptors as as_descriptors
 from .encode.descriptor_pca import sample_descriptors as sample_descriptors
-from .encode.fisher import FisherEncoder as FisherEncoder
 from .encode.gmm import DiagonalGMM as DiagonalGMM
+from .encode.gmm import FisherEncoder as FisherEncoder
 from .encode.gmm import MixtureStatistics as MixtureStatistics
 from .encode.pyramid import SpatialPyramid as SpatialPyramid
+from .local.colours import dense_hue as dense_hue
+from .local.colours import local_colour_statistics as local_colour_statistics
 from .local.grid import Grid as Grid
 from .local.grid import grids as grids
-from .local.grid import rescaled as rescaled
-from .local.hue import dense_hue as dense_hue
 from .local.lbp import lbp_blocks as lbp_blocks
 from .local.lbp import lbp_codes as lbp_codes
 from .local.lbp import palette_indices as palette_indices
-from .local.lcs import local_colour_statistics as local_colour_statistics
-from .local.region_descriptors import REGION_FEATURE_NAMES as REGION_FEATURE_NAMES
-from .local.region_descriptors import region_features as region_features
+from .local.regions import REGION_FEATURE_NAMES as REGION_FEATURE_NAMES
 from .local.regions import draw_regions as draw_regions
+from .local.regions import region_features as region_features
 from .local.regions import segment as segment
 from .local.regions import superpixels as superpixels
 from .local.sift import dense_sift as dense_sift
 from .local.sift import opponent_sift as opponent_sift
 from .local.sift import root_sift as root_sift
 from .network.checkpoint import read_checkpoint as read_checkpoint
+from .network.efficientnet_lite import EfficientNetLite as EfficientNetLite
+from .network.efficientnet_lite import EfficientNetLite0 as EfficientNetLite0
+from .network.efficientnet_lite import EfficientNetLite2 as EfficientNetLite2
 from .network.hub import ClipNetwork as ClipNetwork
 from .network.hub import timm_network as timm_network
 from .network.networks import Network as Network
 from .network.networks import OnnxNetwork as OnnxNetwork
 from .network.networks import TorchNetwork as TorchNetwork
 from .network.preprocessing import Preprocessing as Preprocessing
-from .network.presets import EfficientNetLite as EfficientNetLite
-from .network.presets import EfficientNetLite0 as EfficientNetLite0
-from .network.presets import EfficientNetLite2 as EfficientNetLite2
 from .recipes import recipe as recipe
 from .recipes import recipe_names as recipe_names
 from .recipes import register_recipe as register_recipe
-from .recipes.bags import BagRecipe as BagRecipe
 from .recipes.base import Recipe as Recipe
-from .recipes.colour import ColourHistogram as ColourHistogram
 from .recipes.combined import CombinedRecipe as CombinedRecipe
 from .recipes.descriptors import DenseGrid as DenseGrid
 from .recipes.descriptors import LocalDescriptors as LocalDescriptors
 from .recipes.descriptors import PatternBlocks as PatternBlocks
 from .recipes.descriptors import SegmentedRegions as SegmentedRegions
-from .recipes.fisher import FisherRecipe as FisherRecipe
+from .recipes.encodings import BagRecipe as BagRecipe
+from .recipes.encodings import FisherRecipe as FisherRecipe
+from .recipes.encodings import SharedDescriptors as SharedDescriptors
+from .recipes.global_features import ColourHistogram as ColourHistogram
 from .recipes.global_features import GlobalsRecipe as GlobalsRecipe
 from .recipes.global_features import PlacedColours as PlacedColours
 from .recipes.global_features import PlacedHistograms as PlacedHistograms
@@ -75,16 +75,15 @@ from .recipes.network import DeepLite2Features as DeepLite2Features
 from .recipes.network import NetworkRecipe as NetworkRecipe
 from .recipes.network import hub_recipe as hub_recipe
 from .recipes.network_grid import NetworkGrid as NetworkGrid
-from .recipes.shared_descriptors import SharedDescriptors as SharedDescriptors
 from .recipes.training_pictures import TrainingPictures as TrainingPictures
-from .whole.correlogram import colour_correlogram as colour_correlogram
-from .whole.correlogram import named_colours as named_colours
-from .whole.edges import edge_direction_histogram as edge_direction_histogram
-from .whole.gist_vector import gist as gist
-from .whole.grid_moments import grid_colour_moments as grid_colour_moments
-from .whole.haar import haar_wavelet as haar_wavelet
-from .whole.histograms import ColourSpace as ColourSpace
-from .whole.histograms import colour_histogram as colour_histogram
+from .whole.colours import ColourSpace as ColourSpace
+from .whole.colours import colour_correlogram as colour_correlogram
+from .whole.colours import colour_histogram as colour_histogram
+from .whole.colours import grid_colour_moments as grid_colour_moments
+from .whole.colours import named_colours as named_colours
+from .whole.structure import edge_direction_histogram as edge_direction_histogram
+from .whole.structure import gist as gist
+from .whole.structure import haar_wavelet as haar_wavelet
 
 __all__ = [
     "DRAWINGS",
@@ -161,7 +160,6 @@ __all__ = [
     "recipe_names",
     "region_features",
     "register_recipe",
-    "rescaled",
     "root_sift",
     "sample_descriptors",
     "seed_words",

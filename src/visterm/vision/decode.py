@@ -35,6 +35,8 @@ MAX_FILE_BYTES = 512 * 2**20
 _PNG = b"\x89PNG\r\n\x1a\n"
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 _ORIENTATION_TAG = 0x0112
+#: What turns a picture of orientation 2 to 8 upright, as Pillow calls it.
+_UPRIGHT_BY = ["FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM", "TRANSPOSE", "ROTATE_270", "TRANSVERSE", "ROTATE_90"]
 #: Smaller pictures are checked at full size: this costs little, and an eighth of the size would be too coarse.
 _PROBED_WHOLE = 250_000
 
@@ -233,16 +235,7 @@ def _orientation(image: Image.Image) -> int:
 def _transpose(image: Image.Image, orientation: int) -> Image.Image:
     from PIL.Image import Transpose
 
-    operation = {
-        2: Transpose.FLIP_LEFT_RIGHT,
-        3: Transpose.ROTATE_180,
-        4: Transpose.FLIP_TOP_BOTTOM,
-        5: Transpose.TRANSPOSE,
-        6: Transpose.ROTATE_270,
-        7: Transpose.TRANSVERSE,
-        8: Transpose.ROTATE_90,
-    }.get(orientation)
-    return image if operation is None else image.transpose(operation)
+    return image if orientation == 1 else image.transpose(Transpose[_UPRIGHT_BY[orientation - 2]])
 
 
 @contextmanager

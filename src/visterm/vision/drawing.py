@@ -13,7 +13,7 @@ from visterm.errors import InputError
 from visterm.vision.colour import to_grey
 
 if TYPE_CHECKING:
-    from visterm.vision.recipes.bags import BagRecipe
+    from visterm.vision.recipes.encodings import BagRecipe
 
 RGB = NDArray[np.uint8]
 
@@ -22,8 +22,8 @@ _SIDE = 768
 _INK = (255, 220, 60)
 
 
-def draw_sift(rgb: RGB, *, patch: int = 32) -> RGB:
-    """The gradients of SIFT: patches side by side, with eight strokes in each of their 4 x 4 cells.
+def draw_sift(rgb: RGB) -> RGB:
+    """The gradients of SIFT: patches of 32 pixels side by side, with eight strokes in each of their 4 x 4 cells.
 
     A stroke lies along the edge, not across it. Its length is the share of the gradients in its direction.
     """
@@ -31,7 +31,7 @@ def draw_sift(rgb: RGB, *, patch: int = 32) -> RGB:
 
     from visterm.vision.local.sift import dense_sift
 
-    frames, descriptors = dense_sift(to_grey(rgb), step=patch, bin_sizes=(patch // 4,))
+    frames, descriptors = dense_sift(to_grey(rgb), step=32, bin_sizes=(8,))
     scale = _enlargement(rgb)
     faded = Image.fromarray(_enlarged(rgb // 3, scale))
     draw = ImageDraw.Draw(faded)
@@ -70,14 +70,14 @@ def draw_codewords(rgb: RGB, recipe: BagRecipe) -> RGB:
         half = size / 8 if len(words) > 500 else size / 4
         draw.rectangle((x - half, y - half, x + half, y + half), fill=tuple(palette[words[i]]))
     mixed = np.asarray(Image.blend(base, overlay, 0.55))
-    return _beside(mixed, _word_patches(rgb, frames, words, palette, height=len(mixed)))
+    return np.concatenate([mixed, _word_patches(rgb, frames, words, palette, height=len(mixed))], axis=1)
 
 
-def draw_region_map(rgb: RGB, n_regions: int = 10) -> RGB:
+def draw_region_map(rgb: RGB) -> RGB:
     """The regions of the segmentation, with their borders."""
     from visterm.vision.local.regions import draw_regions, segment
 
-    return draw_regions(rgb, segment(rgb, n_regions))
+    return draw_regions(rgb, segment(rgb))
 
 
 def draw_lbp(rgb: RGB) -> RGB:
@@ -94,7 +94,7 @@ def draw_gist(rgb: RGB) -> RGB:
     """GIST as one rose per block: how much the picture varies in each direction, with fine scales outside."""
     from PIL import Image, ImageDraw
 
-    from visterm.vision.whole.gist_vector import gist
+    from visterm.vision.whole.structure import gist
 
     n_scales, n_orientations, n_blocks = 4, 8, 4
     energy = gist(rgb).reshape(n_scales, n_orientations, n_blocks, n_blocks)
@@ -145,13 +145,11 @@ def _palette(n_colours: int) -> RGB:
     return np.round(255 * channels).astype(np.uint8)
 
 
-def _word_patches(
-    rgb: RGB, frames: NDArray[np.float32], words: NDArray[np.int32], palette: RGB, *, height: int, side: int = 48
-) -> RGB:
+def _word_patches(rgb: RGB, frames: NDArray[np.float32], words: NDArray[np.int32], palette: RGB, *, height: int) -> RGB:
     """Patches of the commonest codewords: one row each, after the codeword's colour."""
     from PIL import Image
 
-    n_columns, gap = 6, 4
+    n_columns, side, gap = 6, 48, 4
     n_rows = max(1, height // (side + gap))
     panel = np.full((height, (n_columns + 1) * (side + gap) + gap, 3), 250, np.uint8)
     found, counts = np.unique(words, return_counts=True)
@@ -165,7 +163,3 @@ def _word_patches(
             start = gap + (column + 1) * (side + gap)
             panel[top : top + side, start : start + side] = np.asarray(Image.fromarray(patch).resize((side, side)))
     return panel
-
-
-def _beside(left: RGB, right: RGB) -> RGB:
-    return np.concatenate([left, right], axis=1)

@@ -11,7 +11,7 @@ from scipy.special import softmax
 
 from visterm.errors import InputError
 from visterm.vision import DiagonalGMM, FisherEncoder
-from visterm.vision.encode._kernels_fisher import sum_likely
+from visterm.vision.encode._kernels import sum_likely
 
 
 def cloud(n: int, n_dims: int = 3, seed: int = 0) -> np.ndarray:

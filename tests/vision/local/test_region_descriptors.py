@@ -6,7 +6,7 @@ from scipy import ndimage, spatial
 
 from visterm.errors import InputError
 from visterm.vision import REGION_FEATURE_NAMES, region_features, to_grey, to_lab
-from visterm.vision.local._kernels_region_features import boundary_lengths, hull_areas, oriented_energy
+from visterm.vision.local._kernels_regions import boundary_lengths, hull_areas, oriented_energy
 
 COLUMN = {name: column for column, name in enumerate(REGION_FEATURE_NAMES)}
 

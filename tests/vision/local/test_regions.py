@@ -10,8 +10,7 @@ from scipy import ndimage
 
 from visterm.errors import InputError
 from visterm.vision import decode_rgb, draw_regions, segment
-from visterm.vision.local._kernels_regions import borders, merge
-from visterm.vision.local._kernels_superpixels import connected, slic
+from visterm.vision.local._kernels_regions import borders, connected, merge, slic
 from visterm.vision.local.regions import LEAST_SHARE, checked_labels
 
 PHOTOGRAPHS = Path(__file__).parents[4] / "shared" / "data" / "corel5k" / "images" / "train"

@@ -135,7 +135,7 @@ def test_the_presets_give_what_numpy_gives(preset):
     strides = [stride if i == 0 else 1 for repeats, stride in STAGES[preset.variant] for i in range(repeats)]
     expected = reference(read_checkpoint(preset()._weights()), batch[0], strides)
     assert expected.max() > 1
-    np.testing.assert_allclose(preset(runner="onnx").embed(batch)[0], expected, atol=1e-4)
+    np.testing.assert_allclose(preset(device="numpy").embed(batch)[0], expected, atol=1e-4)
 
 
 @needs("torch")
@@ -143,8 +143,8 @@ def test_the_presets_give_what_numpy_gives(preset):
 def test_torch_gives_the_same_vectors(preset):
     pictures = [noise(300, 200, seed=1), noise(60, 80, seed=2), np.zeros((5, 5, 3), np.uint8)]
     batch = preset.preprocessing.batch(pictures)
-    by_torch = preset(runner="torch", device="cpu").embed(batch)
-    np.testing.assert_allclose(preset(runner="onnx", device="numpy").embed(batch), by_torch, atol=1e-4)
+    by_torch = preset(device="cpu").embed(batch)
+    np.testing.assert_allclose(preset(device="numpy").embed(batch), by_torch, atol=1e-4)
 
 
 @needs("torch")

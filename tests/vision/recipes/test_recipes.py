@@ -64,8 +64,8 @@ def test_unknown_recipes_are_refused_with_the_choice():
 
 
 def test_a_name_belongs_to_one_recipe():
-    register_recipe("second", "visterm.vision.recipes.colour:ColourHistogram")
-    register_recipe("second", "visterm.vision.recipes.colour:ColourHistogram")  # the same again is no conflict
+    register_recipe("second", "visterm.vision.recipes.global_features:ColourHistogram")
+    register_recipe("second", "visterm.vision.recipes.global_features:ColourHistogram")  # the same again is no conflict
     assert isinstance(recipe("second"), ColourHistogram)
     with pytest.raises(InputError, match="two recipes are called 'second'"):
         register_recipe("second", "visterm.vision.recipes.base:Recipe")

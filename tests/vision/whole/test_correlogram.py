@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from visterm.vision import colour_correlogram, named_colours
-from visterm.vision.whole.correlogram import DISTANCES, N_COLOURS
+from visterm.vision.whole.colours import DISTANCES, N_COLOURS
 
 few_colours = np.array([[255, 0, 0], [0, 0, 255], [255, 255, 255]], np.uint8)
 

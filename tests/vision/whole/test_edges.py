@@ -6,8 +6,8 @@ from scipy import ndimage
 
 from visterm.vision import edge_direction_histogram
 from visterm.vision._filters import smooth
-from visterm.vision.whole._kernels_edges import STRONG, follow, gradients, ridges
-from visterm.vision.whole.edges import _canny
+from visterm.vision.whole._kernels import STRONG, follow, gradients, ridges
+from visterm.vision.whole.structure import _canny
 
 
 def ramp(angle: float, side: int = 61) -> np.ndarray:

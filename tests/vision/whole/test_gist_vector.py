@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from visterm.vision import gist
-from visterm.vision.whole.gist_vector import SIDE
+from visterm.vision.whole.structure import SIDE
 
 
 def slow_gist(plane):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from visterm.vision import haar_wavelet
-from visterm.vision.whole.haar import SIDE
+from visterm.vision.whole.structure import HAAR_SIDE
 
 
 def slow_haar(grey):
@@ -12,9 +12,9 @@ def slow_haar(grey):
     responses = []
     for size in (2, 4, 8):
         half = size // 2
-        planes = np.zeros((3, SIDE // size, SIDE // size))
-        for i in range(SIDE // size):
-            for j in range(SIDE // size):
+        planes = np.zeros((3, HAAR_SIDE // size, HAAR_SIDE // size))
+        for i in range(HAAR_SIDE // size):
+            for j in range(HAAR_SIDE // size):
                 block = grey[i * size : (i + 1) * size, j * size : (j + 1) * size]
                 diagonal = (block[:half, :half].mean() + block[half:, half:].mean()) / 2
                 other = (block[:half, half:].mean() + block[half:, :half].mean()) / 2
@@ -28,12 +28,12 @@ def slow_haar(grey):
 
 
 def test_equals_the_definition():
-    grey = np.random.default_rng(0).random((SIDE, SIDE))
+    grey = np.random.default_rng(0).random((HAAR_SIDE, HAAR_SIDE))
     np.testing.assert_allclose(haar_wavelet(grey), np.abs(slow_haar(grey)), atol=1e-6)
 
 
 def test_quantised_responses_are_their_signs():
-    grey = np.random.default_rng(1).integers(0, 256, (SIDE, SIDE), np.uint8)
+    grey = np.random.default_rng(1).integers(0, 256, (HAAR_SIDE, HAAR_SIDE), np.uint8)
     responses, signs = slow_haar(grey / 255), haar_wavelet(grey, quantised=True)
     certain = np.abs(np.abs(responses) - 0.5 / 255) > 1e-6
     np.testing.assert_array_equal(signs[certain], np.where(abs(responses) < 0.5 / 255, 0, np.sign(responses))[certain])
@@ -41,7 +41,7 @@ def test_quantised_responses_are_their_signs():
 
 @pytest.mark.parametrize("quantised", [False, True])
 def test_flip_mirrors_blocks_and_turns_signs(quantised):
-    grey = np.random.default_rng(2).random((SIDE, SIDE), np.float32)
+    grey = np.random.default_rng(2).random((HAAR_SIDE, HAAR_SIDE), np.float32)
     plain, flipped = haar_wavelet(grey, quantised=quantised), haar_wavelet(grey[:, ::-1], quantised=quantised)
     signs = np.array([-1, 1, -1])[:, None, None] if quantised else 1
     first = 3 * 32 * 32
@@ -51,6 +51,6 @@ def test_flip_mirrors_blocks_and_turns_signs(quantised):
 
 
 def test_brightness_does_not_matter_and_plain_is_zero():
-    grey = 0.5 * np.random.default_rng(3).random((SIDE, SIDE))
+    grey = 0.5 * np.random.default_rng(3).random((HAAR_SIDE, HAAR_SIDE))
     np.testing.assert_allclose(haar_wavelet(grey + 0.5), haar_wavelet(grey), atol=1e-6)
     assert not haar_wavelet(np.full((90, 70), 0.3), quantised=True).any()

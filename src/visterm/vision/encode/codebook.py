@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ Rows = NDArray[np.float32]
 Ids = NDArray[np.int32]
 
 
+@dataclass(eq=False)
 class Codebook:
     """A vocabulary of codewords: the centres of k-means clusters of local descriptors.
 
@@ -62,27 +64,18 @@ class Codebook:
     True
     """
 
-    words_: Rows
-    inertias_: NDArray[np.float64]
-    cell_centres_: Rows
-    cell_starts_: NDArray[np.int64]
+    n_words: int
+    _: KW_ONLY
+    n_iterations: int = 25
+    tolerance: float = 1e-4
+    max_sample: int = 500_000
+    n_probes: int = 8
+    random_state: int | None = None
 
-    def __init__(
-        self,
-        n_words: int,
-        *,
-        n_iterations: int = 25,
-        tolerance: float = 1e-4,
-        max_sample: int = 500_000,
-        n_probes: int = 8,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_words = n_words
-        self.n_iterations = n_iterations
-        self.tolerance = tolerance
-        self.max_sample = max_sample
-        self.n_probes = n_probes
-        self.random_state = random_state
+    words_: Rows = field(init=False, repr=False)
+    inertias_: NDArray[np.float64] = field(init=False, repr=False)
+    cell_centres_: Rows = field(init=False, repr=False)
+    cell_starts_: NDArray[np.int64] = field(init=False, repr=False)
 
     def fit(self, descriptors: Any) -> Codebook:
         """Learn the codewords from ``descriptors`` (n_descriptors, n_dims)."""
@@ -111,30 +104,21 @@ class Codebook:
             raise InputError(f"a codebook of {len(self.words_)} codewords has no cells: assign with exact=True")
         return _nearest_in_cells(rows, self.words_, self.cell_centres_, self.cell_starts_, self.n_probes)
 
-    def soft_assign(self, descriptors: Any, n_nearest: int, sigma: float) -> tuple[Ids, Rows]:
-        """The ``n_nearest`` codewords of every descriptor, nearest first, and their shares of it.
+    def soft_assign(self, descriptors: Any, n_nearest: int) -> Ids:
+        """The ``n_nearest`` codewords of every descriptor, nearest first: (n_descriptors, n_nearest).
 
-        Both are (n_descriptors, n_nearest); the shares are proportional to exp(-distance^2 / (2 sigma^2)) and sum
-        to one (Philbin et al., "Lost in quantization", CVPR 2008). The search compares with every codeword.
+        As in Philbin et al., "Lost in quantization", CVPR 2008, without weights. Compares with every codeword.
         """
         rows = self._checked(descriptors)
         n_words = len(self.words_)
         if not 1 <= n_nearest <= n_words:
             raise InputError(f"the number of nearest codewords must be between 1 and {n_words}, not {n_nearest}")
-        if not sigma > 0:
-            raise InputError(f"the width sigma of soft assignment must be positive, not {sigma}")
         ids = np.empty((len(rows), n_nearest), np.int32)
-        shares = np.empty((len(rows), n_nearest), np.float32)
         for block, scores in _score_blocks(rows, self.words_):
             found = np.argpartition(scores, n_words - n_nearest, axis=1)[:, n_words - n_nearest :]
-            best = np.take_along_axis(scores, found, axis=1).astype(np.float64)
-            order = np.argsort(-best, axis=1, kind="stable")
+            order = np.argsort(-np.take_along_axis(scores, found, axis=1), axis=1, kind="stable")
             ids[block] = np.take_along_axis(found, order, axis=1)
-            best = np.take_along_axis(best, order, axis=1)
-            # A score is (|x|^2 - distance^2) / 2; the term |x|^2, the same for all codewords, cancels.
-            weights = np.exp((best - best[:, :1]) / sigma**2)
-            shares[block] = weights / weights.sum(axis=1, keepdims=True)
-        return ids, shares
+        return ids
 
     def _checked(self, descriptors: Any) -> Rows:
         require_fitted(self, "words_")
@@ -298,7 +282,7 @@ def _keep_nearer(rows: Rows, words: Rows, proposed: Ids, current: Ids | None) ->
 
 
 def _distances(rows: Rows, words: Rows, ids: Ids) -> NDArray[np.float64]:
-    from visterm.vision.encode._kernels_clusters import squared_distances
+    from visterm.vision.encode._kernels import squared_distances
 
     out = np.empty(len(rows))
     squared_distances(rows, words, ids, out)
@@ -310,7 +294,7 @@ def _centres(rows: Rows, words: Rows, ids: Ids, distances: NDArray[np.float64]) 
 
     ``ids`` is updated for the rows that change to a moved codeword.
     """
-    from visterm.vision.encode._kernels_clusters import sum_by_word
+    from visterm.vision.encode._kernels import sum_by_word
 
     sums = np.zeros(words.shape)
     counts = np.zeros(len(words), np.int64)

@@ -1,9 +1,10 @@
-"""Mixtures of Gaussians with diagonal covariances, learned from local descriptors by EM."""
+"""Mixtures of Gaussians with diagonal covariances, learned from local descriptors by EM; Fisher vectors under them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import reduce
 from operator import add
 from typing import Any
@@ -20,6 +21,8 @@ _BLOCK_ROWS = 2048
 _PRECISIONS = {"float32": np.float32, "float64": np.float64}
 #: k-means iterations that place the components before EM.
 _KMEANS_ITERATIONS = 10
+#: The smallest variance of a component, as a share of the descriptors' variance (its mean over dimensions).
+_VARIANCE_FLOOR = 1e-5
 #: Largest error of a log-density that is accepted for speed.
 _CANCELLATION = 1e-3
 #: A component that explains no descriptor keeps this weight, so that its logarithm and root exist.
@@ -50,6 +53,7 @@ class MixtureStatistics:
         )
 
 
+@dataclass(eq=False)
 class DiagonalGMM:
     """p(x) = sum_k w_k N(x; mu_k, diag(sigma_k^2)); EM, started from k-means, maximises the likelihood.
 
@@ -62,8 +66,6 @@ class DiagonalGMM:
         How many Gaussians.
     n_iterations, tolerance
         Stop after ``n_iterations`` of EM, or when the mean log-likelihood gains less than ``tolerance``.
-    variance_floor
-        Smallest variance of a component, as a share of the descriptors' variance (its mean over dimensions).
     max_sample
         Learn from at most this many descriptors, drawn at random.
     precision
@@ -87,30 +89,19 @@ class DiagonalGMM:
     [-0.0, 9.0]
     """
 
-    weights_: NDArray[np.float64]
-    means_: NDArray[np.float64]
-    variances_: NDArray[np.float64]
-    floor_: NDArray[np.float64]
-    log_likelihoods_: NDArray[np.float64]
+    n_components: int
+    _: KW_ONLY
+    n_iterations: int = 50
+    tolerance: float = 1e-3
+    max_sample: int = 500_000
+    precision: str = "float32"
+    random_state: int | None = None
 
-    def __init__(
-        self,
-        n_components: int,
-        *,
-        n_iterations: int = 50,
-        tolerance: float = 1e-3,
-        variance_floor: float = 1e-5,
-        max_sample: int = 500_000,
-        precision: str = "float32",
-        random_state: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_iterations = n_iterations
-        self.tolerance = tolerance
-        self.variance_floor = variance_floor
-        self.max_sample = max_sample
-        self.precision = precision
-        self.random_state = random_state
+    weights_: NDArray[np.float64] = field(init=False, repr=False)
+    means_: NDArray[np.float64] = field(init=False, repr=False)
+    variances_: NDArray[np.float64] = field(init=False, repr=False)
+    floor_: NDArray[np.float64] = field(init=False, repr=False)
+    log_likelihoods_: NDArray[np.float64] = field(init=False, repr=False)
 
     def fit(self, descriptors: Any) -> DiagonalGMM:
         """Learn the mixture from ``descriptors`` (n_descriptors, n_dims)."""
@@ -132,8 +123,8 @@ class DiagonalGMM:
     def initialise(self, descriptors: Any) -> None:
         """Place the components on k-means clusters of ``descriptors``."""
         rows = as_descriptors(descriptors)
-        if self.n_components < 1 or not self.variance_floor > 0:
-            raise InputError("a mixture needs at least one component and a positive variance floor")
+        if self.n_components < 1:
+            raise InputError("a mixture needs at least one component")
         if len(rows) < self.n_components:
             raise InputError(f"{self.n_components} components need at least as many descriptors, got {len(rows)}")
         clusters = Codebook(
@@ -147,7 +138,7 @@ class DiagonalGMM:
         statistics = _hard_statistics(rows, clusters.assign(rows), self.centre, self.n_components)
         first, second = np.split(statistics.sums[:, :-1].sum(axis=0) / len(rows), 2)
         variances = second - first**2
-        self.floor_ = np.full(len(variances), self.variance_floor * _scale(variances, self.centre))
+        self.floor_ = np.full(len(variances), _VARIANCE_FLOOR * _scale(variances, self.centre))
         self.variances_ = np.tile(np.maximum(variances, self.floor_), (self.n_components, 1))
         self.update(statistics)
 
@@ -272,7 +263,7 @@ def _hard_statistics(
     rows: NDArray[np.float32], ids: NDArray[np.int32], centre: NDArray[np.float64], n_components: int
 ) -> MixtureStatistics:
     """Statistics of descriptors that each belong to one component."""
-    from visterm.vision.encode._kernels_clusters import sum_by_word
+    from visterm.vision.encode._kernels import sum_by_word
 
     counts = np.zeros(n_components, np.int64)
     sums = np.zeros((n_components, 2 * rows.shape[1]))
@@ -280,3 +271,80 @@ def _hard_statistics(
         block = rows[start : start + _BLOCK_ROWS] - centre
         sum_by_word(np.hstack([block, block**2]), ids[start : start + _BLOCK_ROWS], sums, counts)
     return MixtureStatistics(len(rows), 0.0, np.column_stack([sums, counts]), centre)
+
+
+class FisherEncoder:
+    """The improved Fisher vector: gradients of the log-likelihood, signed square root, unit length.
+
+    For descriptors x_1..x_n with responsibilities r_ik, and u_ik = (x_i - mu_k) / sigma_k, the entries are::
+
+        sum_i r_ik u_ik / (n sqrt(w_k))                 for the means, and
+        sum_i r_ik (u_ik^2 - 1) / (n sqrt(2 w_k))       for the deviations,
+
+    first all means, component by component, then all deviations (Perronnin, Sanchez and Mensink, "Improving the Fisher
+    kernel for large-scale image classification", ECCV 2010).
+
+    Parameters
+    ----------
+    gmm
+        A fitted mixture.
+    truncate
+        Leave out components whose probability for a descriptor is less than this fraction of the largest one. This is
+        faster and hardly changes the vector; 0 uses all components.
+
+    >>> gmm = DiagonalGMM(2, random_state=0).fit([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0]])
+    >>> FisherEncoder(gmm).encode([[0.5, 0.5], [8.0, 9.0]]).shape
+    (8,)
+    """
+
+    def __init__(self, gmm: DiagonalGMM, *, truncate: float = 1e-4) -> None:
+        self.gmm = gmm
+        self.truncate = truncate
+
+    @property
+    def n_dims(self) -> int:
+        """Length of the encoding: 2 n_components times the descriptors' dimensions."""
+        require_fitted(self.gmm, "means_")
+        return 2 * self.gmm.means_.size
+
+    def encode(self, descriptors: Any) -> NDArray[np.float32]:
+        """The encoding of one picture's descriptors; zeros if there are none."""
+        return self.encode_sums(self.sums(descriptors))
+
+    def sums(self, descriptors: Any) -> NDArray[np.float64]:
+        """Descriptors, squares and ones summed by responsibility, (n_components, 2 descriptor dimensions + 1)."""
+        if not 0.0 <= self.truncate < 1.0:
+            raise InputError(f"truncate must be a share from 0 to 1, not {self.truncate}")
+        if self.truncate == 0.0:
+            return self.gmm.statistics(descriptors).sums
+        from visterm.vision.encode._kernels import sum_likely
+
+        require_fitted(self.gmm, "means_")
+        n_components, n_dims = self.gmm.means_.shape
+        sums = np.zeros((n_components, 2 * n_dims + 1))
+        for terms, joint in self.gmm.log_joint_blocks(descriptors):
+            block_sums = np.zeros(sums.shape, terms.dtype)
+            sum_likely(terms, joint, terms.dtype.type(math.log(self.truncate)), block_sums)
+            sums += block_sums
+        return sums
+
+    def encode_sums(self, sums: NDArray[np.float64]) -> NDArray[np.float32]:
+        """The encoding from sums over descriptors; those of two sets of descriptors add up."""
+        entries = self.gradients(sums)
+        entries = np.copysign(np.sqrt(np.abs(entries)), entries)
+        length = math.sqrt(entries @ entries)
+        return (entries / length if length > 0.0 else entries).astype(np.float32)
+
+    def gradients(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The gradients of the mean log-likelihood, before the root and the scaling."""
+        n_dims = self.gmm.means_.shape[1]
+        first, second, mass = sums[:, :n_dims], sums[:, n_dims:-1], sums[:, -1:]
+        means = self.gmm.means_ - self.gmm.centre
+        deviations = np.sqrt(self.gmm.variances_)
+        roots = np.sqrt(self.gmm.weights_)[:, None]
+        # Sums of u and of u^2 - 1, from sums of x and x^2.
+        of_means = (first - mass * means) / deviations
+        of_deviations = (second - 2.0 * means * first + mass * means**2) / self.gmm.variances_ - mass
+        gradients = np.concatenate([of_means / roots, of_deviations / (math.sqrt(2.0) * roots)])
+        gradients /= max(mass.sum(), 1.0)  # the responsibilities of n descriptors sum to n
+        return gradients.ravel()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from visterm.errors import InputError
 from visterm.vision.encode.descriptor_pca import as_descriptors
-from visterm.vision.encode.fisher import FisherEncoder
+from visterm.vision.encode.gmm import FisherEncoder
 
 #: More cells are an error: surely a typing mistake, and each cell would have too few descriptors.
 MAX_CELLS = 1024

@@ -114,23 +114,6 @@ def gather(lattice: NDArray[np.float32], grid: Grid, out: NDArray[np.float32], w
     _kernels_filters.gather_cells(lattice, grid.step // grid.spacing, grid.bin_size // grid.spacing, of_cells, out)
 
 
-def rescaled(patch: int = 24, step: int = 4, n_scales: int = 5) -> tuple[list[int], list[int]]:
-    """Steps and bin sizes equivalent to patches of one size from a picture shrunk by powers of the square root of 2.
-
-    The defaults are the grid of Lapin et al. (CVPR 2014): 24 x 24 patches, step 4, scales 2^(-2:.5:0). That is about
-    10,000 patches in a picture of 100,000 pixels. Numbers are rounded to even ones, so that patches share cells.
-
-    >>> rescaled()
-    ([4, 6, 8, 12, 16], [6, 8, 12, 16, 24])
-    """
-    factors = [2 ** (0.5 * scale) for scale in range(n_scales)]
-    return [_even(step * factor) for factor in factors], [_even(patch / CELLS * factor) for factor in factors]
-
-
-def _even(pixels: float) -> int:
-    return max(2, 2 * round(pixels / 2))
-
-
 def _positive_integers(values: Sequence[int], name: str) -> list[int]:
     try:
         numbers = [index(value) for value in values]

@@ -28,11 +28,11 @@ def lbp_codes(grey: ArrayLike) -> NDArray[np.uint8]:
     array([[57]], dtype=uint8)
     """
     picture = grey_picture(grey)
-    from visterm.vision.local import _kernels_lbp
+    from visterm.vision.local import _kernels_patches
 
     height, width = (max(0, side - 2 * RADIUS) for side in picture.shape)
     patterns = np.empty((height, width), np.uint8)
-    _kernels_lbp.circle_patterns(picture.astype(np.float64, order="C"), patterns)
+    _kernels_patches.circle_patterns(picture.astype(np.float64, order="C"), patterns)
     return _uniform_labels()[patterns]
 
 
@@ -91,10 +91,10 @@ def palette_indices(rgb: ArrayLike, palette: ArrayLike) -> NDArray[np.int64]:
         raise InputError(f"a palette must have shape (n_colours, 3), not {colours.shape}")
     if colours.min() < 0 or colours.max() > 1:
         raise InputError("a palette of floats must have values from 0 to 1: divide by 255, or pass uint8")
-    from visterm.vision.local import _kernels_lbp
+    from visterm.vision.local import _kernels_patches
 
     nearest = np.empty(picture.shape[:-1], np.int64)
-    _kernels_lbp.nearest_colours(picture.reshape(-1, 3), np.ascontiguousarray(colours.T), nearest.reshape(-1))
+    _kernels_patches.nearest_colours(picture.reshape(-1, 3), np.ascontiguousarray(colours.T), nearest.reshape(-1))
     return nearest
 
 

@@ -57,7 +57,7 @@ def dense_sift(
         raise InputError(f"the magnification must be a positive number, or None for no blur, not {magnification}")
     if not contrast_threshold >= 0:
         raise InputError(f"the contrast threshold must be zero or positive, not {contrast_threshold}")
-    from visterm.vision.local import _kernels_sift
+    from visterm.vision.local import _kernels_patches
 
     all_grids = grids(picture.shape, step, bin_sizes)
     descriptors = np.empty((count_patches(all_grids), CELLS * CELLS * DIRECTIONS), np.float32)
@@ -65,12 +65,12 @@ def dense_sift(
     for grid, rows in with_rows(all_grids):
         sigma = 0.0 if magnification is None else max(0.0, (grid.bin_size / magnification) ** 2 - 0.25) ** 0.5
         if sigma != energy_sigma:
-            _kernels_sift.oriented_energy(smooth(picture, sigma), energy)
+            _kernels_patches.oriented_energy(smooth(picture, sigma), energy)
             energy_sigma = sigma
         fill = _fill_flat if fast else _fill_gaussian
         fill(energy, grid, descriptors[rows].reshape(*grid.shape, CELLS, CELLS, DIRECTIONS))
         side = (CELLS - 1) * grid.bin_size + 1
-        _kernels_sift.normalise(descriptors[rows], contrast_threshold * side**2)
+        _kernels_patches.normalise(descriptors[rows], contrast_threshold * side**2)
     return stack_frames(all_grids), descriptors
 
 

@@ -61,7 +61,9 @@ class ClipNetwork(TorchNetwork):
 
     def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """Run the picture tower."""
-        return _unit(super().embed(batch))
+        vectors = super().embed(batch)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
 
 
 def _preprocessing(
@@ -85,8 +87,3 @@ def _preprocessing(
         squash=squash,
         resampling=resampling,
     )
-
-
-def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)

@@ -55,9 +55,8 @@ class TorchNetwork:
     """A copy of a torch module in evaluation mode, on the device that :func:`visterm.compute.choose_device` returns.
 
     The module (or, when named, its ``method``) maps (n, 3, size, size) to (n, n_dims), or to feature maps
-    (n, n_dims, height, width), which are averaged. ``half`` computes in 16 bits, for GPUs, and is accurate to about two
-    digits. The fingerprint covers the printed structure of the module and every parameter and buffer, but not the code
-    of its ``forward``.
+    (n, n_dims, height, width), which are averaged. The fingerprint covers the printed structure of the module and every
+    parameter and buffer, but not the code of its ``forward``.
     """
 
     def __init__(
@@ -67,18 +66,16 @@ class TorchNetwork:
         *,
         method: str = "forward",
         device: str | None = None,
-        half: bool = False,
     ) -> None:
         torch = imported("torch", "a torch network")
         if not isinstance(module, torch.nn.Module):
             raise InputError(f"a torch network is a torch.nn.Module, not {type(module).__name__}")
         chosen = choose_device(device)
         self._place = chosen.name if chosen.uses_torch else "cpu"
-        self._half = half
         self._method = method
-        self._module = copy.deepcopy(module).eval().to(self._place, torch.float16 if half else torch.float32)
+        self._module = copy.deepcopy(module).eval().to(self._place, torch.float32)
         self.preprocessing = preprocessing or Preprocessing()
-        self.fingerprint = _module_hash(module, method) + ("-half" if half else "")
+        self.fingerprint = _module_hash(module, method)
         self.n_dims = _measured_dims(self)
 
     def embed(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -87,12 +84,12 @@ class TorchNetwork:
 
     def maps(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         """The feature maps before they are averaged: (n_pictures, n_dims, height, width)."""
-        return _unpooled(self._run(batch), len(batch))
+        return self._run(batch)
 
     def _run(self, batch: NDArray[np.float32]) -> NDArray[np.float32]:
         import torch
 
-        inputs = torch.from_numpy(batch).to(self._place, torch.float16 if self._half else torch.float32)
+        inputs = torch.from_numpy(batch).to(self._place)
         try:
             with torch.inference_mode(), self._exact():
                 outputs = getattr(self._module, self._method)(inputs)
@@ -123,8 +120,8 @@ class OnnxNetwork:
     The model has one input, float32 or float16, (n, 3, height, width) or (n, height, width, 3), with any or a fixed n;
     a fixed input size goes before the one in ``preprocessing``. Of several outputs, the first or the one named
     ``output`` is used: (n, n_dims), or feature maps (n, n_dims, height, width), which are averaged. All runs
-    share ``n_threads`` threads (None: one for each core), which sleep while they wait: where other work needs the
-    cores, threads that spin make a run half as fast.
+    share threads, one for each core, which sleep while they wait: where other work needs the cores, threads that spin
+    make a run half as fast.
 
     Weights must be inside the file, so that its hash covers everything and no other file is ever read.
     """
@@ -135,13 +132,11 @@ class OnnxNetwork:
         preprocessing: Preprocessing | None = None,
         *,
         output: str | None = None,
-        n_threads: int | None = None,
         device: str | None = None,
     ) -> None:
         self._model = model if isinstance(model, bytes) else Path(model)
         self._name = "the ONNX model" if isinstance(model, bytes) else str(model)
         self._output = output
-        self._n_threads = n_threads
         self._device = device
         self._session: Any = None
         self._sha256 = ""
@@ -162,7 +157,7 @@ class OnnxNetwork:
 
     def maps(self, batch: NDArray[np.float32], output: str) -> NDArray[np.float32]:
         """The output called ``output``, feature maps that are not averaged: (n_pictures, n_dims, height, width)."""
-        return np.concatenate([_unpooled(part, n) for part, n in self._run(batch, output)])[: len(batch)]
+        return np.concatenate([part for part, _ in self._run(batch, output)])[: len(batch)]
 
     def _run(self, batch: NDArray[np.float32], output: str) -> Iterator[tuple[Any, int]]:
         """The output for one batch after the other, each with the number of its pictures."""
@@ -217,7 +212,7 @@ class OnnxNetwork:
             raise InputError(f"{self._name} has changed since it was first opened: make a new recipe of it")
         self._sha256 = sha256
         options = runtime.SessionOptions()
-        options.intra_op_num_threads = self._n_threads or n_cores()
+        options.intra_op_num_threads = n_cores()
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 4  # what goes wrong is raised, and printed by nobody else
         # Nothing can lie below a file: a model that keeps weights elsewhere fails instead of reading them.
@@ -277,16 +272,6 @@ def _pooled(outputs: Any, n_pictures: int) -> NDArray[np.float32]:
         )
     values = np.asarray(outputs, np.float32)
     return values if values.ndim == 2 else values.mean((2, 3))
-
-
-def _unpooled(outputs: Any, n_pictures: int) -> NDArray[np.float32]:
-    shape = np.shape(outputs)
-    if len(shape) != 4 or shape[0] != n_pictures:
-        raise InputError(
-            f"the network returns an array of shape {shape} for {n_pictures} pictures, "
-            "not feature maps (n, n_dims, height, width)"
-        )
-    return np.asarray(outputs, np.float32)
 
 
 def _module_hash(module: Any, method: str) -> str:

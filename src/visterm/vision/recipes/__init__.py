@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from visterm.vision.recipes.base import Recipe
 
 _TARGETS: dict[str, str] = {
-    "colour": "visterm.vision.recipes.colour:ColourHistogram",
+    "colour": "visterm.vision.recipes.global_features:ColourHistogram",
     "globals": "visterm.vision.recipes.global_features:GlobalsRecipe",
     "bow-240": "visterm.vision.recipes.presets:bow_240",
     "bow-1000": "visterm.vision.recipes.presets:bow_1000",

@@ -1,4 +1,4 @@
-"""The local descriptors that bags and Fisher vectors are made of: their kinds and their grids."""
+"""The local descriptors that bags and Fisher vectors are made of, and the base of recipes that encode them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from visterm.errors import InputError
+from visterm.vision.colour import to_grey, to_lab
+from visterm.vision.decode import enlarge
+from visterm.vision.encode.codebook import Codebook
+from visterm.vision.local.colours import dense_hue, local_colour_statistics
+from visterm.vision.local.lbp import lbp_blocks
+from visterm.vision.local.regions import region_features, segment
+from visterm.vision.local.sift import dense_sift, opponent_sift, root_sift
+from visterm.vision.recipes.base import Recipe
 from visterm.vision.recipes.training_pictures import TrainingPictures
 
 Described = tuple[NDArray[np.float32], NDArray[np.float32]]
 
+#: Both sides of a picture have at least this many pixels before it is described.
+LEAST_SIDE = 64
+_LEAST_SIDE = "least_side"
 _PALETTE_PIXELS = 100_000
 _REGION_ROWS = 20_000
 _KINDS = ("sift", "root-sift", "opponent-sift", "lcs", "lab-statistics", "hue")
@@ -64,11 +75,6 @@ class DenseGrid(LocalDescriptors):
 
     def describe(self, rgb: NDArray[np.uint8]) -> Described:
         """Every kind at every position."""
-        from visterm.vision.colour import to_grey, to_lab
-        from visterm.vision.local.hue import dense_hue
-        from visterm.vision.local.lcs import local_colour_statistics
-        from visterm.vision.local.sift import dense_sift, opponent_sift, root_sift
-
         described: list[Described] = []
         for kind in self.kinds:
             match kind:
@@ -110,8 +116,6 @@ class PatternBlocks(LocalDescriptors):
 
     def describe(self, rgb: NDArray[np.uint8]) -> Described:
         """The blocks of a picture."""
-        from visterm.vision.local.lbp import lbp_blocks
-
         if self._palette is None:
             raise InputError("the recipe learns the colours of blocks from pictures: train it first")
         block = max(16, 2 * round(max(rgb.shape[:2]) / 12))
@@ -124,12 +128,9 @@ class PatternBlocks(LocalDescriptors):
 
     def train(self, pictures: TrainingPictures, seed: int) -> None:
         """Learn the typical colours."""
-        from visterm.vision.encode.codebook import Codebook
-
-        def pixels(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
-            return _unit_lab(rgb).reshape(-1, 3)
-
-        sample = pictures.sample_rows(pixels, _PALETTE_PIXELS, seed=seed, description="Sampling colours")
+        sample = pictures.sample_rows(
+            lambda rgb: _unit_lab(rgb).reshape(-1, 3), _PALETTE_PIXELS, seed=seed, description="Sampling colours"
+        )
         n_colours = min(self.n_colours, len(np.unique(sample, axis=0)))
         self._palette = np.clip(Codebook(n_colours, random_state=seed).fit(sample).words_, 0, 1)
 
@@ -144,8 +145,6 @@ class PatternBlocks(LocalDescriptors):
 
 def _unit_lab(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
     """CIE Lab from 0 to 1, all three channels on one scale."""
-    from visterm.vision.colour import to_lab
-
     return np.clip((to_lab(rgb) + _LAB_OFFSET) / np.float32(256), 0, 1)
 
 
@@ -164,9 +163,6 @@ class SegmentedRegions(LocalDescriptors):
         return frames, (features - self._mean) / self._deviation
 
     def _regions(self, rgb: NDArray[np.uint8]) -> Described:
-        from visterm.vision.local.region_descriptors import region_features
-        from visterm.vision.local.regions import segment
-
         labels = segment(rgb, self.n_regions)
         areas = np.bincount(labels.ravel())
         y, x = np.indices(labels.shape)
@@ -179,11 +175,9 @@ class SegmentedRegions(LocalDescriptors):
 
     def train(self, pictures: TrainingPictures, seed: int) -> None:
         """Learn the scale of every feature."""
-
-        def features(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
-            return self._regions(rgb)[1]
-
-        rows = pictures.sample_rows(features, _REGION_ROWS, seed=seed, description="Sampling regions")
+        rows = pictures.sample_rows(
+            lambda rgb: self._regions(rgb)[1], _REGION_ROWS, seed=seed, description="Sampling regions"
+        )
         self._mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
         deviation = rows.std(axis=0, dtype=np.float64).astype(np.float32)
         self._deviation = np.where(deviation > 0, deviation, 1)
@@ -195,3 +189,46 @@ class SegmentedRegions(LocalDescriptors):
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore the scale."""
         self._mean, self._deviation = state["mean"], state["deviation"]
+
+
+class LocalRecipe(Recipe):
+    """Encodes the ``descriptors`` of a picture, which has at least ``LEAST_SIDE`` pixels on each side.
+
+    The least side is part of what a recipe learned: recipes that learned when pictures were not yet enlarged go on
+    without, and their hash stays the same.
+    """
+
+    descriptors: LocalDescriptors
+    _least_side: NDArray[np.int64] | None = None
+
+    def described(self, rgb: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32], tuple[int, ...]]:
+        """Frames and descriptors of a picture, and the shape it had when they were computed."""
+        return self.described_many([rgb])[0]
+
+    def described_many(
+        self, pictures: Sequence[NDArray[np.uint8]]
+    ) -> list[tuple[NDArray[np.float32], NDArray[np.float32], tuple[int, ...]]]:
+        """Frames, descriptors and shapes of several pictures."""
+        large = [self.seen(rgb) for rgb in pictures]
+        described: Sequence[Described] = self.descriptors.describe_many(large)
+        return [(frames, rows, rgb.shape) for (frames, rows), rgb in zip(described, large, strict=True)]
+
+    def seen(self, rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The picture as it is described: enlarged if it is small. Frames are places in it."""
+        return enlarge(rgb, 0 if self._least_side is None else int(self._least_side[0]))
+
+    def _sampled(self, pictures: TrainingPictures, max_sample: int, seed: int) -> NDArray[np.float32]:
+        """Descriptors to learn from; pictures are enlarged from now on."""
+        self._least_side = np.array([LEAST_SIDE])
+        return pictures.sample_rows(
+            lambda rgb: self.described(rgb)[1],
+            max_sample,
+            seed=seed,
+            description=f"Sampling descriptors for {self.name}",
+        )
+
+    def _size_state(self) -> dict[str, NDArray[Any]]:
+        return {} if self._least_side is None else {_LEAST_SIDE: self._least_side}
+
+    def _restore_size(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self._least_side = state.get(_LEAST_SIDE)

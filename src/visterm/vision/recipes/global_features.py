@@ -1,18 +1,54 @@
-"""Features of the whole picture, computed together."""
+"""Features of the whole picture, and where its colours are."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.storage import RowSpec
-from visterm.vision.local.lbp import N_PATTERNS
+from visterm.vision.colour import to_grey
+from visterm.vision.local.lbp import N_PATTERNS, lbp_codes
 from visterm.vision.recipes.base import Recipe
-from visterm.vision.whole.histograms import ColourSpace
+from visterm.vision.whole.colours import ColourSpace, colour_correlogram, colour_histogram, grid_colour_moments
+from visterm.vision.whole.structure import edge_direction_histogram, gist, haar_wavelet
+
+
+class ColourHistogram(Recipe):
+    """RGB histograms of the whole picture and of three horizontal stripes, side by side.
+
+    Each histogram has ``levels`` ** 3 bins and sums to one, so that rows of pictures of any size are comparable.
+    """
+
+    name = "colour"
+    summary = "colour histograms of the whole picture and three stripes"
+    seconds_per_picture = 0.004
+    levels: ClassVar[int] = 4
+    n_stripes: ClassVar[int] = 3
+
+    @property
+    def outputs(self) -> Mapping[str, RowSpec]:
+        """One dense feature."""
+        return {"colour": RowSpec((1 + self.n_stripes) * self.levels**3)}
+
+    def parameters(self) -> dict[str, Any]:
+        """Levels per channel and number of stripes."""
+        return {"levels": self.levels, "n_stripes": self.n_stripes}
+
+    def compute(self, rgb: NDArray[np.uint8]) -> dict[str, NDArray[np.float32]]:
+        """Count the colours."""
+        level = rgb.astype(np.uint16) * self.levels >> 8
+        bins = (level[..., 0] * self.levels + level[..., 1]) * self.levels + level[..., 2]
+        height, n_bins = len(bins), self.levels**3
+        # If the picture is less than three pixels high, a stripe still has one row: the nearest.
+        edges = [round(i * height / self.n_stripes) for i in range(self.n_stripes + 1)]
+        stripes = [bins[min(top, height - 1) : max(bottom, top + 1)] for top, bottom in pairwise(edges)]
+        counts = [np.bincount(part.ravel(), minlength=n_bins) / part.size for part in (bins, *stripes)]
+        return {"colour": np.concatenate(counts).astype(np.float32)}
 
 
 class GlobalsRecipe(Recipe):
@@ -39,13 +75,6 @@ class GlobalsRecipe(Recipe):
 
     def compute(self, rgb: NDArray[np.uint8]) -> dict[str, Any]:
         """All of them from one decoded picture."""
-        from visterm.vision.whole.correlogram import colour_correlogram
-        from visterm.vision.whole.edges import edge_direction_histogram
-        from visterm.vision.whole.gist_vector import gist
-        from visterm.vision.whole.grid_moments import grid_colour_moments
-        from visterm.vision.whole.haar import haar_wavelet
-        from visterm.vision.whole.histograms import colour_histogram
-
         return {
             "gist": gist(rgb),
             "hsv": colour_histogram(rgb, "hsv"),
@@ -87,9 +116,6 @@ class PlacedHistograms(Recipe):
         """All of them from one decoded picture."""
         from scipy.sparse import csr_array
 
-        from visterm.vision.whole.gist_vector import gist
-        from visterm.vision.whole.histograms import colour_histogram
-
         found: dict[str, Any] = {"gist": gist(rgb), "hsv": csr_array(colour_histogram(rgb, "hsv")[None])}
         for space in get_args(ColourSpace):
             found[f"{space}-stripes"] = _colours_of_stripes(rgb, space, self._N_STRIPES, self._BINS)
@@ -126,9 +152,6 @@ class PlacedColours(Recipe):
         """All from one decoded picture."""
         from scipy.sparse import csr_array
 
-        from visterm.vision.whole.correlogram import colour_correlogram
-        from visterm.vision.whole.histograms import colour_histogram
-
         return {
             "hsv": csr_array(colour_histogram(rgb, "hsv")[None]),
             "hsv-stripes": _colours_of_stripes(rgb, "hsv", self._N_STRIPES, self._BINS),
@@ -140,8 +163,6 @@ def _colours_of_stripes(rgb: NDArray[np.uint8], space: ColourSpace, n_stripes: i
     """The colour histograms of horizontal stripes side by side, as a sparse row; a stripe without pixels is zero."""
     from scipy.sparse import csr_array
 
-    from visterm.vision.whole.histograms import colour_histogram
-
     histograms = np.zeros((n_stripes, math.prod(bins)), np.float32)
     stripes = [stripe for stripe in np.array_split(rgb, n_stripes) if stripe.size]
     for row, stripe in enumerate(stripes):
@@ -151,9 +172,6 @@ def _colours_of_stripes(rgb: NDArray[np.uint8], space: ColourSpace, n_stripes: i
 
 def _patterns_of_stripes(rgb: NDArray[np.uint8], n_stripes: int) -> NDArray[np.float32]:
     """Shares of local binary patterns in each of the horizontal stripes."""
-    from visterm.vision.colour import to_grey
-    from visterm.vision.local.lbp import lbp_codes
-
     stripes = np.array_split(lbp_codes(to_grey(rgb)), n_stripes)
     counts = [np.bincount(stripe.ravel(), minlength=N_PATTERNS) for stripe in stripes]
     patterns = np.concatenate(counts).astype(np.float32)

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from visterm.errors import InputError
 from visterm.storage import RowSpec
+from visterm.vision.network.efficientnet_lite import EfficientNetLite, EfficientNetLite0, EfficientNetLite2
 from visterm.vision.network.hub import ClipNetwork, timm_network
 from visterm.vision.network.networks import Network, OnnxNetwork
 from visterm.vision.network.preprocessing import Preprocessing
-from visterm.vision.network.presets import EfficientNetLite, EfficientNetLite0, EfficientNetLite2
 from visterm.vision.recipes.base import Recipe
 
 _HUB_NAME = re.compile(r"timm:(?P<timm>[\w.-]+)|open_clip:(?P<clip>[\w.-]+)(:(?P<weights>[\w-]+))?", re.ASCII)
@@ -95,15 +95,9 @@ class DeepFeatures(NetworkRecipe):
     seconds_per_picture = 0.013
     has_negatives = False
 
-    def __init__(
-        self, *, runner: str = "auto", device: str | None = None, half: bool = False, batch_size: int = 32
-    ) -> None:
-        super().__init__(
-            self.preset(runner=runner, device=device, half=half),
-            batch_size=batch_size,
-            name=self.preset_name,
-            summary=f"{self.preset.title()} trained on ImageNet",
-        )
+    def __init__(self, *, device: str | None = None) -> None:
+        summary = f"{self.preset.title()} trained on ImageNet"
+        super().__init__(self.preset(device=device), name=self.preset_name, summary=summary)
 
 
 class DeepLite2Features(DeepFeatures):

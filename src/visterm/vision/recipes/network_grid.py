@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from visterm.errors import InputError
 from visterm.vision.encode.descriptor_pca import DescriptorPCA
-from visterm.vision.network.presets import EfficientNetLite
+from visterm.vision.network.efficientnet_lite import EfficientNetLite
 from visterm.vision.recipes.base import learned
 from visterm.vision.recipes.descriptors import Described, LocalDescriptors
 from visterm.vision.recipes.training_pictures import TrainingPictures

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from visterm.vision.local.grid import rescaled
-from visterm.vision.network.presets import EfficientNetLite0, EfficientNetLite2
-from visterm.vision.recipes.bags import BagRecipe
-from visterm.vision.recipes.combined import CombinedRecipe
-from visterm.vision.recipes.compressed import CompressedRecipe
+from visterm.vision.network.efficientnet_lite import EfficientNetLite0, EfficientNetLite2
+from visterm.vision.recipes.combined import CombinedRecipe, CompressedRecipe
 from visterm.vision.recipes.descriptors import DenseGrid, PatternBlocks, SegmentedRegions
-from visterm.vision.recipes.fisher import FisherRecipe
+from visterm.vision.recipes.encodings import BagRecipe, FisherRecipe, SharedDescriptors
 from visterm.vision.recipes.global_features import PlacedColours, PlacedHistograms
 from visterm.vision.recipes.network_grid import NetworkGrid
-from visterm.vision.recipes.shared_descriptors import SharedDescriptors
 
+#: The grid of Lapin et al. (CVPR 2014), 24 x 24 patches, step 4, scales 2^(-2:.5:0), for a picture that is not shrunk:
+#: steps and cells grow by the square root of 2, rounded to even numbers, so that patches share cells.
+_STEPS, _BIN_SIZES = (4, 6, 8, 12, 16), (6, 8, 12, 16, 24)
 #: Descriptors that each feature of ``tagging`` learns from.
 _SAMPLE = 120_000
 #: Pictures are shrunk to this many pixels before ``tagging-fast`` looks at them.
@@ -146,11 +145,10 @@ def _encoded(
 
 
 def _fisher(name: str, *, n_axes: int, n_components: int, seconds: float) -> FisherRecipe:
-    steps, bin_sizes = rescaled()
     return FisherRecipe(
         name,
         f"Fisher vectors of SIFT and colour statistics: {n_axes} axes, {n_components} Gaussians, four cells",
-        DenseGrid(("sift", "lcs"), tuple(steps), tuple(bin_sizes)),
+        DenseGrid(("sift", "lcs"), _STEPS, _BIN_SIZES),
         n_axes=n_axes,
         n_components=n_components,
         seconds_per_picture=seconds,
