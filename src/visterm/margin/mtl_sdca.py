@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.calibration import tag_scales
+from visterm.calibration import fit_temperature, tag_scales
 from visterm.compute import progress
 from visterm.contracts import (
     FROM_1,
@@ -30,13 +30,15 @@ from visterm.margin.functions.one_vs_all import (
     CALIBRATION_FOLDS,
     OneVsAll,
     TrainingLabels,
+    both_sides,
     check_picture_weight,
-    class_temperature,
     cross_scores,
     task_labels,
 )
-from visterm.margin.solver.alternation import Steps
+from visterm.margin.solver.alternation import Steps, find_optimum
+from visterm.margin.solver.ascent import warn_unconverged
 from visterm.margin.solver.inner_products import InnerProducts
+from visterm.margin.solver.ridge import Ridge, least_squares_machines
 
 Array = NDArray[Any]
 
@@ -226,7 +228,7 @@ class MultitaskSDCA(JointMixin, OneVsAll):
         if self.until == "optimum":
             if self.n_dims not in (None, n_tasks):
                 raise InputError(f"the optimum needs as many columns as tasks: n_dims must be None or {n_tasks}")
-            optimum, A = steps.optimum(alone, A, bar)
+            optimum, A = find_optimum(steps, alone.theta @ alone.scores.T, A, bar)
             duals = Duals(alone.b, B, A)
             return Learned(optimum.theta, optimum.M, optimum.objectives, duals, optimum.n_rounds)
         gap = 0.0  # of the predictors
@@ -251,7 +253,8 @@ class MultitaskSDCA(JointMixin, OneVsAll):
             bar.report(objective=objective, change=max(changes))
             if max(changes) <= self.tol:
                 break
-        steps.warn_above_tol(gap)
+        if gap > self.tol:
+            warn_unconverged(gap, self.tol)
         return learned
 
     def score_tags(self, X: Features) -> Scores:
@@ -291,7 +294,7 @@ class MultitaskSDCA(JointMixin, OneVsAll):
         every[:n_class_tasks], every[n_class_tasks + self.shared_tags_] = theta[:n_class_tasks], theta[n_class_tasks:]
         left_out = np.empty(alone.tags.shape, np.float32)
         known = products if len(alone.tagged) == len(rows) else products.subset(alone.tagged)
-        for columns, of_tags, scores in alone.machines(known, self.C):
+        for columns, of_tags, scores in least_squares_machines(Ridge(1 / self.C).fit(known), alone.tags):
             every[np.ix_(n_class_tasks + alone.columns[columns], alone.tagged)] = of_tags.T
             left_out[:, columns] = scores
         self._keep(X, rows, every)
@@ -318,7 +321,7 @@ class MultitaskSDCA(JointMixin, OneVsAll):
         self.task_similarity_ = _cosines(centred.T @ centred)
         n_class_tasks = held_out.shape[1] - truth.n_tags
         if n_class_tasks:
-            self.temperature_ = class_temperature(held_out[:, :n_class_tasks], truth.codes)
+            self.temperature_ = fit_temperature(both_sides(held_out[:, :n_class_tasks]), truth.codes)
         if truth.n_tags:
             of_tags = truth.labels[n_class_tasks:].T
             tagged = np.abs(of_tags).any(axis=1)

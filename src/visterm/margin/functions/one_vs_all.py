@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
@@ -20,7 +20,6 @@ from visterm.errors import InputError
 from visterm.margin.functions.expansion import ExpansionEstimator, folds
 from visterm.margin.solver.ascent import Solution
 from visterm.margin.solver.inner_products import InnerProducts
-from visterm.margin.solver.ridge import Ridge, least_squares_machines
 
 Array = NDArray[Any]
 
@@ -74,7 +73,7 @@ class OneVsAll(ClassifierMixin, ExpansionEstimator):
         if self.calibration_folds:
             parts = folds(lesson.codes, self.calibration_folds, rng)
             scores = cross_scores(lesson.products, parts, len(lesson.labels), learn).T
-            self.temperature_ = class_temperature(scores, lesson.codes)
+            self.temperature_ = fit_temperature(both_sides(scores), lesson.codes)
 
     def _class_scores(self, X: Features) -> Scores:
         return self._task_scores(X)
@@ -131,10 +130,6 @@ class AloneTags(NamedTuple):
     columns: Array
     tagged: Array
     tags: sparse.csr_array
-
-    def machines(self, products: InnerProducts, C: float) -> Iterator[tuple[slice, Array, Array]]:
-        """:func:`least_squares_machines` of the tags, for the inner products of the tagged pictures."""
-        return least_squares_machines(Ridge(1 / C).fit(products), self.tags)
 
 
 class TrainingLabels(NamedTuple):
@@ -217,11 +212,6 @@ def cross_scores(products: InnerProducts, parts: list[Array], n_tasks: int, lear
         if len(rest):  # functions learned from nothing score 0
             scores[:, part] = products.held_out_scores(learn(products.subset(rest), rest), rest, part)
     return scores
-
-
-def class_temperature(scores: Array, codes: Array) -> float:
-    """The temperature of class probabilities, from scores of held-out pictures; ``codes`` are -1 if unknown."""
-    return fit_temperature(both_sides(scores), codes)
 
 
 def check_picture_weight(picture_weight: ArrayLike | None, n_pictures: int) -> Array:

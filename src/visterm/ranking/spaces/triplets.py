@@ -104,11 +104,6 @@ class Triplets:
     relevance: RelevanceArrays
     n_tags: int
 
-    @property
-    def n_pictures(self) -> int:
-        """The number of pictures."""
-        return self.relevance.n_pictures
-
     @classmethod
     def of(cls, Q: sparse.csr_array, gains: sparse.csr_array) -> Triplets:
         """The triplets of ``Q`` (n_queries, n_tags) and ``gains`` (n_queries, n_pictures)."""
@@ -231,7 +226,7 @@ def learn_from_triplets(
     state = np.array([seed], np.uint64)
     mean = np.zeros_like(space.coefficients(weights))
     course = Course(mean)
-    top_weights = rank_weights(triplets.n_pictures) if settings.loss == "warp" else np.empty(0)
+    top_weights = rank_weights(triplets.relevance.n_pictures) if settings.loss == "warp" else np.empty(0)
     rule = StepRule(float(settings.aggressiveness), settings.sampling == "queries", top_weights, N_TRIALS)
     done, stale = 0, 0
     with progress.task("Learning to rank", total=settings.n_steps) as bar:
