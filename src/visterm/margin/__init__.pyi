@@ -23,7 +23,6 @@ from .solver.losses import SQUARED as SQUARED
 from .solver.losses import SQUARED_HINGE as SQUARED_HINGE
 from .solver.losses import smooth_hinge as smooth_hinge
 from .solver.ridge import Ridge as Ridge
-from .solver.ridge import ridge as ridge
 from .solver.tasks import Problem as Problem
 
 __all__ = [
@@ -51,7 +50,6 @@ __all__ = [
     "choose_parameters",
     "folds",
     "gram",
-    "ridge",
     "smooth_hinge",
     "solve",
 ]

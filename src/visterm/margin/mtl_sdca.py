@@ -25,9 +25,9 @@ from visterm.contracts import (
     n_pictures,
 )
 from visterm.errors import InputError
-from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, RANDOM_STATE, folds, generator
+from visterm.margin.functions.expansion import folds, generator
 from visterm.margin.functions.one_vs_all import (
-    CALIBRATION_FOLDS,
+    ONE_VS_ALL_PARAMETERS,
     OneVsAll,
     TrainingLabels,
     both_sides,
@@ -112,20 +112,16 @@ class MultitaskSDCA(JointMixin, OneVsAll):
     scores_are_probabilities = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **EXPANSION_PARAMETERS,
-        "C": [POSITIVE],
+        **ONE_VS_ALL_PARAMETERS,
         "mu": [POSITIVE, None],
         "lam": [POSITIVE, None],
         "n_dims": [FROM_1, None],
         "loss": [str],
-        "tol": [POSITIVE],
         "max_iter": [Integral],
         "until": [StrOptions({"settled", "one-round", "optimum"})],
-        "calibration_folds": CALIBRATION_FOLDS,
         "tag_power": [Real],
         "max_work": [POSITIVE, None],
         "warm_start": ["boolean"],
-        "random_state": RANDOM_STATE,
     }
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "n_tags_": "n_tags=int >=0",

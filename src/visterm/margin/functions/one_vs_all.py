@@ -15,17 +15,22 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
 from visterm.calibration import class_probabilities, fit_temperature
-from visterm.contracts import FROM_2, UNKNOWN_CLASS, Features, Scores, check_classes, has_class, n_pictures
+from visterm.contracts import FROM_2, POSITIVE, UNKNOWN_CLASS, Features, Scores, check_classes, has_class, n_pictures
 from visterm.errors import InputError
-from visterm.margin.functions.expansion import ExpansionEstimator, folds
+from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, RANDOM_STATE, ExpansionEstimator, folds
 from visterm.margin.solver.ascent import Solution
 from visterm.margin.solver.inner_products import InnerProducts
 
 Array = NDArray[Any]
 
-#: What the number of folds may be: a single fold would leave no pictures to learn from.
-CALIBRATION_FOLDS = [Options(Integral, {0}), FROM_2]
-
+#: The allowed values of the parameters of all these classifiers.
+ONE_VS_ALL_PARAMETERS: dict[str, list[Any]] = {
+    **EXPANSION_PARAMETERS,
+    "C": [POSITIVE],
+    "tol": [POSITIVE],
+    "calibration_folds": [Options(Integral, {0}), FROM_2],  # a single fold would leave no pictures to learn from
+    "random_state": RANDOM_STATE,
+}
 
 #: Learns the coefficients (n_tasks, n_pictures) of functions from some rows of the training pictures.
 Learn = Callable[[InnerProducts, Array], Array]

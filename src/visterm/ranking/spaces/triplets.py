@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute import progress
-from visterm.contracts import Matrix
+from visterm.contracts import Compressed, Matrix
 from visterm.errors import InputError
 from visterm.measures import AveragePrecision
-from visterm.ranking.spaces.arrays import CountArrays, GramArrays, QueryArrays, RelevanceArrays, StepRule
+from visterm.ranking.spaces.arrays import CountArrays, GramArrays, RelevanceArrays, StepRule
 
 Array = NDArray[Any]
 
@@ -100,7 +100,7 @@ class Triplets:
     Queries that make no triplet, because no picture or every picture is relevant, are left out.
     """
 
-    queries: QueryArrays
+    queries: Compressed
     relevance: RelevanceArrays
     n_tags: int
 
@@ -127,7 +127,7 @@ class Triplets:
             rows.astype(np.int64),
             int(gains.shape[1]),
         )
-        queries = QueryArrays(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data.astype(np.float64))
+        queries = Compressed(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data.astype(np.float64))
         return cls(queries, relevance, int(Q.shape[1]))
 
 
