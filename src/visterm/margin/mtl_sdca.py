@@ -109,8 +109,6 @@ class MultitaskSDCA(JointMixin, OneVsAll):
     array([0, 1])
     """
 
-    scores_are_probabilities = False
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ONE_VS_ALL_PARAMETERS,
         "mu": [POSITIVE, None],
