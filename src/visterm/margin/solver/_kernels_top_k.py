@@ -29,52 +29,79 @@ def project_top_k(b: Array, k: int, rho: float, out: Array) -> None:
     Sorted, the largest ``n_top`` entries lie at the cap ``s / k``, the next ``n_middle`` at ``b - t``, the rest at 0.
     """
     m = len(b)
-    descending = np.sort(b)[::-1]
+    order = _descending(b)
     top_k = 0.0
     for i in range(k):
-        top_k += descending[i]
+        top_k += b[order[i]]
     out[:] = 0.0
     if top_k <= 0.0:  # no feasible direction gains
         return
-    t, s = _inside(descending, k, rho)
+    t, s = _inside(b, order, k, rho)
     if s >= 1.0:
         s = 1.0
-        t = _on_the_edge(b, k)
+        t = _on_the_edge(b, order, k)
     cap = s / k
     for i in range(m):
         out[i] = min(max(b[i] - t, 0.0), cap)
 
 
 @compiled
-def _inside(descending: Array, k: int, rho: float) -> tuple[float, float]:
-    """Threshold and sum of the minimiser without the bound on the sum, for the sorted entries.
+def _descending(b: Array) -> Array:
+    """The places of the largest entry, the second largest and so on, by heap sort; in NumPy ``argsort(-b)``."""
+    order = np.arange(len(b))
+    for root in range(len(b) // 2 - 1, -1, -1):
+        _sink(b, order, root, len(b))
+    for end in range(len(b) - 1, 0, -1):
+        order[0], order[end] = order[end], order[0]
+        _sink(b, order, 0, end)
+    return order
+
+
+@compiled
+def _sink(b: Array, heap: Array, root: int, size: int) -> None:
+    """Move one place of a heap below all places with smaller entries."""
+    place = heap[root]
+    child = 2 * root + 1
+    while child < size:
+        if child + 1 < size and b[heap[child + 1]] < b[heap[child]]:
+            child += 1
+        if b[place] <= b[heap[child]]:
+            break
+        heap[root] = heap[child]
+        root, child = child, 2 * child + 1
+    heap[root] = place
+
+
+@compiled
+def _inside(b: Array, order: Array, k: int, rho: float) -> tuple[float, float]:
+    """Threshold and sum of the minimiser without the bound on the sum.
 
     First no entry lies at the cap. If the largest one below it would exceed it, it belongs there, and so on.
     """
-    m = len(descending)
+    m = len(b)
     total_top = 0.0
     for n_top in range(k):
         steep, free = rho + n_top / (k * k), 1.0 - n_top / k
         total_middle = 0.0
         for n_middle in range(1, m - n_top + 1):
-            total_middle += descending[n_top + n_middle - 1]
+            total_middle += b[order[n_top + n_middle - 1]]
             # free s + n_middle t = total_middle;  free t = (rho + n_top / k^2) s - total_top / k
             s = (free * total_middle + n_middle * total_top / k) / (free * free + n_middle * steep)
             t = (steep * s - total_top / k) / free
-            if n_top + n_middle < m and descending[n_top + n_middle] <= t:
+            if n_top + n_middle < m and b[order[n_top + n_middle]] <= t:
                 break  # the next entry is zero
-        if descending[n_top] - t <= s / k:
+        if b[order[n_top]] - t <= s / k:
             break
-        total_top += descending[n_top]
+        total_top += b[order[n_top]]
     return t, s
 
 
 @compiled
-def _on_the_edge(b: Array, k: int) -> float:
+def _on_the_edge(b: Array, order: Array, k: int) -> float:
     """The threshold ``t`` with ``sum(clip(b - t, 0, 1 / k)) = 1``: the sum falls piecewise linearly in ``t``."""
     m = len(b)
     cap = 1.0 / k
-    left, right = b.min() - 1.0, b.max()
+    left, right = b[order[m - 1]] - 1.0, b[order[0]]
     for _ in range(_HALVINGS):
         t = 0.5 * (left + right)
         total, n_free = 0.0, 0
