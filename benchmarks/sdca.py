@@ -21,8 +21,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, LinearSVC
 
 from visterm.margin import (
+    HINGE,
     GramInnerProducts,
-    Hinge,
     MultitaskSDCA,
     Problem,
     SDCAClassifier,
@@ -141,7 +141,7 @@ def large(n: int, n_classes: int) -> None:
     labels = np.where(y == np.arange(n_classes)[:, None], np.float32(1), np.float32(-1))
     pictures = _Timed(G, 1.0)
     began, wall = time.process_time(), time.perf_counter()
-    tasks = Problem(pictures, labels, np.broadcast_to(np.float32(C), labels.shape), Hinge())
+    tasks = Problem(pictures, labels, np.broadcast_to(np.float32(C), labels.shape), HINGE)
     solution = solve(tasks, rng=np.random.default_rng(0))
     seconds, wall = time.process_time() - began, time.perf_counter() - wall
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

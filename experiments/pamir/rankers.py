@@ -24,7 +24,7 @@ from scipy import sparse
 from scipy.special import expit, log_expit
 
 from visterm.calibration import fit_platt
-from visterm.margin import GramInnerProducts, KernelRidgeAnnotator, ridge
+from visterm.margin import GramInnerProducts, KernelRidgeAnnotator, Ridge
 from visterm.measures import AveragePrecision
 from visterm.neighbours.tagprop import TagProp
 from visterm.ranking import (
@@ -182,7 +182,7 @@ def ranked_logarithms(task: Task) -> Callable[..., Answers]:
 
     def fit(scale: float, alpha: float, aggressiveness: float, loss: str) -> Answers:
         present = task.train.tags.toarray()
-        theta, left_out = ridge(GramInnerProducts(task.kernel("train", scale), 1.0), present, alpha)
+        theta, left_out = Ridge(alpha).fit(GramInnerProducts(task.kernel("train", scale), 1.0)).solve(present)
         slope, offset = fit_platt(left_out, present).T
         queries = from_tags(task.train.tags)
         words = wanted_words(query_vectors(queries.words, task.idf), task.idf)

@@ -28,9 +28,9 @@ from visterm.margin import (
     KernelRidgeAnnotator,
     MultitaskSDCA,
     ProductKernel,
+    Ridge,
     SDCAClassifier,
     TopKSDCA,
-    ridge,
 )
 from visterm.measures import MeanPrecision, MeanRecall, NPlus, WordF
 from visterm.research import load_distances
@@ -74,7 +74,7 @@ class InDeviations:
 
     def fit(self, K: np.ndarray, tags: Any) -> Any:
         """Learn from all pictures, and leave each out."""
-        self.theta, left_out = ridge(GramInnerProducts(K, 1.0), tags.toarray(), self.alpha)
+        self.theta, left_out = Ridge(self.alpha).fit(GramInnerProducts(K, 1.0)).solve(tags.toarray())
         self.means, self.scales = deviations(left_out, 1.0)
         return self
 

@@ -8,11 +8,11 @@ import pytest
 from visterm.compute import progress
 from visterm.margin.mtl_sdca import Duals, MultitaskSDCA
 from visterm.margin.solver.inner_products import GramInnerProducts
-from visterm.margin.solver.losses import SmoothHinge
+from visterm.margin.solver.losses import smooth_hinge
 
 #: Every start lies within this gap, so a step that is not worse than before stays where it starts.
 ANY_GAP = 5.0
-C, LAM, MU, LOSS = 0.7, 0.3, 0.2, SmoothHinge()
+C, LAM, MU, LOSS = 0.7, 0.3, 0.2, smooth_hinge()
 
 
 def learn(X, labels, start=None, *, loss="smooth_hinge", lam=LAM, mu=MU, tol=ANY_GAP, max_iter=1):

@@ -10,9 +10,9 @@ from sklearn.metrics.pairwise import cosine_similarity
 from visterm.calibration import fit_temperature, surprise
 from visterm.errors import InputError
 from visterm.margin import (
+    HINGE,
+    LOGISTIC,
     GramInnerProducts,
-    Hinge,
-    Logistic,
     Problem,
     SDCAClassifier,
     TopKSDCA,
@@ -34,7 +34,7 @@ def plain_search(G, labels, codes, weights):
         def learn(rows, C=C):
             every = np.broadcast_to(C * weights[rows], (len(labels), len(rows)))
             inner = GramInnerProducts(G[np.ix_(rows, rows)], 1.0)
-            return solve(Problem(inner, labels[:, rows], every, Logistic()), tol=1e-6, rng=np.random.default_rng(1))
+            return solve(Problem(inner, labels[:, rows], every, LOGISTIC), tol=1e-6, rng=np.random.default_rng(1))
 
         for part in folds(codes, selection.N_FOLDS, np.random.default_rng(0)):
             rest = np.setdiff1d(np.arange(len(codes)), part)
@@ -56,7 +56,7 @@ def test_it_is_the_c_of_plain_cross_validation(many_blobs, spread, monkeypatch):
     labels = np.where(data.y == np.unique(data.y)[:, None], 1.0, -1.0)
     weights = np.random.default_rng(3).uniform(0.5, 2.0, len(data.y))
     rng = np.random.default_rng(0)
-    choice = choose_c({"cosine": GramInnerProducts(G, 1.0)}, labels, data.y, weights, Logistic(), rng=rng)
+    choice = choose_c({"cosine": GramInnerProducts(G, 1.0)}, labels, data.y, weights, LOGISTIC, rng=rng)
     least, C, temperature = min(plain_search(G, labels, data.y, weights))
     assert choice.C == C
     assert min(value for _, _, value in choice.tried) == pytest.approx(least, abs=0.01)
@@ -161,11 +161,11 @@ def test_the_search_goes_on_while_the_surprise_falls(twelve, surprises, tried, b
     told = iter(surprises)
     monkeypatch.setattr(selection, "N_FOLDS", 2)
     monkeypatch.setattr(selection, "surprise", lambda *_: next(told))
-    found = choose_c({"a": products}, labels, codes, np.ones(12), Hinge(), rng=np.random.default_rng(0))
+    found = choose_c({"a": products}, labels, codes, np.ones(12), HINGE, rng=np.random.default_rng(0))
     assert found.tried == tuple(zip("aaa", tried, surprises, strict=True))
     assert (found.kernel, found.C) == ("a", best)
     told = iter([9, *surprises])
-    found = choose_c({"b": products, "a": products}, labels, codes, np.ones(12), Hinge(), rng=np.random.default_rng(0))
+    found = choose_c({"b": products, "a": products}, labels, codes, np.ones(12), HINGE, rng=np.random.default_rng(0))
     assert found.tried == (("b", 10, 9), *zip("aaa", tried, surprises, strict=True))
     assert (found.kernel, found.C) == ("a", best)
     assert found.surprise == surprises[-1]
@@ -189,7 +189,7 @@ def test_folds_and_the_pictures_that_are_asked(twelve, many, n_folds, monkeypatc
     monkeypatch.setattr(selection, "surprise", keep)
     monkeypatch.setattr(selection, "folds", count)
     monkeypatch.setattr(selection, "MANY_PICTURES", many)
-    choose_c({"a": products}, labels, codes, np.ones(12), Hinge(), rng=np.random.default_rng(0))
+    choose_c({"a": products}, labels, codes, np.ones(12), HINGE, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(seen[0], [0] * 6 + [1] * 3 + [2] * 2 + [-1])  # a class of one picture is not asked
     assert counts == [n_folds]
 
@@ -212,7 +212,7 @@ def test_the_temperature_rises_with_the_growth_of_the_functions(twelve, scale, m
     monkeypatch.setattr(selection, "fit_temperature", keep)
     monkeypatch.setattr(selection, "solve", measure)
     monkeypatch.setattr(selection, "surprise", lambda *_: 1.0)  # the first C is the best
-    choice = choose_c({"a": products}, labels, codes, np.ones(12), Hinge(), rng=np.random.default_rng(0))
+    choice = choose_c({"a": products}, labels, codes, np.ones(12), HINGE, rng=np.random.default_rng(0))
     of_all, *without = lengths[: 1 + selection.N_FOLDS]
     growth = np.sqrt(of_all / np.mean(without))
     assert growth > 1.01
@@ -220,7 +220,7 @@ def test_the_temperature_rises_with_the_growth_of_the_functions(twelve, scale, m
     # Nothing can be learned without the only picture that counts: there is no growth.
     temperatures.clear()
     only = np.where(np.arange(12) == 0, 1.0, 0.0)
-    choice = choose_c({"a": products}, labels, codes, only, Hinge(), rng=np.random.default_rng(0))
+    choice = choose_c({"a": products}, labels, codes, only, HINGE, rng=np.random.default_rng(0))
     assert choice.temperature == temperatures[0]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from visterm.margin.solver.coupled import CoupledProblem, Spectrum, is_closed
 from visterm.margin.solver.inner_products import FeatureInnerProducts, GramInnerProducts
-from visterm.margin.solver.losses import Hinge, Squared, SquaredHinge
+from visterm.margin.solver.losses import HINGE, SQUARED, SQUARED_HINGE
 from visterm.margin.solver.tasks import Problem
 
 C = 0.3
@@ -21,12 +21,12 @@ def tasks():
 
 def test_it_applies_to_the_squared_loss_of_all_pictures_with_the_weight_one():
     weights = np.ones((2, 3))
-    assert is_closed(Squared(), weights)
-    assert not is_closed(SquaredHinge(), weights)
-    assert not is_closed(Hinge(), weights)
+    assert is_closed(SQUARED, weights)
+    assert not is_closed(SQUARED_HINGE, weights)
+    assert not is_closed(HINGE, weights)
     for other in (0.0, 2.0):
         weights[1, 1] = other
-        assert not is_closed(Squared(), weights)
+        assert not is_closed(SQUARED, weights)
 
 
 @pytest.mark.parametrize("form", ["features", "few pictures", "gram"])
@@ -44,10 +44,10 @@ def test_the_coefficients_solve_their_equation(tasks, form):
     np.testing.assert_allclose(spectrum.theta(y, C), alone, atol=1e-12)
     np.testing.assert_allclose(spectrum.theta(y, C, M), coupled, atol=1e-12)
     weights = np.full_like(y, C)
-    found = Problem(products, y, weights, Squared()).evaluate(spectrum.solve(y, C))
+    found = Problem(products, y, weights, SQUARED).evaluate(spectrum.solve(y, C))
     np.testing.assert_allclose(found.theta, alone, atol=1e-12)
     np.testing.assert_allclose(found.gaps, 0, atol=1e-12)
-    found = CoupledProblem(products, y, weights, Squared(), M).evaluate(spectrum.solve(y, C, M))
+    found = CoupledProblem(products, y, weights, SQUARED, M).evaluate(spectrum.solve(y, C, M))
     np.testing.assert_allclose(found.theta, coupled, atol=1e-12)
     np.testing.assert_allclose(found.scores, M @ coupled @ G, atol=1e-12)
     assert found.gap == pytest.approx(0, abs=1e-12)

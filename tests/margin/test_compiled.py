@@ -7,9 +7,9 @@ import pytest
 
 from visterm.margin.solver import _kernels
 from visterm.margin.solver.arrays import Block, Coordinates
-from visterm.margin.solver.losses import Hinge, Logistic, SmoothHinge, Squared, SquaredHinge
+from visterm.margin.solver.losses import HINGE, LOGISTIC, SQUARED, SQUARED_HINGE, smooth_hinge
 
-LOSSES = [Hinge(), SmoothHinge(0.5), SquaredHinge(), Squared(), Logistic()]
+LOSSES = [HINGE, smooth_hinge(0.5), SQUARED_HINGE, SQUARED, LOGISTIC]
 by_loss = pytest.mark.parametrize("loss", LOSSES, ids=str)
 
 
@@ -23,17 +23,17 @@ def interpreted(function):
 def test_newton_finds_the_step_of_the_logistic_loss_in_few_steps(b, q, monkeypatch):
     monkeypatch.setattr(_kernels, "_NEWTON_STEPS", 20)
     for m in (-6.0, -3.0, -0.4, 0.0, 0.7, 2.0, 6.0):
-        after = interpreted(_kernels.best_dual)(b, m, q, Logistic().code)
+        after = interpreted(_kernels.best_dual)(b, m, q, LOGISTIC.code)
         slope = -np.log(after / (1 - after)) - m - q * (after - b)
         assert slope == pytest.approx(0, abs=1e-7 * (1 + q))
-        assert after == pytest.approx(_kernels.best_dual(b, m, q, Logistic().code), rel=1e-9)
+        assert after == pytest.approx(_kernels.best_dual(b, m, q, LOGISTIC.code), rel=1e-9)
 
 
 @pytest.mark.parametrize(
     ("b", "m", "q"), [(0.0, -2.97, 28.4), (0.0, -2.7, 674.0), (1.0, 2.75, 48.8), (1e-6, -2.73, 945)]
 )
 def test_newton_does_not_go_to_and_fro(b, m, q):
-    after = _kernels.best_dual(b, m, q, Logistic().code)
+    after = _kernels.best_dual(b, m, q, LOGISTIC.code)
     assert np.log(after / (1 - after)) + m + q * (after - b) == pytest.approx(0, abs=1e-6)
 
 
@@ -42,15 +42,15 @@ def test_newton_starts_near_the_solution(monkeypatch):
     step = interpreted(_kernels.best_dual)
     for b in (0.1, 0.3, 0.9):  # where the variable is
         for q in (0.5, 30.0):
-            assert step(b, -np.log(b / (1 - b)), q, Logistic().code) == pytest.approx(b, rel=1e-12)
+            assert step(b, -np.log(b / (1 - b)), q, LOGISTIC.code) == pytest.approx(b, rel=1e-12)
     for b in (0.0, 1.0):  # in the middle of where the solution can be
         for m in (-2.0, 0.5):
-            after = step(b, m, 1e-3, Logistic().code)
+            after = step(b, m, 1e-3, LOGISTIC.code)
             assert np.log(after / (1 - after)) + m + 1e-3 * (after - b) == pytest.approx(0, abs=1e-6)
 
 
 def test_the_logistic_loss_of_very_large_margins():
-    code = Logistic().code
+    code = LOGISTIC.code
     assert _kernels.best_dual(0.0, 800.0, 1.0, code) == 0
     assert _kernels.best_dual(1.0, -800.0, 1.0, code) == 1
     assert _kernels.loss_value(800.0, code) == 0
@@ -68,7 +68,7 @@ def test_the_gap_of_a_coordinate_is_loss_and_conjugate_and_their_product(loss):
 
 
 def test_without_curvature_the_step_goes_to_the_bound_that_gains():
-    code = Hinge().code
+    code = HINGE.code
     assert _kernels.best_dual(0.3, 0.5, 0.0, code) == 1
     assert _kernels.best_dual(0.3, 1.5, 0.0, code) == 0.3  # a margin that no step changes
     assert _kernels.best_dual(0.3, 0.5, 0.5, code) == 1
@@ -192,7 +192,7 @@ def test_refining_ends_below_the_target_with_the_scores_of_the_duals(loss, C):
 
 
 def test_refining_ends_after_the_first_pass_below_the_target():
-    loss, ends = SmoothHinge(), set()
+    loss, ends = smooth_hinge(), set()
     for seed in (0, 5, 2**31 - 1):
         G, at, f = (
             np.array([[2.0, 1.2], [1.2, 3.0]]),
@@ -211,7 +211,7 @@ def test_refining_ends_after_the_first_pass_below_the_target():
     assert ends <= passes  # each seed gives one of the two orders
 
 
-@pytest.mark.parametrize("loss", [Squared(), SmoothHinge(0.01)], ids=str)
+@pytest.mark.parametrize("loss", [SQUARED, smooth_hinge(0.01)], ids=str)
 def test_refining_solves_what_coordinate_steps_alone_hardly_approach(loss):
     rng = np.random.default_rng(0)
     Q = np.linalg.qr(rng.normal(size=(8, 8)))[0]
@@ -238,7 +238,7 @@ def test_shuffling_is_fisher_and_yates_with_numbers_of_xorshift():
     assert shuffled.tolist() == order
 
 
-@pytest.mark.parametrize("loss", [Hinge(), SmoothHinge(0.5), SquaredHinge(), Squared()], ids=str)
+@pytest.mark.parametrize("loss", [HINGE, smooth_hinge(0.5), SQUARED_HINGE, SQUARED], ids=str)
 def test_a_long_step_is_clipped_if_that_raises_the_dual_and_else_cut_short(loss):
     """The residual is an eigenvector of the Hessian, so that the first direction leads to the solution."""
     gamma, low, high = loss.code.gamma, loss.code.low, loss.code.high
@@ -284,6 +284,6 @@ def test_a_long_step_is_clipped_if_that_raises_the_dual_and_else_cut_short(loss)
 
 def test_a_long_step_without_curvature_is_none():
     b, f = np.array([0.3, 0.6]), np.zeros(2)
-    _kernels.solve_inside(np.zeros((2, 2)), f, Coordinates(b, np.ones(2), np.ones(2)), Hinge().code)
+    _kernels.solve_inside(np.zeros((2, 2)), f, Coordinates(b, np.ones(2), np.ones(2)), HINGE.code)
     assert b.tolist() == [0.3, 0.6]
     assert f.tolist() == [0, 0]

@@ -10,7 +10,7 @@ from visterm.margin.solver import ascent, coupled
 from visterm.margin.solver.ascent import solve
 from visterm.margin.solver.coupled import CoupledProblem
 from visterm.margin.solver.inner_products import FeatureInnerProducts, GramInnerProducts
-from visterm.margin.solver.losses import Hinge, SmoothHinge
+from visterm.margin.solver.losses import HINGE, smooth_hinge
 from visterm.margin.solver.tasks import Problem
 
 
@@ -18,7 +18,7 @@ def problem(n=30, n_tasks=3, C=0.8, scale=1.0, seed=0, loss=None):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(n, 4)) * scale, np.where(rng.random((n_tasks, n)) < 0.4, 1.0, -1.0)
     C = np.full(y.shape, C / scale**2) * rng.choice([0.5, 1.0], y.shape)
-    return Problem(GramInnerProducts(X @ X.T, 0.5 * scale**2), y, C, loss or Hinge())
+    return Problem(GramInnerProducts(X @ X.T, 0.5 * scale**2), y, C, loss or HINGE)
 
 
 def coupled_by(p, M, *primal_below):
@@ -44,7 +44,7 @@ def test_nothing_to_learn_has_no_gap():
 def test_tasks_without_coupling_are_solved_one_by_one_in_few_rounds(monkeypatch):
     monkeypatch.setattr(coupled, "TOGETHER_ROWS", 1)
     monkeypatch.setattr(ascent, "MAX_SWEEPS", 5)
-    p, lengths = problem(n=60, n_tasks=10, loss=SmoothHinge()), np.linspace(0.5, 3, 10)
+    p, lengths = problem(n=60, n_tasks=10, loss=smooth_hinge()), np.linspace(0.5, 3, 10)
     found = solved(p, np.diag(lengths), tol=1e-4)  # a gap that is not reached would be a warning
     for t, length in enumerate(lengths):
         products = GramInnerProducts(length * p.products.G, length * p.products.shift)
@@ -57,7 +57,7 @@ def test_a_round_visits_every_coordinate(monkeypatch):
     for name in ("TOGETHER_ROWS", "REFINE_ROWS"):
         monkeypatch.setattr(coupled, name, 2)
     monkeypatch.setattr(ascent, "MAX_SWEEPS", 1)
-    p = problem(loss=SmoothHinge())
+    p = problem(loss=smooth_hinge())
     with pytest.warns(ConvergenceWarning, match="the relative duality gap is still .*, not 1e-09"):
         found = solved(p, inner_products(), tol=1e-9, start=np.full(p.y.shape, 0.01))
     assert (found.b != 0.01).all()

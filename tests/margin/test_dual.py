@@ -8,13 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from visterm.margin.solver.ascent import Solution, warn_unconverged
 from visterm.margin.solver.inner_products import GramInnerProducts
-from visterm.margin.solver.losses import Hinge, SquaredHinge
+from visterm.margin.solver.losses import HINGE, SQUARED_HINGE
 from visterm.margin.solver.tasks import Problem
 
 
 def two_pictures(offset=None):
     G, y, C = np.array([[2.0, 1], [1, 3]]), np.array([[1.0, -1]]), np.array([[0.5, 2]])
-    return Problem(GramInnerProducts(G), y, C, Hinge(), *([] if offset is None else [offset]))
+    return Problem(GramInnerProducts(G), y, C, HINGE, *([] if offset is None else [offset]))
 
 
 def test_the_solution_of_two_pictures():
@@ -43,7 +43,7 @@ def test_the_gap_is_relative_to_the_larger_objective(offset, gap, scale):
     found = problem.evaluate(np.zeros((1, 2)))
     np.testing.assert_allclose(found.gaps, [gap])
     np.testing.assert_allclose(found.scales, [scale])
-    single = Problem(problem.products.in_single(), problem.y, problem.C, Hinge(), problem.offset)
+    single = Problem(problem.products.astype(np.float32), problem.y, problem.C, HINGE, problem.offset)
     for same in (problem.part(np.array([0])), single.in_double(np.array([0]))):
         np.testing.assert_allclose(same.evaluate(np.zeros((1, 2))).gaps, [gap])
 
@@ -58,13 +58,13 @@ def test_a_start_is_taken_into_the_range_of_the_loss():
     problem = two_pictures()
     np.testing.assert_array_equal(problem.start(np.array([[-1.0, 3.0]])), [[0, 1]])
     np.testing.assert_array_equal(problem.start(None), [[0, 0]])
-    wide = Problem(problem.products, problem.y, problem.C, SquaredHinge())
+    wide = Problem(problem.products, problem.y, problem.C, SQUARED_HINGE)
     np.testing.assert_array_equal(wide.start(np.array([[-1.0, 3.0]])), [[0, 3]])
 
 
 def test_single_precision_becomes_double():
     problem = two_pictures()
-    single = Problem(problem.products.in_single(), problem.y, problem.C, Hinge())
+    single = Problem(problem.products.astype(np.float32), problem.y, problem.C, HINGE)
     found = single.evaluate(single.start(np.array([[0.5, 0.5]])))
     assert {getattr(found, name).dtype.name for name in ("b", "theta", "scores")} == {"float32"}
     found.to_double()

@@ -72,13 +72,13 @@ def test_the_shift_is_zero_unless_given():
 
 def test_either_precision_keeps_the_numbers(products, shift):
     G = X @ X.T + shift
-    single, rows = products.in_single(), np.arange(9)
+    single, rows = products.astype(np.float32), np.arange(9)
     assert products.dtype == np.float64
     assert single.dtype == np.float32
     assert single.block(rows).dtype == single.scores(THETA.astype(np.float32)).dtype == np.float32
     assert single.scores_of(THETA.astype(np.float32), rows).dtype == np.float32
     np.testing.assert_allclose(single.block(rows), G, rtol=1e-5, atol=1e-6)
-    double = single.in_double()
+    double = single.astype(np.float64)
     assert double.dtype == np.float64
     np.testing.assert_allclose(double.block(rows), G, rtol=1e-5, atol=1e-6)
 

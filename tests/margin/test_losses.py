@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from visterm.errors import InputError
 from visterm.margin.solver._kernels import best_dual
-from visterm.margin.solver.losses import Hinge, Logistic, SmoothHinge, Squared, SquaredHinge, loss_named
+from visterm.margin.solver.losses import HINGE, LOGISTIC, SQUARED, SQUARED_HINGE, loss_named, smooth_hinge
 
-LOSSES = [Hinge(), SmoothHinge(1.0), SmoothHinge(0.3), SquaredHinge(), Squared(), Logistic()]
+LOSSES = [HINGE, smooth_hinge(1.0), smooth_hinge(0.3), SQUARED_HINGE, SQUARED, LOGISTIC]
 by_loss = pytest.mark.parametrize("loss", LOSSES, ids=str)
 
 
@@ -21,10 +21,10 @@ def range_of(loss):
 
 def test_values_are_their_definition():
     m = np.array([-2.0, 0.0, 0.5, 1.0, 3.0])
-    np.testing.assert_allclose(SquaredHinge().value(m), np.maximum(0, 1 - m) ** 2)
-    np.testing.assert_allclose(Squared().value(m), (1 - m) ** 2)
-    np.testing.assert_allclose(Logistic().value(m), np.log(1 + np.exp(-m)))
-    np.testing.assert_allclose(SmoothHinge(0.5).value(m), [2.75, 0.75, 0.25, 0.0, 0.0])
+    np.testing.assert_allclose(SQUARED_HINGE.value(m), np.maximum(0, 1 - m) ** 2)
+    np.testing.assert_allclose(SQUARED.value(m), (1 - m) ** 2)
+    np.testing.assert_allclose(LOGISTIC.value(m), np.log(1 + np.exp(-m)))
+    np.testing.assert_allclose(smooth_hinge(0.5).value(m), [2.75, 0.75, 0.25, 0.0, 0.0])
 
 
 @by_loss
@@ -72,7 +72,7 @@ def test_step_equals_a_line_search(loss, share, margin, q):
 def test_step_is_equation_7(b, f, y, q, gamma):
     alpha = y * b
     change = y * max(-y * alpha, min(1 - y * alpha, (1 - y * f - gamma * y * alpha) / (q + gamma)))
-    loss = SmoothHinge(gamma) if gamma > 0 else Hinge()
+    loss = smooth_hinge(gamma) if gamma > 0 else HINGE
     assert best_dual(b, y * f, q, loss.code) == pytest.approx(y * (alpha + change), abs=1e-9)
 
 
@@ -90,16 +90,16 @@ def test_compiled_values_equal_the_objects(loss, share, margin):
 
 
 def test_a_picture_without_features_gets_the_whole_loss():
-    assert best_dual(0.0, 0.0, 0.0, Hinge().code) == 1.0
-    assert best_dual(0.0, 0.0, 0.0, Logistic().code) == pytest.approx(0.5)
+    assert best_dual(0.0, 0.0, 0.0, HINGE.code) == 1.0
+    assert best_dual(0.0, 0.0, 0.0, LOGISTIC.code) == pytest.approx(0.5)
 
 
 def test_names():
-    assert loss_named("hinge") == Hinge()
-    assert loss_named("smooth_hinge") == SmoothHinge(1.0)
-    assert loss_named("smooth_hinge:0.25") == SmoothHinge(0.25)
+    assert loss_named("hinge") == HINGE
+    assert loss_named("smooth_hinge") == smooth_hinge(1.0)
+    assert loss_named("smooth_hinge:0.25") == smooth_hinge(0.25)
     with pytest.raises(InputError, match=r"needs gamma > 0, not 0\.0: gamma = 0 is the hinge"):
-        SmoothHinge(0.0)
+        smooth_hinge(0.0)
     for wrong in ("hing", "smooth_hinge:x", "smooth_hinge:-1", "hinge:1", ""):
         with pytest.raises(InputError, match=r"loss|gamma"):
             loss_named(wrong)

@@ -21,7 +21,7 @@ from visterm.margin.solver.arrays import Block, Coordinates
 from visterm.margin.solver.ascent import solve
 from visterm.margin.solver.coupled import CoupledProblem, Spectrum
 from visterm.margin.solver.inner_products import FeatureInnerProducts, GramInnerProducts
-from visterm.margin.solver.losses import Hinge, Logistic, SmoothHinge, Squared
+from visterm.margin.solver.losses import HINGE, LOGISTIC, SQUARED, smooth_hinge
 from visterm.margin.solver.tasks import Problem
 
 
@@ -41,7 +41,7 @@ def flattened(X, W):
 @given(
     seed=st.integers(0, 1000),
     C=st.floats(0.01, 5.0),
-    loss=st.sampled_from([Hinge(), SmoothHinge(), Squared(), Logistic()]),
+    loss=st.sampled_from([HINGE, smooth_hinge(), SQUARED, LOGISTIC]),
 )
 def test_u_step_is_an_svm_on_flattened_features(seed, C, loss):
     X, W, y = coupled_problem(seed)
@@ -62,8 +62,8 @@ def test_u_step_objective_is_that_of_linear_svc():
     X, W, y = coupled_problem(3, n_pictures=20)
     svc = LinearSVC(C=0.5, loss="hinge", fit_intercept=False, tol=1e-9, max_iter=500_000)
     svc.fit(flattened(X, W), y.ravel())
-    value = 0.5 * (svc.coef_**2).sum() + 0.5 * Hinge().value(y.ravel() * (flattened(X, W) @ svc.coef_[0])).sum()
-    problem = CoupledProblem(GramInnerProducts(X @ X.T), y, np.full(y.shape, 0.5), Hinge(), W @ W.T)
+    value = 0.5 * (svc.coef_**2).sum() + 0.5 * HINGE.value(y.ravel() * (flattened(X, W) @ svc.coef_[0])).sum()
+    problem = CoupledProblem(GramInnerProducts(X @ X.T), y, np.full(y.shape, 0.5), HINGE, W @ W.T)
     ours = solve(problem, tol=1e-6, rng=np.random.default_rng(0))
     assert ours.objective == pytest.approx(value, rel=1e-5)
 
@@ -83,7 +83,7 @@ def test_equation_7_over_a_block_equals_single_steps():
     f = np.ascontiguousarray((M @ (C * b * y) @ G)[:, rows])
     delta, before = np.zeros_like(f), b.copy()
     block = Block(np.ascontiguousarray(G[np.ix_(rows, rows)]), rows, f, delta)
-    _kernels.ascend_coupled(block, M, Coordinates(b, y, np.full(y.shape, C)), Hinge().code)
+    _kernels.ascend_coupled(block, M, Coordinates(b, y, np.full(y.shape, C)), HINGE.code)
     np.testing.assert_allclose(b, expected, atol=1e-9)
     np.testing.assert_allclose(delta, (C * (b - before) * y)[:, rows], atol=1e-9)
     np.testing.assert_allclose(f, (M @ (C * b * y) @ G)[:, rows], atol=1e-9)
@@ -91,7 +91,7 @@ def test_equation_7_over_a_block_equals_single_steps():
 
 def test_a_u_step_that_starts_near_enough_stays_where_it_is():
     X, W, y = coupled_problem(7)
-    problem = CoupledProblem(GramInnerProducts(X @ X.T), y, np.full(y.shape, 0.5), Hinge(), W @ W.T)
+    problem = CoupledProblem(GramInnerProducts(X @ X.T), y, np.full(y.shape, 0.5), HINGE, W @ W.T)
     start = solve(problem, tol=0.1, rng=np.random.default_rng(0))
     settings = {"tol": start.gap, "rng": np.random.default_rng(1), "start": start.b}
     again = solve(replace(problem, primal_below=start.objective), **settings)
@@ -103,7 +103,7 @@ def test_a_u_step_that_starts_near_enough_stays_where_it_is():
 def test_orthonormal_predictors_give_back_one_vs_all(blobs):
     G, C = blobs.X @ blobs.X.T, np.full(blobs.labels.shape, 0.8)
     rng = np.random.default_rng(0)
-    tasks = GramInnerProducts(G), blobs.labels, C, SmoothHinge()
+    tasks = GramInnerProducts(G), blobs.labels, C, smooth_hinge()
     alone = solve(Problem(*tasks), tol=1e-8, rng=rng)
     together = solve(CoupledProblem(*tasks, np.eye(3)), tol=1e-8, rng=rng)
     np.testing.assert_allclose(together.scores, alone.scores, atol=2e-3)
@@ -111,7 +111,7 @@ def test_orthonormal_predictors_give_back_one_vs_all(blobs):
 
 def test_the_dual_of_the_u_step_never_falls():
     X, W, y = coupled_problem(11, n_pictures=40)
-    problem = CoupledProblem(GramInnerProducts(X @ X.T), y, np.full(y.shape, 3.0), Hinge(), W @ W.T)
+    problem = CoupledProblem(GramInnerProducts(X @ X.T), y, np.full(y.shape, 3.0), HINGE, W @ W.T)
     b, rng, duals = np.zeros_like(y), np.random.default_rng(0), []
     for tol in (0.5, 0.1, 0.01, 1e-3, 1e-4):
         state = solve(problem, tol=tol, rng=rng, start=b)
@@ -148,10 +148,10 @@ def test_the_objective_never_rises(n_dims, loss, blobs):
 def trace_norm_optimum(X, y, weight, loss, n_steps=3000):
     """min over V of the mean loss of y V X^T + weight ||V||_*, by proximal gradient steps with momentum."""
     n_tasks, n = y.shape
-    step = n * n_tasks * loss.gamma / np.linalg.norm(X, 2) ** 2
+    step = n * n_tasks * loss.code.gamma / np.linalg.norm(X, 2) ** 2
     V, ahead, momentum, best = np.zeros((n_tasks, X.shape[1])), np.zeros((n_tasks, X.shape[1])), 1.0, np.inf
     for _ in range(n_steps):
-        slope = -y * np.clip((1 - y * (ahead @ X.T)) / loss.gamma, 0, 1) / (n * n_tasks)
+        slope = -y * np.clip((1 - y * (ahead @ X.T)) / loss.code.gamma, 0, 1) / (n * n_tasks)
         left, values, right = np.linalg.svd(ahead - step * slope @ X, full_matrices=False)
         values = np.maximum(values - step * weight, 0)
         previous, V = V, (left * values) @ right
@@ -170,7 +170,7 @@ def test_at_the_end_the_objective_is_that_of_the_trace_norm(ratio, blobs):
         1.0, lam=lam, mu=mu, loss="smooth_hinge", tol=1e-5, max_iter=300, intercept_scaling=0, calibration_folds=0,
         random_state=0,
     ).fit(blobs.X, blobs.y)  # fmt: skip
-    optimum = trace_norm_optimum(blobs.X, blobs.labels, np.sqrt(product / n_tasks), SmoothHinge())
+    optimum = trace_norm_optimum(blobs.X, blobs.labels, np.sqrt(product / n_tasks), smooth_hinge())
     assert optimum * (1 - 1e-6) <= model.objective_[-1] <= optimum * (1 + 1e-3)
 
 
@@ -195,11 +195,11 @@ def test_the_optimum_is_that_of_the_trace_norm_where_algorithm_1_stops_above_it(
     y, weight = np.where(tags.T > 0, 1.0, -1.0), np.sqrt(product / tags.shape[1])
     # The smooth hinge lies below the hinge by at most gamma / 2, so its optimum bounds that of the hinge on both sides.
     gamma = 1e-3 if loss == "hinge" else 1.0
-    optimum = trace_norm_optimum(X, y, weight, SmoothHinge(gamma))
+    optimum = trace_norm_optimum(X, y, weight, smooth_hinge(gamma))
     above = gamma / 2 if loss == "hinge" else 0.0
     assert optimum * (1 - 1e-3) <= found.objective_[-1] <= (optimum + above) * (1 + 2e-3)
     # The objective is that of the functions that were kept.
-    losses = (Hinge() if loss == "hinge" else SmoothHinge()).value(y * (found.coef_ @ X.T)).mean()
+    losses = (HINGE if loss == "hinge" else smooth_hinge()).value(y * (found.coef_ @ X.T)).mean()
     norm = np.linalg.svd(found.coef_, compute_uv=False).sum()
     assert losses + weight * norm == pytest.approx(found.objective_[-1], rel=1e-6)
     settled = MultitaskSDCA(max_iter=300, **settings).fit(X, tags=tags)
@@ -234,8 +234,8 @@ def test_the_trace_norm_of_one_task_is_the_length_of_its_weights():
     found = MultitaskSDCA(until="optimum", random_state=0, **settings).fit(X, tags[:, 0])
     y = np.where(tags.T[:1] > 0, 1.0, -1.0)
     length = np.linalg.norm(found.coef_)
-    assert SmoothHinge().value(y * (found.coef_ @ X.T)).mean() + 0.1 * length == pytest.approx(found.objective_[-1])
-    optimum = trace_norm_optimum(X, y, 0.1, SmoothHinge(), n_steps=300)
+    assert smooth_hinge().value(y * (found.coef_ @ X.T)).mean() + 0.1 * length == pytest.approx(found.objective_[-1])
+    optimum = trace_norm_optimum(X, y, 0.1, smooth_hinge(), n_steps=300)
     assert optimum * (1 - 1e-3) <= found.objective_[-1] <= optimum * (1 + 2e-3)
 
 
@@ -405,7 +405,7 @@ def test_more_classes_than_pictures_of_them_and_bad_parameters(blobs):
 def test_stacked_is_two_layers_in_one(blobs):
     model = StackedSDCA(C=1.0, C_second=2.0, calibration_folds=0, random_state=0).fit(blobs.X, blobs.y)
     products = GramInnerProducts(blobs.X @ blobs.X.T, 1.0)
-    tasks = Problem(products, blobs.labels, np.ones(blobs.labels.shape), Hinge())
+    tasks = Problem(products, blobs.labels, np.ones(blobs.labels.shape), HINGE)
     first = solve(tasks, rng=np.random.default_rng(0))
     # The second layer's functions are combinations of the first's.
     combined = np.linalg.lstsq(first.scores.T, model.decision_function(blobs.X), rcond=None)

@@ -13,7 +13,7 @@ from visterm.errors import InputError
 from visterm.margin.ridge_tags import KernelRidgeAnnotator
 from visterm.margin.solver import ridge as kernel_ridge
 from visterm.margin.solver.inner_products import FeatureInnerProducts, GramInnerProducts
-from visterm.margin.solver.ridge import Ridge, least_squares_machines, ridge
+from visterm.margin.solver.ridge import Ridge, least_squares_machines
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def problem():
 @pytest.mark.parametrize("shift", [0.0, 1.0])
 def test_solution_is_that_of_scikit_learn(problem, shift):
     X, targets = problem
-    theta, _ = ridge(GramInnerProducts(X @ X.T, shift), targets, 0.3)
+    theta, _ = Ridge(0.3).fit(GramInnerProducts(X @ X.T, shift)).solve(targets)
     theirs = KernelRidge(alpha=0.3, kernel="precomputed").fit(X @ X.T + shift, targets)
     np.testing.assert_allclose(theta, theirs.dual_coef_, atol=1e-10)
 
@@ -36,7 +36,7 @@ def test_solution_is_that_of_scikit_learn(problem, shift):
 def test_left_out_scores_are_those_of_leaving_out(problem, form, shift):
     X, targets = problem
     G = X @ X.T + shift
-    theta, left_out = ridge(form(X @ X.T if form is GramInnerProducts else X, shift), targets, 0.3)
+    theta, left_out = Ridge(0.3).fit(form(X @ X.T if form is GramInnerProducts else X, shift)).solve(targets)
     np.testing.assert_allclose(theta, np.linalg.solve(G + 0.3 * np.eye(30), targets), atol=1e-8)
     for i in range(30):
         rest = np.delete(np.arange(30), i)
@@ -78,7 +78,7 @@ def test_blocks_of_tags_and_sparse_targets_change_nothing(problem, monkeypatch):
     X, targets = problem
     monkeypatch.setattr(kernel_ridge, "_BLOCK_BYTES", 2 * 8 * 30)  # two tags at a time
     for products in (GramInnerProducts(X @ X.T, 1.0), FeatureInnerProducts(X, 1.0)):
-        theta, left_out = ridge(products, targets, 0.3)
+        theta, left_out = Ridge(0.3).fit(products).solve(targets)
         parts = list(Ridge(0.3).fit(products).blocks(sparse.csr_array(targets)))
         assert [columns.start for columns, _, _ in parts] == [0, 2]
         np.testing.assert_allclose(np.hstack([part for _, part, _ in parts]), theta, atol=1e-12)

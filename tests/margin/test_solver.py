@@ -18,10 +18,10 @@ from visterm.margin.solver._kernels import best_dual
 from visterm.margin.solver.arrays import Block, Coordinates
 from visterm.margin.solver.ascent import Stall, relative_gap, solve
 from visterm.margin.solver.inner_products import FeatureInnerProducts, GramInnerProducts
-from visterm.margin.solver.losses import Hinge, Logistic, SmoothHinge, Squared, SquaredHinge
+from visterm.margin.solver.losses import HINGE, LOGISTIC, SQUARED, SQUARED_HINGE, smooth_hinge
 from visterm.margin.solver.tasks import Problem, unsettled
 
-LOSSES = [Hinge(), SmoothHinge(1.0), SquaredHinge(), Squared(), Logistic()]
+LOSSES = [HINGE, smooth_hinge(1.0), SQUARED_HINGE, SQUARED, LOGISTIC]
 by_loss = pytest.mark.parametrize("loss", LOSSES, ids=str)
 
 
@@ -44,7 +44,7 @@ def test_reaches_the_optimum_within_its_gap(loss, features, blobs):
         w = solution.theta[t] @ blobs.X
         value = primal(blobs.X, y, 0.7, w, loss)
         assert value == pytest.approx(solution.primal[t], rel=1e-9)
-        if not isinstance(loss, Hinge):  # smooth: an independent minimiser can confirm it
+        if loss != HINGE:  # smooth: an independent minimiser can confirm it
             best = minimize(lambda w, y=y: primal(blobs.X, y, 0.7, w, loss), w, method="BFGS").fun
             assert solution.dual[t] <= best + 1e-9 * abs(best)
             assert value <= best * (1 + 2e-6)
@@ -52,25 +52,25 @@ def test_reaches_the_optimum_within_its_gap(loss, features, blobs):
 
 @pytest.mark.parametrize(("C", "intercept"), [(0.05, 0.0), (1.0, 0.0), (20.0, 0.0), (1.0, 1.0)])
 def test_hinge_objective_is_that_of_linear_svc(C, intercept, blobs):
-    ours = run(blobs.X, blobs.labels, C, Hinge(), tol=1e-4, shift=intercept**2)
+    ours = run(blobs.X, blobs.labels, C, HINGE, tol=1e-4, shift=intercept**2)
     for t, y in enumerate(blobs.labels):
         theirs = LinearSVC(C=C, loss="hinge", tol=1e-8, max_iter=200_000, fit_intercept=bool(intercept), random_state=0)
         theirs.fit(blobs.X, y)
         w, X = theirs.coef_[0], blobs.X
         if intercept:
             w, X = np.append(w, theirs.intercept_), np.hstack([X, np.ones((len(X), 1))])
-        assert ours.primal[t] == pytest.approx(primal(X, y, C, w, Hinge()), rel=2e-4)
+        assert ours.primal[t] == pytest.approx(primal(X, y, C, w, HINGE), rel=2e-4)
 
 
 def test_hinge_objective_approaches_that_of_svc_with_a_free_intercept(blobs):
     # SVC does not penalise its intercept; a constant feature s penalises it by b^2 / (2 s^2).
     G, s = blobs.X @ blobs.X.T, 5.0
-    ours = run(blobs.X, blobs.labels, 1.0, Hinge(), tol=1e-5, shift=s * s)
+    ours = run(blobs.X, blobs.labels, 1.0, HINGE, tol=1e-5, shift=s * s)
     for t, y in enumerate(blobs.labels):
         svc = SVC(kernel="precomputed", C=1.0, tol=1e-8).fit(G, y)
         theta = np.zeros(len(y))
         theta[svc.support_] = svc.dual_coef_[0]
-        value = 0.5 * theta @ G @ theta + Hinge().value(y * (G @ theta + svc.intercept_)).sum()
+        value = 0.5 * theta @ G @ theta + HINGE.value(y * (G @ theta + svc.intercept_)).sum()
         assert value <= ours.primal[t] * (1 + 1e-6)
         assert ours.primal[t] <= (value + svc.intercept_[0] ** 2 / (2 * s * s)) * (1 + 2e-5)
 
@@ -107,7 +107,7 @@ def test_gram_and_features_agree(loss, blobs):
 
 def test_single_precision_reaches_the_gap(many_blobs):
     data = many_blobs(n_pictures=400, n_dims=30)
-    solution = run(data.X.astype(np.float32), data.labels, 1.0, Hinge(), shift=1.0)
+    solution = run(data.X.astype(np.float32), data.labels, 1.0, HINGE, shift=1.0)
     assert solution.b.dtype == np.float32
     assert (solution.gaps <= 1e-3).all()
 
@@ -115,14 +115,14 @@ def test_single_precision_reaches_the_gap(many_blobs):
 def test_more_unsettled_pictures_than_are_refined_at_once(many_blobs, monkeypatch):
     monkeypatch.setattr(tasks, "REFINE_ROWS", 20)
     data = many_blobs(n_pictures=300)
-    assert (run(data.X, data.labels, 1.0, Hinge(), shift=1.0).gaps <= 1e-3).all()
+    assert (run(data.X, data.labels, 1.0, HINGE, shift=1.0).gaps <= 1e-3).all()
 
 
 def test_weights_of_zero_leave_pictures_out(blobs):
     keep = np.arange(len(blobs.y)) % 3 != 0
     weights = np.where(keep, 1.5, 0.0)
-    masked = run(blobs.X, blobs.labels, weights, SmoothHinge(), tol=1e-8)
-    alone = run(blobs.X[keep], blobs.labels[:, keep], 1.5, SmoothHinge(), tol=1e-8)
+    masked = run(blobs.X, blobs.labels, weights, smooth_hinge(), tol=1e-8)
+    alone = run(blobs.X[keep], blobs.labels[:, keep], 1.5, smooth_hinge(), tol=1e-8)
     assert (masked.b[:, ~keep] == 0).all()
     np.testing.assert_allclose(masked.theta @ blobs.X, alone.theta @ blobs.X[keep], atol=1e-3)
 
@@ -130,49 +130,49 @@ def test_weights_of_zero_leave_pictures_out(blobs):
 def test_a_weight_of_two_is_a_picture_twice(blobs):
     weights = np.ones(len(blobs.y))
     weights[:10] = 2.0
-    weighted = run(blobs.X, blobs.labels, weights, SmoothHinge(), tol=1e-8)
+    weighted = run(blobs.X, blobs.labels, weights, smooth_hinge(), tol=1e-8)
     twice = np.concatenate([np.arange(len(blobs.y)), np.arange(10)])
-    repeated = run(blobs.X[twice], blobs.labels[:, twice], 1.0, SmoothHinge(), tol=1e-8)
+    repeated = run(blobs.X[twice], blobs.labels[:, twice], 1.0, smooth_hinge(), tol=1e-8)
     np.testing.assert_allclose(weighted.primal, repeated.primal, rtol=1e-7)
     np.testing.assert_allclose(weighted.theta @ blobs.X, repeated.theta @ blobs.X[twice], atol=1e-3)
 
 
 def test_a_warm_start_costs_less(many_blobs):
     data = many_blobs(n_pictures=400)
-    first = run(data.X, data.labels, 1.0, Hinge(), shift=1.0)
-    assert len(run(data.X, data.labels, 1.0, Hinge(), shift=1.0, start=first.b).trace) == 1
-    path = run(data.X, data.labels, 1.2, Hinge(), shift=1.0, start=first.b)
-    cold = run(data.X, data.labels, 1.2, Hinge(), shift=1.0)
+    first = run(data.X, data.labels, 1.0, HINGE, shift=1.0)
+    assert len(run(data.X, data.labels, 1.0, HINGE, shift=1.0, start=first.b).trace) == 1
+    path = run(data.X, data.labels, 1.2, HINGE, shift=1.0, start=first.b)
+    cold = run(data.X, data.labels, 1.2, HINGE, shift=1.0)
     assert path.trace[0][1] > cold.trace[0][1]
     assert len(path.trace) <= len(cold.trace)
     np.testing.assert_allclose(path.primal, cold.primal, rtol=2e-3)
 
 
 def test_the_same_seed_gives_the_same_solution(blobs):
-    first, second = (run(blobs.X, blobs.labels, 1.0, Hinge(), seed=4) for _ in range(2))
+    first, second = (run(blobs.X, blobs.labels, 1.0, HINGE, seed=4) for _ in range(2))
     np.testing.assert_array_equal(first.b, second.b)
 
 
 def test_duplicates_with_different_labels_cancel():
     X = np.array([[1.0, 0.0], [1.0, 0.0]])
-    solution = run(X, np.array([[1.0, -1.0]]), 1.0, Hinge(), tol=1e-6)
+    solution = run(X, np.array([[1.0, -1.0]]), 1.0, HINGE, tol=1e-6)
     np.testing.assert_allclose(solution.scores, 0.0, atol=1e-5)
 
 
 def test_an_unreachable_gap_is_said(blobs, monkeypatch):
     monkeypatch.setattr(ascent, "MAX_SWEEPS", 1)
     with pytest.warns(ConvergenceWarning, match="duality gap"):
-        told = run(blobs.X, blobs.labels, 1e6, Hinge(), tol=1e-12)
+        told = run(blobs.X, blobs.labels, 1e6, HINGE, tol=1e-12)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # who asks for few sweeps goes on
-        np.testing.assert_array_equal(run(blobs.X, blobs.labels, 1e6, Hinge(), tol=1e-12, max_sweeps=1).b, told.b)
+        np.testing.assert_array_equal(run(blobs.X, blobs.labels, 1e6, HINGE, tol=1e-12, max_sweeps=1).b, told.b)
 
 
 def test_a_gap_equal_to_the_tolerance_is_enough():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(150, 3)), np.where(rng.random((1, 150)) < 0.5, 1.0, -1.0)
-    once = run(X, y, 1.0, Logistic(), tol=1e-12, max_sweeps=1)
-    enough = run(X, y, 1.0, Logistic(), tol=float(once.gaps[0]))
+    once = run(X, y, 1.0, LOGISTIC, tol=1e-12, max_sweeps=1)
+    enough = run(X, y, 1.0, LOGISTIC, tol=float(once.gaps[0]))
     np.testing.assert_array_equal(enough.b, once.b)
     assert len(enough.trace) == len(once.trace)
 
@@ -181,7 +181,7 @@ def test_relative_gap_of_nothing_is_zero():
     np.testing.assert_array_equal(relative_gap(np.array([0.0, 2.0]), np.array([0.0, 1.0])), [0.0, 0.5])
 
 
-@pytest.mark.parametrize("loss", [Hinge(), SmoothHinge(0.5), Logistic()], ids=str)
+@pytest.mark.parametrize("loss", [HINGE, smooth_hinge(0.5), LOGISTIC], ids=str)
 def test_a_sweep_takes_every_coordinate_one_by_one(loss, blobs, monkeypatch):
     monkeypatch.setattr(ascent, "BLOCK_ROWS", 7)
     monkeypatch.setattr(tasks, "PIECE_TASKS", 2)
@@ -192,7 +192,7 @@ def test_a_sweep_takes_every_coordinate_one_by_one(loss, blobs, monkeypatch):
     order = np.random.default_rng(0).permutation(20)
     for t in some:
         for start in range(0, 20, 7):
-            for _ in range(1 if isinstance(loss, Logistic) else tasks.BLOCK_PASSES):
+            for _ in range(1 if loss == LOGISTIC else tasks.BLOCK_PASSES):
                 for i in order[start : start + 7]:
                     margin = y[t, i] * ((problem.C[t] * b[t] * y[t]) @ G[i])
                     b[t, i] = best_dual(b[t, i], margin, problem.C[t, i] * G[i, i], loss.code)
@@ -211,7 +211,7 @@ def test_random_blocks_have_all_pictures():
     assert np.concatenate(blocks).tolist() != list(range(300))
 
 
-@pytest.mark.parametrize("loss", [Hinge(), Logistic()], ids=str)
+@pytest.mark.parametrize("loss", [HINGE, LOGISTIC], ids=str)
 @pytest.mark.parametrize("n", [100, 150])
 def test_a_round_is_a_sweep_and_then_refines_what_is_not_settled(loss, n, many_blobs):
     data = many_blobs(n_pictures=n)
@@ -220,7 +220,7 @@ def test_a_round_is_a_sweep_and_then_refines_what_is_not_settled(loss, n, many_b
     state = problem.evaluate(np.zeros_like(data.labels))
     problem.sweep(state, every, rng)
     swept = state.b.copy()
-    if isinstance(loss, Hinge) or n <= tasks.LOGISTIC_REFINE_ROWS:
+    if loss == HINGE or n <= tasks.LOGISTIC_REFINE_ROWS:
         assert problem.refine(state, every, 1e-9, rng).all()
         assert (state.b != swept).any()
     once = solve(problem, tol=1e-9, rng=np.random.default_rng(0), max_sweeps=1)
@@ -232,9 +232,7 @@ def test_a_round_is_a_sweep_and_then_refines_what_is_not_settled(loss, n, many_b
 
 @pytest.mark.parametrize("weight", [1e-3, 1.0])
 def test_refining_aims_at_a_share_of_the_gap_or_of_what_is_allowed(weight, blobs, monkeypatch):
-    problem = Problem(
-        GramInnerProducts(blobs.X @ blobs.X.T), blobs.labels, np.full(blobs.labels.shape, weight), Hinge()
-    )
+    problem = Problem(GramInnerProducts(blobs.X @ blobs.X.T), blobs.labels, np.full(blobs.labels.shape, weight), HINGE)
     targets, refine = [], _kernels.refine
 
     def keep(G, f, at, code, target, seed):
@@ -266,7 +264,7 @@ def test_one_block_is_coordinate_ascent_one_by_one(blobs):
             expected_f[t] += 0.3 * y[t, i] * step * G[i]
     f, delta = np.ascontiguousarray(scores[:, rows]), np.zeros((len(y), len(rows)))
     block = Block(np.ascontiguousarray(G[np.ix_(rows, rows)]), rows, f, delta)
-    _kernels.ascend_block(block, Coordinates(b, y, C), Hinge().code)
+    _kernels.ascend_block(block, Coordinates(b, y, C), HINGE.code)
     np.testing.assert_allclose(b, expected_b, atol=1e-10)
     np.testing.assert_allclose(f, expected_f[:, rows], atol=1e-9)
     np.testing.assert_allclose(scores + delta @ G[rows], expected_f, atol=1e-9)
@@ -303,7 +301,7 @@ def test_the_long_step_raises_the_dual_and_keeps_the_scores(seed, loss):
 
 @pytest.mark.parametrize("scale", [1.0, 1000.0])
 def test_the_long_step_solves_the_linear_system_of_what_is_inside(scale):
-    rng, loss = np.random.default_rng(0), Squared()  # without bounds, everything is inside
+    rng, loss = np.random.default_rng(0), SQUARED  # without bounds, everything is inside
     X, y = rng.normal(size=(12, 12)) * np.geomspace(0.01, 3, 12), np.where(rng.random(12) < 0.5, 1.0, -1.0)
     G, C, b = X @ X.T, scale * rng.uniform(1.0, 3.0, 12), rng.uniform(0.3, 0.6, 12)
     f = (C * b * y) @ G
@@ -317,7 +315,7 @@ def test_the_long_step_solves_the_linear_system_of_what_is_inside(scale):
 
 
 def test_the_long_step_solves_a_system_of_three_very_different_eigenvalues():
-    rng, loss = np.random.default_rng(0), Squared()
+    rng, loss = np.random.default_rng(0), SQUARED
     Q = np.linalg.qr(rng.normal(size=(9, 9)))[0]
     G = (Q * np.repeat([1.0, 100.0, 1000.0], 3)) @ Q.T  # conjugate gradients need only three steps
     y, C = np.where(rng.random(9) < 0.5, 1.0, -1.0), np.full(9, 1e3)
@@ -363,14 +361,14 @@ def test_what_single_precision_cannot_settle_is_done_in_double(monkeypatch):
     y = np.where(rng.random((3, 300)) < 0.5, 1.0, -1.0)
     C = np.full_like(y, 1e4)
     doubled = []
-    in_double = GramInnerProducts.in_double
-    monkeypatch.setattr(GramInnerProducts, "in_double", lambda self: doubled.append(1) or in_double(self))
-    single = solve(Problem(GramInnerProducts(K.astype(np.float32), 1.0), y, C, Hinge()), rng=np.random.default_rng(0))
-    assert doubled
+    astype = GramInnerProducts.astype
+    monkeypatch.setattr(GramInnerProducts, "astype", lambda self, dtype: doubled.append(dtype) or astype(self, dtype))
+    single = solve(Problem(GramInnerProducts(K.astype(np.float32), 1.0), y, C, HINGE), rng=np.random.default_rng(0))
+    assert np.float64 in doubled
     assert single.gaps.max() <= 1e-3
     assert {array.dtype for array in (single.b, single.theta, single.scores)} == {np.dtype(np.float64)}
     assert single.trace[-1] == (single.primal.sum(), single.dual.sum())
-    double = Problem(GramInnerProducts(K.astype(np.float32).astype(float), 1.0), y, C, Hinge())
+    double = Problem(GramInnerProducts(K.astype(np.float32).astype(float), 1.0), y, C, HINGE)
     assert double.evaluate(single.b).gaps.max() <= 1e-3
     exact = solve(double, rng=np.random.default_rng(0))
     np.testing.assert_allclose(single.dual, exact.dual, rtol=2e-3)
@@ -379,7 +377,7 @@ def test_what_single_precision_cannot_settle_is_done_in_double(monkeypatch):
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
 def test_tasks_have_stalled_when_the_dual_rises_by_a_small_share_of_the_gap(scale):
     single = GramInnerProducts(np.eye(2, dtype=np.float32))
-    problem = Problem(single, np.ones((1, 2)), np.full((1, 2), scale), Logistic())
+    problem = Problem(single, np.ones((1, 2)), np.full((1, 2), scale), LOGISTIC)
     for share, stalled in ((0.5 * ascent.STALLED_RISE, [0]), (2 * ascent.STALLED_RISE, [])):
         state, stall = problem.evaluate(np.full((1, 2), 0.3)), Stall(problem)
         stops = []
@@ -402,7 +400,7 @@ def test_the_solution_does_not_depend_on_the_number_of_cores(blobs, monkeypatch)
     found = []
     for n_cores in (1, 3):
         monkeypatch.setattr(threads, "n_cores", lambda n_cores=n_cores: n_cores)
-        problem = Problem(GramInnerProducts(G, 1.0), y, np.ones_like(y), Hinge())
+        problem = Problem(GramInnerProducts(G, 1.0), y, np.ones_like(y), HINGE)
         found.append(solve(problem, rng=np.random.default_rng(0)))
     np.testing.assert_array_equal(found[0].b, found[1].b)
     assert max(found[0].gaps.max(), found[1].gaps.max()) <= 1e-3
@@ -414,10 +412,10 @@ def test_gather_and_unsettled(blobs):
         np.testing.assert_allclose(_kernels.gather(G, rows, 0.5), G[np.ix_(rows, rows)] + 0.5)
     f, y, C = np.array([2.0, 0.0, -3.0, 0.0, 2.0]), np.ones(5), np.array([1.0, 1, 1, 0, 1])
     b = np.array([0.0, 0.0, 1.0, 0.5, 0.5])  # settled, violating, settled, absent, inside
-    np.testing.assert_array_equal(unsettled(f, Coordinates(b, y, C), Hinge().code, 9), [1, 4])
-    np.testing.assert_array_equal(unsettled(f, Coordinates(b, y, C), Hinge().code, 1), [1])
+    np.testing.assert_array_equal(unsettled(f, Coordinates(b, y, C), HINGE.code, 9), [1, 4])
+    np.testing.assert_array_equal(unsettled(f, Coordinates(b, y, C), HINGE.code, 1), [1])
     # The smooth hinge holds a variable at 1 only below the parabola.
     at_one = np.ones(2)
     np.testing.assert_array_equal(
-        unsettled(np.array([0.5, -0.5]), Coordinates(at_one, at_one, at_one), SmoothHinge(1.0).code, 9), [0]
+        unsettled(np.array([0.5, -0.5]), Coordinates(at_one, at_one, at_one), smooth_hinge(1.0).code, 9), [0]
     )

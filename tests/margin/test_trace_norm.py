@@ -22,9 +22,9 @@ from visterm.margin.solver.alternation import (
 )
 from visterm.margin.solver.coupled import CoupledProblem
 from visterm.margin.solver.inner_products import GramInnerProducts
-from visterm.margin.solver.losses import SmoothHinge
+from visterm.margin.solver.losses import smooth_hinge
 
-N, N_TASKS, LAM, MU, LOSS = 14, 3, 0.2, 0.03, SmoothHinge(0.5)
+N, N_TASKS, LAM, MU, LOSS = 14, 3, 0.2, 0.03, smooth_hinge(0.5)
 C = np.sqrt(LAM * MU / N_TASKS)
 
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from visterm.calibration import fit_platt, sigmoid
 from visterm.errors import InputError
-from visterm.margin import GramInnerProducts, KernelRidgeAnnotator, gram, ridge
+from visterm.margin import GramInnerProducts, KernelRidgeAnnotator, Ridge, gram
 from visterm.ranking import caption_ridge
 from visterm.ranking.caption_ridge import CaptionRidge
 from visterm.ranking.queries import from_tags, query_vectors
@@ -20,7 +20,7 @@ def probabilities(captioned, alpha, tags):
     """Those of the test pictures: Platt's sigmoid of ridge regressions, by the leave-one-out scores."""
     annotator = KernelRidgeAnnotator(alpha, kernel="hellinger", tag_power=0).fit(captioned.X, tags)
     products = GramInnerProducts(gram(captioned.X, kernel="hellinger"), 1.0)
-    left_out = ridge(products, tags.toarray(), alpha)[1]
+    left_out = Ridge(alpha).fit(products).solve(tags.toarray())[1]
     scores = annotator.score_tags(captioned.X_test) + annotator.tag_means_
     return sigmoid(scores, *fit_platt(left_out, tags.toarray() > 0).T)
 

@@ -113,22 +113,6 @@ def test_aggressiveness_and_steps_are_found_on_held_out_pictures(captioned):
     np.testing.assert_array_equal(model.coef_, again.coef_)  # the steps found are taken anew on all pictures
 
 
-@pytest.mark.parametrize("kernel", ["visterm", "chi2"])
-def test_validation_pictures_are_looked_at_and_not_learned_from(captioned, kernel):
-    validation = captioned.X_test, captioned.tags_test
-    model = pamir(kernel=kernel).fit(captioned.X, captioned.tags, validation=validation)
-    best = model.validation_precision_.max()
-    assert best == pytest.approx(precision(model, captioned), rel=1e-6)
-
-
-@pytest.mark.parametrize("kernel", ["linear", "chi2", "precomputed"])
-def test_validation_pictures_must_have_the_features_of_those_learned_from(captioned, kernel):
-    X = kernels.gram(captioned.X, kernel="linear") if kernel == "precomputed" else captioned.X
-    validation = np.ones((30, X.shape[1] + 1)), captioned.tags_test
-    with pytest.raises(InputError, match=f"has {X.shape[1] + 1} features, but PAMIR is expecting {X.shape[1]}"):
-        pamir(kernel=kernel, n_steps=10).fit(X, captioned.tags, validation=validation)
-
-
 def test_pictures_without_tags_are_not_looked_at(captioned):
     X = np.vstack([captioned.X, captioned.X_test])
     tags = sparse.vstack([captioned.tags, sparse.csr_array((30, 5))])
@@ -214,24 +198,12 @@ def test_features_are_weighed_by_the_tags(captioned):
     np.testing.assert_allclose(model.word_scores(X_test), by_hand.word_scores(kernel.transform(X_test)), atol=1e-5)
     X_test["edges"] = X_test["edges"][:, 1:]
     with pytest.raises(InputError, match="X has features of widths"):
-        pamir(n_steps=10, kernel="product").fit(X, captioned.tags, validation=(X_test, captioned.tags_test))
+        model.word_scores(X_test)
 
 
 def test_few_pictures_are_learned_from_in_double_precision(captioned):
     model = pamir(kernel="linear", n_steps=10).fit(captioned.X.astype(np.float32), captioned.tags)
     assert model.coef_.dtype == np.float64
-
-
-@pytest.mark.parametrize("kernel", ["linear", "chi2", "product"])
-def test_validation_pictures_may_be_halves(captioned, kernel):
-    halves, tags = captioned.X_test.astype(np.float16), captioned.tags_test  # small counts, which halves hold
-    found = [
-        pamir(kernel=kernel, n_steps=500)
-        .fit(captioned.X, captioned.tags, validation=(X_test, tags))
-        .validation_precision_
-        for X_test in (captioned.X_test, halves)
-    ]
-    np.testing.assert_allclose(*found, rtol=1e-6)
 
 
 def test_a_new_fit_forgets_the_support_of_the_last(captioned):
@@ -245,12 +217,6 @@ def test_what_learned_nothing_has_no_evidence():
     model = pamir(kernel="precomputed", n_steps=10).fit(np.ones((3, 3)), [[1, 0], [0, 1], [1, 1]])  # all alike
     explained = model.explain(np.ones((1, 3)), [[1.0, 0.0]])
     assert (explained.score, explained.evidence) == (0, [])
-
-
-def test_validation_pictures_without_tags_say_nothing(captioned):
-    model = pamir(n_steps=100).fit(captioned.X, captioned.tags, validation=(captioned.X_test, np.zeros((30, 5))))
-    np.testing.assert_array_equal(model.validation_precision_, np.zeros(5))  # it does not go on
-    assert model.n_steps_ == 20
 
 
 @pytest.mark.parametrize("kernel", ["precomputed", "chi2", "product"])

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy import sparse
 
+from visterm.contracts import Compressed
 from visterm.errors import InputError
 from visterm.ranking.queries import from_tags, idf, query_vectors
 from visterm.ranking.spaces import _kernels
-from visterm.ranking.spaces.arrays import QueryArrays, StepRule
+from visterm.ranking.spaces.arrays import StepRule
 from visterm.ranking.spaces.triplets import (
     FeatureSpace,
     GramSpace,
@@ -155,7 +156,7 @@ def test_a_step_does_what_the_paper_says(seed, kind, c):
     rng = np.random.default_rng(seed)
     X = rng.poisson(1.0, (5, 6)).astype(np.float64) / 3
     Q = query_vectors(rng.random((1, 3)) + 0.1, np.ones(3))
-    queries = QueryArrays(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
+    queries = Compressed(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
     space = space_of(kind, X)
     pictures, weights = space.native(), space.start(3)
     if kind == "gram":
@@ -201,7 +202,7 @@ def test_many_steps_are_several_batches(task):
 
 def test_triplets_are_ordered_by_the_first_word():
     Q = sparse.csr_array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
-    queries = QueryArrays(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
+    queries = Compressed(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
     drawn = np.column_stack([np.random.default_rng(0).integers(3, size=50)] * 3)
     order = np.full(60, -1)
     _kernels.order_by_word(drawn, 50, queries, np.empty(3, np.int64), order)
@@ -427,7 +428,7 @@ def test_gains_given_in_parts_are_added_up():
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_of_queries_are_weighted_sums_over_their_words(task, kind):
     X, Q, _ = task
-    queries = QueryArrays(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
+    queries = Compressed(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data)
     space = space_of(kind, X)
     start = np.random.default_rng(0).normal(size=space.start(4).shape[-2:])
     expected = Q.toarray() @ as_weights(kind, start, X) @ X.T

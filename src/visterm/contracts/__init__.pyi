@@ -31,6 +31,7 @@ from .inputs import rows_with_tags as rows_with_tags
 from .inputs import take as take
 from .tasks import UNKNOWN_CLASS as UNKNOWN_CLASS
 from .tasks import Task as Task
+from .types import Compressed as Compressed
 from .types import Features as Features
 from .types import Matrix as Matrix
 from .types import Scores as Scores
@@ -43,6 +44,7 @@ __all__ = [
     "POSITIVE",
     "UNKNOWN_CLASS",
     "AnnotatorMixin",
+    "Compressed",
     "Estimator",
     "Features",
     "JointMixin",

@@ -7,7 +7,7 @@ name to array for methods that take several features.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,3 +16,11 @@ from scipy import sparse
 Matrix: TypeAlias = NDArray[Any] | sparse.csr_array
 Features: TypeAlias = Matrix | Mapping[str, Matrix]
 Scores: TypeAlias = NDArray[np.floating[Any]]
+
+
+class Compressed(NamedTuple):
+    """A CSR (CSC) matrix for compiled loops: row (column) i has the entries ``indptr[i]`` to ``indptr[i + 1]``."""
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    data: NDArray[Any]

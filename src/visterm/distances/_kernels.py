@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute.compiled import SUMS, compiled
+from visterm.contracts import Compressed
 
 Array = NDArray[Any]
 _CODES = 256  # this many small codes are compared at a time: with their sums they fill the first cache
 _TILE = 16  # rows of B that stay in the cache while rows of A pass by
 _TINY = 1e-30  # rows are shares: smaller values count as zero
-
-
-class SparseRows(NamedTuple):
-    """The rows of a CSR matrix: row ``i`` has ``values[ends[i]:ends[i + 1]]`` in the columns at the same places."""
-
-    values: Array
-    columns: Array
-    ends: Array
 
 
 @compiled(fastmath=SUMS)
@@ -67,73 +60,73 @@ def intersection_dense(A: Array, B: Array, out: Array) -> None:
 
 
 @compiled
-def _spread(A: SparseRows, i: int, row: Array) -> None:
+def _spread(A: Compressed, i: int, row: Array) -> None:
     """Row ``i`` of ``A`` as a dense one; ``row`` holds zeros elsewhere."""
-    for entry in range(A.ends[i], A.ends[i + 1]):
-        row[A.columns[entry]] = A.values[entry]
+    for entry in range(A.indptr[i], A.indptr[i + 1]):
+        row[A.indices[entry]] = A.data[entry]
 
 
 @compiled
-def _clear(A: SparseRows, i: int, row: Array) -> None:
+def _clear(A: Compressed, i: int, row: Array) -> None:
     """Undo ``_spread``."""
-    for entry in range(A.ends[i], A.ends[i + 1]):
-        row[A.columns[entry]] = 0
+    for entry in range(A.indptr[i], A.indptr[i + 1]):
+        row[A.indices[entry]] = 0
 
 
 @compiled(fastmath=SUMS)
-def l1_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Array) -> None:
+def l1_sparse(A: Compressed, B: Compressed, b_sums: Array, width: int, out: Array) -> None:
     """``l1_dense`` for CSR rows: ``|a - b|`` is ``|a| + |b|`` unless both are non-zero; ``b_sums`` are sums of ``|b|``.
 
     As in the other kernels, entries that only ``b`` has add nothing by themselves. This avoids a branch, so that terms
     are vectorised.
     """
-    row = np.zeros(width, A.values.dtype)
-    zero = A.values.dtype.type(0)
-    for i in range(len(A.ends) - 1):
+    row = np.zeros(width, A.data.dtype)
+    zero = A.data.dtype.type(0)
+    for i in range(len(A.indptr) - 1):
         _spread(A, i, row)
         own = zero
-        for entry in range(A.ends[i], A.ends[i + 1]):
-            own += abs(A.values[entry])
-        for j in range(len(B.ends) - 1):
+        for entry in range(A.indptr[i], A.indptr[i + 1]):
+            own += abs(A.data[entry])
+        for j in range(len(B.indptr) - 1):
             total = zero
-            for entry in range(B.ends[j], B.ends[j + 1]):
-                other = row[B.columns[entry]]
-                total += abs(other - B.values[entry]) - abs(other) - abs(B.values[entry])
+            for entry in range(B.indptr[j], B.indptr[j + 1]):
+                other = row[B.indices[entry]]
+                total += abs(other - B.data[entry]) - abs(other) - abs(B.data[entry])
             out[i, j] = max(own + b_sums[j] + total, zero)
         _clear(A, i, row)
 
 
 @compiled(fastmath=SUMS)
-def chi2_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Array) -> None:
+def chi2_sparse(A: Compressed, B: Compressed, b_sums: Array, width: int, out: Array) -> None:
     """``chi2_dense`` for CSR rows: a term is ``a + b - 4 a b / (a + b)``; ``b_sums`` are the rows' sums."""
-    row = np.zeros(width, A.values.dtype)
-    kind = A.values.dtype
+    row = np.zeros(width, A.data.dtype)
+    kind = A.data.dtype
     zero, half, two, tiny = kind.type(0), kind.type(0.5), kind.type(2), kind.type(_TINY)
-    for i in range(len(A.ends) - 1):
+    for i in range(len(A.indptr) - 1):
         _spread(A, i, row)
         own = zero
-        for entry in range(A.ends[i], A.ends[i + 1]):
-            own += A.values[entry]
-        for j in range(len(B.ends) - 1):
+        for entry in range(A.indptr[i], A.indptr[i + 1]):
+            own += A.data[entry]
+        for j in range(len(B.indptr) - 1):
             common = zero
-            for entry in range(B.ends[j], B.ends[j + 1]):
-                other = row[B.columns[entry]]
-                common += other * B.values[entry] / (other + B.values[entry] + tiny)
+            for entry in range(B.indptr[j], B.indptr[j + 1]):
+                other = row[B.indices[entry]]
+                common += other * B.data[entry] / (other + B.data[entry] + tiny)
             out[i, j] = max((own + b_sums[j]) * half - two * common, zero)
         _clear(A, i, row)
 
 
 @compiled(fastmath=SUMS)
-def intersection_sparse(A: SparseRows, B: SparseRows, b_sums: Array, width: int, out: Array) -> None:
+def intersection_sparse(A: Compressed, B: Compressed, b_sums: Array, width: int, out: Array) -> None:
     """``intersection_dense`` for CSR rows: the common part is at most ``b_sums``."""
-    row = np.zeros(width, A.values.dtype)
-    zero, one = A.values.dtype.type(0), A.values.dtype.type(1)
-    for i in range(len(A.ends) - 1):
+    row = np.zeros(width, A.data.dtype)
+    zero, one = A.data.dtype.type(0), A.data.dtype.type(1)
+    for i in range(len(A.indptr) - 1):
         _spread(A, i, row)
-        for j in range(len(B.ends) - 1):
+        for j in range(len(B.indptr) - 1):
             common = zero
-            for entry in range(B.ends[j], B.ends[j + 1]):
-                common += min(row[B.columns[entry]], B.values[entry])
+            for entry in range(B.indptr[j], B.indptr[j + 1]):
+                common += min(row[B.indices[entry]], B.data[entry])
             out[i, j] = one - min(common, b_sums[j])
         _clear(A, i, row)
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.contracts import Matrix
+from visterm.contracts import Compressed, Matrix
 from visterm.errors import InputError
 
 #: Relative to the squared length: far above the rounding of a product of any width, far below any real difference.
@@ -133,7 +133,7 @@ def _by_kernel(name: str, A: Matrix, B: Matrix) -> NDArray[Any]:
         return _rounded(out)
     A, B = sparse.csr_array(A), sparse.csr_array(B)
     sums = np.asarray(abs(B).sum(axis=1, dtype=np.float64)).ravel().astype(A.dtype)
-    rows_of_A, rows_of_B = (_kernels.SparseRows(X.data, X.indices, X.indptr) for X in (A, B))
+    rows_of_A, rows_of_B = (Compressed(X.indptr, X.indices, X.data) for X in (A, B))
     getattr(_kernels, f"{name}_sparse")(rows_of_A, rows_of_B, sums, A.shape[1], out)
     return _rounded(out)
 

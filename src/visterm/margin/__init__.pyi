@@ -17,41 +17,39 @@ from .solver.ascent import Solution as Solution
 from .solver.ascent import solve as solve
 from .solver.inner_products import FeatureInnerProducts as FeatureInnerProducts
 from .solver.inner_products import GramInnerProducts as GramInnerProducts
-from .solver.losses import Hinge as Hinge
-from .solver.losses import Logistic as Logistic
-from .solver.losses import SmoothHinge as SmoothHinge
-from .solver.losses import Squared as Squared
-from .solver.losses import SquaredHinge as SquaredHinge
+from .solver.losses import HINGE as HINGE
+from .solver.losses import LOGISTIC as LOGISTIC
+from .solver.losses import SQUARED as SQUARED
+from .solver.losses import SQUARED_HINGE as SQUARED_HINGE
+from .solver.losses import smooth_hinge as smooth_hinge
 from .solver.ridge import Ridge as Ridge
-from .solver.ridge import ridge as ridge
 from .solver.tasks import Problem as Problem
 
 __all__ = [
+    "HINGE",
+    "LOGISTIC",
+    "SQUARED",
+    "SQUARED_HINGE",
     "Choice",
     "ChosenC",
     "ExpansionEstimator",
     "FeatureInnerProducts",
     "GramInnerProducts",
-    "Hinge",
     "KernelRidgeAnnotator",
     "LeavesOut",
-    "Logistic",
     "MultitaskSDCA",
     "OneVsAll",
     "Problem",
     "ProductKernel",
     "Ridge",
     "SDCAClassifier",
-    "SmoothHinge",
     "Solution",
-    "Squared",
-    "SquaredHinge",
     "StackedSDCA",
     "TopKSDCA",
     "choose_c",
     "choose_parameters",
     "folds",
     "gram",
-    "ridge",
+    "smooth_hinge",
     "solve",
 ]

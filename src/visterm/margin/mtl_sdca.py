@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from visterm.calibration import tag_scales
+from visterm.calibration import fit_temperature, tag_scales
 from visterm.compute import progress
 from visterm.contracts import (
     FROM_1,
@@ -25,18 +25,20 @@ from visterm.contracts import (
     n_pictures,
 )
 from visterm.errors import InputError
-from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, RANDOM_STATE, folds, generator
+from visterm.margin.functions.expansion import folds, generator
 from visterm.margin.functions.one_vs_all import (
-    CALIBRATION_FOLDS,
+    ONE_VS_ALL_PARAMETERS,
     OneVsAll,
     TrainingLabels,
+    both_sides,
     check_picture_weight,
-    class_temperature,
     cross_scores,
     task_labels,
 )
-from visterm.margin.solver.alternation import Steps
+from visterm.margin.solver.alternation import Steps, find_optimum
+from visterm.margin.solver.ascent import warn_unconverged
 from visterm.margin.solver.inner_products import InnerProducts
+from visterm.margin.solver.ridge import Ridge, least_squares_machines
 
 Array = NDArray[Any]
 
@@ -107,23 +109,17 @@ class MultitaskSDCA(JointMixin, OneVsAll):
     array([0, 1])
     """
 
-    scores_are_probabilities = False
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **EXPANSION_PARAMETERS,
-        "C": [POSITIVE],
+        **ONE_VS_ALL_PARAMETERS,
         "mu": [POSITIVE, None],
         "lam": [POSITIVE, None],
         "n_dims": [FROM_1, None],
         "loss": [str],
-        "tol": [POSITIVE],
         "max_iter": [Integral],
         "until": [StrOptions({"settled", "one-round", "optimum"})],
-        "calibration_folds": CALIBRATION_FOLDS,
         "tag_power": [Real],
         "max_work": [POSITIVE, None],
         "warm_start": ["boolean"],
-        "random_state": RANDOM_STATE,
     }
     _fitted_constraints: ClassVar[dict[str, str]] = {
         "n_tags_": "n_tags=int >=0",
@@ -226,7 +222,7 @@ class MultitaskSDCA(JointMixin, OneVsAll):
         if self.until == "optimum":
             if self.n_dims not in (None, n_tasks):
                 raise InputError(f"the optimum needs as many columns as tasks: n_dims must be None or {n_tasks}")
-            optimum, A = steps.optimum(alone, A, bar)
+            optimum, A = find_optimum(steps, alone.theta @ alone.scores.T, A, bar)
             duals = Duals(alone.b, B, A)
             return Learned(optimum.theta, optimum.M, optimum.objectives, duals, optimum.n_rounds)
         gap = 0.0  # of the predictors
@@ -251,7 +247,8 @@ class MultitaskSDCA(JointMixin, OneVsAll):
             bar.report(objective=objective, change=max(changes))
             if max(changes) <= self.tol:
                 break
-        steps.warn_above_tol(gap)
+        if gap > self.tol:
+            warn_unconverged(gap, self.tol)
         return learned
 
     def score_tags(self, X: Features) -> Scores:
@@ -291,7 +288,7 @@ class MultitaskSDCA(JointMixin, OneVsAll):
         every[:n_class_tasks], every[n_class_tasks + self.shared_tags_] = theta[:n_class_tasks], theta[n_class_tasks:]
         left_out = np.empty(alone.tags.shape, np.float32)
         known = products if len(alone.tagged) == len(rows) else products.subset(alone.tagged)
-        for columns, of_tags, scores in alone.machines(known, self.C):
+        for columns, of_tags, scores in least_squares_machines(Ridge(1 / self.C).fit(known), alone.tags):
             every[np.ix_(n_class_tasks + alone.columns[columns], alone.tagged)] = of_tags.T
             left_out[:, columns] = scores
         self._keep(X, rows, every)
@@ -318,7 +315,7 @@ class MultitaskSDCA(JointMixin, OneVsAll):
         self.task_similarity_ = _cosines(centred.T @ centred)
         n_class_tasks = held_out.shape[1] - truth.n_tags
         if n_class_tasks:
-            self.temperature_ = class_temperature(held_out[:, :n_class_tasks], truth.codes)
+            self.temperature_ = fit_temperature(both_sides(held_out[:, :n_class_tasks]), truth.codes)
         if truth.n_tags:
             of_tags = truth.labels[n_class_tasks:].T
             tagged = np.abs(of_tags).any(axis=1)

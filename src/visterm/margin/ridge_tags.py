@@ -34,7 +34,6 @@ class KernelRidgeAnnotator(AnnotatorMixin, LeavesOut):
     array([[ 1.3, -1.2]])
     """
 
-    scores_are_probabilities = False
     favours_rare_tags = True
     learns_from_denied = True
     _kernel_of_one_feature = "exp-chi2"

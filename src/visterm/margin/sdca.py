@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from visterm.contracts import POSITIVE, Features, is_several
-from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, RANDOM_STATE, generator
-from visterm.margin.functions.one_vs_all import CALIBRATION_FOLDS, OneVsAll
+from visterm.margin.functions.expansion import generator
+from visterm.margin.functions.one_vs_all import ONE_VS_ALL_PARAMETERS, OneVsAll
 from visterm.margin.functions.selection import choose_c
 from visterm.margin.solver.ascent import Solution, solve
 from visterm.margin.solver.inner_products import InnerProducts
@@ -47,14 +47,11 @@ class SDCAClassifier(OneVsAll):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **EXPANSION_PARAMETERS,
+        **ONE_VS_ALL_PARAMETERS,
         "C": [POSITIVE, StrOptions({"auto"})],
         "loss": [str],
-        "tol": [POSITIVE],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "calibration_folds": CALIBRATION_FOLDS,
         "warm_start": ["boolean"],
-        "random_state": RANDOM_STATE,
     }
     _fitted_constraints: ClassVar[dict[str, str]] = {"C_": "float >0"}
 

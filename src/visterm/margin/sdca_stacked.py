@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from visterm.contracts import POSITIVE, Features
-from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, RANDOM_STATE, generator
-from visterm.margin.functions.one_vs_all import CALIBRATION_FOLDS, OneVsAll
+from visterm.margin.functions.expansion import generator
+from visterm.margin.functions.one_vs_all import ONE_VS_ALL_PARAMETERS, OneVsAll
 from visterm.margin.solver.ascent import solve
 from visterm.margin.solver.inner_products import FeatureInnerProducts, InnerProducts
 from visterm.margin.solver.losses import loss_named
@@ -31,13 +31,9 @@ class StackedSDCA(OneVsAll):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **EXPANSION_PARAMETERS,
-        "C": [POSITIVE],
+        **ONE_VS_ALL_PARAMETERS,
         "C_second": [POSITIVE],
         "loss": [str],
-        "tol": [POSITIVE],
-        "calibration_folds": CALIBRATION_FOLDS,
-        "random_state": RANDOM_STATE,
     }
 
     def __init__(

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from visterm.contracts import POSITIVE, Features
+from visterm.contracts import Features
 from visterm.errors import InputError
-from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, RANDOM_STATE, generator
-from visterm.margin.functions.one_vs_all import CALIBRATION_FOLDS, OneVsAll
+from visterm.margin.functions.expansion import generator
+from visterm.margin.functions.one_vs_all import ONE_VS_ALL_PARAMETERS, OneVsAll
 from visterm.margin.solver.ascent import solve
 from visterm.margin.solver.inner_products import InnerProducts
 from visterm.margin.solver.top_k import TopKProblem, TopKSolution
@@ -37,13 +37,9 @@ class TopKSDCA(OneVsAll):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **EXPANSION_PARAMETERS,
+        **ONE_VS_ALL_PARAMETERS,
         "k": [Integral],
-        "C": [POSITIVE],
-        "tol": [POSITIVE],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "calibration_folds": CALIBRATION_FOLDS,
-        "random_state": RANDOM_STATE,
     }
 
     def __init__(

@@ -9,25 +9,13 @@ from visterm.errors import InputError
 from visterm.measures import classification, ranking, tags
 from visterm.measures.base import Measure
 
-_KINDS: tuple[type[Measure[Any]], ...] = (
-    classification.Accuracy,
-    classification.MeanClassAccuracy,
-    classification.TopKAccuracy,
-    tags.MeanPrecision,
-    tags.MeanRecall,
-    tags.WordF,
-    tags.NPlus,
-    tags.PicturePrecision,
-    tags.PictureRecall,
-    tags.PictureF,
-    tags.TagAccuracy,
-    tags.CompleteLength,
-    tags.WordAveragePrecision,
-    ranking.AveragePrecision,
-    ranking.PrecisionAt,
-    ranking.BreakEvenPoint,
-    ranking.NDCG,
-)
+#: The measures with a name, in the order of their definition.
+_KINDS: list[type[Measure[Any]]] = [
+    kind
+    for module in (classification, tags, ranking)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and kind.__module__ == module.__name__ and hasattr(kind, "label")
+]
 
 
 def parse(name: str) -> Measure[Any]:

@@ -32,7 +32,6 @@ class JEC(TaggedPictures):
     [0, 1]
     """
 
-    scores_are_probabilities = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_neighbors": [FROM_1], "metric": [str, Mapping]}
     _fitted_constraints: ClassVar[dict[str, str]] = {"together_": "n_tags n_tags"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -25,7 +24,7 @@ from visterm.contracts import (
 )
 from visterm.distances import BaseDistances, nearest, weighted_sum
 from visterm.neighbours.tagprop import TagProp
-from visterm.neighbours.voting.calibrated import CalibratedVotes
+from visterm.neighbours.voting.calibrated import VOTE_PARAMETERS, CalibratedVotes
 from visterm.neighbours.voting.votes import Floats, Votes, fading, maximise_likelihood
 from visterm.subspace import ContextualDistance, kernel_components, project
 
@@ -62,17 +61,13 @@ class KernelContextualAnnotator(CalibratedVotes):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **VOTE_PARAMETERS,
         "n_dims": [FROM_1],
-        "n_neighbors": [FROM_1],
-        "metric": [str, Mapping],
         "scale": [POSITIVE],
         "n_landmarks": [FROM_2],
         "n_components": [FROM_1],
         "ridge": [NOT_NEGATIVE],
         "beta": [Interval(Real, 0, 1, closed="neither")],
-        "tag_power": [NOT_NEGATIVE],
-        "sigmoids": ["boolean"],
-        "shrinkage": [NOT_NEGATIVE],
         "n_folds": [FROM_2],
         "random_state": [FROM_0, None],
     }
@@ -202,7 +197,7 @@ class KernelContextualAnnotator(CalibratedVotes):
         votes = Votes(rows, self.train_tags_)
         with progress.task("Weighing neighbours", total=_MAX_ITER) as bar:
             weights, trace = maximise_likelihood(
-                votes, base / scale, np.array([_FALL]), self._sigmoid(), max_iter=_MAX_ITER, bar=bar
+                votes, base / scale, np.array([_FALL]), (self.slope_, self.offset_), max_iter=_MAX_ITER, bar=bar
             )
         self.fall_, self.objective_ = float(weights[0] / scale), np.array(trace)
         self._calibrate(votes, fading(base, np.array([self.fall_])))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from visterm.compute import progress
-from visterm.contracts import FROM_0, FROM_1, NOT_NEGATIVE, Features, check_feature_mapping
+from visterm.contracts import FROM_0, FROM_1, Features, check_feature_mapping
 from visterm.distances import BaseDistances
-from visterm.neighbours.voting.calibrated import CalibratedVotes
+from visterm.neighbours.voting.calibrated import VOTE_PARAMETERS, CalibratedVotes
 from visterm.neighbours.voting.votes import Floats, Votes, fading, maximise_likelihood
 
 #: The start of learning: votes fade by a factor of e over a twentieth of the mean distance.
@@ -56,12 +55,8 @@ class TagProp(CalibratedVotes):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [FROM_1],
+        **VOTE_PARAMETERS,
         "weighting": [StrOptions({"distance", "rank"})],
-        "metric": [str, Mapping],
-        "sigmoids": ["boolean"],
-        "shrinkage": [NOT_NEGATIVE],
-        "tag_power": [NOT_NEGATIVE],
         "n_rounds": [FROM_1],
         "max_iter": [FROM_0],
     }
@@ -129,7 +124,9 @@ class TagProp(CalibratedVotes):
         """``v = argmax L`` with ``pi_ij ~ exp(-v . d_ij)``, by projected quasi-Newton steps."""
         n_features = base.shape[2]
         start = self._weights() if len(self.objective_) else np.full(n_features, _FALL / n_features)
-        weights, trace = maximise_likelihood(votes, base, start, self._sigmoid(), max_iter=self.max_iter, bar=bar)
+        weights, trace = maximise_likelihood(
+            votes, base, start, (self.slope_, self.offset_), max_iter=self.max_iter, bar=bar
+        )
         self.feature_weights_ = dict(zip(self.feature_weights_, weights.tolist(), strict=True))
         self.objective_ = np.array(trace or self.objective_)
 

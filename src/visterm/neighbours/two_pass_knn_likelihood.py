@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from visterm.compute import progress
-from visterm.contracts import FROM_0, FROM_1, NOT_NEGATIVE, POSITIVE, Features
+from visterm.contracts import FROM_0, POSITIVE, Features
 from visterm.neighbours.two_pass_knn import TwoPassKnn, used_places
-from visterm.neighbours.voting.calibrated import CalibratedVotes
+from visterm.neighbours.voting.calibrated import VOTE_PARAMETERS, CalibratedVotes
 from visterm.neighbours.voting.votes import Votes, fading, maximise_likelihood
 
 
@@ -33,12 +32,8 @@ class LikelihoodTwoPassKnn(CalibratedVotes, TwoPassKnn):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_neighbors": [FROM_1],
-        "metric": [str, Mapping],
+        **VOTE_PARAMETERS,
         "bandwidth": [POSITIVE],
-        "sigmoids": ["boolean"],
-        "shrinkage": [NOT_NEGATIVE],
-        "tag_power": [NOT_NEGATIVE],
         "max_iter": [FROM_0],
     }
 
@@ -75,7 +70,7 @@ class LikelihoodTwoPassKnn(CalibratedVotes, TwoPassKnn):
         with progress.task("Learning the metric", total=self.max_iter) as bar:
             start = self._weights() / self.bandwidth_
             weights, trace = maximise_likelihood(
-                votes, base, start, self._sigmoid(), max_iter=self.max_iter, bar=bar, used=used_places(base)
+                votes, base, start, (self.slope_, self.offset_), max_iter=self.max_iter, bar=bar, used=used_places(base)
             )
         self.objective_ = np.array(trace)
         self._keep_weights(weights)

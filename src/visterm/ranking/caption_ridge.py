@@ -129,29 +129,20 @@ class CaptionRidge(AnnotatorMixin, LeavesOut):
 
     def score_queries(self, X: Features, Q: Any) -> Scores:
         """(n_queries, n_pictures), larger is better."""
-        words, sets = self._logarithms(self._task_scores(X))
-        wanted, held = self._query_weights(Q)
-        return np.asarray(wanted @ words.T + held @ sets.T)
+        scores = self._task_scores(X)
+        words = log_expit(scores[:, : self.n_tags_] * self.tag_platt_[:, 0] + self.tag_platt_[:, 1])
+        sets = _set_logarithms(scores[:, self.n_tags_ :])
+        wanted = wanted_words(check_queries(Q, self.n_tags_), self.idf_)
+        held = relevant_pictures(self.set_words_, wanted > 0)  # a query contains a set like a caption does
+        return np.asarray(wanted @ words.T + sparse.csr_array(held.T * self.set_weight) @ sets.T)
 
     def set_log_probabilities(self, X: Features) -> Scores:
         """(n_pictures, n_sets): the logarithms of the probabilities of the sets in ``set_words_``, at most 0."""
         check_is_fitted(self)
         return np.minimum(_set_logarithms(self._task_scores(X, slice(self.n_tags_, None))), 0.0)
 
-    def _logarithms(self, scores: Array) -> tuple[Array, Array]:
-        """(n_pictures, n_tags) and (n_pictures, n_sets): the logarithms of the probabilities."""
-        words = log_expit(scores[:, : self.n_tags_] * self.tag_platt_[:, 0] + self.tag_platt_[:, 1])
-        return words, _set_logarithms(scores[:, self.n_tags_ :])
-
-    def _query_weights(self, Q: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """(n_queries, n_tags) and (n_queries, n_sets): the weights of words and of sets of wanted words."""
-        wanted = wanted_words(check_queries(Q, self.n_tags_), self.idf_)
-        held = relevant_pictures(self.set_words_, wanted > 0)  # a query contains a set like a caption does
-        return wanted, sparse.csr_array(held.T * self.set_weight)
-
 
 def _set_logarithms(scores: Array) -> Array:
-    """The logarithms of the probabilities of sets."""
     sets = np.maximum(scores, 0.0)
     sets += _FLOOR
     return np.log(sets, out=sets)

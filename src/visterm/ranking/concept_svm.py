@@ -15,7 +15,7 @@ from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, RANDOM_STAT
 from visterm.margin.functions.one_vs_all import cross_scores, frequent_and_rare
 from visterm.margin.solver.ascent import solve
 from visterm.margin.solver.inner_products import InnerProducts
-from visterm.margin.solver.losses import Hinge
+from visterm.margin.solver.losses import HINGE
 from visterm.margin.solver.ridge import Ridge, least_squares_machines
 from visterm.margin.solver.tasks import Problem
 from visterm.measures import AveragePrecision
@@ -117,7 +117,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
         best = np.argmax(precisions, axis=0)
         self.C_[words] = np.array(candidates)[best]
         every = np.broadcast_to(self.C_[words, None], labels.shape)
-        solution = solve(Problem(products, labels, every, Hinge()), tol=self.tol, rng=rng)
+        solution = solve(Problem(products, labels, every, HINGE), tol=self.tol, rng=rng)
         theta[words], self.duality_gap_[words] = solution.theta, solution.gaps
         chosen = np.stack(held_out)[best, np.arange(len(best))].T
         self.tag_means_[words], self.tag_scales_[words] = deviations(chosen)
@@ -151,7 +151,7 @@ class ConceptSVM(WordSpaceRanker, VistermExpansion):
 
         def learn(part: InnerProducts, kept: Array) -> Array:
             weights = np.full((len(labels), len(kept)), C)
-            return solve(Problem(part, labels[:, kept], weights, Hinge()), tol=self.tol, rng=rng).theta
+            return solve(Problem(part, labels[:, kept], weights, HINGE), tol=self.tol, rng=rng).theta
 
         return cross_scores(products, parts, len(labels), learn)
 

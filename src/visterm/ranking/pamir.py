@@ -128,13 +128,8 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         self.max_query_words = max_query_words
         self.random_state = random_state
 
-    def fit(
-        self, X: Features, tags: Any, queries: Queries | None = None, *, validation: tuple[Features, Any] | None = None
-    ) -> Self:
-        """Learn from tagged pictures: from ``queries`` if given, else from all queries made from their captions.
-
-        ``validation``, other pictures and their tags, replaces the held-out share; the model does not learn from them.
-        """
+    def fit(self, X: Features, tags: Any, queries: Queries | None = None) -> Self:
+        """Learn from tagged pictures: from ``queries`` if given, else from all queries made from their captions."""
         self._validate_params()
         candidates = positive_candidates("aggressiveness", self.aggressiveness)
         checked = self._check_fit_features(X)
@@ -145,7 +140,8 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         self.n_tags_ = int(tags.shape[1])
         self.idf_ = idf(np.bincount(tags.indices, minlength=self.n_tags_), int((np.diff(tags.indptr) > 0).sum()))
         if queries is None:
-            queries = from_tags(tags[rows], max_words=self._longest_query(tags))
+            longest = self.max_query_words or affordable_words(tags, MAX_TRAINING_SUBSETS)
+            queries = from_tags(tags[rows], max_words=longest)
         if (queries.words.shape[1], queries.relevance.shape[1]) != (self.n_tags_, len(rows)):
             raise InputError(
                 f"queries have {queries.words.shape[1]} words and {queries.relevance.shape[1]} pictures, but there"
@@ -159,9 +155,7 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
         held = rng.permutation(len(rows))[: int(self.held_out_share * len(rows))]
         rest = np.setdiff1d(np.arange(len(rows)), held)
         learned_from = asked.of_pictures(rest)
-        if validation is not None:
-            c, course = self._choose(candidates, space, triplets, self._validation(*validation, checked, rows), seed)
-        elif len(held) and learned_from.has_triplets():
+        if len(held) and learned_from.has_triplets():
             examined = Examined(space.against(held, rest), asked.of_pictures(held).some(MAX_VALIDATION_QUERIES, rng))
             c, found = self._choose(candidates, space.subset(rest), learned_from.triplets(), examined, seed)
             n_steps, precisions = found.n_steps, found.precisions
@@ -196,16 +190,6 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
     def _settings(self, aggressiveness: float, n_steps: int) -> TripletSettings:
         return TripletSettings(aggressiveness, n_steps, self.loss, self.sampling, self.averaged)
 
-    def _longest_query(self, tags: sparse.csr_array) -> int:
-        return self.max_query_words or affordable_words(tags, MAX_TRAINING_SUBSETS)
-
-    def _validation(self, X: Features, tags: Any, training: Features, rows: Array) -> Examined:
-        """Other pictures, compared with the training pictures ``rows``, and the queries from their captions."""
-        tags = check_tags(tags, n_pictures(X), n_tags=self.n_tags_)
-        queries = from_tags(tags, max_words=self._longest_query(tags))
-        asked = Asked(query_vectors(queries.words, self.idf_), queries.relevance)
-        return Examined(self._compared(self._weighed(X), training, rows), asked)
-
     def word_scores(self, X: Features) -> Scores:
         """(n_pictures, n_tags): ``w_t . p`` of every picture and word."""
         return self._task_scores(X)
@@ -227,18 +211,6 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
             return False
         return sparse.issparse(X) or (X.shape[1] <= n_rows and (self.loss != "warp" or n_rows > MAX_GRAM_ROWS))
 
-    def _compared(self, X: Features, training: Features, rows: Array) -> Matrix:
-        """Other pictures in the same form as the training pictures ``rows`` in :meth:`_space`."""
-        name, _ = kernels.kernel_named(self.kernel_)
-        if name in kernels.PRODUCTS:
-            return self.product_kernel_.transform(X)
-        others, known = check_features(self, X, fitting=False, halves=True), cast(Matrix, training)
-        if name == "precomputed":
-            return others[:, rows]
-        if self._by_features(known, len(rows)):
-            return kernels.feature_map(others, name)
-        return np.ascontiguousarray(kernels.gram(known, others, kernel=self.kernel_, rows=rows).T)
-
     def _keep_coefficients(self, X: Features, rows: Array, space: FeatureSpace | GramSpace, theta: Array) -> None:
         if isinstance(space, GramSpace):
             self._keep(X, rows, theta)
@@ -253,6 +225,5 @@ class PAMIR(WordSpaceRanker, VistermExpansion):
             mapped = kernels.feature_map(check_features(self, X, fitting=False), name, self.coef_.dtype)
             dense = mapped if isinstance(mapped, np.ndarray) else mapped.toarray()
             return (weights @ self.coef_)[0] * dense[0], "dimension"
-        support = getattr(self, "support_vectors_", None)
-        kernel = self._compared(X, support, self.support_ if support is None else np.arange(len(self.support_)))
-        return np.bincount(self.support_, (weights @ self.dual_coef_)[0] * np.asarray(kernel)[0]), "picture"
+        parts = (weights @ self.dual_coef_)[0] * np.asarray(self._support_kernel(X))[0]
+        return np.bincount(self.support_, parts), "picture"

@@ -118,13 +118,7 @@ def from_tags(tags: Any, *, max_words: int | None = None) -> Queries:
         counts.append(np.diff(firsts, append=len(owners)))
         pictures.append(owners)
 
-    def incidence(row_sizes: list[Any], columns: list[Any], n_columns: int) -> csr_array:
-        empty = np.empty(0, dtype=np.int64)
-        indptr = np.concatenate([[0], np.cumsum(np.concatenate([empty, *row_sizes]))])
-        indices = np.concatenate([empty, *columns])
-        return csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(indptr) - 1, n_columns))
-
-    return Queries(incidence(sizes, words, n_tags), incidence(counts, pictures, n_pictures))
+    return Queries(_incidence(words, sizes, n_tags), _incidence(pictures, counts, n_pictures))
 
 
 def sample_from_tags(tags: Any, n_queries: int, *, max_words: int | None = None, random_state: int = 0) -> Queries:
@@ -159,9 +153,7 @@ def _drawn(captions: Any, lengths: Any, limit: int, n_queries: int, rng: np.rand
         if len(found) == n_queries:
             break
     ordered = sorted(found, key=lambda words: (len(words), words))
-    indptr = np.cumsum([0, *map(len, ordered)])
-    indices = np.array([word for words in ordered for word in words], dtype=np.int64)
-    asked = csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(ordered), captions.shape[1]))
+    asked = _incidence(ordered, [[len(words)] for words in ordered], captions.shape[1])
     return Queries(asked, relevant_pictures(asked, captions))
 
 
@@ -179,7 +171,7 @@ def relevant_pictures(words: Any, tags: Any) -> csr_array:
     if (n_words == 0).any():
         raise InputError(f"query {int(np.flatnonzero(n_words == 0)[0])} has no words")
     pictures_of_word = captions.T.tocsr()
-    indices, counts = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    indices, counts = [], []
     for start in range(0, asked.shape[0], _BLOCK):
         matched = asked[start : start + _BLOCK] @ pictures_of_word
         matched.sort_indices()
@@ -187,9 +179,7 @@ def relevant_pictures(words: Any, tags: Any) -> csr_array:
         complete = matched.data == n_words[start + rows]
         indices.append(matched.indices[complete])
         counts.append(np.bincount(rows[complete], minlength=matched.shape[0]))
-    found = np.concatenate(indices)
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-    return csr_array((np.ones(len(found), dtype=bool), found, indptr), shape=(asked.shape[0], captions.shape[0]))
+    return _incidence(indices, counts, captions.shape[0])
 
 
 def affordable_words(tags: Any, budget: int) -> int:
@@ -256,11 +246,9 @@ def vectors_of_words(queries: Iterable[Sequence[int]], tag_counts: Any, n_pictur
     """
     weights = idf(tag_counts, n_pictures)
     columns = [np.unique(np.asarray(list(words), dtype=np.intp)) for words in queries]
-    indices = np.concatenate([np.empty(0, np.intp), *columns])
-    if len(indices) and not 0 <= indices.min() <= indices.max() < len(weights):
+    wanted = _incidence(columns, [[len(words)] for words in columns], len(weights))
+    if wanted.nnz and not 0 <= wanted.indices.min() <= wanted.indices.max() < len(weights):
         raise IndexError(f"a query has a word outside the {len(weights)} known ones")
-    indptr = np.cumsum([0, *map(len, columns)])
-    wanted = csr_array((np.ones(len(indices)), indices, indptr), shape=(len(columns), len(weights)))
     return query_vectors(wanted, weights).astype(np.float32)
 
 
@@ -279,6 +267,14 @@ def wanted_words(Q: csr_array, idf: NDArray[Any]) -> csr_array:
     n_words = np.bincount(rows[weights != 0], minlength=Q.shape[0])
     scale = np.divide(n_words, total, out=np.zeros(Q.shape[0]), where=total > 0)
     return csr_array((weights * scale[rows], Q.indices, Q.indptr), shape=Q.shape)
+
+
+def _incidence(columns: Sequence[Any], row_sizes: Sequence[Any], n_columns: int) -> csr_array:
+    """True in the given columns of rows of the given sizes; both come in parts."""
+    empty = np.empty(0, dtype=np.int64)
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate([empty, *row_sizes]))])
+    indices = np.concatenate([empty, *columns])
+    return csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(indptr) - 1, n_columns))
 
 
 def _captions(tags: Any) -> csr_array:

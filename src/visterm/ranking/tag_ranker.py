@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods
@@ -71,7 +70,8 @@ class TagRanker(WordSpaceRanker):
         self.n_tags_ = n_tags
         if not scores_multiply(self.annotator_):
             n_train = n_pictures(X)
-            scores = self.annotator_.score_tags(X if n_train <= _SCALED else take(X, _evenly(n_train)))
+            evenly = np.linspace(0, n_train - 1, _SCALED).astype(np.intp)
+            scores = self.annotator_.score_tags(X if n_train <= _SCALED else take(X, evenly))
             self.score_means_ = scores.mean(axis=0)
             self.score_deviations_ = np.maximum(scores.std(axis=0), np.finfo(np.float32).eps)
         if hasattr(self.annotator_, "n_features_in_"):
@@ -96,8 +96,3 @@ class TagRanker(WordSpaceRanker):
         """(n_queries, n_tags): the words of a query, weighed by their idf or by how much they are wanted."""
         Q = check_queries(Q, self.n_tags_)
         return wanted_words(Q, self.idf_) if self.equal_words else Q
-
-
-def _evenly(n_rows: int) -> NDArray[np.intp]:
-    """``_SCALED`` rows from first to last."""
-    return np.linspace(0, n_rows - 1, _SCALED).astype(np.intp)

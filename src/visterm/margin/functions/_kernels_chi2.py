@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.compute.compiled import compiled
+from visterm.contracts import Compressed
 
 Array = NDArray[Any]
-
-
-class Compressed(NamedTuple):
-    """A sparse matrix: the entries of row i (CSR) or column i (CSC) are ``indptr[i]`` to ``indptr[i + 1]``."""
-
-    indptr: Array
-    indices: Array
-    data: Array
 
 
 _TILE = 16  # rows of B that stay in the cache while the loop goes over rows of A

@@ -142,20 +142,23 @@ class ExpansionEstimator(Estimator):
         check_is_fitted(self)
         name, _ = kernels.kernel_named(self.kernel_)
         intercept = self.intercept_[tasks]
-        if name in kernels.PRODUCTS:
-            checked = check_feature_mapping(self, X, fitting=False, halves=True)
-            return _with_intercept(self._expanded(self.product_kernel_.transform(checked), tasks), intercept)
+        if name not in kernels.EXPLICIT:
+            return _with_intercept(np.asarray(self._expanded(self._support_kernel(X), tasks)), intercept)
         X = check_features(self, X, fitting=False, halves=True)
-        if name in kernels.EXPLICIT:
-            scores = np.empty((X.shape[0], len(intercept)), self.coef_.dtype)
-            for part, mapped in kernels.mapped_blocks(X, name, self.coef_.dtype):
-                scores[part] = mapped @ self.coef_[tasks].T
-        elif name == "precomputed":
-            scores = self._expanded(X[:, self.support_], tasks)
-        else:
-            gram = kernels.gram(X, self.support_vectors_, kernel=self.kernel_, dtype=self.dual_coef_.dtype)
-            scores = self._expanded(gram, tasks)
-        return _with_intercept(np.asarray(scores), intercept)
+        scores = np.empty((X.shape[0], len(intercept)), self.coef_.dtype)
+        for part, mapped in kernels.mapped_blocks(X, name, self.coef_.dtype):
+            scores[part] = mapped @ self.coef_[tasks].T
+        return _with_intercept(scores, intercept)
+
+    def _support_kernel(self, X: Features) -> Any:
+        """(n_pictures, n_support): the kernel between pictures and the support."""
+        name, _ = kernels.kernel_named(self.kernel_)
+        if name in kernels.PRODUCTS:
+            return self.product_kernel_.transform(check_feature_mapping(self, X, fitting=False, halves=True))
+        X = check_features(self, X, fitting=False, halves=True)
+        if name == "precomputed":
+            return X[:, self.support_]
+        return kernels.gram(X, self.support_vectors_, kernel=self.kernel_, dtype=self.dual_coef_.dtype)
 
     def _expanded(self, gram: Any, tasks: slice) -> Scores:
         """(n_pictures, n_tasks) from the kernel between pictures and the support, without intercepts."""

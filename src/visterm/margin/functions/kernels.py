@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from visterm.contracts import Matrix, in_single
+from visterm.contracts import Compressed, Matrix, in_single
 from visterm.errors import InputError
 
 NAMES = ("linear", "cosine", "hellinger", "chi2", "exp-chi2", "product", "weighted-product", "precomputed")
@@ -123,7 +123,7 @@ def _add_sparse_chi2(
     A: Matrix, scale_of_a: NDArray[Any], B: Matrix, scale_of_b: NDArray[Any], total: NDArray[Any]
 ) -> None:
     """Add the chi2 kernel of the rows' shares to ``total``."""
-    from visterm.margin.functions._kernels_chi2 import Compressed, add_chi2_sparse
+    from visterm.margin.functions._kernels_chi2 import add_chi2_sparse
 
     a = sparse.csr_array(sparse.csr_array(A, dtype=total.dtype).multiply(scale_of_a))
     b = sparse.csc_array(sparse.csr_array(B, dtype=total.dtype).multiply(scale_of_b))

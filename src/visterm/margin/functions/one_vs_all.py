@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,18 +15,22 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
 from visterm.calibration import class_probabilities, fit_temperature
-from visterm.contracts import FROM_2, UNKNOWN_CLASS, Features, Scores, check_classes, has_class, n_pictures
+from visterm.contracts import FROM_2, POSITIVE, UNKNOWN_CLASS, Features, Scores, check_classes, has_class, n_pictures
 from visterm.errors import InputError
-from visterm.margin.functions.expansion import ExpansionEstimator, folds
+from visterm.margin.functions.expansion import EXPANSION_PARAMETERS, RANDOM_STATE, ExpansionEstimator, folds
 from visterm.margin.solver.ascent import Solution
 from visterm.margin.solver.inner_products import InnerProducts
-from visterm.margin.solver.ridge import Ridge, least_squares_machines
 
 Array = NDArray[Any]
 
-#: What the number of folds may be: a single fold would leave no pictures to learn from.
-CALIBRATION_FOLDS = [Options(Integral, {0}), FROM_2]
-
+#: The allowed values of the parameters of all these classifiers.
+ONE_VS_ALL_PARAMETERS: dict[str, list[Any]] = {
+    **EXPANSION_PARAMETERS,
+    "C": [POSITIVE],
+    "tol": [POSITIVE],
+    "calibration_folds": [Options(Integral, {0}), FROM_2],  # a single fold would leave no pictures to learn from
+    "random_state": RANDOM_STATE,
+}
 
 #: Learns the coefficients (n_tasks, n_pictures) of functions from some rows of the training pictures.
 Learn = Callable[[InnerProducts, Array], Array]
@@ -74,7 +78,7 @@ class OneVsAll(ClassifierMixin, ExpansionEstimator):
         if self.calibration_folds:
             parts = folds(lesson.codes, self.calibration_folds, rng)
             scores = cross_scores(lesson.products, parts, len(lesson.labels), learn).T
-            self.temperature_ = class_temperature(scores, lesson.codes)
+            self.temperature_ = fit_temperature(both_sides(scores), lesson.codes)
 
     def _class_scores(self, X: Features) -> Scores:
         return self._task_scores(X)
@@ -131,10 +135,6 @@ class AloneTags(NamedTuple):
     columns: Array
     tagged: Array
     tags: sparse.csr_array
-
-    def machines(self, products: InnerProducts, C: float) -> Iterator[tuple[slice, Array, Array]]:
-        """:func:`least_squares_machines` of the tags, for the inner products of the tagged pictures."""
-        return least_squares_machines(Ridge(1 / C).fit(products), self.tags)
 
 
 class TrainingLabels(NamedTuple):
@@ -217,11 +217,6 @@ def cross_scores(products: InnerProducts, parts: list[Array], n_tasks: int, lear
         if len(rest):  # functions learned from nothing score 0
             scores[:, part] = products.held_out_scores(learn(products.subset(rest), rest), rest, part)
     return scores
-
-
-def class_temperature(scores: Array, codes: Array) -> float:
-    """The temperature of class probabilities, from scores of held-out pictures; ``codes`` are -1 if unknown."""
-    return fit_temperature(both_sides(scores), codes)
 
 
 def check_picture_weight(picture_weight: ArrayLike | None, n_pictures: int) -> Array:

@@ -18,8 +18,6 @@ from visterm.errors import InputError
 
 Array = NDArray[Any]
 
-#: The ways to find the weights of the features.
-WEIGHTS = ("equal", "likelihood")
 #: Up to this size, fitting keeps the distances between the training pictures; larger ones are computed in blocks.
 TABLE_BYTES = 2**31
 
@@ -52,7 +50,7 @@ class ProductKernel(Estimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "scale": [POSITIVE],
         "metric": [str, Mapping],
-        "weights": [StrOptions(set(WEIGHTS)), Mapping],
+        "weights": [StrOptions({"equal", "likelihood"}), Mapping],
     }
     _fitted_constraints: ClassVar[dict[str, str]] = {"feature_weights_": "mapping"}
 

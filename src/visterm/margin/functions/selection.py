@@ -156,7 +156,7 @@ def choose_c(
     asked = np.where(np.bincount(codes)[codes] > 1, codes, UNKNOWN_CLASS)
 
     def attempt(kernel: str, place: int, start: Array | None = None) -> ChosenC:
-        single = candidates[kernel].in_single()
+        single = candidates[kernel].astype(np.float32)
         C = float(f"{C_PATH[place] / single.mean_square():.3g}")  # a number that people can write
         every = np.broadcast_to(C * weights, labels.shape)
         of_all = solve(Problem(single, labels, every, loss), tol=PATH_TOL, rng=rng, start=start)

@@ -135,15 +135,6 @@ class Steps:
         tol = self.tol if tol is None else tol
         return solve(problem, tol=tol, rng=self.rng, start=start, description="Learning the representation")
 
-    def optimum(self, alone: Solution, start: Array, bar: progress.Bar) -> tuple[Optimum, Array]:
-        """The minimum of (1) for as many columns as tasks, and its dual variables; from one-vs-all and ``start``."""
-        return find_optimum(self, alone.theta @ alone.scores.T, start, bar)
-
-    def warn_above_tol(self, gap: float) -> None:
-        """Warn if the predictors of the last round have not reached the required gap."""
-        if gap > self.tol:
-            warn_unconverged(gap, self.tol)
-
 
 class _Point(NamedTuple):
     """Dual variables, and what is linear in them: coefficients ``theta`` and ``base = theta G``."""

@@ -43,13 +43,9 @@ class GramInnerProducts:
         """The precision to compute in."""
         return self.G.dtype
 
-    def in_single(self) -> GramInnerProducts:
-        """The same in single precision."""
-        return GramInnerProducts(self.G.astype(np.float32, copy=False), self.shift)
-
-    def in_double(self) -> GramInnerProducts:
-        """The same in double precision."""
-        return GramInnerProducts(self.G.astype(np.float64), self.shift)
+    def astype(self, dtype: Any) -> GramInnerProducts:
+        """The same in another precision."""
+        return GramInnerProducts(self.G.astype(dtype, copy=False), self.shift)
 
     def mean_square(self) -> float:
         """The mean inner product of a picture with itself, without the shift; 1 if all are 0."""
@@ -118,13 +114,9 @@ class FeatureInnerProducts:
         """The precision to compute in."""
         return self.X.dtype
 
-    def in_single(self) -> FeatureInnerProducts:
-        """The same in single precision."""
-        return FeatureInnerProducts(self.X.astype(np.float32, copy=False), self.shift)
-
-    def in_double(self) -> FeatureInnerProducts:
-        """The same in double precision."""
-        return FeatureInnerProducts(self.X.astype(np.float64), self.shift)
+    def astype(self, dtype: Any) -> FeatureInnerProducts:
+        """The same in another precision."""
+        return FeatureInnerProducts(self.X.astype(dtype, copy=False), self.shift)
 
     def mean_square(self) -> float:
         """The mean inner product of a picture with itself, without the shift; 1 if all are 0."""

@@ -26,16 +26,6 @@ _DIGITS = 12
 _MIRRORED_COLUMNS = 256
 
 
-def ridge(products: InnerProducts, targets: Array, alpha: float) -> tuple[Array, Array]:
-    """Coefficients (n_pictures, n_targets) over the pictures, and the exact leave-one-out scores of the pictures.
-
-    >>> theta, left_out = ridge(GramInnerProducts(np.eye(2)), np.array([[1.0], [0.0]]), alpha=1.0)
-    >>> theta.ravel(), left_out.ravel()
-    (array([0.5, 0. ]), array([0., 0.]))
-    """
-    return Ridge(alpha).fit(products).solve(np.asarray(targets))
-
-
 class Bordered(NamedTuple):
     """Coefficients and leave-one-out scores of the pictures and of the known negatives of one target."""
 
@@ -51,6 +41,10 @@ class Ridge:
     With the inverse ``Q = (G + alpha I)^-1`` the coefficients of a target t are ``theta = Q t`` and the score of
     picture i without itself is ``t_i - theta_i / Q_ii``. ``diagonal`` has the ``Q_ii``. With fewer features than
     pictures, ``G = F F'`` and ``Q = (I - F (F' F + alpha I)^-1 F') / alpha``.
+
+    >>> theta, left_out = Ridge(alpha=1.0).fit(GramInnerProducts(np.eye(2))).solve(np.array([[1.0], [0.0]]))
+    >>> theta.ravel(), left_out.ravel()
+    (array([0.5, 0. ]), array([0., 0.]))
     """
 
     diagonal: Array

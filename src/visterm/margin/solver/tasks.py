@@ -64,7 +64,7 @@ class Problem(Objective[Solution]):
         """Some of the tasks in double precision; None if they are."""
         if self.products.dtype != np.float32:
             return None
-        return Problem(self.products.in_double(), self.y[parts], self.C[parts], self.loss, self.offset)
+        return Problem(self.products.astype(np.float64), self.y[parts], self.C[parts], self.loss, self.offset)
 
     def start(self, b: Array | None) -> Array:
         """Dual variables to start from: ``b`` within their range, or zero."""

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from visterm.calibration import fit_deviations, fit_sigmoids, sigmoid
-from visterm.contracts import Features, Scores
+from visterm.contracts import FROM_1, NOT_NEGATIVE, Features, Scores
 from visterm.neighbours.voting.tagged_pictures import TaggedPictures
 from visterm.neighbours.voting.votes import Floats, Votes, tally
+
+#: The allowed values of the parameters of these methods.
+VOTE_PARAMETERS: dict[str, list[Any]] = {
+    "n_neighbors": [FROM_1],
+    "metric": [str, Mapping],
+    "sigmoids": ["boolean"],
+    "shrinkage": [NOT_NEGATIVE],
+    "tag_power": [NOT_NEGATIVE],
+}
 
 
 class CalibratedVotes(TaggedPictures):
@@ -44,10 +54,6 @@ class CalibratedVotes(TaggedPictures):
     def _no_calibration(self) -> None:
         n_tags = len(self.tag_counts_)
         self.slope_, self.offset_ = np.full(n_tags, np.inf), np.zeros(n_tags)
-
-    def _sigmoid(self) -> tuple[Floats, Floats]:
-        """The slope and offset of every tag."""
-        return self.slope_, self.offset_
 
     def score_tags(self, X: Features) -> Scores:
         """The score of every tag, from 0 to 1; not a probability. Without calibration, it is the share of the votes."""

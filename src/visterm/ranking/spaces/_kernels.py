@@ -19,7 +19,8 @@ from numba import types
 from numba.extending import overload
 
 from visterm.compute.compiled import compiled
-from visterm.ranking.spaces.arrays import GramArrays, QueryArrays, RelevanceArrays, StepRule
+from visterm.contracts import Compressed
+from visterm.ranking.spaces.arrays import GramArrays, RelevanceArrays, StepRule
 
 _GOLDEN, _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 #: A smaller loss is a rounding error: a step that removes a loss leaves nothing else.
@@ -199,7 +200,7 @@ def _move(pictures: Any, weights: Any, tag: Any, one: Any, other: Any, size: Any
 
 
 @compiled
-def relevance_score(pictures: Any, weights: Any, queries: QueryArrays, query: int, picture: int) -> float:
+def relevance_score(pictures: Any, weights: Any, queries: Compressed, query: int, picture: int) -> float:
     """``F(q, p) = sum_t q_t (w_t . p)``."""
     total = 0.0
     for word in range(queries.indptr[query], queries.indptr[query + 1]):
@@ -208,7 +209,7 @@ def relevance_score(pictures: Any, weights: Any, queries: QueryArrays, query: in
 
 
 @compiled
-def update(pictures: Any, weights: Any, queries: QueryArrays, triplet: Any, loss: float, aggressiveness: float) -> None:
+def update(pictures: Any, weights: Any, queries: Compressed, triplet: Any, loss: float, aggressiveness: float) -> None:
     """The passive-aggressive step for a triplet with the given positive loss: ``w += tau v``.
 
     ``tau = min(c, loss / ||v||^2)`` and ``||v||^2 = ||q||^2 ||p+ - p-||^2``; only the weights of the query's words
@@ -227,7 +228,7 @@ def update(pictures: Any, weights: Any, queries: QueryArrays, triplet: Any, loss
 
 
 @compiled
-def order_by_word(drawn: Any, n_drawn: int, queries: QueryArrays, ends: Any, order: Any) -> None:
+def order_by_word(drawn: Any, n_drawn: int, queries: Compressed, ends: Any, order: Any) -> None:
     """``order[:n_drawn] = argsort(first word of each drawn query, kind="stable")``, by counting."""
     ends[:] = 0
     for i in range(n_drawn):
@@ -247,7 +248,7 @@ def learn(
     pictures: Any,
     weights: Any,
     state: Any,
-    queries: QueryArrays,
+    queries: Compressed,
     relevance: RelevanceArrays,
     n_steps: int,
     rule: StepRule,

@@ -24,14 +24,6 @@ class GramArrays(NamedTuple):
     G: Array
 
 
-class QueryArrays(NamedTuple):
-    """Query vectors in CSR form: the words of query q are ``indices[indptr[q] : indptr[q + 1]]``."""
-
-    indptr: Array
-    indices: Array
-    data: Array
-
-
 class RelevanceArrays(NamedTuple):
     """The gains of pictures for queries in CSR form, with sorted indices. The largest gain of each query is 1."""
 

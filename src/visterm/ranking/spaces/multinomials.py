@@ -14,7 +14,7 @@ from visterm.ranking.spaces.word_space import WordSpaceRanker
 
 
 class MultinomialRanker(AnnotatorMixin, WordSpaceRanker):
-    """A ranker that infers P(t | picture) and uses it like the word frequencies of a text.
+    """A ranker that infers P(t | picture), its ``score_tags``, and uses it like the word frequencies of a text.
 
     A text is matched with a query as in text retrieval: ``score(q, p) = q . d``, where d is ``P(t | p) idf_t`` scaled
     to length one.
@@ -22,10 +22,6 @@ class MultinomialRanker(AnnotatorMixin, WordSpaceRanker):
 
     scores_are_chances = True
     idf_: NDArray[np.float64]
-
-    def score_tags(self, X: Features) -> Scores:
-        """(n_pictures, n_tags): P(t | picture), which sums to one."""
-        raise NotImplementedError
 
     def word_scores(self, X: Features) -> Scores:
         """(n_pictures, n_tags): the pictures as weighed texts."""

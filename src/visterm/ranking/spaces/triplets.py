@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from visterm.compute import progress
-from visterm.contracts import Matrix
+from visterm.contracts import Compressed, Matrix
 from visterm.errors import InputError
 from visterm.measures import AveragePrecision
-from visterm.ranking.spaces.arrays import CountArrays, GramArrays, QueryArrays, RelevanceArrays, StepRule
+from visterm.ranking.spaces.arrays import CountArrays, GramArrays, RelevanceArrays, StepRule
 
 Array = NDArray[Any]
 
@@ -100,14 +100,9 @@ class Triplets:
     Queries that make no triplet, because no picture or every picture is relevant, are left out.
     """
 
-    queries: QueryArrays
+    queries: Compressed
     relevance: RelevanceArrays
     n_tags: int
-
-    @property
-    def n_pictures(self) -> int:
-        """The number of pictures."""
-        return self.relevance.n_pictures
 
     @classmethod
     def of(cls, Q: sparse.csr_array, gains: sparse.csr_array) -> Triplets:
@@ -132,7 +127,7 @@ class Triplets:
             rows.astype(np.int64),
             int(gains.shape[1]),
         )
-        queries = QueryArrays(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data.astype(np.float64))
+        queries = Compressed(Q.indptr.astype(np.int64), Q.indices.astype(np.int64), Q.data.astype(np.float64))
         return cls(queries, relevance, int(Q.shape[1]))
 
 
@@ -231,7 +226,7 @@ def learn_from_triplets(
     state = np.array([seed], np.uint64)
     mean = np.zeros_like(space.coefficients(weights))
     course = Course(mean)
-    top_weights = rank_weights(triplets.n_pictures) if settings.loss == "warp" else np.empty(0)
+    top_weights = rank_weights(triplets.relevance.n_pictures) if settings.loss == "warp" else np.empty(0)
     rule = StepRule(float(settings.aggressiveness), settings.sampling == "queries", top_weights, N_TRIALS)
     done, stale = 0, 0
     with progress.task("Learning to rank", total=settings.n_steps) as bar:
