@@ -14,7 +14,6 @@ from visterm.errors import InputError
 from visterm.exchange.readers._entries import make_record
 from visterm.exchange.readers._files import numbered_lines
 
-FORMAT = "corel"
 _LISTS = {"train": "training_label", "test": "test_label"}
 
 
