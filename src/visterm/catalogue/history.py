@@ -17,6 +17,8 @@ from visterm.errors import InputError
 
 #: At most this many changes of an action are read; the number of all is known.
 MAX_CHANGES = 100
+#: At most this many names stand in the words for an action.
+_MAX_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +89,11 @@ class History:
                 for last in self._read("undone = 0 ORDER BY id DESC LIMIT 1"):
                     if last.id != only:
                         raise NotLastError(only, last)
-            return self._move(number, lambda: undoing.undo(self._connect(), self._now()), "undo")
+            return self._move(number, forward=False)
 
     def redo(self, number: int = 1) -> list[Action]:
         """Redo the last ``number`` actions that were undone, the oldest first."""
-        return self._move(number, lambda: undoing.redo(self._connect(), self._now()), "redo")
+        return self._move(number, forward=True)
 
     def next(self) -> tuple[str | None, str | None]:
         """What the next undo and the next redo would do, in words; None where there is nothing."""
@@ -103,18 +105,23 @@ class History:
         """The action that the last transaction of this thread became; None if it changed nothing."""
         return self._connect().made
 
-    def _move(self, number: int, step: Callable[[], int | None], name: str) -> list[Action]:
+    def _move(self, number: int, *, forward: bool) -> list[Action]:
+        name = "redo" if forward else "undo"
         if number < 1:
             raise InputError(f"the number of actions to {name} is at least 1, not {number}")
         with self._transaction():
             moved: list[int] = []
-            while len(moved) < number and (action := step()) is not None:
+            connection = self._connect()
+            while (
+                len(moved) < number and (action := undoing.move(connection, self._now(), forward=forward)) is not None
+            ):
                 moved.append(action)
             if not moved:
                 raise InputError(f"there is nothing to {name}")
-            return [action for number in moved for action in self._read("id = ?", number)]
+            found = self._read("id IN (SELECT value FROM json_each(?)) ORDER BY id", json.dumps(moved))
+            return found if forward else found[::-1]
 
-    def _read(self, which: str, *parameters: int | None, of: int | None = None) -> list[Action]:
+    def _read(self, which: str, *parameters: object, of: int | None = None) -> list[Action]:
         """The actions for which a condition holds, with all their changes, or those ``of`` one picture."""
         words = _Words(self._connect())
         rows = self._connect().execute(
@@ -199,7 +206,7 @@ class _Words:
         return terms | {number: (kind, name) for number, kind, name in here}
 
 
-def said(rows: Iterable[LabelRow], *, n_shown: int = 5) -> str:
+def said(rows: Iterable[LabelRow]) -> str:
     """What labels say, in words.
 
     >>> said([(1, "tag", "boat", "accepted", None), (2, "tag", "boat", "accepted", None)])
@@ -208,7 +215,7 @@ def said(rows: Iterable[LabelRow], *, n_shown: int = 5) -> str:
     pictures, names = set[int](), dict[str, None]()
     for picture, kind, name, state, _ in rows:
         pictures.add(int(picture))
-        if len(names) <= n_shown:
+        if len(names) <= _MAX_NAMES:
             names[f"{'' if state == 'accepted' else 'not '}{kind} {name}"] = None
-    shown = ", ".join([*list(names)[:n_shown], *(["..."] if len(names) > n_shown else [])])
+    shown = ", ".join([*list(names)[:_MAX_NAMES], *(["..."] if len(names) > _MAX_NAMES else [])])
     return f"label {len(pictures)} {'picture' if len(pictures) == 1 else 'pictures'}: {shown}"

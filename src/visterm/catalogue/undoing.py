@@ -20,20 +20,10 @@ Row = list[Any]
 _HASH, _CONTENT = 1, slice(1, 9)
 
 
-def undo(connection: Connection, time: int) -> int | None:
-    """Undo the last action that holds; its id, None if there is none."""
-    return _move(
-        connection, time, "SELECT id, first, last FROM action WHERE undone = 0 ORDER BY id DESC LIMIT 1", False
-    )
-
-
-def redo(connection: Connection, time: int) -> int | None:
-    """Redo the action that was undone last; its id, None if there is none."""
-    return _move(connection, time, "SELECT id, first, last FROM action WHERE undone = 1 ORDER BY id LIMIT 1", True)
-
-
-def _move(connection: Connection, time: int, wanted: str, forward: bool) -> int | None:
-    row = connection.execute(wanted).fetchone()
+def move(connection: Connection, time: int, *, forward: bool) -> int | None:
+    """Undo the last action that holds, or redo the one that was undone last; its id, None if there is none."""
+    wanted = "undone = 1 ORDER BY id" if forward else "undone = 0 ORDER BY id DESC"
+    row = connection.execute(f"SELECT id, first, last FROM action WHERE {wanted} LIMIT 1").fetchone()  # noqa: S608
     if row is None:
         return None
     number, first, last = row
