@@ -40,14 +40,13 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
             for element in root.findall("object")
             if text_at(element, "deleted") != "1"
         ]
-        record = make_record(
+        if record := make_record(
             reading,
             relative.as_posix(),
             name and f"{parent}/{name}".lstrip("/"),
             tags=[name for name, _ in objects],
             regions=[(name, _box(polygon)) for name, polygon in objects if polygon is not None],
-        )
-        if record:
+        ):
             yield record
 
 

@@ -35,14 +35,13 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
         relative = file.relative_to(folder)
         name = text_at(root, "filename")
         objects = [(text_at(element, "name"), element.find("bndbox")) for element in root.findall("object")]
-        record = make_record(
+        if record := make_record(
             reading,
             relative.as_posix(),
             name and (relative.parent / name).as_posix(),
             tags=[name for name, _ in objects],
             regions=[(name, _box(bounds)) for name, bounds in objects if bounds is not None],
-        )
-        if record:
+        ):
             yield record
 
 
