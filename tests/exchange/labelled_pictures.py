@@ -80,5 +80,5 @@ def itxt(xmp_packet: bytes, *, compressed: bool = False) -> tuple[bytes, bytes]:
 
 
 def read_folder(folder: Path) -> tuple[dict[str, Record], Reading]:
-    reading = Reading(str(folder), xmp.FORMAT)
+    reading = Reading(str(folder), "xmp")
     return {record.path: record for record in xmp.read(folder, reading)}, reading

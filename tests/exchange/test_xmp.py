@@ -281,7 +281,7 @@ def test_control_characters_do_not_reach_tags(tmp_path: Path) -> None:
 
 def test_reading_is_lazy(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(jpeg_bytes(xmp_segment(subject("a"))))
-    records = xmp.read(tmp_path, Reading("", xmp.FORMAT))
+    records = xmp.read(tmp_path, Reading("", "xmp"))
     assert isinstance(records, Iterator)
     (tmp_path / "a.jpg").write_bytes(jpeg_bytes(xmp_segment(subject("b"))))
     assert next(records).tags == ("b",)
@@ -290,7 +290,7 @@ def test_reading_is_lazy(tmp_path: Path) -> None:
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(b"")
     with pytest.raises(InputError, match="not a folder"):
-        list(xmp.read(tmp_path / "a.jpg", Reading("", xmp.FORMAT)))
+        list(xmp.read(tmp_path / "a.jpg", Reading("", "xmp")))
 
 
 def test_detection(tmp_path: Path) -> None:

@@ -133,10 +133,10 @@ def test_captions_decide_about_words_in_no_list():
     nouns = ["A glorp on the table.", "Two glorps near a door.", "The red glorp is on the grass.", "glorp, at night"]
     adjectives = ["A snazzle boat at sea.", "The snazzle house is on a hill.", "A snazzle dog.", "two snazzle cats"]
     verbs = ["Men vimble a ball.", "The girls vimble the rope.", "A dog vimbles at night."]
-    kept = CaptionTokenizer().vocabulary(nouns + adjectives + verbs)
+    kept = CaptionTokenizer().read(nouns + adjectives + verbs).kept
     assert kept["glorp"] == 4
     assert not {"snazzle", "vimble", "vimbles"} & set(kept)
-    assert "glimp" not in CaptionTokenizer(min_count=1).vocabulary(["The mayor glimps a crowd"])
+    assert "glimp" not in CaptionTokenizer(min_count=1).read(["The mayor glimps a crowd"]).kept
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_captions_decide_about_words_in_no_list():
     ],
 )
 def test_the_use_of_a_word_decides(word, useful, captions):
-    assert (word in CaptionTokenizer(min_count=1).vocabulary(captions)) == useful
+    assert (word in CaptionTokenizer(min_count=1).read(captions).kept) == useful
 
 
 def test_frequent_pairs_are_tags():
@@ -171,9 +171,9 @@ def test_frequent_pairs_are_tags():
     assert words.others["traffic"] == 1  # beside the phrase, it says nothing of its own
     assert words.tags[7] == ["teddy bear"]
     assert "white cloud" not in words.kept
-    assert "parent watch" not in CaptionTokenizer().vocabulary(["a game while parents watch"] * 4)
+    assert "parent watch" not in CaptionTokenizer().read(["a game while parents watch"] * 4).kept
     assert words.others["white"] == 3
-    assert CaptionTokenizer(useful_only=False).vocabulary(captions)["white"] == 3
+    assert CaptionTokenizer(useful_only=False).read(captions).kept["white"] == 3
 
 
 def test_a_word_that_is_asked_for_is_a_tag():

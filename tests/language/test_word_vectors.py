@@ -33,7 +33,7 @@ def compiled(tmp_path):
     def make(text: str | bytes = TINY, name: str = "tiny.txt") -> WordVectors:
         source = tmp_path / name
         source.write_bytes(text.encode() if isinstance(text, str) else text)
-        return WordVectors(compile_vectors(source, tmp_path / "words.safetensors").file)
+        return WordVectors(compile_vectors(source, tmp_path / "words.safetensors"))
 
     return make
 
@@ -105,7 +105,7 @@ def test_cosines_are_kept_to_a_hundredth(tmp_path_factory, seed):
     text = "\n".join(f"w{i} {' '.join(map(str, row))}" for i, row in enumerate(given_vectors))
     folder = tmp_path_factory.mktemp("vectors")
     (folder / "v.txt").write_text(text)
-    vectors = WordVectors(compile_vectors(folder / "v.txt", folder / "v.safetensors").file)
+    vectors = WordVectors(compile_vectors(folder / "v.txt", folder / "v.safetensors"))
     units, known = vectors.units([f"w{i}" for i in range(20)])
     exact = given_vectors / np.linalg.norm(given_vectors, axis=1, keepdims=True)
     assert known.all()

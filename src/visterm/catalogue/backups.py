@@ -29,8 +29,7 @@ def keep_before_restore(file: Path) -> Path:
 
     SQLite copies nothing through a connection that is writing, so this is done by another one.
     """
-    last = max((number for number, _ in _copies(file, "before-restore")), default=0)
-    kept = file.with_name(f"{file.stem}.before-restore-{last + 1}{file.suffix}")
+    kept = _next(file, "before-restore")
     with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
         copy(connection, kept)
     return kept
@@ -38,8 +37,7 @@ def keep_before_restore(file: Path) -> Path:
 
 def put_aside(file: Path) -> Path:
     """Rename a damaged catalogue, with the files that SQLite keeps beside it."""
-    number = 1 + max((number for number, _ in _copies(file, "damaged")), default=0)
-    kept = file.with_name(f"{file.stem}.damaged-{number}{file.suffix}")
+    kept = _next(file, "damaged")
     for ending in ("", "-wal", "-shm"):  # without the first, nobody opens the others
         if (beside := file.with_name(file.name + ending)).exists():
             beside.rename(kept.with_name(kept.name + ending))
@@ -50,6 +48,11 @@ def copies(file: Path) -> list[Path]:
     """The copies of a catalogue that are kept beside it, the newest of each kind last."""
     kinds = ("version", "before-restore", "damaged")
     return [path for kind in kinds for _, path in _copies(file, kind)]
+
+
+def _next(file: Path, kind: str) -> Path:
+    number = 1 + max((number for number, _ in _copies(file, kind)), default=0)
+    return file.with_name(f"{file.stem}.{kind}-{number}{file.suffix}")
 
 
 def _copies(file: Path, kind: str) -> list[tuple[int, Path]]:

@@ -57,6 +57,7 @@ class Catalogue(Database):
         super().__init__(file)
         self.root = root.resolve()
         self._places = Places(root, self._connections.mine)
+        self._twins: tuple[tuple[int, int], set[str]] = (-1, -1), set()
         #: What was changed, by whom and when, and its undoing.
         self.history = History(lambda: self._connection, self.transaction, self._stamp)
 
@@ -107,7 +108,11 @@ class Catalogue(Database):
 
     def twin_files(self) -> set[str]:
         """The files that only their bytes tell from one of another picture: size and time are the same."""
-        return self._whatever_labels_say("twins", lambda _: self._places.twins())
+        version, (before, twins) = self.version(), self._twins
+        if before != version and (before[1] == version[1] or self.relabelled_since(before[1]) is None):
+            twins = self._read(lambda _: self._places.twins())
+        self._twins = version, twins  # kept until anything but labels changes
+        return twins
 
     def edited_pictures(self) -> list[str]:
         """The content hashes of the pictures that have had another content, the newest first."""
@@ -232,8 +237,7 @@ class Catalogue(Database):
     def is_source(self, file: Path) -> bool:
         """Whether labels of the table ``file`` were read earlier."""
         names = [import_source(f"{format} {self.stored_path(file)}") for format in ("table", "parquet")]
-        known = self._read(log.Connection.execute, "SELECT 1 FROM source WHERE name IN (?, ?)", names)
-        return known.fetchone() is not None
+        return bool(self._read(log.Connection.value, "SELECT 1 FROM source WHERE name IN (?, ?)", *names))
 
     def label(
         self,
@@ -327,8 +331,7 @@ class Catalogue(Database):
     @property
     def language(self) -> str:
         """The language of captions and file names, an ISO 639 code."""
-        row = self._read(log.Connection.execute, "SELECT value FROM setting WHERE name = 'language'").fetchone()
-        return LANGUAGE if row is None else str(row[0])
+        return self._read(log.Connection.value, "SELECT value FROM setting WHERE name = 'language'") or LANGUAGE
 
     @language.setter
     def language(self, code: str) -> None:
@@ -340,12 +343,11 @@ class Catalogue(Database):
     def identity(self) -> str:
         """A name of this catalogue that no other has, by which it recognises what it wrote itself."""
         known = "SELECT value FROM setting WHERE name = 'identity'"
-        row = self._read(log.Connection.execute, known).fetchone()
-        if row is None:
+        if (name := self._read(log.Connection.value, known)) is None:
             with self.transaction():
                 self._connection.execute("INSERT OR IGNORE INTO setting VALUES ('identity', ?)", (uuid4().hex,))
-                row = self._connection.execute(known).fetchone()
-        return str(row[0])
+                name = self._connection.value(known)
+        return str(name)
 
     def mark_exported(self, pictures: Iterable[Picture]) -> None:
         """Note that the labels of ``pictures`` are written beside them."""

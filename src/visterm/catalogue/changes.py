@@ -46,11 +46,10 @@ class LabelChanges:
         self._pictures: OrderedDict[int, frozenset[int]] = OrderedDict()
         self._open = threading.local()
 
-    @contextmanager
-    def noting(self, connection: sqlite3.Connection) -> Iterator[Noted]:
-        """Wraps the outermost transaction of a thread."""
-        self._open.noted = Noted(connection)
-        yield self._open.noted
+    def begin(self, connection: sqlite3.Connection) -> Noted:
+        """Begin the outermost transaction of a thread."""
+        self._open.noted = noted = Noted(connection)
+        return noted
 
     def labels(self, pictures: Iterable[int], source: str) -> AbstractContextManager[None]:
         """Wraps a change of labels inside a transaction."""

@@ -22,17 +22,12 @@ _IMPOSSIBLE = (
         "regions named by a class instead of a tag",
         "SELECT count(*) FROM region JOIN term ON term.id = term_id WHERE kind != 'tag'",
     ),
-    (
-        "content hashes that are none",
-        "SELECT count(*) FROM picture WHERE length(sha256) != 64 OR sha256 GLOB '*[^0-9a-f]*'",
-    ),
-    (
-        "earlier content hashes that are none",
-        "SELECT count(*) FROM version WHERE length(sha256) != 64 OR sha256 GLOB '*[^0-9a-f]*'",
-    ),
-    (
-        "removed content hashes that are none",
-        "SELECT count(*) FROM removed WHERE length(sha256) != 64 OR sha256 GLOB '*[^0-9a-f]*'",
+    *(
+        (
+            f"{which}content hashes that are none",
+            f"SELECT count(*) FROM {table} WHERE length(sha256) != 64 OR sha256 GLOB '*[^0-9a-f]*'",  # noqa: S608
+        )
+        for which, table in (("", "picture"), ("earlier ", "version"), ("removed ", "removed"))
     ),
     (
         "pictures of an impossible size",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from visterm.catalogue import consistency, log, schema
 from visterm.catalogue.changes import LabelChanges
@@ -32,7 +32,6 @@ class Database:
         self._label_changes = LabelChanges()
         self._guard = threading.Lock()
         self._last_stamp = 0
-        self._kept: dict[str, tuple[tuple[int, int], Any]] = {}
         _ = self._connection  # refuse an unusable file now
 
     def __enter__(self) -> Self:
@@ -41,19 +40,14 @@ class Database:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Close the file. If what failed inside is explained by damage of the database, say that instead."""
         try:
-            if isinstance(error, _SYMPTOMS) and not isinstance(error, VistermError):
-                self._blame(error)
+            if isinstance(error, _SYMPTOMS) and not isinstance(error, VistermError) and (problems := self.check()):
+                raise schema.damage(self.file, problems[0]) from error
         finally:
             self.close()
 
     def check(self) -> list[str]:
         """What is wrong with the database; empty if nothing is."""
         return consistency.problems(self._connection)
-
-    def _blame(self, error: Exception) -> None:
-        problems = self.check()
-        if problems:
-            raise schema.damage(self.file, problems[0]) from error
 
     def close(self) -> None:
         """Close the file, also for other threads; committed changes stay."""
@@ -70,17 +64,17 @@ class Database:
             log.describe(connection, what, who)
             yield
             return
-        with self._label_changes.noting(connection) as noted:
-            with (
-                schema.sqlite_errors(self.file),
-                schema.transaction(connection) as change,
-                log.action(connection, self._stamp()),
-            ):
-                log.describe(connection, what, who)
-                yield
-                noted.end()
-            if change.sequence is not None:
-                self._label_changes.remember(change.sequence, noted)
+        noted = self._label_changes.begin(connection)
+        with (
+            schema.sqlite_errors(self.file),
+            schema.transaction(connection) as change,
+            log.action(connection, self._stamp()),
+        ):
+            log.describe(connection, what, who)
+            yield
+            noted.end()
+        if change.sequence is not None:
+            self._label_changes.remember(change.sequence, noted)
 
     # What changed
 
@@ -103,14 +97,6 @@ class Database:
         """The answer to a question about the database."""
         with schema.sqlite_errors(self.file):
             return question(self._connection, *args, **options)
-
-    def _whatever_labels_say(self, what: str, question: Callable[[log.Connection], R]) -> R:
-        """The answer to a question that labels do not change; it is kept until anything else changes."""
-        version, (before, answer) = self.version(), self._kept.get(what, ((-1, -1), None))
-        if before != version and (before[1] == version[1] or self.relabelled_since(before[1]) is None):
-            answer = self._read(question)
-        self._kept[what] = version, answer
-        return cast(R, answer)
 
     def _stamp(self) -> int:
         """The time now in microseconds, later than every earlier stamp, so that the newest label is always known."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from visterm.catalogue import identity, log
 from visterm.catalogue.pictures import Examined
-from visterm.catalogue.removals import forget_removal, is_remembered, was_removed
+from visterm.catalogue.removals import forget_removal, was_removed
 
 #: The outcome of adding a file: a new picture, the same file again, a moved file, another file of the same picture, a
 #: file whose content has changed, or a file left out because a person removed it.
@@ -39,15 +39,14 @@ class FileKeeper:
 
     def add(self, file: Examined, path: str) -> Outcome:
         """Record ``file`` under its stored ``path``; returns the outcome."""
-        if not self._again or not is_remembered(self._connection, file, path):
-            return self._add(file, path)
         # To take a removal back is a person's decision, so that it can be undone.
         with log.level(self._connection, log.Level.FILES):
-            forget_removal(self._connection, file, path)
-            return self._add(file, path)
+            if self._again and forget_removal(self._connection, file, path):
+                return self._add(file, path)
+        return self._add(file, path)
 
     def _add(self, file: Examined, path: str) -> Outcome:
-        before = self._one("SELECT picture_id FROM path WHERE path = ?", path)
+        before = self._connection.value("SELECT picture_id FROM path WHERE path = ?", path)
         if before is None and was_removed(self._connection, file, path):
             return "removed"
         picture = self._picture_of(file)
@@ -69,15 +68,10 @@ class FileKeeper:
 
     def _picture_of(self, file: Examined) -> int | None:
         """The picture that has the content of a file now."""
-        return self._one("SELECT id FROM picture WHERE sha256 = ?", file.sha256)
+        return self._connection.value("SELECT id FROM picture WHERE sha256 = ?", file.sha256)
 
     def _insert(self, file: Examined) -> int:
-        columns = "id, sha256, pixels, size, width, height, orientation, state, reason, added"
-        inserted = self._connection.execute(
-            f"INSERT INTO picture ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",  # noqa: S608
-            (identity.free_id(self._connection, file.sha256), *_values(file), self._now),
-        )
-        return int(inserted.fetchone()[0])
+        return identity.new_picture(self._connection, _content(file), self._now)
 
     def _new(self, file: Examined) -> tuple[int, Outcome]:
         """The picture of a file whose path and content are new.
@@ -85,15 +79,13 @@ class FileKeeper:
         A picture whose files are all gone may have moved here while another program wrote metadata into it. The earlier
         content of an edited picture is a picture of its own, with the same labels.
         """
-        for (known,) in self._connection.execute(
-            "SELECT id FROM picture WHERE pixels = ? ORDER BY id", (file.pixels,)
-        ).fetchall():
+        for known in self._connection.values("SELECT id FROM picture WHERE pixels = ? ORDER BY id", file.pixels):
             paths = self._paths(known)
             if paths and all(is_gone(self._root / path) for path in paths):
                 self._update(known, file, paths[0])
                 identity.forget_paths(self._connection, paths)
                 return known, "moved"
-        edited = self._one(
+        edited = self._connection.value(
             "SELECT picture_id FROM version JOIN picture ON id = picture_id WHERE version.sha256 = ? ORDER BY id DESC",
             file.sha256,
         )
@@ -119,12 +111,8 @@ class FileKeeper:
     def _update(self, picture: int, file: Examined, path: str) -> None:
         """Give a picture new content, and remember the content that it had."""
         identity.remember_version(self._connection, picture, path, self._now)
-        pixels = self._one("SELECT pixels FROM picture WHERE id = ?", picture)
-        self._connection.execute(
-            """UPDATE picture SET sha256 = ?, pixels = ?, size = ?, width = ?, height = ?, orientation = ?,
-               state = ?, reason = ? WHERE id = ?""",
-            (*_values(file), picture),
-        )
+        pixels = self._connection.value("SELECT pixels FROM picture WHERE id = ?", picture)
+        identity.set_content(self._connection, picture, _content(file))
         if file.pixels is None or file.pixels != pixels:
             identity.forget_suggestions(self._connection, picture)
 
@@ -134,15 +122,7 @@ class FileKeeper:
                (SELECT split, caption, caption_source FROM picture WHERE id = ?) WHERE id = ?""",
             (before, picture),
         )
-        for table, columns in (
-            ("label", "term_id, source_id, state, score, time, sequence"),
-            ("region", "term_id, source_id, left, top, right, bottom"),
-        ):
-            self._connection.execute(
-                f"INSERT INTO {table} (picture_id, {columns}) SELECT ?, {columns} FROM {table} WHERE picture_id = ? "  # noqa: S608
-                "AND source_id IN (SELECT id FROM source WHERE rank > 0)",
-                (picture, before),
-            )
+        identity.give_labels(self._connection, before, picture)
 
     def _link(self, picture: int, *, known: bool) -> Outcome:
         """A known picture at another path: moved if one of its earlier files is gone, else a copy."""
@@ -154,25 +134,11 @@ class FileKeeper:
         return "moved" if gone or not others else "copy"
 
     def _paths(self, picture: int) -> list[str]:
-        rows = self._connection.execute("SELECT path FROM path WHERE picture_id = ? ORDER BY path", (picture,))
-        return [path for (path,) in rows]
-
-    def _one(self, query: str, value: object) -> Any:
-        row = self._connection.execute(query, (value,)).fetchone()
-        return None if row is None else row[0]
+        return self._connection.values("SELECT path FROM path WHERE picture_id = ? ORDER BY path", picture)
 
 
-def _values(file: Examined) -> tuple[object, ...]:
-    return (
-        file.sha256,
-        file.pixels,
-        file.size,
-        file.width,
-        file.height,
-        file.orientation,
-        file.state,
-        file.reason,
-    )
+def _content(file: Examined) -> list[object]:
+    return [getattr(file, column) for column in log.CONTENT]
 
 
 def is_gone(file: Path) -> bool:

@@ -17,6 +17,8 @@ from visterm.errors import InputError
 
 #: At most this many changes of an action are read; the number of all is known.
 MAX_CHANGES = 100
+#: At most this many names stand in the words for an action.
+_MAX_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,68 +77,57 @@ class History:
 
     def actions(self, *, picture: int | None = None, limit: int = 50, before: int | None = None) -> list[Action]:
         """The last ``limit`` actions, the newest first: all, those of a picture, those ``before`` an action."""
-        connection = self._connect()
         of_picture = "EXISTS (SELECT 1 FROM change WHERE picture_id = ?1 AND change.id BETWEEN first AND last)"
-        with snapshot(connection):
-            rows = connection.execute(
-                f"""SELECT id, time, who, what, undone, undone_time, first, last FROM action
-                    WHERE (?1 IS NULL OR {of_picture}) AND (?2 IS NULL OR id < ?2) ORDER BY id DESC LIMIT ?3""",  # noqa: S608
-                (picture, before, limit),
-            ).fetchall()
-            return self._read(connection, rows, picture)
+        which = f"(?1 IS NULL OR {of_picture}) AND (?2 IS NULL OR id < ?2) ORDER BY id DESC LIMIT ?3"
+        with snapshot(self._connect()):
+            return self._read(which, picture, before, limit, of=picture)
 
     def undo(self, number: int = 1, *, only: int | None = None) -> list[Action]:
         """Undo the last ``number`` actions that hold, the newest first; ``only`` if this action is the last one."""
         with self._transaction():
-            if only is not None and (last := self._last()) is not None and last.id != only:
-                raise NotLastError(only, last)
-            return self._move(number, lambda: undoing.undo(self._connect(), self._now()), "undo")
+            if only is not None:
+                for last in self._read("undone = 0 ORDER BY id DESC LIMIT 1"):
+                    if last.id != only:
+                        raise NotLastError(only, last)
+            return self._move(number, forward=False)
 
     def redo(self, number: int = 1) -> list[Action]:
         """Redo the last ``number`` actions that were undone, the oldest first."""
-        return self._move(number, lambda: undoing.redo(self._connect(), self._now()), "redo")
+        return self._move(number, forward=True)
 
     def next(self) -> tuple[str | None, str | None]:
         """What the next undo and the next redo would do, in words; None where there is nothing."""
-        connection = self._connect()
-        undo = connection.execute("SELECT what FROM action WHERE undone = 0 ORDER BY id DESC LIMIT 1").fetchone()
-        redo = connection.execute("SELECT what FROM action WHERE undone = 1 ORDER BY id LIMIT 1").fetchone()
-        return None if undo is None else str(undo[0]), None if redo is None else str(redo[0])
+        undo = self._connect().value("SELECT what FROM action WHERE undone = 0 ORDER BY id DESC LIMIT 1")
+        return undo, self._connect().value("SELECT what FROM action WHERE undone = 1 ORDER BY id LIMIT 1")
 
     @property
     def made(self) -> int | None:
         """The action that the last transaction of this thread became; None if it changed nothing."""
         return self._connect().made
 
-    def _last(self) -> Action | None:
-        """The last action that holds."""
-        connection = self._connect()
-        rows = connection.execute(
-            """SELECT id, time, who, what, undone, undone_time, first, last FROM action
-               WHERE undone = 0 ORDER BY id DESC LIMIT 1"""
-        ).fetchall()
-        return next(iter(self._read(connection, rows, None)), None)
-
-    def _move(self, number: int, step: Callable[[], int | None], name: str) -> list[Action]:
+    def _move(self, number: int, *, forward: bool) -> list[Action]:
+        name = "redo" if forward else "undo"
         if number < 1:
             raise InputError(f"the number of actions to {name} is at least 1, not {number}")
         with self._transaction():
             moved: list[int] = []
-            while len(moved) < number and (action := step()) is not None:
+            connection = self._connect()
+            while (
+                len(moved) < number and (action := undoing.move(connection, self._now(), forward=forward)) is not None
+            ):
                 moved.append(action)
             if not moved:
                 raise InputError(f"there is nothing to {name}")
-            connection = self._connect()
-            rows = [
-                connection.execute(
-                    "SELECT id, time, who, what, undone, undone_time, first, last FROM action WHERE id = ?", (action,)
-                ).fetchone()
-                for action in moved
-            ]
-            return self._read(connection, rows, None)
+            found = self._read("id IN (SELECT value FROM json_each(?)) ORDER BY id", json.dumps(moved))
+            return found if forward else found[::-1]
 
-    def _read(self, connection: log.Connection, rows: Iterable[Any], picture: int | None) -> list[Action]:
-        words = _Words(connection)
+    def _read(self, which: str, *parameters: object, of: int | None = None) -> list[Action]:
+        """The actions for which a condition holds, with all their changes, or those ``of`` one picture."""
+        words = _Words(self._connect())
+        rows = self._connect().execute(
+            f"SELECT id, time, who, what, undone, undone_time, first, last FROM action WHERE {which}",  # noqa: S608
+            parameters,
+        )
         return [
             Action(
                 number,
@@ -147,9 +138,9 @@ class History:
                 undone == 1,
                 None if undone_time is None else iso_time(undone_time),
                 words.n_changes(first, last),
-                tuple(words.changes(first, last, picture)),
+                tuple(words.changes(first, last, of)),
             )
-            for number, time, who, what, undone, undone_time, first, last in rows
+            for number, time, who, what, undone, undone_time, first, last in rows.fetchall()
         ]
 
 
@@ -160,12 +151,8 @@ class _Words:
         self._connection = connection
 
     def n_changes(self, first: int, last: int) -> int:
-        (number,) = self._connection.execute(
-            """SELECT count(*) FROM change
-               WHERE id BETWEEN ? AND ? AND kind NOT IN ('term', 'alias', 'suggestion')""",
-            (first, last),
-        ).fetchone()
-        return int(number)
+        counted = "id BETWEEN ? AND ? AND kind NOT IN ('term', 'alias', 'suggestion')"
+        return int(self._connection.value(f"SELECT count(*) FROM change WHERE {counted}", first, last))  # noqa: S608
 
     def changes(self, first: int, last: int, picture: int | None) -> Iterable[Change]:
         for kind, number, *texts in self._connection.execute(
@@ -202,24 +189,24 @@ class _Words:
 
     def _place(self, picture: int) -> str:
         """The first path of a picture, or else what is left to name it by."""
-        row = self._connection.execute(
+        place = self._connection.value(
             """SELECT path FROM path WHERE picture_id = ?1 UNION ALL SELECT substr(sha256, 1, 12) FROM picture
                WHERE id = ?1 UNION ALL SELECT coalesce(path, substr(sha256, 1, 12)) FROM version WHERE picture_id = ?1
                LIMIT 1""",
-            (picture,),
-        ).fetchone()
-        return "?" if row is None else str(row[0])
+            picture,
+        )
+        return "?" if place is None else str(place)
 
     @cached_property
     def _terms(self) -> dict[int, tuple[str, str]]:
         """Kind and name of every term, also of those that are gone."""
-        gone = self._connection.execute("SELECT before FROM change WHERE kind = 'term' AND after IS NULL ORDER BY id")
-        terms = {row[0]: (row[1], row[2]) for (text,) in gone for row in [json.loads(text)]}
+        gone = self._connection.values("SELECT before FROM change WHERE kind = 'term' AND after IS NULL ORDER BY id")
+        terms = {row[0]: (row[1], row[2]) for row in map(json.loads, gone)}
         here = self._connection.execute("SELECT id, kind, name FROM term")
         return terms | {number: (kind, name) for number, kind, name in here}
 
 
-def said(rows: Iterable[LabelRow], *, n_shown: int = 5) -> str:
+def said(rows: Iterable[LabelRow]) -> str:
     """What labels say, in words.
 
     >>> said([(1, "tag", "boat", "accepted", None), (2, "tag", "boat", "accepted", None)])
@@ -228,7 +215,7 @@ def said(rows: Iterable[LabelRow], *, n_shown: int = 5) -> str:
     pictures, names = set[int](), dict[str, None]()
     for picture, kind, name, state, _ in rows:
         pictures.add(int(picture))
-        if len(names) <= n_shown:
+        if len(names) <= _MAX_NAMES:
             names[f"{'' if state == 'accepted' else 'not '}{kind} {name}"] = None
-    shown = ", ".join([*list(names)[:n_shown], *(["..."] if len(names) > n_shown else [])])
+    shown = ", ".join([*list(names)[:_MAX_NAMES], *(["..."] if len(names) > _MAX_NAMES else [])])
     return f"label {len(pictures)} {'picture' if len(pictures) == 1 else 'pictures'}: {shown}"

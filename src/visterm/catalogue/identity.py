@@ -5,13 +5,17 @@ All functions here work within the caller's transaction.
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from visterm.catalogue.log import CONTENT, Connection
 from visterm.errors import InputError
 
-_CONTENT = "sha256, pixels, size, width, height, orientation, state, reason"
+_CONTENT, _VALUES = ", ".join(CONTENT), ", ".join("?" * len(CONTENT))
+#: A path of the picture ``id``, or else the last path at which it was seen.
+_LAST_SEEN = """coalesce(
+    (SELECT min(path) FROM path WHERE picture_id = id),
+    (SELECT path FROM version WHERE picture_id = id AND path IS NOT NULL ORDER BY time DESC LIMIT 1))"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,27 +27,32 @@ class WithoutFile:
     n_labels: int
 
 
-def free_id(connection: sqlite3.Connection, sha256: str) -> int:
-    """The id of a new picture: that of the removed picture which it was, or one that no picture has had."""
-    before = connection.execute(
+def new_picture(connection: Connection, content: Sequence[object], now: int) -> int:
+    """Add a picture; its id is that of the removed picture which it was, or one that no picture has had."""
+    before = connection.value(
         """SELECT picture_id FROM version WHERE sha256 = ? AND picture_id NOT IN (SELECT id FROM picture)
            ORDER BY picture_id DESC LIMIT 1""",
-        (sha256,),
-    ).fetchone()
-    return last_id(connection) + 1 if before is None else int(before[0])
+        content[0],
+    )
+    number = last_id(connection) + 1 if before is None else int(before)
+    connection.execute(
+        f"INSERT INTO picture (id, {_CONTENT}, added) VALUES (?, {_VALUES}, ?)",  # noqa: S608 - constants
+        (number, *content, now),
+    )
+    return number
 
 
-def last_id(connection: sqlite3.Connection) -> int:
+def last_id(connection: Connection) -> int:
     """The largest id that a picture has had, also before a backup was restored."""
-    (last,) = connection.execute(
+    last = connection.value(
         """SELECT max((SELECT coalesce(max(id), 0) FROM picture), (SELECT coalesce(max(picture_id), 0) FROM version),
                       coalesce((SELECT CAST(value AS INTEGER) FROM setting WHERE name = 'last_id'), 0))"""
-    ).fetchone()
+    )
     return int(last)
 
 
 def remember_version(
-    connection: sqlite3.Connection, picture: int, path: str | None, now: int, *, of: int | None = None
+    connection: Connection, picture: int, path: str | None, now: int, *, of: int | None = None
 ) -> None:
     """Remember the present content of a picture, or that of another one, with a path at which it was seen."""
     of = picture if of is None else of
@@ -57,38 +66,37 @@ def remember_version(
     )
 
 
-def forget_paths(connection: sqlite3.Connection, paths: Iterable[str]) -> None:
+def forget_paths(connection: Connection, paths: Iterable[str]) -> None:
     """Forget files that are gone, but not which picture each path named: label files may go on naming it so."""
     rows = [(path,) for path in paths]
     connection.executemany("INSERT OR REPLACE INTO former SELECT path, picture_id FROM path WHERE path = ?", rows)
     connection.executemany("DELETE FROM path WHERE path = ?", rows)
 
 
-def mark_missing(connection: sqlite3.Connection, path: str) -> int:
+def mark_missing(connection: Connection, path: str) -> int:
     """Note that a file is gone, and forget it if its picture has others; returns 1 if it was known."""
     marked = connection.execute("UPDATE path SET missing = 1 WHERE path = ?", (path,)).rowcount
     copies = """SELECT 1 FROM path JOIN path AS other USING (picture_id) WHERE path.path = ? AND NOT other.missing"""
-    if connection.execute(copies, (path,)).fetchone() is not None:
+    if connection.value(copies, path):
         forget_paths(connection, [path])
     return marked
 
 
-def edited(connection: sqlite3.Connection) -> list[str]:
+def edited(connection: Connection) -> list[str]:
     """The content hashes of the readable pictures that have had another content, the newest first."""
-    rows = connection.execute(
+    return connection.values(
         "SELECT sha256 FROM picture WHERE state = 'ok' AND id IN (SELECT picture_id FROM version) ORDER BY id DESC"
     )
-    return [key for (key,) in rows]
 
 
-def forget_suggestions(connection: sqlite3.Connection, picture: int) -> None:
+def forget_suggestions(connection: Connection, picture: int) -> None:
     """Delete what models said of the pixels that a picture had."""
     connection.execute(
         "DELETE FROM label WHERE picture_id = ? AND source_id IN (SELECT id FROM source WHERE rank = 0)", (picture,)
     )
 
 
-def forget_replaced(connection: sqlite3.Connection, now: int) -> int:
+def forget_replaced(connection: Connection, now: int) -> int:
     """Delete pictures whose last file was replaced by another picture, unless the log knows them; returns how many."""
     forgotten = connection.execute(
         """SELECT id FROM picture WHERE caption IS NULL AND id NOT IN (SELECT picture_id FROM path)
@@ -101,90 +109,72 @@ def forget_replaced(connection: sqlite3.Connection, now: int) -> int:
     return len(forgotten)
 
 
-def without_file(connection: sqlite3.Connection, limit: int) -> list[WithoutFile]:
+def without_file(connection: Connection, limit: int) -> list[WithoutFile]:
     """The pictures that have no file, those with most labels of people and imports first."""
     rows = connection.execute(
-        """SELECT sha256, coalesce(
-               (SELECT min(path) FROM path WHERE picture_id = id),
-               (SELECT path FROM version WHERE picture_id = id AND path IS NOT NULL ORDER BY time DESC LIMIT 1)),
-               (SELECT count(*) FROM label JOIN source ON source.id = source_id
-                WHERE picture_id = picture.id AND rank > 0) AS n_labels
-           FROM picture WHERE id NOT IN (SELECT picture_id FROM path WHERE NOT missing)
-           ORDER BY n_labels DESC, sha256 LIMIT ?""",
+        f"""SELECT sha256, {_LAST_SEEN}, (SELECT count(*) FROM label JOIN source ON source.id = source_id
+                                          WHERE picture_id = picture.id AND rank > 0) AS n_labels
+            FROM picture WHERE id NOT IN (SELECT picture_id FROM path WHERE NOT missing)
+            ORDER BY n_labels DESC, sha256 LIMIT ?""",  # noqa: S608 - constants
         (limit,),
     )
     return [WithoutFile(*row) for row in rows]
 
 
-def separate(connection: sqlite3.Connection, picture: int, now: int) -> int:
+def separate(connection: Connection, picture: int, now: int) -> int:
     """Make the present content of an edited picture a new picture without labels; returns its id.
 
     The picture gets its earlier content back and keeps its labels. It has no file then, unless its earlier content is
     known as another picture, which gets the labels.
     """
-    row = connection.execute(
+    earlier = connection.value(
         """SELECT sha256 FROM version WHERE picture_id = ?1 AND sha256 != (SELECT sha256 FROM picture WHERE id = ?1)
            ORDER BY time DESC LIMIT 1""",
-        (picture,),
-    ).fetchone()
-    if row is None:
+        picture,
+    )
+    if earlier is None:
         raise InputError("its content has not changed since it was added, so it is the same picture")
-    (earlier,) = row
-    other = connection.execute("SELECT id FROM picture WHERE sha256 = ?", (earlier,)).fetchone()
+    other = connection.value("SELECT id FROM picture WHERE sha256 = ?", earlier)
     if other is not None:
-        give_labels(connection, picture, int(other[0]))
+        give_labels(connection, picture, other)
         connection.execute("DELETE FROM label WHERE picture_id = ?", (picture,))
         connection.execute("DELETE FROM region WHERE picture_id = ?", (picture,))
         connection.execute(
             "UPDATE picture SET caption = NULL, caption_source = NULL, split = NULL WHERE id = ?", (picture,)
         )
         return picture
-    (present,) = connection.execute("SELECT sha256 FROM picture WHERE id = ?", (picture,)).fetchone()
     content = connection.execute(f"SELECT {_CONTENT} FROM picture WHERE id = ?", (picture,)).fetchone()  # noqa: S608
-    set_content(connection, picture, earlier)
-    new = free_id(connection, present)
-    connection.execute(
-        f"INSERT INTO picture (id, {_CONTENT}, added) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - constants
-        (new, *content, now),
-    )
+    go_back(connection, picture, earlier)
+    new = new_picture(connection, content, now)
     connection.execute("UPDATE path SET picture_id = ? WHERE picture_id = ?", (new, picture))
     return new
 
 
-def attach(connection: sqlite3.Connection, record: int, picture: int, now: int) -> None:
+def attach(connection: Connection, record: int, picture: int, now: int) -> None:
     """Give the files and the content of ``picture`` to ``record``, which has no file, and unite their labels."""
-    (present,) = connection.execute(
-        "SELECT count(*) FROM path WHERE picture_id = ? AND NOT missing", (record,)
-    ).fetchone()
     if record == picture:
         raise InputError("this file is that of the record already")
-    if present:
+    if connection.value("SELECT 1 FROM path WHERE picture_id = ? AND NOT missing", record):
         raise InputError("the record has a file; only a picture whose files are gone can get another one")
-    row = connection.execute("SELECT min(path) FROM path WHERE picture_id = ?", (record,)).fetchone()
-    remember_version(connection, record, row[0] or _last_seen(connection, record), now)
-    (path,) = connection.execute("SELECT min(path) FROM path WHERE picture_id = ?", (picture,)).fetchone()
-    remember_version(connection, picture, path, now)
+    for number in (record, picture):
+        seen = connection.value(f"SELECT {_LAST_SEEN} FROM picture WHERE id = ?", number)  # noqa: S608 - constants
+        remember_version(connection, number, seen, now)
     give_labels(connection, picture, record)
-    gone = connection.execute("SELECT path FROM path WHERE picture_id = ?", (record,)).fetchall()
-    forget_paths(connection, [path for (path,) in gone])
+    forget_paths(connection, connection.values("SELECT path FROM path WHERE picture_id = ?", record))
     connection.execute("UPDATE path SET picture_id = ? WHERE picture_id = ?", (record, picture))
     content = connection.execute(f"SELECT {_CONTENT} FROM picture WHERE id = ?", (picture,)).fetchone()  # noqa: S608
     connection.execute("DELETE FROM picture WHERE id = ?", (picture,))
-    connection.execute(
-        f"UPDATE picture SET ({_CONTENT}) = (?, ?, ?, ?, ?, ?, ?, ?) WHERE id = ?",  # noqa: S608 - constants
-        (*content, record),
-    )
+    set_content(connection, record, content)
     forget_suggestions(connection, record)
 
 
-def _last_seen(connection: sqlite3.Connection, picture: int) -> str | None:
-    row = connection.execute(
-        "SELECT path FROM version WHERE picture_id = ? AND path IS NOT NULL ORDER BY time DESC LIMIT 1", (picture,)
-    ).fetchone()
-    return None if row is None else str(row[0])
+def set_content(connection: Connection, picture: int, content: Sequence[object]) -> None:
+    """Give a picture another content."""
+    update = f"UPDATE picture SET ({_CONTENT}) = ({_VALUES}) WHERE id = ?"  # noqa: S608 - constants
+    connection.execute(update, (*content, picture))
 
 
-def set_content(connection: sqlite3.Connection, picture: int, sha256: str) -> None:
+def go_back(connection: Connection, picture: int, sha256: str) -> None:
     """Make an earlier content of a picture its present one."""
     connection.execute(
         f"""UPDATE picture SET ({_CONTENT}) = (
@@ -193,7 +183,7 @@ def set_content(connection: sqlite3.Connection, picture: int, sha256: str) -> No
     )
 
 
-def give_labels(connection: sqlite3.Connection, giver: int, taker: int) -> None:
+def give_labels(connection: Connection, giver: int, taker: int) -> None:
     """Copy what people and imports say of one picture to another, where they have not said it of that one."""
     connection.execute(
         """INSERT OR IGNORE INTO label SELECT ?2, term_id, source_id, state, score, time, sequence FROM label AS given

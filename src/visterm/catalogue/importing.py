@@ -7,7 +7,6 @@ of other sources stay.
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -118,11 +117,8 @@ class RecordWriter:
 
         Otherwise a label that a person withdrew would come back from the file to which it was exported.
         """
-        echo = record.echo
-        exported = "SELECT 1 FROM exported WHERE picture_id = ?"
-        if echo is None or echo.catalogue != self._identity:
-            return record
-        if self._connection.execute(exported, (picture,)).fetchone() is None:
+        echo, exported = record.echo, "SELECT 1 FROM exported WHERE picture_id = ?"
+        if echo is None or echo.catalogue != self._identity or not self._connection.value(exported, picture):
             return record
         return replace(
             record,
@@ -154,8 +150,8 @@ class RecordWriter:
     def _caption(self, picture: int, caption: str) -> None:
         """Set the caption, unless a higher-ranking source has set it; another row of the same source adds a line."""
         if picture in self._captioned:
-            (before,) = self._connection.execute("SELECT caption FROM picture WHERE id = ?", (picture,)).fetchone()
-            lines = (before or "").split("\n")
+            before = self._connection.value("SELECT caption FROM picture WHERE id = ?", picture) or ""
+            lines = before.split("\n")
             caption = before if caption in lines else "\n".join([*lines, caption])
         self._captioned.add(picture)
         self._reading.n_new += self._connection.execute(
@@ -205,14 +201,12 @@ class Statements:
         self._connection, self._source, self._holds = connection, source, holds
         of_source = "SELECT picture_id, term_id FROM label WHERE source_id = ?"
         self._unsaid = set(connection.execute(of_source, (source,)).fetchall())
-        nameless = connection.execute("SELECT id FROM source WHERE name = ? AND id != ?", (IMPORT, source)).fetchone()
-        self._nameless = None if nameless is None else int(nameless[0])
-        self._unclaimed = set() if nameless is None else set(connection.execute(of_source, nameless).fetchall())
+        self._nameless = connection.value("SELECT id FROM source WHERE name = ? AND id != ?", IMPORT, source)
+        self._unclaimed = set(connection.execute(of_source, (self._nameless,)).fetchall())
         self._terms: dict[tuple[str, str], int | None] = {}
         self._named: set[int] = set()
         self._partly: set[int] = set()
-        outlined = connection.execute("SELECT DISTINCT picture_id FROM region WHERE source_id = ?", (source,))
-        self._outlined = {picture for (picture,) in outlined}
+        self._outlined = set(connection.values("SELECT DISTINCT picture_id FROM region WHERE source_id = ?", source))
 
     def name(self, picture: int | None, *, whole: bool) -> None:
         """The source names the picture, unless it was removed; ``whole`` if all that it says of it could be read."""
@@ -269,16 +263,15 @@ class Statements:
 def derive_tags(connection: log.Connection, tokenizer: Tokenizer, time: int) -> int:
     """Write the tags that ``tokenizer`` finds in captions, as imported tags, within the caller's transaction."""
     tags = tokenizer.tags(read_captions(connection))
-    ids = connection.execute("SELECT id FROM picture WHERE caption IS NOT NULL ORDER BY id").fetchall()
+    ids = connection.values("SELECT id FROM picture WHERE caption IS NOT NULL ORDER BY id")
     return LabelWriter(connection, import_source("captions"), time).put_all(
-        (picture, "tag", tag, "accepted", None) for (picture,), names in zip(ids, tags, strict=True) for tag in names
+        (picture, "tag", tag, "accepted", None) for picture, names in zip(ids, tags, strict=True) for tag in names
     )
 
 
-def read_captions(connection: sqlite3.Connection) -> list[str]:
+def read_captions(connection: log.Connection) -> list[str]:
     """The captions of all captioned pictures, in order of picture id."""
-    rows = connection.execute("SELECT caption FROM picture WHERE caption IS NOT NULL ORDER BY id")
-    return [caption for (caption,) in rows]
+    return connection.values("SELECT caption FROM picture WHERE caption IS NOT NULL ORDER BY id")
 
 
 def _clean_caption(caption: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 
 from visterm.catalogue.labels import KINDS
+from visterm.catalogue.log import Connection
 from visterm.catalogue.schema import snapshot
 
 _MOST_FREQUENT = 20
@@ -40,14 +40,11 @@ class Counts:
     n_removed: int
 
 
-def count(connection: sqlite3.Connection) -> Counts:
+def count(connection: Connection) -> Counts:
     """Count everything on one state of the database."""
     with snapshot(connection):
         n_pictures, n_ok, n_with_caption = connection.execute(
             "SELECT count(*), total(state = 'ok'), total(state = 'ok' AND caption IS NOT NULL) FROM picture"
-        ).fetchone()
-        (n_missing,) = connection.execute(
-            "SELECT count(*) FROM picture WHERE id NOT IN (SELECT picture_id FROM path WHERE NOT missing)"
         ).fetchone()
         frequencies, n_with = _frequencies(connection)
         classes, tags = frequencies["class"], frequencies["tag"]
@@ -55,12 +52,14 @@ def count(connection: sqlite3.Connection) -> Counts:
             n_pictures=n_pictures,
             n_ok=int(n_ok),
             n_unreadable=n_pictures - int(n_ok),
-            n_missing=n_missing,
-            n_paths=connection.execute("SELECT count(*) FROM path").fetchone()[0],
+            n_missing=connection.value(
+                "SELECT count(*) FROM picture WHERE id NOT IN (SELECT picture_id FROM path WHERE NOT missing)"
+            ),
+            n_paths=connection.value("SELECT count(*) FROM path"),
             n_with_class=n_with["class"],
             n_with_tags=n_with["tag"],
             n_with_caption=int(n_with_caption),
-            n_regions=connection.execute("SELECT count(*) FROM region").fetchone()[0],
+            n_regions=connection.value("SELECT count(*) FROM region"),
             n_classes=len(classes),
             n_tags=len(tags),
             classes=classes,
@@ -78,11 +77,11 @@ def count(connection: sqlite3.Connection) -> Counts:
                 )
             ),
             suggestions=_suggestions(connection),
-            n_removed=connection.execute("SELECT count(*) FROM removed").fetchone()[0],
+            n_removed=connection.value("SELECT count(*) FROM removed"),
         )
 
 
-def _suggestions(connection: sqlite3.Connection) -> dict[str, int]:
+def _suggestions(connection: Connection) -> dict[str, int]:
     """By model: the suggestions for readable pictures that nobody has decided, most first.
 
     A suggested class is decided if the picture has a class.
@@ -99,7 +98,7 @@ def _suggestions(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
-def _frequencies(connection: sqlite3.Connection) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+def _frequencies(connection: Connection) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
     """By kind: the number of readable pictures per accepted term, most frequent first, and of those with any term."""
     frequencies: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
     n_with: dict[str, int] = dict.fromkeys(KINDS, 0)

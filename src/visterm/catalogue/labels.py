@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Literal
 
+from visterm.catalogue.log import Connection
 from visterm.catalogue.records import IMPORT, PERSON, import_source
 from visterm.errors import InputError
 
@@ -70,16 +71,16 @@ def check_kind(kind: str) -> None:
         raise InputError(f"unknown kind of label {kind!r}: choose 'class' or 'tag'")
 
 
-def source_id(connection: sqlite3.Connection, source: str) -> int:
+def source_id(connection: Connection, source: str) -> int:
     """The id of ``source``, which is added if new."""
     rank, model = rank_of(source)
     connection.execute(
         "INSERT INTO source (name, rank, model) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (source, rank, model)
     )
-    return int(connection.execute("SELECT id FROM source WHERE name = ?", (source,)).fetchone()[0])
+    return int(connection.value("SELECT id FROM source WHERE name = ?", source))
 
 
-def find_term(connection: sqlite3.Connection, kind: str, name: str) -> tuple[int, bool] | None:
+def find_term(connection: Connection, kind: str, name: str) -> tuple[int, bool] | None:
     """The id of the term called ``name`` (its own or another name), and whether it is dropped."""
     row = connection.execute(
         """SELECT id, dropped FROM term WHERE kind = ?1 AND name = ?2
@@ -91,15 +92,14 @@ def find_term(connection: sqlite3.Connection, kind: str, name: str) -> tuple[int
     return None if row is None else (int(row[0]), bool(row[1]))
 
 
-def make_term(connection: sqlite3.Connection, kind: str, name: str) -> tuple[int, bool]:
+def make_term(connection: Connection, kind: str, name: str) -> tuple[int, bool]:
     """Like :func:`find_term`, but adds the term to the vocabulary if it is new."""
     check_kind(kind)
     name = clean_name(name)
     found = find_term(connection, kind, name)
     if found is not None:
         return found
-    added = connection.execute("INSERT INTO term (kind, name) VALUES (?, ?) RETURNING id", (kind, name))
-    return int(added.fetchone()[0]), False
+    return int(connection.value("INSERT INTO term (kind, name) VALUES (?, ?) RETURNING id", kind, name)), False
 
 
 class LabelWriter:
@@ -109,11 +109,11 @@ class LabelWriter:
     ``n_changed`` counts the labels that were written and not there before.
     """
 
-    def __init__(self, connection: sqlite3.Connection, source: str, time: int) -> None:
+    def __init__(self, connection: Connection, source: str, time: int) -> None:
         self.rank, model = rank_of(source)
         self.source_id = source_id(connection, source)
         self._connection, self._time = connection, time
-        (self._sequence,) = connection.execute("SELECT number + 1 FROM sequence").fetchone()
+        self._sequence: int = connection.value("SELECT number + 1 FROM sequence")
         self.n_changed = 0
         self._terms: dict[tuple[str, str], tuple[int, bool]] = {}
         self._pending: list[tuple[int, int, int, str, float | None, int, int]] = []
@@ -148,7 +148,11 @@ class LabelWriter:
         self._pending.append(row)
         if kind == "class" and state == "accepted":
             self.flush()
-            self._withdraw_other_classes(int(picture_id), term_id)
+            self._connection.execute(
+                """DELETE FROM label WHERE picture_id = ? AND source_id = ? AND state = 'accepted' AND term_id != ?
+                   AND (SELECT kind FROM term WHERE id = term_id) = 'class'""",
+                (int(picture_id), self.source_id, term_id),
+            )
         elif len(self._pending) >= _BATCH:
             self.flush()
 
@@ -184,18 +188,7 @@ class LabelWriter:
                 self._pending,
             ).rowcount
         except sqlite3.IntegrityError as error:
-            unknown = self._first_unknown()
+            known, ids = "SELECT 1 FROM picture WHERE id = ?", (row[0] for row in self._pending)
+            unknown = next((number for number in ids if self._connection.value(known, number) is None), None)
             raise InputError(f"a label names picture {unknown}, which is not in the catalogue") from error
         self._pending.clear()
-
-    def _withdraw_other_classes(self, picture_id: int, term_id: int) -> None:
-        self._connection.execute(
-            """DELETE FROM label WHERE picture_id = ? AND source_id = ? AND state = 'accepted' AND term_id != ?
-               AND (SELECT kind FROM term WHERE id = term_id) = 'class'""",
-            (picture_id, self.source_id, term_id),
-        )
-
-    def _first_unknown(self) -> int | None:
-        known = "SELECT 1 FROM picture WHERE id = ?"
-        ids = (row[0] for row in self._pending)
-        return next((number for number in ids if self._connection.execute(known, (number,)).fetchone() is None), None)

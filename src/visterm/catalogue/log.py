@@ -42,6 +42,15 @@ class Connection(sqlite3.Connection):
     who: str = PERSON
     made: int | None = None
 
+    def value(self, query: str, *parameters: object) -> Any:
+        """The first value of the answer to a query; None if the answer is empty."""
+        row = self.execute(query, parameters).fetchone()
+        return None if row is None else row[0]
+
+    def values(self, query: str, *parameters: object) -> list[Any]:
+        """The first value of every row of the answer to a query."""
+        return [row[0] for row in self.execute(query, parameters)]
+
 
 @dataclass(frozen=True)
 class _Logged:
@@ -119,7 +128,8 @@ class _Logged:
 
 
 _BOX = ("left", "top", "right", "bottom")
-_CONTENT = ("sha256", "pixels", "size", "width", "height", "orientation", "state", "reason")
+#: What describes the content of a picture, its hash first.
+CONTENT = ("sha256", "pixels", "size", "width", "height", "orientation", "state", "reason")
 _SAID = ("split", "caption", "caption_source")
 
 _LABEL = _Logged(
@@ -141,10 +151,10 @@ _LOGGED = (
     _Logged("term", ("id",), ("kind", "name", "dropped")),
     _Logged("alias", ("kind", "name"), ("term_id",)),
     _Logged("caption", ("id",), _SAID, table="picture", events=("UPDATE",), picture="id"),
-    _Logged("picture", ("id",), (*_CONTENT, *_SAID, "added"), level=Level.FILES, picture="id"),
+    _Logged("picture", ("id",), (*CONTENT, *_SAID, "added"), level=Level.FILES, picture="id"),
     _Logged("path", ("path",), ("picture_id", "size", "mtime_ns", "missing"), level=Level.FILES, picture="picture_id"),
     _Logged("removed", ("path",), ("sha256", "pixels", "size", "mtime_ns"), level=Level.FILES),
-    _Logged("version", ("picture_id", "sha256"), (*_CONTENT[1:], "path", "time"), level=Level.FILES),
+    _Logged("version", ("picture_id", "sha256"), (*CONTENT[1:], "path", "time"), level=Level.FILES),
 )
 #: What is logged, by its kind.
 LOGGED = {logged.kind: logged for logged in _LOGGED}
@@ -194,14 +204,13 @@ def action(connection: Connection, time: int) -> Iterator[None]:
 
 
 def _last_change(connection: Connection) -> int:
-    return int(connection.execute("SELECT coalesce(max(id), 0) FROM change").fetchone()[0])
+    return int(connection.value("SELECT coalesce(max(id), 0) FROM change"))
 
 
-def still_suggested(connection: sqlite3.Connection, row: list[Any]) -> bool:
+def still_suggested(connection: Connection, row: list[Any]) -> bool:
     """Whether the model still says something of the picture of a logged suggestion, which may then come back.
 
     Otherwise another version has replaced the model, somebody cleared what it said, or the picture has other pixels.
     """
     picture, _, source = row[: len(_LABEL.key)]
-    known = "SELECT 1 FROM label WHERE picture_id = ? AND source_id = ? LIMIT 1"
-    return connection.execute(known, (picture, source)).fetchone() is not None
+    return bool(connection.value("SELECT 1 FROM label WHERE picture_id = ? AND source_id = ?", picture, source))

@@ -7,13 +7,12 @@ becomes another name of *t*. Later steps may carry the labels on, when *t* is me
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from visterm.catalogue.log import still_suggested
+from visterm.catalogue.log import Connection, still_suggested
 
 #: The picture and the source of a label.
 Place = tuple[int, int]
@@ -22,7 +21,7 @@ Value = tuple[str, float | None, int, int]
 _STRENGTH = ("suggested", "rejected", "accepted")
 
 
-def merge_term(connection: sqlite3.Connection, term: int, target: int) -> None:
+def merge_term(connection: Connection, term: int, target: int) -> None:
     """Give the labels, regions and other names of ``term`` to ``target``, and make it another name of that."""
     connection.execute(
         """INSERT INTO label SELECT picture_id, ?, source_id, state, score, time, sequence FROM label
@@ -45,7 +44,7 @@ def merge_term(connection: sqlite3.Connection, term: int, target: int) -> None:
 class _Step:
     """The last merge of the term ``term`` called ``name``: the changes after ``start`` up to ``end`` in the log."""
 
-    connection: sqlite3.Connection
+    connection: Connection
     name: str
     term: int
     start: int
@@ -81,7 +80,7 @@ class _Step:
                 yield (row[0], row[2]), before, after
 
 
-def unmerge(connection: sqlite3.Connection, kind: str, name: str, holder: int) -> None:
+def unmerge(connection: Connection, kind: str, name: str, holder: int) -> None:
     """Make ``name``, until now another name of ``holder``, a term again, with all that the merge took from it.
 
     What ``holder`` has on a picture only because of ``name`` goes; what it would have without it comes back. A name
@@ -92,7 +91,7 @@ def unmerge(connection: sqlite3.Connection, kind: str, name: str, holder: int) -
     renamed = """SELECT 1 FROM change JOIN action ON change.id BETWEEN first AND last WHERE change.id > ? AND NOT undone
                  AND change.kind = 'term' AND before IS NOT NULL AND json_extract(before, '$[2]') = ?
                  AND json_extract(before, '$[1]') = ? AND json_extract(after, '$[2]') != ?2"""
-    if step is None or connection.execute(renamed, (step.end, name, kind)).fetchone() is not None:
+    if step is None or connection.value(renamed, step.end, name, kind):
         return
     connection.execute("INSERT INTO term (id, kind, name) VALUES (?, ?, ?)", (step.term, kind, name))
     returning = [
@@ -121,7 +120,7 @@ def unmerge(connection: sqlite3.Connection, kind: str, name: str, holder: int) -
     )
 
 
-def _steps(connection: sqlite3.Connection, kind: str) -> dict[str, _Step]:
+def _steps(connection: Connection, kind: str) -> dict[str, _Step]:
     """The last merge of each name, the earliest first."""
     ended = connection.execute(
         """SELECT change.id, first, before FROM change JOIN action ON change.id BETWEEN first AND last
@@ -139,13 +138,13 @@ def _steps(connection: sqlite3.Connection, kind: str) -> dict[str, _Step]:
     return steps
 
 
-def _take_back(connection: sqlite3.Connection, steps: dict[str, _Step], step: _Step, holder: int) -> None:
+def _take_back(connection: Connection, steps: dict[str, _Step], step: _Step, holder: int) -> None:
     """Give ``holder`` the labels that it would have without ``step``."""
     way = [step]
     by_term = {each.term: each for each in steps.values()}
     while way[-1].target is not None and way[-1].target != holder and way[-1].target in by_term:
         way.append(by_term[way[-1].target])
-    merged = {name for (name,) in connection.execute("SELECT name FROM alias WHERE term_id = ?", (holder,))}
+    merged = set(connection.values("SELECT name FROM alias WHERE term_id = ?", holder))
     others = [each for name, each in steps.items() if name in merged and each not in way]
     terms = {holder, *(each.term for each in way)}
     gone = [each for name, each in steps.items() if name not in merged and each.target in terms]
@@ -155,7 +154,7 @@ def _take_back(connection: sqlite3.Connection, steps: dict[str, _Step], step: _S
         withdrawn = [each.labels.get(place) for each in gone if each is not step]
         left = [each.replaced.get(place) for each in way]
         left = [each for each in left if each not in withdrawn] + [each.labels.get(place) for each in others]
-        best = max((each for each in left if each is not None), key=_strength, default=None)
+        best = max(filter(None, left), key=_strength, default=None)
         picture, source = place
         at = "picture_id = ? AND term_id = ? AND source_id = ? AND (state, time, sequence) = (?, ?, ?)"
         here = (picture, holder, source, value[0], *value[2:])
@@ -168,22 +167,19 @@ def _take_back(connection: sqlite3.Connection, steps: dict[str, _Step], step: _S
             )
 
 
-def _showed_later(connection: sqlite3.Connection, step: _Step, place: Place, value: Value) -> bool:
+def _showed_later(connection: Connection, step: _Step, place: Place, value: Value) -> bool:
     """Whether a label of ``step`` came to count when a name was restored that had hidden it."""
-    shown = connection.execute(
-        """SELECT 1 FROM change JOIN action ON change.id BETWEEN first AND last WHERE change.id > ? AND NOT undone
-           AND what LIKE 'restore %' AND picture_id = ? AND before IS NOT NULL AND json_extract(after, '$[2]') = ?
-           AND json_extract(after, '$[5]') = ? AND json_extract(after, '$[6]') = ?""",
-        (step.end, *place, *value[2:]),
-    )
-    return shown.fetchone() is not None
+    shown = """SELECT 1 FROM change JOIN action ON change.id BETWEEN first AND last WHERE change.id > ? AND NOT undone
+               AND what LIKE 'restore %' AND picture_id = ? AND before IS NOT NULL AND json_extract(after, '$[2]') = ?
+               AND json_extract(after, '$[5]') = ? AND json_extract(after, '$[6]') = ?"""
+    return bool(connection.value(shown, step.end, *place, *value[2:]))
 
 
 def _strength(value: Value) -> tuple[int, float]:
     return _STRENGTH.index(value[0]), value[1] or 0.0
 
 
-def _may_return(connection: sqlite3.Connection, picture: int, source: int) -> bool:
+def _may_return(connection: Connection, picture: int, source: int) -> bool:
     """Whether a label may come back: always, but a model's only while it still says something of the picture."""
-    (rank,) = connection.execute("SELECT rank FROM source WHERE id = ?", (source,)).fetchone()
+    rank = connection.value("SELECT rank FROM source WHERE id = ?", source)
     return bool(rank) or still_suggested(connection, [picture, None, source])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-import sqlite3
 import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from visterm.catalogue.log import Connection
 from visterm.catalogue.removals import is_removed_path
 from visterm.errors import InputError
 
@@ -21,7 +21,7 @@ _ABSOLUTE = "/*" if os.sep == "/" else "?:/*"
 class Places:
     """The files of a catalogue whose collection has the folder ``root``; ``connection`` gives that of the thread."""
 
-    def __init__(self, root: Path, connection: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, root: Path, connection: Callable[[], Connection]) -> None:
         self.root, self._connect = root.resolve(), connection
         # the root may also be given by a path through a symbolic link
         self._root_prefixes = tuple({posix(name).rstrip("/") + "/": None for name in (self.root, root)})
@@ -56,20 +56,20 @@ class Places:
         digits = str(reference).lower()
         if not _HASH_PREFIX.fullmatch(digits):
             return []
-        rows = self._connection.execute(
+        ids = self._connection.values(
             """SELECT id FROM picture WHERE sha256 >= ?1 AND sha256 < ?2
                UNION SELECT picture_id FROM version WHERE sha256 >= ?1 AND sha256 < ?2
                AND picture_id IN (SELECT id FROM picture) AND sha256 NOT IN (SELECT sha256 FROM picture) LIMIT 2""",
-            (digits, digits + "g"),
-        ).fetchall()
-        if len(rows) > 1:
+            digits,
+            digits + "g",
+        )
+        if len(ids) > 1:
             raise InputError(f"several pictures have a content hash that begins with {digits}: give more digits")
-        return [number for (number,) in rows]
+        return ids
 
     def paths_of(self, picture_id: int) -> list[str]:
         """The paths of a picture."""
-        found = self._connection.execute("SELECT path FROM path WHERE picture_id = ?", (picture_id,))
-        return [path for (path,) in found]
+        return self._connection.values("SELECT path FROM path WHERE picture_id = ?", picture_id)
 
     def holds_all(self, base: str, picture_id: int) -> bool:
         """Whether the picture has files, all of them are present, and all are in the folder ``base``."""
@@ -120,18 +120,18 @@ class Places:
 
     def twins(self) -> set[str]:
         """The paths of files that have the size and the time of a file of another picture."""
-        rows = self._connection.execute(
+        paths = self._connection.values(
             """SELECT path FROM path JOIN (SELECT size, mtime_ns FROM path GROUP BY size, mtime_ns
                HAVING min(picture_id) < max(picture_id)) USING (size, mtime_ns)"""
         )
-        return {path for (path,) in rows}
+        return set(paths)
 
     def _picture_id(self, path: str) -> int | None:
-        row = self._connection.execute("SELECT picture_id FROM path WHERE path = ?", (path,)).fetchone()
-        return None if row is None else int(row[0])
+        number: int | None = self._connection.value("SELECT picture_id FROM path WHERE path = ?", path)
+        return number
 
     @property
-    def _connection(self) -> sqlite3.Connection:
+    def _connection(self) -> Connection:
         return self._connect()
 
 

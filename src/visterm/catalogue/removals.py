@@ -6,11 +6,11 @@ does one whose metadata another program has changed. All functions here work wit
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from visterm.catalogue.identity import remember_version
+from visterm.catalogue.log import Connection
 from visterm.catalogue.pictures import Examined
 
 
@@ -23,48 +23,47 @@ class Forgotten:
     stay: tuple[str, ...]
 
 
-def remove_files(connection: sqlite3.Connection, paths: Iterable[str], now: int) -> dict[str, int]:
+def remove_files(connection: Connection, paths: Iterable[str], now: int) -> dict[str, int]:
     """Forget the files at ``paths`` and remember that a person removed them; returns the id of each one's picture."""
     rows = [(path,) for path in paths]
-    pictures = {
-        path: int(number)
-        for (path,) in rows
-        for (number,) in connection.execute("SELECT picture_id FROM path WHERE path = ?", (path,))
-    }
+    found = {path: connection.value("SELECT picture_id FROM path WHERE path = ?", path) for (path,) in rows}
+    pictures = {path: number for path, number in found.items() if number is not None}
     connection.executemany(
         """INSERT OR REPLACE INTO removed SELECT path, sha256, pixels, path.size, mtime_ns
            FROM path JOIN picture ON id = picture_id WHERE path = ?""",
         rows,
     )
     for picture in set(pictures.values()):  # if it is added again, it gets its id again
-        (path,) = connection.execute("SELECT min(path) FROM path WHERE picture_id = ?", (picture,)).fetchone()
+        path = connection.value("SELECT min(path) FROM path WHERE picture_id = ?", picture)
         remember_version(connection, picture, path, now)
     connection.executemany("DELETE FROM path WHERE path = ?", rows)
     return pictures
 
 
-def forget_pictures(connection: sqlite3.Connection, pictures: Iterable[int], files: Mapping[str, int]) -> Forgotten:
+def forget_pictures(connection: Connection, pictures: Iterable[int], files: Mapping[str, int]) -> Forgotten:
     """Forget those of ``pictures`` that have no file left; ``files`` were removed, each with its picture's id."""
     numbers = sorted(set(pictures))
     first = "SELECT path FROM path WHERE picture_id = ? ORDER BY missing, path LIMIT 1"
-    found = {number: connection.execute(first, (number,)).fetchone() for number in numbers}
-    gone = [(number,) for number, row in found.items() if row is None]
+    found = {number: connection.value(first, number) for number in numbers}
+    gone = [(number,) for number, path in found.items() if path is None]
     connection.executemany("DELETE FROM picture WHERE id = ?", gone)
-    stay = {number: str(row[0]) for number, row in found.items() if row is not None}
+    stay = {number: path for number, path in found.items() if path is not None}
     return Forgotten(len(gone), sum(number in stay for number in files.values()), tuple(stay.values()))
 
 
-def was_removed(connection: sqlite3.Connection, file: Examined, path: str) -> bool:
+def was_removed(connection: Connection, file: Examined, path: str) -> bool:
     """Whether the new file at ``path`` holds what a person removed; its path is then remembered, too.
 
     A copy of a picture that is in the catalogue counts as removed only at the path where it was removed.
     """
-    (found,) = connection.execute(
+    found = connection.value(
         """SELECT EXISTS (SELECT 1 FROM removed WHERE path = ?1 AND (sha256 = ?2 OR pixels = ?3))
                OR (EXISTS (SELECT 1 FROM removed WHERE sha256 = ?2 OR pixels = ?3)
                    AND NOT EXISTS (SELECT 1 FROM picture WHERE sha256 = ?2 OR pixels = ?3))""",
-        (path, file.sha256, file.pixels),
-    ).fetchone()
+        path,
+        file.sha256,
+        file.pixels,
+    )
     if found:
         connection.execute(
             "INSERT OR REPLACE INTO removed VALUES (?, ?, ?, ?, ?)",
@@ -73,28 +72,18 @@ def was_removed(connection: sqlite3.Connection, file: Examined, path: str) -> bo
     return bool(found)
 
 
-def is_remembered(connection: sqlite3.Connection, file: Examined, path: str) -> bool:
-    """Whether a removal is remembered of the file at ``path``, or of whatever holds the same."""
-    (found,) = connection.execute(
-        "SELECT EXISTS (SELECT 1 FROM removed WHERE path = ?1 OR sha256 = ?2 OR pixels = ?3)",
-        (path, file.sha256, file.pixels),
-    ).fetchone()
-    return bool(found)
+def forget_removal(connection: Connection, file: Examined, path: str) -> bool:
+    """Let the file at ``path``, and whatever holds the same, be added again; whether any of them was removed."""
+    forgotten = "DELETE FROM removed WHERE path = ?1 OR sha256 = ?2 OR pixels = ?3"
+    return connection.execute(forgotten, (path, file.sha256, file.pixels)).rowcount > 0
 
 
-def forget_removal(connection: sqlite3.Connection, file: Examined, path: str) -> None:
-    """Let the file at ``path``, and whatever holds the same, be added again."""
-    connection.execute(
-        "DELETE FROM removed WHERE path = ?1 OR sha256 = ?2 OR pixels = ?3", (path, file.sha256, file.pixels)
-    )
-
-
-def removed_files(connection: sqlite3.Connection) -> dict[str, tuple[int, int]]:
+def removed_files(connection: Connection) -> dict[str, tuple[int, int]]:
     """Size and modification time (ns) of every removed file, by path."""
     rows = connection.execute("SELECT path, size, mtime_ns FROM removed")
     return {path: (size, mtime_ns) for path, size, mtime_ns in rows}
 
 
-def is_removed_path(connection: sqlite3.Connection, path: str) -> bool:
+def is_removed_path(connection: Connection, path: str) -> bool:
     """Whether the file at ``path`` was removed."""
-    return connection.execute("SELECT 1 FROM removed WHERE path = ?", (path,)).fetchone() is not None
+    return bool(connection.value("SELECT 1 FROM removed WHERE path = ?", path))

@@ -35,12 +35,9 @@ def restore_backup(catalogue: Catalogue, file: Path) -> Path:
 
 def _replace_all(connection: log.Connection) -> None:
     """Replace the rows of every table; no number of a picture, word or action is used again for another one."""
-    (now,) = connection.execute("SELECT number FROM main.sequence").fetchone()
-    last_id = identity.last_id(connection)
-    tables = connection.execute(
-        "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
-    ).fetchall()
-    for (table,) in tables:
+    now, last_id = connection.value("SELECT number FROM main.sequence"), identity.last_id(connection)
+    tables = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
+    for table in connection.values(tables):
         connection.execute(f"DELETE FROM main.{table}")  # noqa: S608 - the tables of our schema
         connection.execute(f"INSERT INTO main.{table} SELECT * FROM backup.{table}")  # noqa: S608
     # what others keep in memory is older than this

@@ -182,25 +182,14 @@ def _with_rows(
 ) -> csr_array:
     """``known`` with the columns ``names``, and with ``rows`` replaced by those of ``pairs``."""
     import numpy as np
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array, vstack
 
     n_pictures = known.shape[0]
     place = {name: column for column, name in enumerate(names)}
-    columns = np.array([place[name] for name in known_names], dtype=np.int64)
-    kept = np.ones(n_pictures, dtype=np.bool_)
-    kept[rows] = False
-    kept_entries = np.repeat(kept, np.diff(known.indptr))
-    new = pairs.matrix(names, len(rows)).tocoo()
-    old_rows = np.repeat(np.arange(n_pictures), np.diff(known.indptr))[kept_entries]
-    matrix = csr_array(
-        (
-            np.ones(len(old_rows) + new.nnz, dtype=np.float32),
-            (
-                np.concatenate([old_rows, rows[new.coords[0]]]),
-                np.concatenate([columns[known.indices[kept_entries]], new.coords[1]]),
-            ),
-        ),
-        shape=(n_pictures, len(names)),
-    )
+    columns = np.array([place[name] for name in known_names], dtype=known.indices.dtype)
+    renumbered = csr_array((known.data, columns[known.indices], known.indptr), shape=(n_pictures, len(names)))
+    source = np.arange(n_pictures)
+    source[rows] = n_pictures + np.arange(len(rows))
+    matrix: csr_array = vstack([renumbered, pairs.matrix(names, len(rows))], format="csr")[source]
     matrix.sort_indices()
     return matrix

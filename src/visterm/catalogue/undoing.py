@@ -20,20 +20,10 @@ Row = list[Any]
 _HASH, _CONTENT = 1, slice(1, 9)
 
 
-def undo(connection: Connection, time: int) -> int | None:
-    """Undo the last action that holds; its id, None if there is none."""
-    return _move(
-        connection, time, "SELECT id, first, last FROM action WHERE undone = 0 ORDER BY id DESC LIMIT 1", False
-    )
-
-
-def redo(connection: Connection, time: int) -> int | None:
-    """Redo the action that was undone last; its id, None if there is none."""
-    return _move(connection, time, "SELECT id, first, last FROM action WHERE undone = 1 ORDER BY id LIMIT 1", True)
-
-
-def _move(connection: Connection, time: int, wanted: str, forward: bool) -> int | None:
-    row = connection.execute(wanted).fetchone()
+def move(connection: Connection, time: int, *, forward: bool) -> int | None:
+    """Undo the last action that holds, or redo the one that was undone last; its id, None if there is none."""
+    wanted = "undone = 1 ORDER BY id" if forward else "undone = 0 ORDER BY id DESC"
+    row = connection.execute(f"SELECT id, first, last FROM action WHERE {wanted} LIMIT 1").fetchone()  # noqa: S608
     if row is None:
         return None
     number, first, last = row
@@ -157,11 +147,9 @@ class _Writer:
             wanted = [wanted[0], *self._edited[wanted[_HASH]], *wanted[_CONTENT.stop :]]
         if now is not None and here is None:
             self._part(now)
-        holder = self._connection.execute(
-            "SELECT id FROM picture WHERE sha256 = ? AND id != ?", (wanted[_HASH], wanted[0])
-        ).fetchone()
+        holder = self._connection.value("SELECT id FROM picture WHERE sha256 = ? AND id != ?", wanted[_HASH], wanted[0])
         if holder is not None:
-            self._give_way(holder[0])
+            self._give_way(holder)
         self._write("picture", here, wanted)
 
     def _files(self, picture: int) -> list[Row]:
@@ -179,15 +167,15 @@ class _Writer:
         self.overtaken = True
         now = self._present("picture", [picture])
         self._evict(now)
-        earlier = self._connection.execute(
+        earlier = self._connection.value(
             """SELECT sha256 FROM version WHERE picture_id = ? AND sha256 NOT IN (SELECT sha256 FROM picture)
                ORDER BY time DESC LIMIT 1""",
-            (picture,),
-        ).fetchone()
+            picture,
+        )
         if earlier is None:
             self._connection.execute("DELETE FROM picture WHERE id = ?", (picture,))
         else:
-            identity.set_content(self._connection, picture, earlier[0])
+            identity.go_back(self._connection, picture, earlier)
 
     def _part(self, picture: Row) -> None:
         """Make the picture that has the id of a forgotten one, since it was an earlier content of it, another one."""

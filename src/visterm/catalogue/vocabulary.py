@@ -7,11 +7,11 @@ caller's transaction.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from visterm.catalogue.labels import check_kind, clean_name, find_term, make_term
+from visterm.catalogue.log import Connection
 from visterm.catalogue.merging import merge_term, unmerge
 from visterm.errors import InputError
 
@@ -26,7 +26,7 @@ class TermUse:
     n_rejected: int
 
 
-def uses(connection: sqlite3.Connection, kind: str) -> list[TermUse]:
+def uses(connection: Connection, kind: str) -> list[TermUse]:
     """The terms of ``kind`` that are used on a picture, most used first."""
     check_kind(kind)
     rows = connection.execute(
@@ -39,28 +39,23 @@ def uses(connection: sqlite3.Connection, kind: str) -> list[TermUse]:
     return [TermUse(*row) for row in rows]
 
 
-def is_known(connection: sqlite3.Connection, kind: str, name: str) -> bool:
+def is_known(connection: Connection, kind: str, name: str) -> bool:
     """Whether the term is in use, was dropped, or is another name of one; a term that lost all labels is not."""
     check_kind(kind)
-    name = clean_name(name)
-    (known,) = connection.execute(
-        """SELECT EXISTS (SELECT 1 FROM alias WHERE kind = ?1 AND name = ?2) OR EXISTS (
-               SELECT 1 FROM term WHERE kind = ?1 AND name = ?2 AND (
-                   dropped OR EXISTS (SELECT 1 FROM region WHERE term_id = term.id)
-                   OR EXISTS (SELECT 1 FROM label WHERE term_id = term.id)))""",
-        (kind, name),
-    ).fetchone()
-    return bool(known)
+    known = """SELECT EXISTS (SELECT 1 FROM alias WHERE kind = ?1 AND name = ?2) OR EXISTS (
+                   SELECT 1 FROM term WHERE kind = ?1 AND name = ?2 AND (
+                       dropped OR EXISTS (SELECT 1 FROM region WHERE term_id = term.id)
+                       OR EXISTS (SELECT 1 FROM label WHERE term_id = term.id)))"""
+    return bool(connection.value(known, kind, clean_name(name)))
 
 
-def dropped(connection: sqlite3.Connection, kind: str) -> list[str]:
+def dropped(connection: Connection, kind: str) -> list[str]:
     """The names of the dropped terms of ``kind``."""
     check_kind(kind)
-    rows = connection.execute("SELECT name FROM term WHERE kind = ? AND dropped ORDER BY name", (kind,))
-    return [name for (name,) in rows]
+    return connection.values("SELECT name FROM term WHERE kind = ? AND dropped ORDER BY name", kind)
 
 
-def aliases(connection: sqlite3.Connection, kind: str) -> dict[str, str]:
+def aliases(connection: Connection, kind: str) -> dict[str, str]:
     """Old names that were renamed or merged, and the name that replaced each."""
     check_kind(kind)
     return dict(
@@ -72,7 +67,7 @@ def aliases(connection: sqlite3.Connection, kind: str) -> dict[str, str]:
     )
 
 
-def rename(connection: sqlite3.Connection, kind: str, old: str, new: str) -> None:
+def rename(connection: Connection, kind: str, old: str, new: str) -> None:
     """Give the term ``old`` the name ``new``, which must be free."""
     term_id, old, new = _live_term(connection, kind, old), clean_name(old), clean_name(new)
     if new == old:
@@ -85,7 +80,7 @@ def rename(connection: sqlite3.Connection, kind: str, old: str, new: str) -> Non
     connection.execute("INSERT INTO alias (kind, name, term_id) VALUES (?, ?, ?)", (kind, old, term_id))
 
 
-def merge(connection: sqlite3.Connection, kind: str, names: Iterable[str], into: str) -> None:
+def merge(connection: Connection, kind: str, names: Iterable[str], into: str) -> None:
     """Merge the terms ``names`` into ``into``, which is created if new.
 
     If a source labelled a picture with several of them, an accepted label wins over a rejected one, and a rejected one
@@ -99,12 +94,12 @@ def merge(connection: sqlite3.Connection, kind: str, names: Iterable[str], into:
             merge_term(connection, term_id, target)
 
 
-def drop(connection: sqlite3.Connection, kind: str, name: str) -> None:
+def drop(connection: Connection, kind: str, name: str) -> None:
     """Hide the term and everything labelled with it until it is restored."""
     connection.execute("UPDATE term SET dropped = 1 WHERE id = ?", (_live_term(connection, kind, name),))
 
 
-def restore(connection: sqlite3.Connection, kind: str, name: str) -> None:
+def restore(connection: Connection, kind: str, name: str) -> None:
     """Bring a dropped term back with its labels, or make a renamed or merged name a separate name again.
 
     A merged name gets back the labels that it had when it was merged, as the log tells. The name that it was merged
@@ -113,16 +108,14 @@ def restore(connection: sqlite3.Connection, kind: str, name: str) -> None:
     check_kind(kind)
     name = clean_name(name)
     back = connection.execute("UPDATE term SET dropped = 0 WHERE kind = ? AND name = ? AND dropped", (kind, name))
-    freed = connection.execute(
-        "DELETE FROM alias WHERE kind = ? AND name = ? RETURNING term_id", (kind, name)
-    ).fetchone()
-    if freed is not None:
-        unmerge(connection, kind, name, freed[0])
+    holder = connection.value("DELETE FROM alias WHERE kind = ? AND name = ? RETURNING term_id", kind, name)
+    if holder is not None:
+        unmerge(connection, kind, name, holder)
     elif not back.rowcount:
         raise InputError(f"the {kind} {name!r} was neither dropped nor renamed nor merged")
 
 
-def _live_term(connection: sqlite3.Connection, kind: str, name: str) -> int:
+def _live_term(connection: Connection, kind: str, name: str) -> int:
     """The id of the term whose own name is ``name``."""
     check_kind(kind)
     name = clean_name(name)

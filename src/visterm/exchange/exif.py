@@ -39,15 +39,15 @@ class ExifTexts:
     guess: str | None = None
 
 
-def read_fields(stream: BinaryIO, wanted: Collection[int], start: int = 0) -> dict[int, bytes]:
-    """The bytes of the ``wanted`` fields of the first directory of the TIFF structure at ``start``, where intact."""
-    stream.seek(start)
+def read_fields(stream: BinaryIO, wanted: Collection[int]) -> dict[int, bytes]:
+    """The bytes of the ``wanted`` fields of the first directory of a TIFF structure, where intact."""
+    stream.seek(0)
     head = stream.read(8)
     if head[:4] not in (b"II*\0", b"MM\0*"):
         return {}
     order = "<" if head.startswith(b"II") else ">"
     try:
-        stream.seek(start + struct.unpack(f"{order}I", head[4:])[0])
+        stream.seek(struct.unpack(f"{order}I", head[4:])[0])
         n_entries = struct.unpack(f"{order}H", stream.read(2))[0]
         entries = list(struct.iter_unpack(f"{order}HHI4s", stream.read(12 * n_entries)))
     except struct.error:
@@ -60,7 +60,7 @@ def read_fields(stream: BinaryIO, wanted: Collection[int], start: int = 0) -> di
         if size <= len(value):  # so short that it stands in place of its offset
             fields[tag] = value[:size]
         else:
-            stream.seek(start + struct.unpack(f"{order}I", value)[0])
+            stream.seek(struct.unpack(f"{order}I", value)[0])
             fields[tag] = stream.read(size)
     return fields
 

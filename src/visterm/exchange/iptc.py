@@ -14,7 +14,6 @@ _MARKER = 0x1C
 _CHARACTER_SET = (1, 90)
 _KEYWORDS = (2, 25)
 _CAPTION = (2, 120)
-_UTF8 = b"\x1b%G"
 #: The parts of ISO 8859 by the letter of their escape sequence (ISO 2022).
 _ISO_8859 = {b"A": 1, b"B": 2, b"C": 3, b"D": 4, b"L": 5, b"G": 6, b"F": 7, b"H": 8, b"M": 9}
 

@@ -9,14 +9,12 @@ from .forms import singular as singular
 from .ordinary import is_ordinary as is_ordinary
 from .slips import nearest_name as nearest_name
 from .stop_lists import stop_words as stop_words
-from .vector_files import Compiled as Compiled
 from .vector_files import compile_vectors as compile_vectors
 from .word_vectors import NEAR as NEAR
 from .word_vectors import Near as Near
 from .word_vectors import Thesaurus as Thesaurus
 from .word_vectors import WordVectors as WordVectors
 from .words import Speller as Speller
-from .words import distance as distance
 from .words import file_key as file_key
 from .words import folded as folded
 from .words import name_key as name_key
@@ -28,14 +26,12 @@ __all__ = [
     "NEAR",
     "CaptionTokenizer",
     "CaptionWords",
-    "Compiled",
     "Near",
     "Speller",
     "Thesaurus",
     "WordVectors",
     "check_language",
     "compile_vectors",
-    "distance",
     "file_key",
     "filler_words",
     "folded",

@@ -31,9 +31,9 @@ class CaptionTokenizer:
     """Makes tags of captions.
 
     A tag is one of the ``phrases``, or a word that is in at least ``min_count`` captions and not in ``stop_words``
-    (None: those of the ``language``, an ISO 639 code). With ``fold_plurals``, a plural counts as its singular, also in
-    phrases; in languages other than English, every form counts as the dictionary form. With ``useful_only``, English
-    verbs, adjectives and vague words make no tags, and frequent pairs such as *traffic light* make one more tag.
+    (None: those of the ``language``, an ISO 639 code). A plural counts as its singular, also in phrases; in languages
+    other than English, every form counts as the dictionary form. With ``useful_only``, English verbs, adjectives and
+    vague words make no tags, and frequent pairs such as *traffic light* make one more tag.
 
     >>> tokenizer = CaptionTokenizer(phrases=("tall building",))
     >>> tokenizer.tags(["Boats near tall buildings.", "A boat, a tall building and the sea"])
@@ -47,7 +47,6 @@ class CaptionTokenizer:
     stop_words: frozenset[str] | None = None
     min_count: int = 2
     phrases: tuple[str, ...] = ()
-    fold_plurals: bool = True
     language: str = "en"
     useful_only: bool = True
 
@@ -69,10 +68,6 @@ class CaptionTokenizer:
     def tags(self, captions: Iterable[str]) -> list[list[str]]:
         """The distinct tags of each caption, in order of appearance."""
         return self.read(captions).tags
-
-    def vocabulary(self, captions: Iterable[str]) -> Counter[str]:
-        """The tags, with the number of captions that have each."""
-        return self.read(captions).kept
 
     def read(self, captions: Iterable[str]) -> CaptionWords:
         """The tags of captions, and the words that made no tag."""
@@ -111,8 +106,6 @@ class CaptionTokenizer:
         """The distinct words of each caption; plurals are folded using the words of all captions."""
         table = self._phrase_table()
         bags = [list(dict.fromkeys(self._words(caption, table, learned))) for caption in captions]
-        if not self.fold_plurals:
-            return bags
         known = {word for bag in bags for word in bag}
         folded = {word: word if " " in word else singular(word, known, self.language) for word in known}
         # Folding may give a stop word: others, ones.
@@ -148,7 +141,7 @@ class CaptionTokenizer:
         return {tuple(map(self._form, tokens)): " ".join(tokens) for tokens in map(self._tokens, self.phrases)}
 
     def _form(self, token: str) -> str:
-        return singular(token, language=self.language) if self.fold_plurals else token
+        return singular(token, language=self.language)
 
     def _says_something(self, token: str) -> bool:
         if token in self._ignored or not any(map(str.isalpha, token)):

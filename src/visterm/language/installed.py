@@ -44,7 +44,7 @@ def install(source: Path) -> WordVectors:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise write_error(file, error) from error
-    return WordVectors(compile_vectors(source, file).file)
+    return WordVectors(compile_vectors(source, file))
 
 
 def remove() -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from visterm.language.ordinary import is_ordinary
 from visterm.language.words import Speller, folded, name_key
 
 _NOT_DIGITS = re.compile(r"\D")
@@ -31,9 +32,8 @@ def nearest_name(name: str, counts: Mapping[str, int], language: str = "en") -> 
         if _digits(text) == _digits(key):
             by_form.setdefault(_joined(text), other)
     near = Speller({form: counts[other] for form, other in by_form.items()}).nearest(_joined(key), n_best=1)
-    if not near or all(_in_dictionary(word, language) for word in key.split()):
-        return None
-    return by_form[near[0]]
+    ordinary = all(is_ordinary(word, language) or is_ordinary(word.capitalize(), language) for word in key.split())
+    return by_form[near[0]] if near and not ordinary else None
 
 
 def _joined(key: str) -> str:
@@ -42,14 +42,3 @@ def _joined(key: str) -> str:
 
 def _digits(key: str) -> str:
     return _NOT_DIGITS.sub("", key)
-
-
-def _in_dictionary(word: str, language: str) -> bool:
-    from simplemma import is_known
-
-    try:
-        return is_known(word, lang=language, low_memory=True) or is_known(
-            word.capitalize(), lang=language, low_memory=True
-        )
-    except ValueError:  # simplemma lacks the language
-        return False

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import gzip
 import io
-import itertools
 import json
 import math
 import zlib
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -44,17 +42,10 @@ _N_HEAD, _MAX_HEAD_NUMBERS = 50_000, 25_000_000
 _ENOUGH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """A compiled file of word vectors: its number of words, and of dimensions."""
-
-    file: Path
-    n_words: int
-    n_dims: int
-
-
-def compile_vectors(source: Path, file: Path) -> Compiled:
+def compile_vectors(source: Path, file: Path) -> Path:
     """Make ``file`` from word vectors in the text formats of GloVe, word2vec and fastText, plain or gzipped.
+
+    Returns ``file``.
 
     A line holds a word and its numbers. The first line may hold two whole numbers instead: the number of words and of
     dimensions. Words are converted to lower case; if several become the same, the first, most frequent one counts.
@@ -78,13 +69,14 @@ def compile_vectors(source: Path, file: Path) -> Compiled:
                     rows.write(directions.tobytes())
                     n_before, n_read = n_read, packed.tell()
                     bar.advance(n_read - n_before)
-            return _write(file, source.name, np.frombuffer(hashes, np.uint64), rows, lines.n_dims)
+            _write(file, source.name, np.frombuffer(hashes, np.uint64), rows, lines.n_dims)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{source} is damaged or ends early: {error}") from error
     except OSError as error:
         if error.filename is not None and Path(error.filename) == source:
             raise InputError(f"cannot read {source}: {error.strerror or error}") from error
         raise write_error(file, error) from error
+    return file
 
 
 def _blocks(lines: _Lines) -> Iterator[tuple[list[int], Floats]]:
@@ -133,7 +125,7 @@ def _shared(vectors: Floats) -> tuple[Floats, Floats]:
     return mean, np.ascontiguousarray(directions.T, np.float32)
 
 
-def _write(file: Path, source: str, hashes: NDArray[np.uint64], rows: IO[bytes], n_dims: int) -> Compiled:
+def _write(file: Path, source: str, hashes: NDArray[np.uint64], rows: IO[bytes], n_dims: int) -> None:
     """Write the file, words in the order of their hashes; of equal words the first."""
     ordered, first = np.unique(hashes, return_index=True)
     if not len(ordered):
@@ -154,13 +146,12 @@ def _write(file: Path, source: str, hashes: NDArray[np.uint64], rows: IO[bytes],
         out.write((len(text) + len(padding)).to_bytes(8, "little") + text + padding)
         blocks = (spooled[first[start : start + _BLOCK]].tobytes() for start in range(0, n_words, _BLOCK))
         crc = 0
-        for data in itertools.chain([ordered.tobytes()], blocks):
+        for data in chain([ordered.tobytes()], blocks):
             out.write(data)
             crc = zlib.crc32(data, crc)
         about["crc32"] = f"{crc:08x}"
         out.seek(8)
         out.write(json.dumps(header).encode())
-    return Compiled(file, n_words, n_dims)
 
 
 @contextmanager

@@ -43,7 +43,7 @@ class WordVectors:
     >>> from visterm.language.vector_files import compile_vectors
     >>> folder = Path(mkdtemp())
     >>> _ = (folder / "tiny.txt").write_text("dog 1 0\\npuppy 0.9 0.3\\ntree 0 1\\n")
-    >>> vectors = WordVectors(compile_vectors(folder / "tiny.txt", folder / "words.safetensors").file)
+    >>> vectors = WordVectors(compile_vectors(folder / "tiny.txt", folder / "words.safetensors"))
     >>> units, known = vectors.units(["dog", "puppies", "xylophone"])
     >>> known.tolist(), round(float(units[0] @ units[1]), 2)
     ([True, True, False], 0.95)
@@ -103,15 +103,13 @@ class WordVectors:
         return {asked[i]: row for i, row in zip(known, rows, strict=True)}
 
     def check(self) -> None:
-        """Raise an error if the file fails its checksum; files of earlier versions have none."""
-        known, crc = self.about.get("crc32"), 0
-        if known is None:
-            return
+        """Raise an error if the file fails its checksum."""
+        crc = 0
         with self.file.open("rb") as file:
             file.seek(self._header["data"])
             while data := file.read(_CHUNK_BYTES):
                 crc = zlib.crc32(data, crc)
-        if f"{crc:08x}" != known:
+        if f"{crc:08x}" != self.about.get("crc32"):
             raise self._damaged("it fails its checksum")
 
     @cached_property

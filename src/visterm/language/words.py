@@ -82,24 +82,11 @@ def _form(word: str, language: str) -> str:
     return singular(word, language=language)
 
 
-def distance(a: str, b: str, at_most: int) -> int:
-    """How many letters must be added, dropped, changed or swapped with their neighbour to turn ``a`` into ``b``.
-
-    Distances above ``at_most`` are returned as ``at_most + 1`` (Damerau-Levenshtein, optimal string alignment).
-
-    >>> distance("bech", "beach", 2), distance("sunest", "sunset", 2), distance("cat", "boat", 1)
-    (1, 1, 2)
-    """
-    from rapidfuzz.distance import OSA
-
-    return OSA.distance(a, b, score_cutoff=at_most)
-
-
 class Speller:
     """Finds the known words nearest to an unknown one; of equally near words, the more frequent come first.
 
-    One letter may be wrong in words of up to five letters, two in longer words. Shorter words than three letters are
-    never corrected.
+    One letter may be wrong in words of up to five letters, two in longer words: added, dropped, changed or swapped with
+    its neighbour (Damerau-Levenshtein, optimal string alignment). Words of less than three letters are never corrected.
 
     >>> Speller({"beach": 9, "bench": 2, "boat": 5}).nearest("baech")
     ['beach']

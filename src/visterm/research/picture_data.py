@@ -53,7 +53,7 @@ def _corel5k(folder: Path) -> Iterator[tuple[Path, Record]]:
     from visterm.exchange.readers import corel
 
     labels = folder / "labels"
-    for record in corel.read(labels, Reading(str(labels), corel.FORMAT)):
+    for record in corel.read(labels, Reading(str(labels), "corel")):
         yield corel.base(labels) / record.path, record
 
 

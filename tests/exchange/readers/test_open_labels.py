@@ -14,8 +14,7 @@ VOC = "<annotation><filename>1.jpg</filename><object><name>dog</name><bndbox/></
 
 
 def test_every_reader_has_the_same_shape():
-    for name, reader in READERS.items():
-        assert name == reader.FORMAT
+    for reader in READERS.values():
         assert all(callable(getattr(reader, function)) for function in ("detect", "read", "base"))
     with pytest.raises(KeyError):
         READERS["os"]

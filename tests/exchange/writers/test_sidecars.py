@@ -65,7 +65,7 @@ def picture(tmp_path: Path) -> Path:
 
 
 def read_back(picture_file: Path) -> Record:
-    (record,) = xmp.read(picture_file.parent, Reading("", xmp.FORMAT))
+    (record,) = xmp.read(picture_file.parent, Reading("", "xmp"))
     return record
 
 
@@ -301,7 +301,7 @@ def test_what_is_written_is_read_back(tags: list[str], later: list[str], class_n
         for said in (tags, later, []):
             write_sidecar(picture, said, class_name=class_name)
             assert merged_sidecar(picture, said, class_name=class_name)[1] is None, "idempotent"
-            records = list(xmp.read(Path(folder), Reading("", xmp.FORMAT)))
+            records = list(xmp.read(Path(folder), Reading("", "xmp")))
             found = records[0] if records else Record("a.jpg")
             assert set(found.tags) == set(expected(said))
             assert found.class_name == ((class_name or "").strip() or None)
@@ -371,5 +371,5 @@ def test_a_suggestion_is_shown_but_never_read_as_a_truth(picture: Path) -> None:
 def test_only_suggestions_make_a_sidecar_too(picture: Path) -> None:
     write_sidecar(picture, [], suggestions=["boat"])
     assert keywords(picture) == ["boat"]
-    assert list(xmp.read(picture.parent, Reading("", xmp.FORMAT))) == []
+    assert list(xmp.read(picture.parent, Reading("", "xmp"))) == []
     assert merged_sidecar(picture, [], suggestions=["boat"])[1] is None

@@ -46,7 +46,7 @@ LABELLED = {
 
 def read_back(file: Path) -> tuple[list[Record], Reading]:
     reader: ModuleType = parquet_reader if file.suffix == ".parquet" else table_reader
-    reading = Reading(str(file), reader.FORMAT)
+    reading = Reading(str(file), reader.__name__.rpartition(".")[2])
     return list(reader.read(file, reading)), reading
 
 

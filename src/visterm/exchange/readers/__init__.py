@@ -1,6 +1,6 @@
 """Readers of labels: one module per format, each gives a stream of records.
 
-A reader is a module with ``FORMAT`` (its name), ``detect``, ``read`` and ``base`` (see :class:`Reader`). Bags
+A reader is a module with ``detect``, ``read`` and ``base`` (see :class:`Reader`); its name is that of the format. Bags
 (``ldac``) and matrices (``hvecs``) are not about picture files; they have functions of their own.
 """
 
@@ -18,8 +18,6 @@ from visterm.errors import InputError, MissingExtraError, UsageError
 
 class Reader(Protocol):
     """A format of labels."""
-
-    FORMAT: str
 
     def detect(self, path: Path) -> bool:
         """Whether the file or folder looks like this format; fast, and never raises because of the content."""
@@ -89,14 +87,14 @@ def open_pictures(files: Iterable[Path]) -> Iterator[tuple[Reading, Path, Iterat
 
     Each source is given like that of :func:`open_labels`.
     """
-    from visterm.exchange.readers.xmp import FORMAT, read_pictures
+    from visterm.exchange.readers.xmp import read_pictures
 
     names: dict[Path, list[str]] = {}
     for file in files:
         names.setdefault(file.parent, []).append(file.name)
     for folder, pictures in names.items():
         source = folder / pictures[0] if len(pictures) == 1 else folder
-        reading = Reading(str(source), FORMAT, about=tuple(pictures))
+        reading = Reading(str(source), "xmp", about=tuple(pictures))
         yield reading, folder, reading.count(_guarded(source, read_pictures(folder, pictures, reading)))
 
 

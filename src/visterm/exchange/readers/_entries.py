@@ -8,11 +8,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePath, PurePosixPath
 
+from visterm.catalogue.labels import MAX_NAME
 from visterm.catalogue.records import Reading, Record, Region
 from visterm.errors import InputError
 
-#: A longer class, tag or region name is a mistake, not a name.
-MAX_NAME = 1000
 #: The largest coordinate in pixels; no picture is larger.
 MAX_COORDINATE = 1e8
 
@@ -28,12 +27,8 @@ COLUMNS = {
 #: Tags in one string are separated by the first of these that it contains.
 TAG_SEPARATORS = ("|", ";", ",")
 
-_SPLIT_NAMES = {
-    "train": ("train", "training"),
-    "test": ("test", "testing"),
-    "val": ("val", "valid", "validation", "dev"),
-}
-_SPLITS = {name: split for split, names in _SPLIT_NAMES.items() for name in names}
+_SPLITS = {"train": "train", "training": "train", "test": "test", "testing": "test"}
+_SPLITS |= dict.fromkeys(("val", "valid", "validation", "dev"), "val")
 
 _LINE_BREAKS = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
 # Lone surrogates come from JSON escapes and undecodable file names; no UTF-8 file or database accepts them.

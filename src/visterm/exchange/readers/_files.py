@@ -21,6 +21,11 @@ _LINE_END = re.compile("\r?\n|\r")
 _INVALID, _REPLACED = re.compile("[\ud800-\udfff]"), re.compile("\ufffd")
 
 
+def base(path: Path) -> Path:
+    """Most formats name pictures relative to the folder of labels, or to the folder of the file of labels."""
+    return path.parent if path.is_file() else path
+
+
 def walk(folder: Path, reading: Reading | None = None) -> Iterator[tuple[Path, list[str]]]:
     """Every folder under ``folder`` with the names of its files, sorted; a folder that cannot be listed is reported.
 

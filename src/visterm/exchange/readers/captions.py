@@ -10,20 +10,15 @@ from visterm.catalogue.records import Reading, Record
 from visterm.errors import InputError
 from visterm.exchange.readers._entries import make_record
 from visterm.exchange.readers._files import MAX_LINE, is_picture, walk
+from visterm.exchange.readers._files import base as base
 from visterm.storage.opening import read_regular
 
-FORMAT = "captions"
 _NUMBERS_ONLY = re.compile(r"[\s\d.eE+-]*")
 
 
 def detect(path: Path) -> bool:
     """Whether a picture in the folder has a text file beside it."""
     return any(True for _, names in walk(path) for _ in pairs(names))
-
-
-def base(path: Path) -> Path:
-    """Pictures are named relative to the folder itself."""
-    return path
 
 
 def read(path: Path, reading: Reading) -> Iterator[Record]:

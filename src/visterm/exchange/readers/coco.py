@@ -18,7 +18,6 @@ from visterm.exchange.readers._entries import is_split, make_record, parse_json
 from visterm.exchange.readers._files import MAX_FILE_BYTES
 from visterm.storage.opening import open_regular
 
-FORMAT = "coco"
 _PROBED_BYTES = 2**16
 
 

@@ -14,7 +14,6 @@ from visterm.errors import InputError
 from visterm.exchange.readers._entries import make_record
 from visterm.exchange.readers._files import numbered_lines
 
-FORMAT = "corel"
 _LISTS = {"train": "training_label", "test": "test_label"}
 
 
@@ -47,13 +46,12 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
             except ValueError:
                 reading.skip(where, f"expected a picture's number and words' numbers from 1 to {len(words)}")
                 continue
-            record = make_record(
+            if record := make_record(
                 reading,
                 where,
                 f"{split}/{picture}.jpeg",
                 class_name=str(picture // 1000),
                 tags=[words[index - 1] for index in indices],
                 split=split,
-            )
-            if record:
+            ):
                 yield record

@@ -14,9 +14,9 @@ from pathlib import Path
 from visterm.catalogue.records import Reading, Record
 from visterm.errors import InputError
 from visterm.exchange.readers._entries import is_split, make_record
+from visterm.exchange.readers._files import base as base
 from visterm.exchange.readers._files import is_picture, walk
 
-FORMAT = "folders"
 #: What makes a folder a workspace.
 _WORKSPACE = ".visterm"
 
@@ -24,11 +24,6 @@ _WORKSPACE = ".visterm"
 def detect(path: Path) -> bool:
     """Whether a subfolder contains a picture."""
     return any(parent != path and any(map(is_picture, names)) for parent, names in walk(path))
-
-
-def base(path: Path) -> Path:
-    """Pictures are named relative to the folder itself."""
-    return path
 
 
 def read(path: Path, reading: Reading) -> Iterator[Record]:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from visterm.catalogue.records import Reading, Record
 from visterm.exchange.readers._entries import make_record
+from visterm.exchange.readers._files import base as folder_of
 from visterm.exchange.readers._xml import annotation_files, first_annotation, text_at
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element  # the type only: defusedxml parses
-
-FORMAT = "labelme"
 
 
 def detect(path: Path) -> bool:
@@ -24,12 +23,12 @@ def detect(path: Path) -> bool:
 
 def base(path: Path) -> Path:
     """``Images`` beside the folder of annotations if there is one, else the folder of annotations."""
-    return _images(path) or _folder(path)
+    return _images(path) or folder_of(path)
 
 
 def read(path: Path, reading: Reading) -> Iterator[Record]:
     """A record for each annotation file; deleted objects are left out."""
-    folder = _folder(path)
+    folder = folder_of(path)
     has_images = _images(path) is not None
     for file, root in annotation_files(path, reading):
         relative = file.relative_to(folder)
@@ -41,24 +40,19 @@ def read(path: Path, reading: Reading) -> Iterator[Record]:
             for element in root.findall("object")
             if text_at(element, "deleted") != "1"
         ]
-        record = make_record(
+        if record := make_record(
             reading,
             relative.as_posix(),
             name and f"{parent}/{name}".lstrip("/"),
             tags=[name for name, _ in objects],
             regions=[(name, _box(polygon)) for name, polygon in objects if polygon is not None],
-        )
-        if record:
+        ):
             yield record
-
-
-def _folder(path: Path) -> Path:
-    return path.parent if path.is_file() else path
 
 
 def _images(path: Path) -> Path | None:
     """``Images`` beside ``Annotations`` or beside a folder in it."""
-    folder = _folder(path)
+    folder = folder_of(path)
     return next((up / "Images" for up in (folder.parent, folder.parent.parent) if (up / "Images").is_dir()), None)
 
 

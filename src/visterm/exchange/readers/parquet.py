@@ -10,20 +10,15 @@ from visterm.catalogue.records import Reading, Record
 from visterm.errors import InputError, MissingExtraError
 from visterm.exchange.readers._entries import COLUMNS, record_from_row, refuse_twice
 from visterm.exchange.readers._files import MAX_FILE_BYTES
+from visterm.exchange.readers._files import base as base
 from visterm.storage.opening import open_regular
 
-FORMAT = "parquet"
 _BATCH_ROWS = 1024
 
 
 def detect(path: Path) -> bool:
     """Whether the file has the extension of a Parquet table."""
     return path.suffix.lower() in {".parquet", ".pq"} and path.is_file()
-
-
-def base(path: Path) -> Path:
-    """Pictures are named relative to the table's folder."""
-    return path.parent
 
 
 def read(path: Path, reading: Reading) -> Iterator[Record]:

@@ -16,9 +16,9 @@ from visterm.catalogue.records import Reading, Record
 from visterm.errors import InputError
 from visterm.exchange.formulas import without_mark
 from visterm.exchange.readers._entries import COLUMNS, parse_json, record_from_row, refuse_twice
+from visterm.exchange.readers._files import base as base
 from visterm.exchange.readers._files import numbered_lines
 
-FORMAT = "table"
 DELIMITERS = (",", ";", "\t")
 
 _SEPARATED_SUFFIXES = {".csv", ".tsv"}
@@ -30,11 +30,6 @@ _PATIENCE = 100
 def detect(path: Path) -> bool:
     """Whether the file has the extension of a table; :func:`read` checks its columns."""
     return path.suffix.lower() in _SEPARATED_SUFFIXES | _JSON_LINES_SUFFIXES and path.is_file()
-
-
-def base(path: Path) -> Path:
-    """Pictures are named relative to the table's folder."""
-    return path.parent
 
 
 def read(path: Path, reading: Reading) -> Iterator[Record]:

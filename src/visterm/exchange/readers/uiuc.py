@@ -8,20 +8,15 @@ from pathlib import Path
 from visterm.catalogue.records import Reading, Record
 from visterm.errors import InputError
 from visterm.exchange.readers._entries import make_record
+from visterm.exchange.readers._files import base as base
 from visterm.exchange.readers._files import numbered_lines
 
-FORMAT = "uiuc"
 _PICTURES, _WORDS = "uiuc-sports-info.txt", "uiuc-sports-annotations.txt"
 
 
 def detect(path: Path) -> bool:
     """Whether the folder has the two lists."""
     return (path / _PICTURES).is_file() and (path / _WORDS).is_file()
-
-
-def base(path: Path) -> Path:
-    """Pictures are named ``CLASS/FILE`` relative to the folder itself."""
-    return path
 
 
 def read(path: Path, reading: Reading) -> Iterator[Record]:

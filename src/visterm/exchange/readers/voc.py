@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from visterm.catalogue.records import Reading, Record
 from visterm.exchange.readers._entries import make_record
+from visterm.exchange.readers._files import base as folder_of
 from visterm.exchange.readers._xml import annotation_files, first_annotation, text_at
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element  # the type only: defusedxml parses
-
-FORMAT = "voc"
 
 
 def detect(path: Path) -> bool:
@@ -24,26 +23,25 @@ def detect(path: Path) -> bool:
 
 def base(path: Path) -> Path:
     """``JPEGImages`` beside the folder of annotations if there is one, else the folder of annotations."""
-    folder = path.parent if path.is_file() else path
+    folder = folder_of(path)
     pictures = folder.parent / "JPEGImages"
     return pictures if pictures.is_dir() else folder
 
 
 def read(path: Path, reading: Reading) -> Iterator[Record]:
     """A record for each annotation file."""
-    folder = path.parent if path.is_file() else path
+    folder = folder_of(path)
     for file, root in annotation_files(path, reading):
         relative = file.relative_to(folder)
         name = text_at(root, "filename")
         objects = [(text_at(element, "name"), element.find("bndbox")) for element in root.findall("object")]
-        record = make_record(
+        if record := make_record(
             reading,
             relative.as_posix(),
             name and (relative.parent / name).as_posix(),
             tags=[name for name, _ in objects],
             regions=[(name, _box(bounds)) for name, bounds in objects if bounds is not None],
-        )
-        if record:
+        ):
             yield record
 
 

@@ -20,11 +20,10 @@ from visterm.exchange.embedded import read_embedded
 from visterm.exchange.exif import is_stock_description
 from visterm.exchange.iptc import MAX_KEYWORD_BYTES, IptcTexts, read_iptc
 from visterm.exchange.readers._entries import make_record
+from visterm.exchange.readers._files import base as base
 from visterm.exchange.readers._files import is_picture, walk
 from visterm.exchange.xmp_packet import MAX_BYTES, PacketLabels, read_packet
 from visterm.storage.opening import read_regular
-
-FORMAT = "xmp"
 
 #: A continued packet without any of these has no labels: most hold the depth map of a telephone, megabytes of it.
 _NAMES_LABELS = re.compile(rb"subject|hierarchicalSubject|TagsList|description|urn:visterm")
@@ -44,17 +43,12 @@ def detect(path: Path) -> bool:
             if next(sidecars(name), None):
                 return True
             if position == due:
-                labels = _embedded_labels(parent / name, name, Reading(name, FORMAT), _Guesses())
+                labels = _embedded_labels(parent / name, name, Reading(name, "xmp"), _Guesses())
                 if any(found != PacketLabels() for found in labels):
                     return True
                 due += 1 if position < _PROBED else 1 + position // 10
             position += 1
     return False
-
-
-def base(path: Path) -> Path:
-    """Pictures are named relative to the folder itself."""
-    return path
 
 
 def read(path: Path, reading: Reading) -> Iterator[Record]:
