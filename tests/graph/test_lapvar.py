@@ -139,7 +139,7 @@ def test_folding_in_is_the_update_of_one_more_picture(case, links):
     kind = type(variables)
     lapvar = LapVar(links, 2.0)
     means = variables.means(state)
-    one = kind(variables.free()[:1]) if kind is not Discrete else Discrete(variables.scores[:1])
+    one = kind(variables.free()[:1]) if kind is not Discrete else Discrete(variables.given[:1])
     folded = lapvar.fold_in(one, links[[0]], means, state[:1])
     swept = state.copy()
     own = kind(variables.free()) if kind is not Discrete else variables

@@ -104,10 +104,8 @@ class GraphRegularized(AnnotatorMixin, TopicModel):
         "strength": [Interval(Real, 0, None, closed="both"), StrOptions({"auto"})],
         "method": [StrOptions(METHODS)],
         "strengths": ["array-like"],
-        "held_out_share": [Interval(Real, 0, 1, closed="left")],
         "model_feature": [str, None],
         "graph_feature": [str, None],
-        "random_state": ["random_state"],
     }
 
     #: What the graph makes similar, where that is not the proportions.

@@ -14,7 +14,7 @@ from visterm.compute import progress
 from visterm.contracts import check_tags
 from visterm.errors import InputError
 from visterm.graph.inference.lapvar import Array, Best, DirichletMeans, LapVar, Learned, mean_size
-from visterm.topics import LDA, Inferred, Topics, climb, infer_topics, normalised, of_size, start_topics, starting_gamma
+from visterm.topics import LDA, Inferred, climb, infer_topics, normalised, of_size, start_topics, starting_gamma
 
 #: The most rounds of a picture's inference and its neighbours' pull. A smaller change of its proportions ends them.
 _ROUNDS, _SETTLED = 50, 1e-4
@@ -42,7 +42,7 @@ class AllocationCase:
         with progress.task("Learning topics over the graph", total=model.n_restarts * model.max_iter) as bar:
             runs = [_run(model, bags, random, lapvar, bar) for _ in range(model.n_restarts)]
         (topics, gamma), objective = max(runs, key=lambda run: run[1].max())
-        fitted = clone(model).keep(Topics(topics, np.full(model.n_topics, float(model.alpha))), objective)
+        fitted = clone(model).keep(topics, np.full(model.n_topics, float(model.alpha)), objective)
         proportions = Settled.of(bags, topics, fitted.alpha_, gamma, lapvar.improve, lapvar).means
         topic_tags = normalised(np.asarray((checked.T @ proportions).T, np.float64), model.smoothing)
         return Learned(fitted, proportions, topic_tags, objective)
