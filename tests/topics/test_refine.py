@@ -363,7 +363,7 @@ def test_an_empty_picture_has_no_derivative():
     data, model = problem(16)
     scale, at = state(16, data, model)
     empty = replace(data, bags=sparse.csr_array((12, 8)))
-    _, by_gamma, _ = label_value(empty, np.tile((12, 1)), scale, at, RIDGE, SMOOTHING)
+    _, by_gamma, _ = label_value(empty, np.tile(model.alpha, (12, 1)), scale, at, RIDGE, SMOOTHING)
     assert not by_gamma.any()
 
 

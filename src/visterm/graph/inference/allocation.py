@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -116,9 +117,5 @@ class Settled:
 
 def folded_in(model: Any, bags: sparse.csr_array, links: sparse.csr_array, compared: Array, lapvar: LapVar) -> Settled:
     """The posteriors of new pictures, whose neighbours keep their means ``compared``."""
-
-    def pull(variables: DirichletMeans, gamma: Array) -> Array:
-        return lapvar.fold_in(variables, links, compared, gamma)
-
-    start = starting_gamma(bags, model.alpha_)
+    start, pull = starting_gamma(bags, model.alpha_), partial(lapvar.fold_in, links, compared)
     return Settled.of(bags, model.topic_codewords_, model.alpha_, start, pull, lapvar)

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import entr, softmax, xlogy
 
-from visterm.errors import InputError
 from visterm.topics import distributions
 
 Array = NDArray[np.float64]
@@ -168,10 +167,6 @@ class LapVar:
     _groups: NDArray[np.intp] | None = None
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise InputError(f"unknown method {self.method!r}: choose {' or '.join(sorted(METHODS))}")
-        if not self.strength >= 0:
-            raise InputError(f"the strength of a regulariser is 0 or more, not {self.strength}")
         self.links = sparse.csr_array(self.links, dtype=np.float64)
 
     def penalty(self, means: Array) -> float:
@@ -217,7 +212,7 @@ class LapVar:
                 break
         return best
 
-    def fold_in(self, variables: Variables, links: sparse.csr_array, neighbours: Array, state: Array) -> Array:
+    def fold_in(self, links: sparse.csr_array, neighbours: Array, variables: Variables, state: Array) -> Array:
         """The states of new pictures whose neighbours, the columns of ``links``, keep their distributions."""
         if not self.strength:
             return variables.free()
