@@ -62,9 +62,7 @@ class LinkLDA(AnnotatorMixin, DirichletTopicModel):
             model, self.objective_ = em.climb(
                 start, e_step, self._maximise, max_iter=self.max_iter, tol=self.tol, bar=bar
             )
-        self.topic_codewords_ = np.ascontiguousarray(model.codewords)
-        self.topic_tags_ = np.ascontiguousarray(model.tags)
-        self.alpha_ = model.alpha
+        self._keep(model)
         self.n_iter_ = len(self.objective_)
         return self
 

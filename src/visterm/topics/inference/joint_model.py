@@ -297,11 +297,8 @@ class JointTopicModel(AnnotatorMixin, DirichletTopicModel):
         return self._maximise(model, inferred.statistics)
 
     def _keep(self, model: JointTopics) -> None:
-        # Contiguous, like arrays read from a model folder, so that the order of additions is the same.
-        self.topic_codewords_ = np.ascontiguousarray(model.codewords)
-        self.topic_tags_ = np.ascontiguousarray(model.tags)
+        super()._keep(model)
         self.class_coefficients_ = np.ascontiguousarray(model.coefficients)
-        self.alpha_ = model.alpha
 
     def transform(self, X: Features) -> Array:
         """The topic proportions of every picture, (n_pictures, n_topics): the mean share of its codewords."""

@@ -114,6 +114,12 @@ class DirichletTopicModel(TopicModel):
         prior = self.smoothing * float(np.log(model.codewords).sum() + np.log(model.tags).sum())
         return prior - ALPHA_RATE * float(model.alpha.sum()) if self.learn_alpha else prior
 
+    def _keep(self, model: JointTopics) -> None:
+        # Contiguous, like arrays read from a model folder, so that the order of additions is the same.
+        self.topic_codewords_ = np.ascontiguousarray(model.codewords)
+        self.topic_tags_ = np.ascontiguousarray(model.tags)
+        self.alpha_ = model.alpha
+
     def infer(self, X: Features) -> Inferred:
         """The posterior of every picture's topics given the codewords, and the statistics, which can be merged."""
         return infer_topics(self._bags(X), self.topic_codewords_, self.alpha_)
